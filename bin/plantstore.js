@@ -1,0 +1,19 @@
+#!/usr/bin/env node
+// Runs on any Node, however old, so that a runtime that can't run the program is told so in one line.
+// Node 24.15 is the first with a SQLite (3.51.3) that is free of the WAL-reset bug (https://sqlite.org/wal.html#walresetbug).
+const atLeast = (version, wanted) => {
+  const have = String(version).split('.').map(Number)
+  const want = wanted.split('.').map(Number)
+  for (let i = 0; i < 3; i++) if (have[i] !== want[i]) return have[i] > want[i]
+  return true
+}
+
+const { node, sqlite } = process.versions
+if (!atLeast(node, '24.15.0') || !atLeast(sqlite ?? '0.0.0', '3.51.3')) {
+  console.error(
+    `plantstore needs Node.js 24.15 or newer with SQLite 3.51.3 or newer; this is Node.js ${node} with SQLite ${sqlite ?? 'none'}. Run it through npm ("npm ci", then "npm start"), which brings its own Node.js.`,
+  )
+  process.exit(2)
+}
+const { main } = await import('../src/cli/main.ts')
+await main(process.argv)

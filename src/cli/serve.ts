@@ -1,0 +1,127 @@
+import { once } from 'node:events'
+import { mkdirSync } from 'node:fs'
+import type { Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { dirname } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { FastifyInstance } from 'fastify'
+import type { Logger } from 'pino'
+import type { Config } from '../config.ts'
+import { buildApp } from '../http/app.ts'
+import type { Phase } from '../http/phase.ts'
+import { Lifecycle, onStopSignal } from '../lifecycle.ts'
+import { OperatorError } from '../operator-error.ts'
+import { SqliteStore } from '../sqlite/store.ts'
+import type { Store } from '../store.ts'
+import { SCOPES } from '../token.ts'
+import { banner } from './banner.ts'
+import { openLog } from './log.ts'
+import { mintToken } from './mint.ts'
+
+/** How long requests that are under way may still take once listening has ended, in ms. */
+const LAST_ANSWERS = 5000
+
+/**
+ * Runs the service until a signal stops it or its store fails. This is the only place that wires everything.
+ *
+ * @throws OperatorError when it can't start
+ */
+export async function serve(config: Config): Promise<void> {
+  const log = openLog(config.logLevel)
+  const phase: Phase = { current: 'serving' }
+  const lifecycle = new Lifecycle()
+  try {
+    if (config.store.isDefault) mkdirSync(dirname(config.store.path), { recursive: true, mode: 0o700 })
+    const store = await SqliteStore.open(config.store.path, {
+      serving: true,
+      create: true,
+      maxWaiting: config.maxWaiting,
+      onFatal: (error) => die(error, log, phase),
+    })
+    lifecycle.register('the store', () => store.close())
+    const app = buildApp({ config, store, log, phase, waiting: () => store.waiting })
+    lifecycle.register('the HTTP server', () => closeApp(app))
+    const firstToken = await makeFirstToken(store, config)
+    const port = await listen(app, config)
+    process.stdout.write(banner({ config, port, firstToken }))
+    log.info({ host: config.host, port, store: `sqlite:${config.store.path}` }, 'serving')
+    onStopSignal((signal) => void stop(signal, app.server, config, log, phase, lifecycle))
+  } catch (error) {
+    await lifecycle.close()
+    throw error
+  }
+}
+
+/** A store without any token could not be used, so the first start makes one. */
+async function makeFirstToken(store: Store, config: Config): Promise<string | undefined> {
+  if (config.token !== undefined || (await store.listTokens()).length > 0) return undefined
+  return mintToken(store, { name: 'first', scopes: SCOPES, expiresAt: undefined })
+}
+
+async function listen(app: FastifyInstance, { host, port }: Config): Promise<number> {
+  try {
+    await app.listen({ host, port })
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code === undefined) throw error
+    const why = { EADDRINUSE: 'the port is in use', EACCES: 'it is not allowed to this user' }[code] ?? code
+    throw new OperatorError(`can't listen on ${host} port ${port}: ${why}`, { cause: error })
+  }
+  return (app.server.address() as AddressInfo).port
+}
+
+/**
+ * Stops without a failed request: says that it is not ready and closes each connection after its answer, but keeps
+ * listening for a window, in which balancers and clients go elsewhere; only then ends listening and closes the store.
+ */
+async function stop(
+  signal: NodeJS.Signals,
+  server: Server,
+  config: Config,
+  log: Logger,
+  phase: Phase,
+  lifecycle: Lifecycle,
+): Promise<void> {
+  log.info({ signal }, 'stopping')
+  phase.current = 'draining'
+  await Promise.race([sleep(config.drainWindow), withoutConnections(server)])
+  phase.current = 'closing'
+  try {
+    await lifecycle.close()
+    log.info('stopped')
+  } catch (error) {
+    log.error({ err: error }, 'stopping failed')
+    process.exitCode = 1
+  }
+  await flushed(log)
+  process.exit()
+}
+
+/** Resolves when no client is connected; most stops by hand need not wait for the window. */
+async function withoutConnections(server: Server): Promise<void> {
+  for (;;) {
+    const count = await new Promise<number>((resolve) => server.getConnections((_error, open) => resolve(open)))
+    if (count === 0) return
+    await sleep(20)
+  }
+}
+
+async function closeApp(app: FastifyInstance): Promise<void> {
+  const force = setTimeout(() => app.server.closeAllConnections(), LAST_ANSWERS)
+  await app.close()
+  clearTimeout(force)
+}
+
+/** The store can't go on: what waits is answered 503, then the process ends for its supervisor to start it anew. */
+function die(error: Error, log: Logger, phase: Phase): void {
+  log.fatal(
+    { err: error },
+    'the store failed; the process ends, and recovers what was committed when it is started again',
+  )
+  phase.current = 'closing'
+  setTimeout(() => flushed(log).finally(() => process.exit(1)), 200)
+}
+
+async function flushed(log: Logger): Promise<void> {
+  await Promise.race([new Promise<void>((resolve) => log.flush(() => resolve())), sleep(1000), once(process, 'exit')])
+}

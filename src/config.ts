@@ -1,0 +1,196 @@
+import { OperatorError } from './operator-error.ts'
+
+export type StoreAddress = { readonly engine: 'sqlite'; readonly path: string; readonly isDefault: boolean }
+export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent'
+
+/** Requests per second and token, each token allowed to save up one second's worth. */
+export type RateLimit = number | undefined
+
+export interface Config {
+  readonly host: string
+  readonly port: number
+  readonly store: StoreAddress
+  readonly token: string | undefined
+  readonly logLevel: LogLevel
+  /** Bytes. */
+  readonly bodyLimit: number
+  /** Bytes of request line and headers together. */
+  readonly headerLimit: number
+  readonly nestingLimit: number
+  /** All times in milliseconds. */
+  readonly headersTimeout: number
+  readonly requestTimeout: number
+  readonly keepAliveTimeout: number
+  readonly drainWindow: number
+  readonly maxWaiting: number
+  readonly rateLimit: RateLimit
+  /** Failed authentications per minute and address; undefined: no limit. */
+  readonly authFailureLimit: number | undefined
+}
+
+/** One setting: `--store`, `PLANTSTORE_STORE` and its place in Config are one name in three spellings. */
+export interface Setting<T> {
+  readonly flag: string
+  readonly value: string
+  readonly fallback: string | undefined
+  readonly help: string
+  parse(text: string): T
+}
+
+type Settings = { readonly [K in keyof Config]-?: Setting<Config[K]> }
+
+const DEFAULT_STORE = 'sqlite:data/plants.db'
+
+/** Every setting there is: the flags, the environment variables, the help text and the reference page come from here. */
+export const SETTINGS: Settings = {
+  host: text('host', 'ADDRESS', '127.0.0.1', 'address to listen on; 0.0.0.0 for all of the machine'),
+  port: number('port', 'PORT', '8080', 'TCP port to listen on; 0 picks a free one', integer(0, 65535)),
+  store: {
+    flag: 'store',
+    value: 'URL',
+    fallback: DEFAULT_STORE,
+    help: 'where the plants are kept: sqlite:PATH',
+    parse: storeAddress,
+  },
+  token: {
+    flag: 'token',
+    value: 'SECRET',
+    fallback: undefined,
+    help: 'an access token with all scopes that is not kept in the store; better given as PLANTSTORE_TOKEN, as other users of the machine can read flags',
+    parse: configuredToken,
+  },
+  logLevel: {
+    flag: 'log-level',
+    value: 'LEVEL',
+    fallback: 'info',
+    help: 'debug (every request), info (refused requests, start and stop), warn, error or silent',
+    parse: logLevel,
+  },
+  bodyLimit: number('body-limit', 'SIZE', '1MiB', 'largest request body', size),
+  headerLimit: number('header-limit', 'SIZE', '16KiB', 'largest request line and headers together', size),
+  nestingLimit: number(
+    'nesting-limit',
+    'LEVELS',
+    '32',
+    'how deep arrays and objects of a body may nest',
+    integer(1, 1000),
+  ),
+  headersTimeout: number('headers-timeout', 'TIME', '10s', 'for the headers of a request to arrive', duration),
+  requestTimeout: number('request-timeout', 'TIME', '30s', 'for a whole request to arrive', duration),
+  keepAliveTimeout: number('keep-alive-timeout', 'TIME', '65s', 'before an idle connection is closed', duration),
+  drainWindow: number('drain-window', 'TIME', '1s', 'between the signal to stop and the end of listening', duration),
+  maxWaiting: number('max-waiting', 'COUNT', '10000', 'creates that may wait for the store at once', integer(1, 1e6)),
+  rateLimit: number('rate-limit', 'COUNT', 'off', 'requests per second and token', offOr(integer(1, 1e6))),
+  authFailureLimit: number(
+    'auth-failure-limit',
+    'COUNT',
+    '60',
+    'failed authentications per minute and address before it has to wait',
+    offOr(integer(1, 1e6)),
+  ),
+}
+
+export const environmentName = (flag: string): string => `PLANTSTORE_${flag.toUpperCase().replaceAll('-', '_')}`
+
+/**
+ * Reads flags, then environment, then defaults, into one frozen value.
+ *
+ * @param flags by camel-case name, as the command line gave them; only those that were given
+ * @throws OperatorError (exit code 2) that names every fault at once
+ */
+export function readConfig(
+  flags: Readonly<Record<string, string | undefined>>,
+  environment: NodeJS.ProcessEnv,
+): Config {
+  const faults: string[] = []
+  const entries = Object.entries(SETTINGS).map(([key, setting]: [string, Setting<unknown>]) => {
+    const variable = environmentName(setting.flag)
+    const [name, value] =
+      flags[key] !== undefined ? [`--${setting.flag}`, flags[key]] : [variable, environment[variable]]
+    // An empty variable is how most tools spell "not set".
+    const given = value === '' && name === variable ? undefined : value
+    try {
+      const text = given ?? setting.fallback
+      return [key, text === undefined ? undefined : setting.parse(text)]
+    } catch (error) {
+      faults.push(`${name}: ${error instanceof Error ? error.message : String(error)}`)
+      return [key, undefined]
+    }
+  })
+  if (faults.length > 0) throw new OperatorError(faults.join('\n'), { exitCode: 2 })
+  return Object.freeze(Object.fromEntries(entries) as Config)
+}
+
+function text(flag: string, value: string, fallback: string, help: string): Setting<string> {
+  return {
+    flag,
+    value,
+    fallback,
+    help,
+    parse: (given) => {
+      if (given === '') throw new Error('must not be empty')
+      return given
+    },
+  }
+}
+
+function number<T>(
+  flag: string,
+  value: string,
+  fallback: string,
+  help: string,
+  parse: (text: string) => T,
+): Setting<T> {
+  return { flag, value, fallback, help, parse }
+}
+
+function integer(min: number, max: number): (text: string) => number {
+  return (given) => {
+    const parsed = Number(given)
+    if (!/^\d+$/.test(given) || parsed < min || parsed > max) {
+      throw new Error(`"${given}" is not a whole number from ${min} to ${max}`)
+    }
+    return parsed
+  }
+}
+
+function offOr<T>(parse: (text: string) => T): (text: string) => T | undefined {
+  return (given) => (given === 'off' ? undefined : parse(given))
+}
+
+function duration(given: string): number {
+  const match = /^(\d+)(ms|s|m)$/.exec(given)
+  const milliseconds = { ms: 1, s: 1000, m: 60_000 }[match?.[2] ?? ''] ?? Number.NaN
+  const parsed = Number(match?.[1]) * milliseconds
+  if (Number.isNaN(parsed) || parsed > 3_600_000) throw new Error(`"${given}" is not a time like 500ms, 30s or 5m`)
+  return parsed
+}
+
+function size(given: string): number {
+  const match = /^(\d+)(B|KiB|MiB)?$/.exec(given)
+  const unit = { B: 1, KiB: 2 ** 10, MiB: 2 ** 20 }[match?.[2] ?? 'B'] ?? Number.NaN
+  const parsed = Number(match?.[1]) * unit
+  if (Number.isNaN(parsed) || parsed < 1 || parsed > 2 ** 29)
+    throw new Error(`"${given}" is not a size like 64KiB or 1MiB`)
+  return parsed
+}
+
+function logLevel(given: string): LogLevel {
+  const levels: readonly string[] = ['debug', 'info', 'warn', 'error', 'silent'] satisfies LogLevel[]
+  if (!levels.includes(given)) throw new Error(`"${given}" is not one of ${levels.join(', ')}`)
+  return given as LogLevel
+}
+
+function storeAddress(given: string): StoreAddress {
+  if (!given.startsWith('sqlite:') || given === 'sqlite:')
+    throw new Error(`"${given}" is not a store like ${DEFAULT_STORE}`)
+  return { engine: 'sqlite', path: given.slice('sqlite:'.length), isDefault: given === DEFAULT_STORE }
+}
+
+/** The characters are those that a bearer token may have (RFC 6750 section 2.1). The message never holds the token. */
+function configuredToken(given: string): string {
+  if (given.length < 16) throw new Error('must have at least 16 characters')
+  if (!/^[A-Za-z0-9._~+/-]+=*$/.test(given))
+    throw new Error('may hold only letters, digits and -._~+/ with = at its end')
+  return given
+}

@@ -1,0 +1,58 @@
+/**
+ * Every refusal the service can answer with: the number is the HTTP status times 100 plus a counter. A number is never
+ * reused. openapi.yaml names them per operation and docs/reference/errors.md is generated from here.
+ */
+export const ERRORS = {
+  40001: 'The body is not JSON: bad syntax, bad UTF-8, empty, or nested too deep.',
+  40002: 'The body is JSON but not a valid record.',
+  40003: 'A path or query parameter is not valid.',
+  40004: 'The request is not valid HTTP.',
+  40101: 'The request carries no access token.',
+  40102: 'The access token is malformed, unknown or revoked.',
+  40103: 'The access token has expired.',
+  40301: 'The access token lacks the scope that the operation needs.',
+  40401: 'There is no such path.',
+  40402: 'There is no such record.',
+  40501: 'The path exists, but not with this method; Allow names those it has.',
+  40801: 'The request took too long to arrive.',
+  40901: 'The id belongs to a different plant; nothing was changed.',
+  41201: 'A precondition of the request (If-Match, If-None-Match) does not hold; nothing was changed.',
+  41301: 'The body is larger than the limit.',
+  41501: 'The body has a media type, charset or encoding that the operation does not take.',
+  42901: 'Too many requests; Retry-After says when to come back.',
+  43101: 'The request line and headers are larger than the limit.',
+  50001: 'Something unforeseen went wrong; the log has it under the X-Request-Id of the answer.',
+  50301: 'The store is out of reach. A write may or may not have been done: sending it again is safe.',
+  50302: 'Too many writes are waiting; nothing was done.',
+  50303: 'The service is shutting down; nothing was done.',
+  50304: 'The store has no space left; nothing was stored.',
+} as const
+
+export type ErrorNumber = keyof typeof ERRORS
+
+export const statusOf = (number: ErrorNumber): number => Math.trunc(number / 100)
+
+/** The one error that reaches a client, as `{error, message}`; anything else is answered as 50001. */
+export class AppError extends Error {
+  override readonly name = 'AppError'
+  readonly number: ErrorNumber
+  /** Response headers that belong to this refusal, such as `Allow` or `Retry-After` (seconds). */
+  readonly headers: Readonly<Record<string, string>>
+
+  constructor(
+    number: ErrorNumber,
+    message: string,
+    options: { headers?: Record<string, string>; cause?: unknown } = {},
+  ) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause })
+    this.number = number
+    this.headers = options.headers ?? (number >= 50301 ? { 'Retry-After': '1' } : {})
+  }
+
+  get status(): number {
+    return statusOf(this.number)
+  }
+}
+
+/** The body of every refusal: exactly these two members. */
+export const errorJson = (error: ErrorNumber, message: string): string => JSON.stringify({ error, message })

@@ -1,0 +1,109 @@
+import { AppError } from './errors.ts'
+
+export interface GroupCommitOptions<Row> {
+  /** Rows that may wait or be in flight at once; one more is refused with 50302. */
+  readonly maxWaiting: number
+  /** Sum of `weigh` over those rows, in the same unit; bounds memory where rows can be large. */
+  readonly maxWeight: number
+  /** Rows in one commit. */
+  readonly maxGroup: number
+  weigh(row: Row): number
+}
+
+interface Waiting<Row, Result> {
+  readonly row: Row
+  readonly resolve: (result: Result) => void
+  readonly reject: (error: unknown) => void
+}
+
+/**
+ * Many callers, one commit. Rows that are submitted while a commit is under way, or within one turn of the event loop,
+ * share the next commit; each caller is answered after the commit that holds its row. A row whose result is an Error is
+ * rejected alone; a commit that fails rejects every row in it.
+ *
+ * Group commit is most of this service's speed: one fsync is then paid by many creates (docs/decisions/0003-group-commit.md).
+ */
+export class GroupCommit<Row, Result> {
+  readonly #commit: (rows: readonly Row[]) => Promise<readonly (Result | Error)[]>
+  readonly #options: GroupCommitOptions<Row>
+  #queue: Waiting<Row, Result>[] = []
+  #waiting = 0
+  #weight = 0
+  #inFlight = false
+  #scheduled = false
+  #closed = false
+  #idle: (() => void)[] = []
+
+  /** @param commit makes all rows durable together and gives one result per row, in their order */
+  constructor(
+    commit: (rows: readonly Row[]) => Promise<readonly (Result | Error)[]>,
+    options: GroupCommitOptions<Row>,
+  ) {
+    this.#commit = commit
+    this.#options = options
+  }
+
+  /** @throws AppError 50302 when the queue is full, 50303 when it is closed; the row is then not taken */
+  submit(row: Row): Promise<Result> {
+    const weight = this.#options.weigh(row)
+    if (this.#closed) return Promise.reject(new AppError(50303, 'the service is shutting down; send it again'))
+    if (this.#waiting >= this.#options.maxWaiting || this.#weight + weight > this.#options.maxWeight) {
+      return Promise.reject(new AppError(50302, 'too many writes are waiting; nothing was done, send it again later'))
+    }
+    this.#waiting++
+    this.#weight += weight
+    return new Promise((resolve, reject) => {
+      this.#queue.push({ row, resolve, reject })
+      this.#schedule()
+    })
+  }
+
+  /** Takes no more rows, and resolves when those that it has are answered. */
+  async close(): Promise<void> {
+    this.#closed = true
+    if (this.#waiting > 0) await new Promise<void>((resolve) => this.#idle.push(resolve))
+  }
+
+  /** Rows that wait or are in flight now. */
+  get waiting(): number {
+    return this.#waiting
+  }
+
+  #schedule(): void {
+    if (this.#inFlight || this.#scheduled || this.#queue.length === 0) return
+    this.#scheduled = true
+    // After the poll phase, so that every request that one turn of the event loop has read is in the group.
+    setImmediate(() => {
+      this.#scheduled = false
+      this.#flush()
+    })
+  }
+
+  #flush(): void {
+    const group = this.#queue.splice(0, this.#options.maxGroup)
+    if (group.length === 0) return
+    this.#inFlight = true
+    this.#commit(group.map((waiting) => waiting.row)).then(
+      (results) => this.#settle(group, (waiting, i) => settle(waiting, results[i])),
+      (error: unknown) => this.#settle(group, (waiting) => waiting.reject(error)),
+    )
+  }
+
+  #settle(group: Waiting<Row, Result>[], answer: (waiting: Waiting<Row, Result>, i: number) => void): void {
+    this.#inFlight = false
+    // The next commit starts before this one's callers are answered: they are answered while it runs.
+    this.#flush()
+    for (const [i, waiting] of group.entries()) {
+      this.#waiting--
+      this.#weight -= this.#options.weigh(waiting.row)
+      answer(waiting, i)
+    }
+    if (this.#waiting === 0) for (const resolve of this.#idle.splice(0)) resolve()
+  }
+}
+
+function settle<Row, Result>(waiting: Waiting<Row, Result>, result: Result | Error | undefined): void {
+  if (result === undefined) waiting.reject(new Error('the commit gave no result for a row'))
+  else if (result instanceof Error) waiting.reject(result)
+  else waiting.resolve(result)
+}

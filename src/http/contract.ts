@@ -1,0 +1,156 @@
+import { readFileSync } from 'node:fs'
+import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js'
+import { parse } from 'yaml'
+import { isScope, type Scope } from '../token.ts'
+
+const FILE = new URL('../../openapi.yaml', import.meta.url)
+const METHODS = ['get', 'put', 'post', 'delete', 'patch'] as const
+
+export type Method = Uppercase<(typeof METHODS)[number]>
+
+/** One operation of the contract, as far as the service needs it at run time. */
+export interface Operation {
+  readonly id: string
+  readonly method: Method
+  /** With parameters in braces, as in the contract. */
+  readonly path: string
+  /** The scopes that a token needs for it; undefined: no token at all. */
+  readonly scopes: readonly Scope[] | undefined
+  /** The media types of its body; empty: it takes none. */
+  readonly mediaTypes: readonly string[]
+  /** Every fault of a body, in words; empty: it is valid. */
+  readonly faultsOf: (body: unknown) => Fault[]
+}
+
+/** What is wrong with one member, or with the whole body where `member` is empty. */
+export interface Fault {
+  readonly member: string
+  readonly message: string
+}
+
+export interface Contract {
+  readonly document: Document
+  readonly operations: readonly Operation[]
+}
+
+/** As much of the shape of an OpenAPI document as is read here; a test checks the file against the whole standard. */
+export interface Document {
+  readonly info: { readonly version: string }
+  readonly security?: readonly Requirement[]
+  readonly paths: Readonly<Record<string, Readonly<Record<string, OperationObject>>>>
+  readonly components: Readonly<Record<string, Readonly<Record<string, unknown>>>>
+}
+type Requirement = Readonly<Record<string, readonly string[]>>
+type Content = Readonly<Record<string, { readonly schema?: unknown }>>
+export interface ResponseObject {
+  readonly content?: Content
+  readonly headers?: Readonly<Record<string, unknown>>
+  readonly 'x-errors'?: readonly number[]
+}
+export interface OperationObject {
+  readonly operationId?: string
+  readonly security?: readonly Requirement[]
+  readonly requestBody?: { readonly content: Content }
+  readonly responses: Readonly<Record<string, ResponseObject | Reference>>
+}
+interface Reference {
+  readonly $ref: string
+}
+
+/**
+ * Reads openapi.yaml into operations.
+ *
+ * @throws Error when an operation names no id, an unknown scope or security scheme, or an answer without a schema
+ */
+export function readContract(text: string = readFileSync(FILE, 'utf8')): Contract {
+  const document = parse(text) as Document
+  const ajv = schemaCompiler(document)
+  const operations = Object.entries(document.paths).flatMap(([path, item]) =>
+    METHODS.filter((method) => method in item).map((method) =>
+      operation(document, ajv, path, method, item[method] as OperationObject),
+    ),
+  )
+  return { document, operations }
+}
+
+/** Compiles schemas of the document. `int64` is left to the reader of the text, as a double can't tell. */
+export function schemaCompiler(document: Document): Ajv2020 {
+  const ajv = new Ajv2020({ allErrors: true, verbose: true, strict: true })
+  ajv.addVocabulary(['x-pattern-says', 'components'])
+  ajv.addFormat('int64', { type: 'number', validate: () => true })
+  ajv.addFormat('int32', { type: 'number', validate: (value) => value >= -(2 ** 31) && value < 2 ** 31 })
+  ajv.addSchema({ $id: 'contract', components: document.components })
+  return ajv
+}
+
+function operation(document: Document, ajv: Ajv2020, path: string, method: string, object: OperationObject): Operation {
+  const id = object.operationId
+  if (id === undefined) throw new Error(`openapi.yaml: ${method} ${path} has no operationId`)
+  for (const status of Object.keys(object.responses))
+    checkResponse(document, `${id} ${status}`, object.responses[status])
+  const content = object.requestBody?.content ?? {}
+  return {
+    id,
+    method: method.toUpperCase() as Method,
+    path,
+    scopes: scopesOf(document, id, object.security ?? document.security ?? []),
+    mediaTypes: Object.keys(content),
+    faultsOf: faultFinder(ajv, content),
+  }
+}
+
+function checkResponse(document: Document, name: string, object: ResponseObject | Reference | undefined): void {
+  const { content } = resolve<ResponseObject>(document, object)
+  if (name.endsWith(' 204')) return
+  const schemas = Object.values(content ?? {}).map((media) => media.schema)
+  if (schemas.length === 0 || schemas.includes(undefined)) throw new Error(`openapi.yaml: ${name} has no schema`)
+}
+
+function scopesOf(document: Document, id: string, requirements: readonly Requirement[]): Scope[] | undefined {
+  const [requirement] = requirements
+  if (requirement === undefined) return undefined
+  const [[scheme, scopes]] = Object.entries(requirement) as [[string, string[]]]
+  const known = document.components['securitySchemes']?.[scheme] as { type?: string; scheme?: string } | undefined
+  if (known?.type !== 'http' || known.scheme !== 'bearer')
+    throw new Error(`openapi.yaml: ${id} has no known security scheme`)
+  return scopes.map((scope) => {
+    if (!isScope(scope)) throw new Error(`openapi.yaml: ${id} needs the unknown scope ${scope}`)
+    return scope
+  })
+}
+
+function faultFinder(ajv: Ajv2020, content: Content): (body: unknown) => Fault[] {
+  const schema = content['application/json']?.schema
+  if (schema === undefined) return () => []
+  const validate: ValidateFunction = ajv.compile(absolute(schema))
+  return (body) => (validate(body) ? [] : (validate.errors ?? []).map(faultOf))
+}
+
+/** The same schema with references that lead into the document from anywhere. */
+export function absolute(schema: unknown): object {
+  return JSON.parse(JSON.stringify(schema).replaceAll('"$ref":"#/', '"$ref":"contract#/')) as object
+}
+
+/** Follows a reference into the document, if it is one. */
+export function resolve<T extends object>(document: Document, object: T | Reference | undefined): T {
+  if (object === undefined) throw new Error('openapi.yaml: nothing to resolve')
+  if (!('$ref' in object)) return object
+  const found = object.$ref
+    .slice(2)
+    .split('/')
+    .reduce((at: unknown, key) => (at as Record<string, unknown> | undefined)?.[key], document)
+  if (found === undefined) throw new Error(`openapi.yaml: ${object.$ref} leads nowhere`)
+  return found as T
+}
+
+function faultOf(error: ErrorObject): Fault {
+  const { keyword, params, parentSchema } = error
+  if (keyword === 'required') return { member: params['missingProperty'], message: 'is required' }
+  const member = error.instancePath.slice(1)
+  if (keyword === 'type') return { member, message: `must be ${article(params['type'])}` }
+  if (keyword === 'pattern')
+    return { member, message: String(parentSchema?.[('x-pattern-says', 'components')] ?? error.message) }
+  return { member, message: error.message ?? keyword }
+}
+
+const article = (type: string): string => `${/^[aeiou]/.test(type) ? 'an' : 'a'} ${type}`

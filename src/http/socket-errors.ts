@@ -1,0 +1,58 @@
+import type { Server, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import { AppError, errorJson } from '../errors.ts'
+
+/**
+ * Answers what never becomes a request: HTTP that can't be parsed, headers that are too large, a request that does not
+ * arrive in time, CONNECT. Node would answer these itself, or not at all, without our body.
+ */
+export function answerSocketErrors(server: Server): void {
+  server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
+    if (error.code === 'ECONNRESET' || !socket.writable || awaitsAnswer(socket)) return socket.destroy()
+    write(socket, refusalOf(error))
+  })
+  server.on('connect', (_request, socket) => {
+    write(socket as Socket, new AppError(40501, 'CONNECT is not possible here', { headers: { Allow: '' } }))
+  })
+}
+
+function refusalOf(error: NodeJS.ErrnoException): AppError {
+  switch (error.code) {
+    case 'HPE_HEADER_OVERFLOW':
+      return new AppError(43101, 'the request line and headers are larger than the limit')
+    case 'ERR_HTTP_REQUEST_TIMEOUT':
+      return new AppError(40801, 'the request took too long to arrive; send it again')
+    case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':
+      return new AppError(41301, 'the chunk extensions of the body are larger than the limit')
+    default:
+      return new AppError(40004, 'the request is not valid HTTP/1.1')
+  }
+}
+
+/**
+ * Whether a whole request was read from this socket and is not answered yet. A refusal of what came after it would be
+ * taken for its answer, so then the connection is closed without one.
+ */
+function awaitsAnswer(socket: Socket): boolean {
+  const response = (socket as { _httpMessage?: ServerResponse })._httpMessage
+  return response !== undefined && response !== null && (response.headersSent || response.req.complete)
+}
+
+function write(socket: Socket, { status, number, message, headers }: AppError): void {
+  const body = errorJson(number, message)
+  const fields = Object.entries({
+    ...headers,
+    'Content-Type': 'application/json',
+    'Content-Length': Buffer.byteLength(body),
+    Connection: 'close',
+  }).map(([name, value]) => `${name}: ${value}\r\n`)
+  socket.end(`HTTP/1.1 ${status} ${REASONS[status] ?? 'Error'}\r\n${fields.join('')}\r\n${body}`)
+}
+
+const REASONS: Readonly<Record<number, string>> = {
+  400: 'Bad Request',
+  405: 'Method Not Allowed',
+  408: 'Request Timeout',
+  413: 'Content Too Large',
+  431: 'Request Header Fields Too Large',
+}

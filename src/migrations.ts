@@ -1,0 +1,44 @@
+import { createHash } from 'node:crypto'
+import { readdirSync, readFileSync } from 'node:fs'
+import { OperatorError } from './operator-error.ts'
+
+export interface Migration {
+  /** Counts from 1 without gaps. */
+  readonly number: number
+  readonly sql: string
+  /** SHA-256 of the file, hexadecimal: a file that was changed after it was applied is noticed. */
+  readonly checksum: string
+}
+
+export interface AppliedMigration {
+  readonly number: number
+  readonly checksum: string
+}
+
+/** The numbered SQL files of one engine (`sql/<engine>/000001.sql`, …), in order. */
+export function readMigrations(directory: URL): Migration[] {
+  const names = readdirSync(directory).filter((name) => /^\d{6}\.sql$/.test(name))
+  return names.sort().map((name, i) => {
+    if (Number.parseInt(name, 10) !== i + 1) throw new Error(`${directory.pathname}: ${name} leaves a gap`)
+    const sql = readFileSync(new URL(name, directory), 'utf8')
+    return { number: i + 1, sql, checksum: createHash('sha256').update(sql).digest('hex') }
+  })
+}
+
+/**
+ * Those of `known` that a store still lacks.
+ *
+ * @throws OperatorError when the store was made by a newer program, or by other files than these
+ */
+export function pendingMigrations(known: readonly Migration[], applied: readonly AppliedMigration[]): Migration[] {
+  for (const { number, checksum } of applied) {
+    const same = known[number - 1]
+    if (same === undefined) {
+      throw new OperatorError(`the store has schema ${number}, newer than this program's ${known.length}; update it`)
+    }
+    if (same.checksum !== checksum) {
+      throw new OperatorError(`the store's schema ${number} was made by another file than this program's`)
+    }
+  }
+  return known.slice(applied.length)
+}

@@ -1,0 +1,11 @@
+/** Something only the person who runs the program can mend. It is printed as one line, without a stack. */
+export class OperatorError extends Error {
+  override readonly name = 'OperatorError'
+  /** 1: it failed; 2: it was called wrongly. */
+  readonly exitCode: 1 | 2
+
+  constructor(message: string, options: { exitCode?: 1 | 2; cause?: unknown } = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause })
+    this.exitCode = options.exitCode ?? 1
+  }
+}

@@ -1,0 +1,50 @@
+import { DatabaseSync } from 'node:sqlite'
+
+/** Marks a database file as a plant store (`PRAGMA application_id`): the bytes "PLNT". */
+export const APPLICATION_ID = 0x504c4e54
+
+/** How long a connection waits for another process's write before it gives up, in milliseconds. */
+const BUSY_TIMEOUT = 10_000
+
+/** Reads only. Sees every committed write, never waits for a writer (https://sqlite.org/wal.html). */
+export function openReader(path: string): DatabaseSync {
+  const db = open(path, { readOnly: true })
+  return db
+}
+
+/**
+ * Reads and writes; a commit has returned only after its fsync (WAL with synchronous=FULL).
+ *
+ * BEGIN, COMMIT and PRAGMA go through `exec()`, which never reports a row count and so can't trip over a large rowid.
+ */
+export function openWriter(path: string): DatabaseSync {
+  const db = open(path, {})
+  // 32 MiB of page cache; a checkpoint every 16 MiB of log, so a page that many groups touch is copied back once.
+  db.exec(
+    'PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA cache_size = -32768; PRAGMA wal_autocheckpoint = 4000',
+  )
+  const { synchronous } = db.prepare('PRAGMA synchronous').get() as { synchronous: bigint }
+  const { journal_mode } = db.prepare('PRAGMA journal_mode').get() as { journal_mode: string }
+  if (synchronous !== 2n || journal_mode !== 'wal') throw new Error('SQLite does not keep to WAL with synchronous=FULL')
+  return db
+}
+
+function open(path: string, options: { readOnly?: boolean }): DatabaseSync {
+  const db = new DatabaseSync(path, { ...options, readBigInts: true, timeout: BUSY_TIMEOUT })
+  db.exec('PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON')
+  return db
+}
+
+/** Runs `work` in one write transaction; a throw undoes it. Returns after the commit is on stable storage. */
+export function transaction<T>(db: DatabaseSync, work: () => T): T {
+  db.exec('BEGIN IMMEDIATE')
+  try {
+    const result = work()
+    db.exec('COMMIT')
+    return result
+  } catch (error) {
+    // SQLite ends the transaction by itself on some errors, a full disk among them.
+    if (db.isTransaction) db.exec('ROLLBACK')
+    throw error
+  }
+}

@@ -1,0 +1,41 @@
+import { AppError } from '../errors.ts'
+
+/** Primary result codes (https://sqlite.org/rescode.html); an extended code holds one in its low byte. */
+const FULL = 13
+const IOERR = 10
+const CORRUPT = 11
+const NOTADB = 26
+const CONSTRAINT = 19
+const TOOBIG = 18
+const MISMATCH = 20
+
+/** What is left of a SQLite error once it has crossed from the writer's thread. */
+export interface SqliteFault {
+  readonly errcode: number
+  readonly message: string
+}
+
+export function sqliteFault(error: unknown): SqliteFault | undefined {
+  if (!(error instanceof Error) || !('errcode' in error) || typeof error.errcode !== 'number') return undefined
+  return { errcode: error.errcode, message: error.message }
+}
+
+const primary = (fault: SqliteFault): number => fault.errcode & 0xff
+
+/** The statement was refused because of this row alone; the transaction goes on. */
+export const isRowFault = (fault: SqliteFault): boolean => [CONSTRAINT, TOOBIG, MISMATCH].includes(primary(fault))
+
+/**
+ * The file can't be trusted any more, or what is on it can't be known: after a failed fsync the kernel may have dropped
+ * the pages, so only a restart, which recovers from the log, tells (https://www.usenix.org/conference/atc20/presentation/rebello).
+ */
+export const isFatal = (fault: SqliteFault): boolean => [IOERR, CORRUPT, NOTADB].includes(primary(fault))
+
+export function appErrorOf(fault: SqliteFault): AppError {
+  const cause = new Error(`SQLite ${fault.errcode}: ${fault.message}`)
+  if (primary(fault) === FULL) {
+    return new AppError(50304, 'the store has no space left; nothing was stored, send it again later', { cause })
+  }
+  if (isRowFault(fault)) return new AppError(50001, 'the store refused the record', { cause })
+  return new AppError(50301, 'the store is out of reach; sending the request again later is safe', { cause })
+}

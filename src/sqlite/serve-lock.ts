@@ -1,0 +1,27 @@
+import { DatabaseSync } from 'node:sqlite'
+import { OperatorError } from '../operator-error.ts'
+import { sqliteFault } from './errors.ts'
+
+const BUSY = 5
+
+/**
+ * Held while a server serves a store, so that no second one does. It is SQLite's own lock on an empty file beside the
+ * store: the operating system lets go of it however the process ends, and commands that administer the store don't
+ * take it, so they work meanwhile.
+ *
+ * @returns lets go of it; calling it again does nothing
+ * @throws OperatorError when another server holds it
+ */
+export function takeServeLock(path: string): () => void {
+  const lock = new DatabaseSync(`${path}.lock`, { timeout: 0 })
+  try {
+    lock.exec('BEGIN EXCLUSIVE')
+  } catch (error) {
+    lock.close()
+    if (sqliteFault(error)?.errcode !== BUSY) throw error
+    throw new OperatorError(`store ${path}: another server serves it already; stop that one first`)
+  }
+  return () => {
+    if (lock.isOpen) lock.close()
+  }
+}

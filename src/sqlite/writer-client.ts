@@ -1,0 +1,80 @@
+import { once } from 'node:events'
+import { Worker } from 'node:worker_threads'
+import { AppError } from '../errors.ts'
+import { appErrorOf, isFatal } from './errors.ts'
+import type { WriterCalls } from './writer.ts'
+import type { WriterRequest, WriterResponse } from './writer-thread.ts'
+
+interface Pending {
+  readonly resolve: (value: never) => void
+  readonly reject: (error: unknown) => void
+}
+
+/**
+ * The writer in its thread, seen from the main one, which so never waits for a disk: with every fsync slowed to 5 ms, a
+ * read that took 5 ms beside a writer on the event loop takes less than 1 (docs/decisions/0004-writer-thread.md).
+ */
+export class WriterClient {
+  readonly #worker: Worker
+  readonly #pending: Pending[] = []
+  readonly #onFatal: (error: Error) => void
+  #dead: Error | undefined
+
+  /** @param onFatal called when the writer can't go on; only a restart of the process mends that */
+  constructor(path: string, onFatal: (error: Error) => void) {
+    this.#onFatal = onFatal
+    this.#worker = new Worker(new URL('./writer-thread.ts', import.meta.url), { workerData: { path } })
+    this.#worker.on('message', (response: WriterResponse) => this.#settle(response))
+    this.#worker.on('error', (error) => this.#die(error instanceof Error ? error : new Error(String(error))))
+    this.#worker.on('exit', () => this.#die(new Error('the writer thread ended')))
+  }
+
+  /**
+   * Runs one method of the writer; resolves after its commit.
+   *
+   * @throws AppError 50301 when the outcome can't be known, 50304 when there is no space
+   */
+  call<M extends keyof WriterCalls>(
+    method: M,
+    ...args: Parameters<WriterCalls[M]>
+  ): Promise<ReturnType<WriterCalls[M]>> {
+    if (this.#dead !== undefined) return Promise.reject(outOfReach(this.#dead))
+    return new Promise((resolve, reject) => {
+      this.#pending.push({ resolve, reject })
+      this.#worker.postMessage({ method, args } as WriterRequest)
+    })
+  }
+
+  /** Closes the database and ends the thread, after the calls that were made before. */
+  async close(): Promise<void> {
+    if (this.#dead !== undefined) return
+    const exit = once(this.#worker, 'exit')
+    await this.call('close')
+    await exit
+  }
+
+  #settle(response: WriterResponse): void {
+    const call = this.#pending.shift()
+    if (call === undefined) throw new Error('the writer answered a call that nobody made')
+    if ('value' in response) {
+      call.resolve(response.value as never)
+    } else if ('bug' in response) {
+      call.reject(new Error(response.bug))
+    } else {
+      const error = appErrorOf(response.fault)
+      if (isFatal(response.fault)) this.#onFatal(error)
+      call.reject(error)
+    }
+  }
+
+  #die(cause: Error): void {
+    if (this.#dead !== undefined) return
+    this.#dead = cause
+    const unanswered = this.#pending.splice(0)
+    for (const call of unanswered) call.reject(outOfReach(cause))
+    if (unanswered.length > 0) this.#onFatal(cause)
+  }
+}
+
+const outOfReach = (cause: Error): AppError =>
+  new AppError(50301, 'the store is out of reach; sending the request again later is safe', { cause })

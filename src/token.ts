@@ -1,0 +1,53 @@
+import { createHash, randomBytes } from 'node:crypto'
+import { crc32 } from 'node:zlib'
+
+export const SCOPES = ['plants:read', 'plants:write', 'tokens'] as const
+export type Scope = (typeof SCOPES)[number]
+
+/** What the store keeps of an access token: never the secret, only its SHA-256. */
+export interface Token {
+  /** Public name of the token in lists and when it is revoked, e.g. `tok_3kTmX0aB`. */
+  readonly id: string
+  readonly name: string
+  readonly scopes: readonly Scope[]
+  readonly createdAt: Date
+  readonly expiresAt: Date | undefined
+  /** Written at most once a minute. */
+  readonly lastUsedAt: Date | undefined
+}
+
+const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+const SECRET_DIGITS = 43
+const CHECK_DIGITS = 6
+const FORM = /^ps_[0-9A-Za-z]{49}$/
+
+/** A new secret: `ps_`, 256 random bits as 43 base62 digits, and the CRC-32 of those as 6 more. Shown once, kept nowhere. */
+export function makeSecret(): string {
+  const digits = base62(BigInt(`0x${randomBytes(32).toString('hex')}`), SECRET_DIGITS)
+  return `ps_${digits}${checkDigits(digits)}`
+}
+
+/** Whether a text that looks like one of our secrets was mistyped or cut short, told without asking the store. */
+export function isMistyped(secret: string): boolean {
+  if (!secret.startsWith('ps_')) return false
+  return !FORM.test(secret) || checkDigits(secret.slice(3, 3 + SECRET_DIGITS)) !== secret.slice(3 + SECRET_DIGITS)
+}
+
+/** SHA-256 of the secret, 32 bytes: what is stored and looked up. A secret of 256 random bits needs no slow hash. */
+export function hashSecret(secret: string): Buffer {
+  return createHash('sha256').update(secret, 'utf8').digest()
+}
+
+export function makeTokenId(): string {
+  return `tok_${base62(BigInt(`0x${randomBytes(8).toString('hex')}`), 11)}`
+}
+
+export const isScope = (text: string): text is Scope => (SCOPES as readonly string[]).includes(text)
+
+const checkDigits = (digits: string): string => base62(BigInt(crc32(digits)), CHECK_DIGITS)
+
+function base62(value: bigint, digits: number): string {
+  let text = ''
+  for (let rest = value; text.length < digits; rest /= 62n) text = BASE62[Number(rest % 62n)] + text
+  return text
+}
