@@ -148,8 +148,7 @@ function faultOf(error: ErrorObject): Fault {
   if (keyword === 'required') return { member: params['missingProperty'], message: 'is required' }
   const member = error.instancePath.slice(1)
   if (keyword === 'type') return { member, message: `must be ${article(params['type'])}` }
-  if (keyword === 'pattern')
-    return { member, message: String(parentSchema?.[('x-pattern-says', 'components')] ?? error.message) }
+  if (keyword === 'pattern') return { member, message: String(parentSchema?.['x-pattern-says'] ?? error.message) }
   return { member, message: error.message ?? keyword }
 }
 
