@@ -49,43 +49,67 @@ export const SETTINGS: Settings = {
     flag: 'store',
     value: 'URL',
     fallback: DEFAULT_STORE,
-    help: 'where the plants are kept: sqlite:PATH',
+    help: 'where plants and tokens are kept: sqlite:PATH',
     parse: storeAddress,
   },
   token: {
     flag: 'token',
     value: 'SECRET',
     fallback: undefined,
-    help: 'an access token with all scopes that is not kept in the store; better given as PLANTSTORE_TOKEN, as other users of the machine can read flags',
+    help: 'one more access token, with all scopes, of at least 16 characters; better given by the variable, as other users of the machine can read flags',
     parse: configuredToken,
   },
   logLevel: {
     flag: 'log-level',
     value: 'LEVEL',
     fallback: 'info',
-    help: 'debug (every request), info (refused requests, start and stop), warn, error or silent',
+    help: 'how much is logged: debug (every request), info (start, stop and refused requests), warn, error or silent',
     parse: logLevel,
   },
-  bodyLimit: number('body-limit', 'SIZE', '1MiB', 'largest request body', size),
-  headerLimit: number('header-limit', 'SIZE', '16KiB', 'largest request line and headers together', size),
+  bodyLimit: number('body-limit', 'SIZE', '1MiB', 'largest body of a request', size),
+  headerLimit: number('header-limit', 'SIZE', '16KiB', 'largest request line and headers of a request together', size),
   nestingLimit: number(
     'nesting-limit',
     'LEVELS',
     '32',
-    'how deep arrays and objects of a body may nest',
+    'how many arrays and objects of a body may stand inside one another',
     integer(1, 1000),
   ),
-  headersTimeout: number('headers-timeout', 'TIME', '10s', 'for the headers of a request to arrive', duration),
-  requestTimeout: number('request-timeout', 'TIME', '30s', 'for a whole request to arrive', duration),
-  keepAliveTimeout: number('keep-alive-timeout', 'TIME', '65s', 'before an idle connection is closed', duration),
-  drainWindow: number('drain-window', 'TIME', '1s', 'between the signal to stop and the end of listening', duration),
-  maxWaiting: number('max-waiting', 'COUNT', '10000', 'creates that may wait for the store at once', integer(1, 1e6)),
-  rateLimit: number('rate-limit', 'COUNT', 'off', 'requests per second and token', offOr(integer(1, 1e6))),
+  headersTimeout: number(
+    'headers-timeout',
+    'TIME',
+    '10s',
+    'how long the headers of a request may take to arrive; at most the request timeout',
+    duration,
+  ),
+  requestTimeout: number('request-timeout', 'TIME', '30s', 'how long a whole request may take to arrive', duration),
+  keepAliveTimeout: number(
+    'keep-alive-timeout',
+    'TIME',
+    '65s',
+    'how long a connection may be idle before it is closed',
+    duration,
+  ),
+  drainWindow: number(
+    'drain-window',
+    'TIME',
+    '1s',
+    'how long to go on answering after the signal to stop, while anybody is connected',
+    duration,
+  ),
+  maxWaiting: number(
+    'max-waiting',
+    'COUNT',
+    '10000',
+    'creates that may wait for the store at once; more are answered 503',
+    integer(1, 1e6),
+  ),
+  rateLimit: number('rate-limit', 'COUNT', 'off', 'requests per second and token, or off', offOr(integer(1, 1e6))),
   authFailureLimit: number(
     'auth-failure-limit',
     'COUNT',
     '60',
-    'failed authentications per minute and address before it has to wait',
+    'failed authentications per minute and address before it has to wait, or off',
     offOr(integer(1, 1e6)),
   ),
 }
@@ -117,8 +141,13 @@ export function readConfig(
       return [key, undefined]
     }
   })
+  const config = Object.fromEntries(entries) as Config
+  // Node refuses to make such a server; a timeout of 0 is none.
+  if (config.requestTimeout > 0 && config.headersTimeout > config.requestTimeout) {
+    faults.push('--headers-timeout: must not be longer than --request-timeout; set both')
+  }
   if (faults.length > 0) throw new OperatorError(faults.join('\n'), { exitCode: 2 })
-  return Object.freeze(Object.fromEntries(entries) as Config)
+  return Object.freeze(config)
 }
 
 function text(flag: string, value: string, fallback: string, help: string): Setting<string> {

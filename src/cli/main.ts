@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { Command, CommanderError, Option } from 'commander'
 import { type Config, environmentName, readConfig, SETTINGS } from '../config.ts'
 import { OperatorError } from '../operator-error.ts'
@@ -28,46 +29,67 @@ function report(error: unknown): number {
 function program(): Command {
   const root = new Command('plantstore')
     .description('The record of every plant you keep, behind one small, exact HTTP API.')
+    .version(version(), '--version', 'print the version and end')
+    .helpOption('-h, --help', HELP)
+    .helpCommand('help [command]', HELP)
     .exitOverride()
-    .configureHelp({ showGlobalOptions: true })
+    .configureOutput({ outputError: (text, write) => write(text.replace(/^error: /, 'plantstore: ')) })
+    .showHelpAfterError('Add --help to see how the command is used.')
     .addHelpText('after', examples('plantstore serve', 'plantstore token create --name "Kew app"'))
+    .addHelpText('after', 'Exit codes: 0 done, 1 failed, 2 called wrongly.')
 
-  const serving = root.command('serve').description('serve the store over HTTP until SIGTERM or SIGINT')
-  addSettings(serving, Object.keys(SETTINGS) as (keyof Config)[])
+  addSettings(command(root, 'serve', 'serve the store over HTTP until SIGTERM or SIGINT'), SETTING_KEYS)
+    .addHelpText('after', SPELLINGS)
     .addHelpText('after', examples('plantstore serve', 'plantstore serve --port 9000 --store sqlite:/srv/plants.db'))
     .action((flags) => serve(readConfig(flags, process.env)))
 
-  const token = root
-    .command('token')
-    .description('make, list and revoke access tokens; works while the store is served')
-  addSettings(token.command('create'), ['store'])
-    .description('make a token and print its secret, this once')
-    .requiredOption('--name NAME', 'what the token is for, in your words')
-    .option('--scopes LIST', 'of plants:read, plants:write, tokens (default: plants:read,plants:write)')
-    .option('--expires WHEN', 'when it ends: 90d, 12h or a date (default: never)')
-    .addHelpText('after', examples('plantstore token create --name "label printer" --scopes plants:read --expires 90d'))
+  const token = command(root, 'token', 'make, list and revoke access tokens, also while the store is served')
+    .helpCommand('help [command]', HELP)
+    .addHelpText('after', examples('plantstore token create --name "Kew app"', 'plantstore token list'))
+  addSettings(command(token, 'create', 'make a token and print its secret, this once'), ['store'])
+    .requiredOption('--name <NAME>', 'what the token is for, in your words')
+    .option('--scopes <LIST>', 'any of plants:read, plants:write, tokens (default plants:read,plants:write)')
+    .option('--expires <WHEN>', 'when it ends: 90d, 12h, 2030-12-31 or 2030-12-31T12:00Z (default never)')
+    .addHelpText(
+      'after',
+      examples('plantstore token create --name "label printer" --scopes plants:write --expires 90d'),
+    )
     .action(({ name, scopes, expires, ...flags }) =>
       createToken(readConfig(flags, process.env), { name, scopes, expires }),
     )
-  addSettings(token.command('list'), ['store'])
-    .description('list all tokens, without their secrets')
+  addSettings(command(token, 'list', 'list all tokens, without their secrets'), ['store'])
     .addHelpText('after', examples('plantstore token list'))
     .action((flags) => listTokens(readConfig(flags, process.env)))
-  addSettings(token.command('revoke'), ['store'])
-    .description('end a token for good, within a second')
+  addSettings(command(token, 'revoke', 'end a token for good, within a second'), ['store'])
     .argument('<id>', 'the id of the token, as the list shows it')
     .addHelpText('after', examples('plantstore token revoke tok_4bXm09TzQ1r'))
     .action((id, flags) => revokeToken(readConfig(flags, process.env), id))
   return root
 }
 
-function addSettings(command: Command, keys: readonly (keyof Config)[]): Command {
+const HELP = 'show what a command does and takes'
+const SETTING_KEYS = Object.keys(SETTINGS) as (keyof Config)[]
+const SPELLINGS = `
+A flag goes before its environment variable, and that before the default.
+SIZE is a number with B, KiB or MiB; TIME is one with ms, s or m, and a timeout of 0s is none.`
+
+/** The program's version is its package's. */
+function version(): string {
+  const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8')
+  return (JSON.parse(text) as { version: string }).version
+}
+
+function command(parent: Command, name: string, description: string): Command {
+  return parent.command(name).description(description).helpOption('-h, --help', HELP)
+}
+
+function addSettings(to: Command, keys: readonly (keyof Config)[]): Command {
   for (const key of keys) {
     const { flag, value, help, fallback } = SETTINGS[key]
     const details = [environmentName(flag), ...(fallback === undefined ? [] : [`default ${fallback}`])].join(', ')
-    command.addOption(new Option(`--${flag} <${value}>`, `${help} (${details})`))
+    to.addOption(new Option(`--${flag} <${value}>`, `${help} (${details})`))
   }
-  return command
+  return to
 }
 
 const examples = (...lines: string[]): string => `\nExamples:\n${lines.map((line) => `  ${line}`).join('\n')}\n`
