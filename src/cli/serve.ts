@@ -41,8 +41,9 @@ export async function serve(config: Config): Promise<void> {
     lifecycle.register('the store', () => store.close())
     const app = buildApp({ config, store, log, phase, waiting: () => store.waiting })
     lifecycle.register('the HTTP server', () => closeApp(app))
-    const firstToken = await makeFirstToken(store, config)
     const port = await listen(app, config)
+    // Only now: a start that failed between making the secret and printing it would have lost it for good.
+    const firstToken = await makeFirstToken(store, config)
     process.stdout.write(banner({ config, port, firstToken }))
     log.info({ host: config.host, port, store: `sqlite:${config.store.path}` }, 'serving')
     onStopSignal((signal) => void stop(signal, app.server, config, log, phase, lifecycle))
