@@ -108,12 +108,14 @@ export class SqliteStore implements Store {
   }
 
   async checkWritable(): Promise<void> {
+    this.#mustBeOpen()
     this.#checkPresence()
     if (this.#fatal !== undefined) throw new AppError(50301, 'the store is out of reach', { cause: this.#fatal })
     await this.#writer.call('checkWritable', Date.now())
   }
 
   async createToken(token: Token, hash: Buffer): Promise<void> {
+    this.#mustBeOpen()
     await this.#writer.call('createToken', {
       id: token.id,
       hash,
@@ -134,10 +136,12 @@ export class SqliteStore implements Store {
   }
 
   async touchToken(id: string, usedAt: Date): Promise<void> {
+    this.#mustBeOpen()
     await this.#writer.call('touchToken', id, usedAt.getTime())
   }
 
-  revokeToken(id: string): Promise<boolean> {
+  async revokeToken(id: string): Promise<boolean> {
+    this.#mustBeOpen()
     return this.#writer.call('revokeToken', id)
   }
 
@@ -149,6 +153,10 @@ export class SqliteStore implements Store {
   /** Creates that wait for their commit, for the metrics. */
   get waiting(): number {
     return this.#creates.waiting
+  }
+
+  #mustBeOpen(): void {
+    if (this.#closing !== undefined) throw new AppError(50303, 'the service is shutting down; nothing was done')
   }
 
   async #close(): Promise<void> {
