@@ -1,3 +1,4 @@
+import { resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 
 /** Marks a database file as a plant store (`PRAGMA application_id`): the bytes "PLNT". */
@@ -30,7 +31,8 @@ export function openWriter(path: string): DatabaseSync {
 }
 
 function open(path: string, options: { readOnly?: boolean }): DatabaseSync {
-  const db = new DatabaseSync(path, { ...options, readBigInts: true, timeout: BUSY_TIMEOUT })
+  // Made absolute, so that `:memory:` and `file:…` are names of files and not SQLite's special words.
+  const db = new DatabaseSync(resolve(path), { ...options, readBigInts: true, timeout: BUSY_TIMEOUT })
   db.exec('PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON')
   return db
 }

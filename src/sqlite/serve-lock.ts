@@ -1,3 +1,4 @@
+import { resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { OperatorError } from '../operator-error.ts'
 import { sqliteFault } from './errors.ts'
@@ -13,7 +14,7 @@ const BUSY = 5
  * @throws OperatorError when another server holds it
  */
 export function takeServeLock(path: string): () => void {
-  const lock = new DatabaseSync(`${path}.lock`, { timeout: 0 })
+  const lock = new DatabaseSync(resolve(`${path}.lock`), { timeout: 0 })
   try {
     lock.exec('BEGIN EXCLUSIVE')
   } catch (error) {
