@@ -15,9 +15,12 @@ export interface SqliteFault {
   readonly message: string
 }
 
+/** Also a value that node:sqlite refused to bind, as a bigint beyond int64: nothing was run then. */
 export function sqliteFault(error: unknown): SqliteFault | undefined {
-  if (!(error instanceof Error) || !('errcode' in error) || typeof error.errcode !== 'number') return undefined
-  return { errcode: error.errcode, message: error.message }
+  if (!(error instanceof Error)) return undefined
+  if ('errcode' in error && typeof error.errcode === 'number') return { errcode: error.errcode, message: error.message }
+  const isUnbindable = 'code' in error && String(error.code).startsWith('ERR_INVALID_ARG_')
+  return isUnbindable ? { errcode: MISMATCH, message: error.message } : undefined
 }
 
 const primary = (fault: SqliteFault): number => fault.errcode & 0xff
