@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict'
+import { statSync } from 'node:fs'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import type { NewPlant } from '../src/plant.ts'
+import { SqliteStore } from '../src/sqlite/store.ts'
+import { plant, type StoreUnderTest, storeSuite } from './store-suite.ts'
+import { cleanUp } from './support/clean-up.ts'
+import { plantsIn, tempFolder } from './support/files.ts'
+
+async function openSqlite(t: TestContext, { maxWaiting = 10_000 } = {}): Promise<StoreUnderTest> {
+  const path = join(tempFolder(t), 'plants.db')
+  let store = await open()
+  cleanUp(t, () => store.close())
+
+  function open(): Promise<SqliteStore> {
+    return SqliteStore.open(path, {
+      serving: true,
+      create: true,
+      maxWaiting,
+      onFatal: (error) => assert.fail(error),
+    })
+  }
+
+  return {
+    store,
+    async reopen() {
+      await store.close()
+      store = await open()
+      return store
+    },
+    async plants() {
+      const byId = ([a]: [bigint, unknown], [b]: [bigint, unknown]) => (a < b ? -1 : 1)
+      return [...plantsIn(path)].sort(byId).map(([id, { name, tag }]): NewPlant => ({ id, name, tag }))
+    },
+  }
+}
+
+storeSuite('SQLite', openSqlite)
+
+const options = { serving: true, create: true, maxWaiting: 100, onFatal: () => {} }
+
+test('SQLite: a new store is readable by its owner alone', async (t) => {
+  const path = join(tempFolder(t), 'plants.db')
+  const store = await SqliteStore.open(path, options)
+  cleanUp(t, () => store.close())
+  assert.equal(statSync(path).mode & 0o777, 0o600)
+  assert.equal(statSync(`${path}-wal`).mode & 0o777, 0o600)
+})
+
+test('SQLite: a store that was closed is one file, its log folded in', async (t) => {
+  const path = join(tempFolder(t), 'plants.db')
+  const store = await SqliteStore.open(path, options)
+  await store.createPlant(plant(1n), { mustBeNew: false })
+  await store.close()
+  assert.equal(statSync(`${path}-wal`, { throwIfNoEntry: false }), undefined)
+  assert.equal(plantsIn(path).size, 1)
+})
+
+test('SQLite: a row that breaks a rule of the schema fails alone', async (t) => {
+  const path = join(tempFolder(t), 'plants.db')
+  const store = await SqliteStore.open(path, options)
+  cleanUp(t, () => store.close())
+  const noText = plant(2n, Buffer.from('bytes') as unknown as string)
+  const creates = [plant(1n), noText, plant(3n)].map((one) => store.createPlant(one, { mustBeNew: false }))
+  const [, refused] = await Promise.allSettled(creates)
+  assert.equal(refused?.status === 'rejected' && refused.reason.number, 50001)
+  assert.deepEqual([...plantsIn(path).keys()], [1n, 3n])
+})
+
+test('SQLite: names that mean something to SQLite are names of files like any other', async (t) => {
+  for (const name of [':memory:', 'file:plants.db?mode=memory', 'a b?c#d%41.db']) {
+    const folder = tempFolder(t)
+    const before = process.cwd()
+    process.chdir(folder)
+    try {
+      const store = await SqliteStore.open(name, options)
+      await store.createPlant(plant(1n), { mustBeNew: false })
+      await store.close()
+    } finally {
+      process.chdir(before)
+    }
+    assert.equal(plantsIn(join(folder, name)).size, 1)
+  }
+})

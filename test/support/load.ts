@@ -1,0 +1,117 @@
+import assert from 'node:assert/strict'
+import { Agent, type IncomingMessage, request } from 'node:http'
+import { text } from 'node:stream/consumers'
+import type { Plant } from '../../src/plant.ts'
+import { plantsIn } from './files.ts'
+import { TOKEN } from './process.ts'
+
+export interface Answer {
+  readonly status: number
+  readonly error: number | undefined
+  readonly closes: boolean
+}
+
+/** Sends one request and reads the whole answer; rejects when the connection breaks. */
+export async function send(
+  method: string,
+  url: string,
+  { agent, body, token = TOKEN }: { agent?: Agent; body?: string; token?: string } = {},
+): Promise<Answer> {
+  const headers = { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' }
+  const response = await new Promise<IncomingMessage>((resolve, reject) => {
+    request(url, { method, headers, ...(agent === undefined ? {} : { agent }) }, resolve)
+      .on('error', reject)
+      .end(body)
+  })
+  const content = await text(response)
+  const error = response.statusCode === 200 ? undefined : (JSON.parse(content) as { error: number }).error
+  return { status: response.statusCode ?? 0, error, closes: response.headers.connection === 'close' }
+}
+
+/** The id goes through a text: some of them are no doubles. */
+export const plantBody = (id: bigint, { name, tag }: Plant): string =>
+  `{"id":${id},${JSON.stringify({ name, tag }).slice(1)}`
+
+/**
+ * Clients that create plants, each one after the other over its own keep-alive connection, and remember exactly what
+ * they were told. A client leaves when it is told to (`Connection: close`), when a connection breaks, or at stop().
+ */
+export class Load {
+  /** Answered 200. */
+  readonly acknowledged = new Map<bigint, Plant>()
+  /** Answered otherwise: how often each error number. */
+  readonly refused = new Map<number, number>()
+  /** Connections that broke before the answer. */
+  readonly broken: string[] = []
+  readonly done: Promise<void>
+  readonly #address: string
+  readonly #firstId: bigint
+  readonly #nameLength: number
+  #next = 0n
+  #stopped = false
+
+  constructor(
+    address: string,
+    { clients = 16, firstId = 0n, nameLength = 20 }: { clients?: number; firstId?: bigint; nameLength?: number } = {},
+  ) {
+    this.#address = address
+    this.#firstId = firstId
+    this.#nameLength = nameLength
+    this.done = Promise.all(Array.from({ length: clients }, () => this.#client())).then(() => {})
+  }
+
+  /** Lets every client finish its request. */
+  async stop(): Promise<void> {
+    this.#stopped = true
+    await this.done
+  }
+
+  /** Resolves when so many creates were acknowledged, or no client is left. */
+  async reaches(count: number): Promise<void> {
+    await this.until(() => this.acknowledged.size >= count)
+    assert.ok(this.acknowledged.size >= count, `only ${this.acknowledged.size} creates were acknowledged`)
+  }
+
+  /** Resolves when the condition holds, or no client is left. */
+  async until(condition: () => boolean): Promise<void> {
+    const over = this.done.then(() => true)
+    while (!condition()) {
+      const ended = await Promise.race([over, new Promise<false>((resolve) => setTimeout(resolve, 5, false))])
+      if (ended) return
+    }
+  }
+
+  /** Every acknowledged plant is in the store file, with exactly its name and tag. */
+  assertAllIn(storePath: string): void {
+    const stored = plantsIn(storePath)
+    const lost = [...this.acknowledged].filter(([id, plant]) => !isSame(stored.get(id), plant))
+    assert.deepEqual(lost, [], `of ${this.acknowledged.size} acknowledged plants ${lost.length} were lost or changed`)
+  }
+
+  async #client(): Promise<void> {
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+    while (!this.#stopped) {
+      const id = this.#firstId + this.#next++
+      const plant = {
+        name: `plant ${id} `.padEnd(this.#nameLength, '🌱'),
+        tag: id % 3n === 0n ? undefined : `tag ${id % 7n}`,
+      }
+      try {
+        const { status, error, closes } = await send('POST', `${this.#address}/plants`, {
+          agent,
+          body: plantBody(id, plant),
+        })
+        if (status === 200) this.acknowledged.set(id, plant)
+        else this.refused.set(error ?? 0, (this.refused.get(error ?? 0) ?? 0) + 1)
+        if (closes) break
+      } catch (cause) {
+        this.broken.push(String(cause))
+        break
+      }
+    }
+    agent.destroy()
+  }
+}
+
+const isSame = (stored: Plant | undefined, sent: Plant): boolean =>
+  stored?.name === sent.name && stored.tag === sent.tag

@@ -1,0 +1,135 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import type { TestContext } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { cleanUp } from './clean-up.ts'
+
+const BIN = fileURLToPath(new URL('../../bin/plantstore.js', import.meta.url))
+
+/** An access token with all scopes, given to servers by PLANTSTORE_TOKEN. */
+export const TOKEN = 'only-for-tests-0123456789'
+
+export interface ProgramOptions {
+  readonly env?: Readonly<Record<string, string>>
+  readonly cwd?: string
+  /** Arguments of Node.js itself. */
+  readonly nodeArgs?: readonly string[]
+  /** A command that runs the program under its eyes, with its arguments. */
+  readonly under?: readonly string[]
+}
+
+export interface Outcome {
+  /** null: a signal ended it. */
+  readonly code: number | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+/** A running `plantstore`, the real one. It is killed after the test. */
+export class Program {
+  readonly child: ChildProcess
+  readonly outcome: Promise<Outcome>
+  readonly #isGroup: boolean
+  #stdout = ''
+  #stderr = ''
+
+  constructor(t: TestContext, args: readonly string[], options: ProgramOptions = {}) {
+    const [command = process.execPath, ...rest] = [
+      ...(options.under ?? []),
+      process.execPath,
+      ...(options.nodeArgs ?? []),
+      BIN,
+      ...args,
+    ]
+    this.#isGroup = options.under !== undefined
+    this.child = spawn(command, rest, {
+      env: { ...ownEnvironment(), ...options.env },
+      cwd: options.cwd,
+      stdio: ['ignore', 'pipe', 'pipe'],
+      detached: this.#isGroup,
+    })
+    this.child.stdout?.setEncoding('utf8').on('data', (text: string) => {
+      this.#stdout += text
+    })
+    this.child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+      this.#stderr += text
+    })
+    this.outcome = once(this.child, 'close').then(([code]) => ({
+      code: code as number | null,
+      stdout: this.#stdout,
+      stderr: this.#stderr,
+    }))
+    cleanUp(t, () => this.kill())
+  }
+
+  get stdout(): string {
+    return this.#stdout
+  }
+
+  get stderr(): string {
+    return this.#stderr
+  }
+
+  get isRunning(): boolean {
+    return this.child.exitCode === null && this.child.signalCode === null
+  }
+
+  signal(signal: NodeJS.Signals): void {
+    this.child.kill(signal)
+  }
+
+  /** Ends it at once, as a crash would. Resolves when it is gone. */
+  async kill(): Promise<void> {
+    // A command that runs the program would leave it behind, so both go.
+    if (this.isRunning && this.#isGroup && this.child.pid !== undefined) process.kill(-this.child.pid, 'SIGKILL')
+    else if (this.isRunning) this.child.kill('SIGKILL')
+    await this.outcome
+  }
+
+  /** Resolves with what `find` finds in the standard output. */
+  async says<T>(find: (stdout: string) => T | undefined): Promise<T> {
+    for (;;) {
+      const found = find(this.#stdout)
+      if (found !== undefined) return found
+      if (!this.isRunning) {
+        const { code, stderr } = await this.outcome
+        const last = find(this.#stdout)
+        if (last !== undefined) return last
+        throw new Error(`plantstore ended with ${code}: ${stderr}`)
+      }
+      await Promise.race([once(this.child.stdout ?? this.child, 'data'), once(this.child, 'exit')])
+    }
+  }
+}
+
+/** Runs one command of `plantstore` to its end. */
+export const run = (t: TestContext, args: readonly string[], options: ProgramOptions = {}): Promise<Outcome> =>
+  new Program(t, args, options).outcome
+
+export interface Server {
+  readonly program: Program
+  readonly address: string
+  readonly storePath: string
+}
+
+/** Starts a server on a store in `folder` and a free port; resolves when it has said that it is ready. */
+export async function startServer(
+  t: TestContext,
+  folder: string,
+  args: readonly string[] = [],
+  options: ProgramOptions = {},
+): Promise<Server> {
+  const storePath = join(folder, 'plants.db')
+  const program = new Program(t, ['serve', '--store', `sqlite:${storePath}`, '--port', '0', ...args], {
+    ...options,
+    env: { PLANTSTORE_TOKEN: TOKEN, PLANTSTORE_LOG_LEVEL: 'error', ...options.env },
+  })
+  const address = await program.says((stdout) => /^ {2}Address {2}(http:\S+)$/m.exec(stdout)?.[1])
+  return { program, address, storePath }
+}
+
+/** What the test run was started with, but for settings of a plant store. */
+function ownEnvironment(): NodeJS.ProcessEnv {
+  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('PLANTSTORE_')))
+}
