@@ -19,8 +19,8 @@ export interface JsonBody {
  * @param maxDepth how many arrays and objects may stand inside one another
  * @throws AppError 40001 when it is empty, not UTF-8, not JSON or nested too deep; 40002 when a member stands twice
  */
-export function readJsonBody(bytes: Buffer | undefined, maxDepth: number): JsonBody {
-  if (bytes === undefined || bytes.length === 0) throw new AppError(40001, 'the body is empty; send a JSON object')
+export function readJsonBody(bytes: Buffer, maxDepth: number): JsonBody {
+  if (bytes.length === 0) throw new AppError(40001, 'the body is empty; send a JSON object')
   if (!isUtf8(bytes)) throw new AppError(40001, 'the body is not valid UTF-8')
   const text = bytes.toString('utf8')
   const shape = shapeOf(text)

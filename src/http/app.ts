@@ -1,28 +1,20 @@
-import { randomBytes } from 'node:crypto'
-import { createServer, type Server } from 'node:http'
-import fastify, {
-  type FastifyError,
-  type FastifyInstance,
-  type FastifyReply,
-  type FastifyRequest,
-  LogController,
-} from 'fastify'
+import fastify, { type FastifyError, type FastifyInstance, type FastifyReply } from 'fastify'
 import type { Logger } from 'pino'
 import type { Config } from '../config.ts'
 import { AppError } from '../errors.ts'
 import type { Store } from '../store.ts'
-import { Auth, type Identity, requireScopes } from './auth.ts'
-import { addBodyParser } from './body.ts'
-import { type Operation, readContract } from './contract.ts'
+import { Auth, type Identity } from './auth.ts'
+import { readContract } from './contract.ts'
 import { docsHandlers } from './docs.ts'
 import { Exit } from './exit.ts'
+import { guardOperations } from './guard.ts'
+import { faultOfHead } from './head.ts'
 import { healthHandlers } from './health.ts'
 import { Metrics } from './metrics.ts'
 import type { Phase } from './phase.ts'
 import { plantHandlers } from './plants.ts'
-import { RateLimiter } from './rate-limit.ts'
-import { addRoutes, type Guard, routeRefusals } from './routes.ts'
-import { answerSocketErrors } from './socket-errors.ts'
+import { addRoutes, routeRefusals } from './routes.ts'
+import { httpServer } from './server.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -49,14 +41,23 @@ export function buildApp({ config, store, log, phase, waiting }: AppOptions): Fa
   const contract = readContract()
   const metrics = new Metrics(waiting)
   const exit = new Exit(log, metrics, phase)
+  const auth = new Auth({
+    store,
+    configuredToken: config.token,
+    failureLimit: config.authFailureLimit,
+    onTouchFailure: (error) => log.warn({ err: error }, 'the last use of a token could not be noted'),
+  })
   const app = fastify({
-    loggerInstance: log.child({}, { level: log.isLevelEnabled('warn') ? 'warn' : log.level }),
-    // One child logger per request would cost a create 5% of its throughput.
-    childLoggerFactory: (logger) => logger,
-    logController: new LogController({ disableRequestLogging: true }),
-    genReqId: requestIds(),
+    // Its loggers and response listeners would cost a create 12% of its throughput; what is to be logged, Exit logs.
+    logger: false,
+    // Exit names a request once it has something to tell of it, which is rare.
+    genReqId: () => '',
     serverFactory: (handler) => httpServer(config, handler),
-    frameworkErrors: (error, _request, reply) => exit.refuse(reply as FastifyReply, refusalOf(error)),
+    frameworkErrors: (error, request, reply) => {
+      // The framework has run no hook and set no decoration on such a request.
+      Object.assign(request, { startedAt: performance.now(), operationId: 'none' })
+      exit.refuse(reply as FastifyReply, refusalOf(error))
+    },
     return503OnClosing: false,
     routerOptions: { maxParamLength: config.headerLimit },
   }) as unknown as FastifyInstance
@@ -65,24 +66,21 @@ export function buildApp({ config, store, log, phase, waiting }: AppOptions): Fa
   app.decorateRequest('operationId', 'none')
   app.decorateRequest('identity', undefined)
   app.decorateRequest('rateLimitHeaders', undefined)
-  app.removeAllContentTypeParsers()
-  for (const mediaType of new Set(contract.operations.flatMap((operation) => operation.mediaTypes))) {
-    addBodyParser(app, mediaType, config.bodyLimit)
+  // The framework reads no body: addRoutes does, without the async scope and closures that it makes for each.
+  for (const method of ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const) {
+    app.addHttpMethod(method, { hasBody: false, overrideExisting: true })
   }
 
   const refusalOfRoute = routeRefusals(contract)
   app.addHook('onRequest', (request, reply, done) => {
     request.startedAt = performance.now()
     if (phase.current === 'closing') return exit.refuse(reply, new AppError(50303, 'the service is shutting down'))
-    if (request.headers.host === undefined && request.raw.httpVersionMinor === 1) {
-      return exit.refuse(reply, new AppError(40004, 'the Host header is missing'))
-    }
+    const fault = faultOfHead(request.raw)
+    if (fault !== undefined) return exit.refuse(reply, new AppError(40004, fault))
     if (request.is404) return exit.refuse(reply, refusalOfRoute(request.method, request.url))
     done()
   })
-  app.setErrorHandler((error: FastifyError, request, reply) =>
-    exit.refuse(reply, refusalOf(error, request, contract.operations)),
-  )
+  app.setErrorHandler((error, _request, reply) => exit.refuse(reply, error))
 
   addRoutes(
     app,
@@ -98,87 +96,13 @@ export function buildApp({ config, store, log, phase, waiting }: AppOptions): Fa
         )
       },
     },
-    guard(config, store, log, exit),
+    { guard: guardOperations(config, auth, exit), exit, bodyLimit: config.bodyLimit },
   )
   return app
 }
 
-/** Refuses a request before its body is read: token, scopes, rate. */
-function guard(config: Config, store: Store, log: Logger, exit: Exit): Guard {
-  const auth = new Auth({
-    store,
-    configuredToken: config.token,
-    failureLimit: config.authFailureLimit,
-    onTouchFailure: (error) => log.warn({ err: error }, 'the last use of a token could not be noted'),
-  })
-  const limiter = config.rateLimit === undefined ? undefined : new RateLimiter(config.rateLimit)
-
-  return ({ id, scopes }) =>
-    (request, reply, done) => {
-      request.operationId = id
-      if (scopes === undefined) return done()
-      const admit = (identity: Identity) => {
-        request.identity = identity
-        request.rateLimitHeaders = limiter?.take(identity.tokenId)
-        requireScopes(identity, scopes)
-      }
-      try {
-        const identity = auth.identify(request.headers.authorization, request.socket.remoteAddress ?? '')
-        if (!(identity instanceof Promise)) {
-          admit(identity)
-          return done()
-        }
-        identity.then(admit).then(done, (error: unknown) => exit.refuse(reply, error))
-      } catch (error) {
-        exit.refuse(reply, error)
-      }
-    }
-}
-
-function httpServer(config: Config, handler: Parameters<typeof createServer>[1]): Server {
-  const server = createServer({
-    headersTimeout: config.headersTimeout,
-    requestTimeout: config.requestTimeout,
-    connectionsCheckingInterval: 1000,
-    keepAliveTimeout: config.keepAliveTimeout,
-    maxHeaderSize: config.headerLimit,
-    // Both would be answered, or dropped, by Node without our body.
-    requireHostHeader: false,
-    joinDuplicateHeaders: true,
-  })
-  server.on('request', handler as never)
-  // RFC 9110 section 10.1.1 lets a server ignore an expectation that it does not know.
-  server.on('checkExpectation', (request, response) => server.emit('request', request, response))
-  answerSocketErrors(server)
-  return server
-}
-
-function requestIds(): () => string {
-  const prefix = randomBytes(4).toString('hex')
-  let count = 0
-  return () => `${prefix}-${(count++).toString(36)}`
-}
-
 /** What the framework found wrong, in the catalog's terms; by its code, never by its text. */
-function refusalOf(error: unknown, request?: FastifyRequest, operations: readonly Operation[] = []): unknown {
-  if (error instanceof AppError) {
-    return error.number === 41501 ? withAcceptPost(error, request, operations) : error
-  }
-  switch ((error as Partial<FastifyError>).code) {
-    case 'FST_ERR_BAD_URL':
-      return new AppError(40003, 'the path is not valid percent-encoded UTF-8')
-    case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
-      return withAcceptPost(new AppError(41501, 'the body has a media type that is not supported'), request, operations)
-    default:
-      return error
-  }
-}
-
-function withAcceptPost(
-  { message }: AppError,
-  request: FastifyRequest | undefined,
-  operations: readonly Operation[],
-): AppError {
-  const types = operations.find(({ id }) => id === request?.operationId)?.mediaTypes ?? []
-  return new AppError(41501, `${message}; send ${types.join(' or ')}`, { headers: { 'Accept-Post': types.join(', ') } })
+function refusalOf(error: unknown): unknown {
+  if ((error as Partial<FastifyError>).code !== 'FST_ERR_BAD_URL') return error
+  return new AppError(40003, 'the path is not valid percent-encoded UTF-8')
 }

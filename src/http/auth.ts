@@ -52,12 +52,13 @@ export class Auth {
   /**
    * @param header the Authorization header
    * @param address of the client
+   * @param now `performance.now()`
    * @throws AppError (or a promise of one) 40101 without a token, 40102 or 40103 with a bad one, 42901 from an address
    *   that sent too many bad ones, unless it has used this very token before
    */
-  identify(header: string | undefined, address: string): Identity | Promise<Identity> {
+  identify(header: string | undefined, address: string, now: number): Identity | Promise<Identity> {
     const known = header === undefined ? undefined : this.#verified.get(header)
-    if (known !== undefined && performance.now() < known.until && known.addresses.has(address)) {
+    if (known !== undefined && now < known.until && known.addresses.has(address)) {
       return this.#unexpired(known.identity, address)
     }
     return this.#verify(header, address, known)

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
 import { AppError, errorJson } from '../errors.ts'
@@ -17,6 +18,9 @@ export class Exit {
   readonly #metrics: Metrics
   readonly #phase: Phase
   readonly #logsEveryRequest: boolean
+  /** Ids of requests begin alike within one run of the process, and with nothing else's. */
+  readonly #prefix = randomBytes(4).toString('hex')
+  #count = 0
 
   constructor(log: Logger, metrics: Metrics, phase: Phase) {
     this.#log = log
@@ -30,7 +34,9 @@ export class Exit {
     const { request, raw } = reply
     headers.push('Content-Length', String(Buffer.byteLength(body)))
     this.#end(reply, status, headers, body)
-    if (this.#logsEveryRequest) this.#log.debug({ ...about(request), status, ms: sinceStart(request) }, 'answered')
+    if (this.#logsEveryRequest) {
+      this.#log.debug({ req: this.#nextId(), ...about(request), status, ms: sinceStart(request) }, 'answered')
+    }
     this.#metrics.observe(request.operationId, raw.statusCode, performance.now() - request.startedAt)
   }
 
@@ -41,11 +47,12 @@ export class Exit {
       error instanceof AppError ? error : new AppError(50001, 'something went wrong on our side', { cause: error })
     const { status, number, message } = refusal
     const headers = ['Content-Type', JSON_TYPE, ...Object.entries(refusal.headers).flat()]
-    if (status >= 500) headers.push('X-Request-Id', request.id)
+    const id = this.#nextId()
+    if (status >= 500) headers.push('X-Request-Id', id)
     const body = errorJson(number, message)
     headers.push('Content-Length', String(Buffer.byteLength(body)))
     this.#end(reply, status, headers, body)
-    this.#logRefusal(request, refusal)
+    this.#logRefusal(id, request, refusal)
     this.#metrics.observe(request.operationId, status, performance.now() - request.startedAt)
   }
 
@@ -58,9 +65,13 @@ export class Exit {
     raw.end(body)
   }
 
-  #logRefusal(request: FastifyRequest, refusal: AppError): void {
+  #nextId(): string {
+    return `${this.#prefix}-${(this.#count++).toString(36)}`
+  }
+
+  #logRefusal(id: string, request: FastifyRequest, refusal: AppError): void {
     const { status, number, message, cause } = refusal
-    const fields = { ...about(request), status, error: number, ms: sinceStart(request) }
+    const fields = { req: id, ...about(request), status, error: number, ms: sinceStart(request) }
     if (status < 500) this.#log.info(fields, `refused: ${message}`)
     else this.#log.error({ ...fields, err: cause ?? refusal }, `failed: ${message}`)
   }
@@ -69,7 +80,6 @@ export class Exit {
 const sinceStart = (request: FastifyRequest): number => Math.round((performance.now() - request.startedAt) * 100) / 100
 
 const about = (request: FastifyRequest) => ({
-  req: request.id,
   operation: request.operationId,
   method: request.method,
   // Without the query, which is the client's data; never a header, which may be a secret.

@@ -11,8 +11,8 @@ import type { Handlers } from './routes.ts'
 /** The operations on plants. */
 export function plantHandlers(store: Store, exit: Exit, nestingLimit: number): Pick<Handlers, 'createPlant'> {
   return {
-    createPlant(request, reply, operation) {
-      const plant = readNewPlant(readJsonBody(request.body as Buffer | undefined, nestingLimit), operation)
+    createPlant(request, reply, operation, body) {
+      const plant = readNewPlant(readJsonBody(body, nestingLimit), operation)
       store.createPlant(plant, { mustBeNew: mustBeNew(request) }).then(
         () => {
           const headers = [

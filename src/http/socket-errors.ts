@@ -2,12 +2,17 @@ import type { Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { AppError, errorJson } from '../errors.ts'
 
+/** How long a refused connection is still read from, in ms. */
+const LINGER = 1000
+
 /**
  * Answers what never becomes a request: HTTP that can't be parsed, headers that are too large, a request that does not
  * arrive in time, CONNECT. Node would answer these itself, or not at all, without our body.
  */
 export function answerSocketErrors(server: Server): void {
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
+    // What still comes after a refusal is another error, and thrown away while the refusal is on its way.
+    if (socket.writableEnded) return
     if (error.code === 'ECONNRESET' || !socket.writable || awaitsAnswer(socket)) return socket.destroy()
     write(socket, refusalOf(error))
   })
@@ -46,6 +51,10 @@ function write(socket: Socket, { status, number, message, headers }: AppError): 
     'Content-Length': Buffer.byteLength(body),
     Connection: 'close',
   }).map(([name, value]) => `${name}: ${value}\r\n`)
+  // Closing at once, with bytes unread, would reset the connection and could cost the client this answer; waiting for the
+  // client to close would let it keep the connection for good.
+  socket.resume()
+  setTimeout(() => socket.destroy(), LINGER).unref()
   socket.end(`HTTP/1.1 ${status} ${REASONS[status] ?? 'Error'}\r\n${fields.join('')}\r\n${body}`)
 }
 

@@ -1,0 +1,24 @@
+import { createServer, type RequestListener, type Server } from 'node:http'
+import type { Config } from '../config.ts'
+import { Incoming } from './incoming.ts'
+import { answerSocketErrors } from './socket-errors.ts'
+
+/** Node's HTTP server with the limits of the configuration, and with no way out of it but ours. */
+export function httpServer(config: Config, handler: unknown): Server {
+  const server = createServer({
+    IncomingMessage: Incoming,
+    headersTimeout: config.headersTimeout,
+    requestTimeout: config.requestTimeout,
+    connectionsCheckingInterval: 1000,
+    keepAliveTimeout: config.keepAliveTimeout,
+    maxHeaderSize: config.headerLimit,
+    // Both would be answered, or dropped, by Node without our body.
+    requireHostHeader: false,
+    joinDuplicateHeaders: true,
+  })
+  server.on('request', handler as RequestListener)
+  // RFC 9110 section 10.1.1 lets a server ignore an expectation that it does not know.
+  server.on('checkExpectation', (request, response) => server.emit('request', request, response))
+  answerSocketErrors(server)
+  return server
+}
