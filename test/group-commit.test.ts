@@ -1,0 +1,217 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setImmediate as turn } from 'node:timers/promises'
+import { AppError } from '../src/errors.ts'
+import { GroupCommit, type GroupCommitOptions } from '../src/group-commit.ts'
+
+type Results = readonly (string | Error)[]
+
+/** A commit function that is driven by hand: each commit waits until the test ends it. */
+class Commits {
+  readonly groups: (readonly string[])[] = []
+  readonly #ends: PromiseWithResolvers<Results>[] = []
+
+  readonly commit = (rows: readonly string[]): Promise<Results> => {
+    this.groups.push([...rows])
+    const end = Promise.withResolvers<Results>()
+    this.#ends.push(end)
+    return end.promise
+  }
+
+  /** Ends the i-th commit well, with each row's own text as its result unless another is given. */
+  async succeed(i: number, results: Results = this.groups[i] ?? []): Promise<void> {
+    this.#ends[i]?.resolve(results)
+    await turns()
+  }
+
+  async fail(i: number, error: Error): Promise<void> {
+    this.#ends[i]?.reject(error)
+    await turns()
+  }
+}
+
+/** Long enough for everything that does not wait for a commit to happen. */
+async function turns(): Promise<void> {
+  for (let i = 0; i < 5; i++) await turn()
+}
+
+/** A row weighs as much as it has characters. */
+function make(options: Partial<GroupCommitOptions<string>> = {}) {
+  const commits = new Commits()
+  const limits = { maxWaiting: 100, maxWeight: 1000, maxGroup: 10, weigh: (row: string) => row.length, ...options }
+  return { commits, group: new GroupCommit<string, string>(commits.commit, limits) }
+}
+
+/** What became of promises, in the order in which it happened. */
+function watch(promises: Record<string, Promise<string>>): string[] {
+  const settled: string[] = []
+  for (const [name, promise] of Object.entries(promises)) {
+    promise.then(
+      (result) => settled.push(`${name}: ${result}`),
+      (error: Error) => settled.push(`${name}! ${error.message}`),
+    )
+  }
+  return settled
+}
+
+const refusal = (number: number) => (error: unknown) => error instanceof AppError && error.number === number
+
+test('rows of one turn of the event loop share a commit, in their order', async () => {
+  const { commits, group } = make()
+  watch({ a: group.submit('a'), b: group.submit('b'), c: group.submit('c') })
+  assert.deepEqual(commits.groups, [], 'nothing is committed before the turn is over')
+  await turns()
+  assert.deepEqual(commits.groups, [['a', 'b', 'c']])
+})
+
+test('nobody is answered before the commit that holds their row has ended', async () => {
+  const { commits, group } = make()
+  const settled = watch({ a: group.submit('a'), b: group.submit('b') })
+  await turns()
+  assert.deepEqual(settled, [])
+  await commits.succeed(0)
+  assert.deepEqual(settled, ['a: a', 'b: b'])
+})
+
+test('rows that come while a commit is under way share the next one', async () => {
+  const { commits, group } = make()
+  const settled = watch({ a: group.submit('a') })
+  await turns()
+  const later = watch({ b: group.submit('b') })
+  await turns()
+  const latest = watch({ c: group.submit('c') })
+  await turns()
+  assert.deepEqual(commits.groups, [['a']], 'one commit at a time')
+  await commits.succeed(0)
+  assert.deepEqual(commits.groups, [['a'], ['b', 'c']])
+  assert.deepEqual([settled, later, latest], [['a: a'], [], []], 'an earlier commit answers no later row')
+  await commits.succeed(1)
+  assert.deepEqual([later, latest], [['b: b'], ['c: c']])
+})
+
+test('each caller gets the result of its own row', async () => {
+  const { commits, group } = make()
+  const settled = watch({ a: group.submit('a'), b: group.submit('b'), c: group.submit('c') })
+  await turns()
+  await commits.succeed(0, ['first', 'second', 'third'])
+  assert.deepEqual(settled, ['a: first', 'b: second', 'c: third'])
+})
+
+test('a group has at most maxGroup rows; the rest goes into the next, in order', async () => {
+  const { commits, group } = make({ maxGroup: 2 })
+  for (const row of ['a', 'b', 'c', 'd', 'e']) watch({ [row]: group.submit(row) })
+  await turns()
+  for (let i = 0; i < 3; i++) await commits.succeed(i)
+  assert.deepEqual(commits.groups, [['a', 'b'], ['c', 'd'], ['e']])
+})
+
+test('a row whose result is an Error is rejected alone', async () => {
+  const { commits, group } = make()
+  const settled = watch({ a: group.submit('a'), b: group.submit('b'), c: group.submit('c') })
+  await turns()
+  await commits.succeed(0, ['a', new Error('bad row'), 'c'])
+  assert.deepEqual(settled.sort(), ['a: a', 'b! bad row', 'c: c'])
+})
+
+test('a row that gets no result is rejected rather than left hanging', async () => {
+  const { commits, group } = make()
+  const settled = watch({ a: group.submit('a'), b: group.submit('b') })
+  await turns()
+  await commits.succeed(0, ['a'])
+  assert.deepEqual(settled, ['a: a', 'b! the commit gave no result for a row'])
+})
+
+test('a commit that fails rejects all rows in it and no other', async () => {
+  const { commits, group } = make({ maxGroup: 2 })
+  const settled = watch(Object.fromEntries(['a', 'b', 'c'].map((row) => [row, group.submit(row)])))
+  await turns()
+  await commits.fail(0, new Error('disk'))
+  assert.deepEqual(settled, ['a! disk', 'b! disk'])
+  await commits.succeed(1)
+  assert.deepEqual(settled, ['a! disk', 'b! disk', 'c: c'])
+  assert.equal(group.waiting, 0)
+})
+
+test('it goes on after a commit that failed', async () => {
+  const { commits, group } = make()
+  watch({ a: group.submit('a') })
+  await turns()
+  await commits.fail(0, new Error('disk'))
+  const settled = watch({ b: group.submit('b') })
+  await turns()
+  await commits.succeed(1)
+  assert.deepEqual(settled, ['b: b'])
+})
+
+test('rows beyond maxWaiting, in flight ones included, are refused at once and never committed', async () => {
+  const { commits, group } = make({ maxWaiting: 3 })
+  watch({ a: group.submit('a') })
+  await turns()
+  watch({ b: group.submit('b'), c: group.submit('c') })
+  assert.equal(group.waiting, 3)
+  await assert.rejects(group.submit('d'), refusal(50302))
+  await commits.succeed(0)
+  watch({ e: group.submit('e') })
+  await assert.rejects(group.submit('f'), refusal(50302), 'one answer made room for one row')
+  await commits.succeed(1)
+  await commits.succeed(2)
+  assert.deepEqual(commits.groups.flat(), ['a', 'b', 'c', 'e'])
+})
+
+test('rows beyond maxWeight are refused; lighter ones still fit, and answers make room', async () => {
+  const { commits, group } = make({ maxWeight: 10 })
+  watch({ six: group.submit('123456') })
+  await assert.rejects(group.submit('12345'), refusal(50302))
+  watch({ four: group.submit('1234') })
+  await assert.rejects(group.submit('1'), refusal(50302))
+  await turns()
+  await commits.succeed(0)
+  const settled = watch({ ten: group.submit('1234567890') })
+  await turns()
+  await commits.succeed(1)
+  assert.deepEqual(settled, ['ten: 1234567890'])
+})
+
+test('failed and refused rows make room as well', async () => {
+  const { commits, group } = make({ maxWaiting: 2, maxWeight: 2 })
+  watch({ a: group.submit('a'), b: group.submit('b') })
+  await turns()
+  await commits.succeed(0, ['a', new Error('bad row')])
+  watch({ c: group.submit('c'), d: group.submit('d') })
+  await turns()
+  await commits.fail(1, new Error('disk'))
+  assert.equal(group.waiting, 0)
+  const settled = watch({ e: group.submit('e'), f: group.submit('f') })
+  await turns()
+  await commits.succeed(2)
+  assert.deepEqual(settled, ['e: e', 'f: f'])
+})
+
+test('close takes no more rows, but answers all that wait before it resolves', async () => {
+  const { commits, group } = make({ maxGroup: 1 })
+  const settled = watch({ a: group.submit('a'), b: group.submit('b') })
+  let closed = false
+  const closing = group.close().then(() => {
+    closed = true
+  })
+  await assert.rejects(group.submit('late'), refusal(50303))
+  await turns()
+  await commits.succeed(0)
+  assert.equal(closed, false)
+  await commits.succeed(1)
+  await closing
+  assert.deepEqual(settled, ['a: a', 'b: b'])
+  assert.deepEqual(commits.groups.flat(), ['a', 'b'])
+})
+
+test('close resolves when the last commit fails, too, and at once when nothing waits', async () => {
+  const { commits, group } = make()
+  const settled = watch({ a: group.submit('a') })
+  const closings = [group.close(), group.close()]
+  await turns()
+  await commits.fail(0, new Error('disk'))
+  await Promise.all(closings)
+  assert.deepEqual(settled, ['a! disk'])
+  await group.close()
+  await make().group.close()
+})

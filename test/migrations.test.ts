@@ -1,0 +1,151 @@
+import assert from 'node:assert/strict'
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { type TestContext, test } from 'node:test'
+import { pathToFileURL } from 'node:url'
+import { type Migration, pendingMigrations, readMigrations } from '../src/migrations.ts'
+import { OperatorError } from '../src/operator-error.ts'
+import { APPLICATION_ID, openWriter } from '../src/sqlite/connection.ts'
+import { migrate } from '../src/sqlite/migrate.ts'
+import { isIntact, snapshot, tempFolder } from './support/files.ts'
+import { run } from './support/process.ts'
+
+const OURS = readMigrations(new URL('../sql/sqlite/', import.meta.url))
+
+function folderOf(t: TestContext, files: Record<string, string>): URL {
+  const folder = tempFolder(t)
+  for (const [name, sql] of Object.entries(files)) writeFileSync(join(folder, name), sql)
+  return pathToFileURL(`${folder}/`)
+}
+
+/** A store as a program that knew only the first `count` migrations left it. */
+function oldStore(path: string, count: number): void {
+  const db = new DatabaseSync(path)
+  db.exec(`PRAGMA journal_mode = WAL; PRAGMA application_id = ${APPLICATION_ID}`)
+  if (count > 0) db.exec('CREATE TABLE migrations (number INTEGER PRIMARY KEY, checksum TEXT NOT NULL) STRICT')
+  for (const { number, sql, checksum } of OURS.slice(0, count)) {
+    db.prepare('INSERT INTO migrations VALUES (?, ?)').run(number, checksum)
+    db.exec(sql)
+  }
+  db.close()
+}
+
+function schemaOf(path: string): { migrations: unknown[]; tables: unknown[] } {
+  const db = new DatabaseSync(path, { readOnly: true, timeout: 10_000 })
+  const migrations = db.prepare('SELECT number, checksum FROM migrations ORDER BY number').all()
+  const tables = db.prepare('SELECT type, name, sql FROM sqlite_schema ORDER BY name').all()
+  db.close()
+  return { migrations: migrations.map((row) => ({ ...row })), tables: tables.map((row) => ({ ...row })) }
+}
+
+const operatorError = (pattern: RegExp) => (error: unknown) => {
+  assert.ok(error instanceof OperatorError, String(error))
+  assert.match(error.message, pattern)
+  return true
+}
+
+test('the numbered files of a folder are read in order, and nothing else is', (t) => {
+  const folder = folderOf(t, { '000002.sql': 'B', '000001.sql': 'A', 'notes.md': '', '000003.sql~': 'C', '4.sql': 'D' })
+  assert.deepEqual(
+    readMigrations(folder).map(({ number, sql }) => [number, sql]),
+    [
+      [1, 'A'],
+      [2, 'B'],
+    ],
+  )
+})
+
+test('a gap between the files, or one before the first, is an error', (t) => {
+  assert.throws(() => readMigrations(folderOf(t, { '000001.sql': 'A', '000003.sql': 'C' })), /000003.sql leaves a gap/)
+  assert.throws(() => readMigrations(folderOf(t, { '000002.sql': 'B' })), /000002.sql leaves a gap/)
+})
+
+test('pending are those that the store does not have yet, in order', () => {
+  const known: Migration[] = [1, 2, 3].map((number) => ({ number, sql: '', checksum: `sum ${number}` }))
+  assert.deepEqual(pendingMigrations(known, []), known)
+  assert.deepEqual(pendingMigrations(known, known.slice(0, 2)), known.slice(2))
+  assert.deepEqual(pendingMigrations(known, known), [])
+})
+
+test('a store that another file has made, or a newer program, is refused', () => {
+  const known: Migration[] = [1, 2].map((number) => ({ number, sql: '', checksum: `sum ${number}` }))
+  const changed = [{ number: 1, checksum: 'another sum' }]
+  assert.throws(() => pendingMigrations(known, changed), operatorError(/schema 1 was made by another file/))
+  const newer = [...known, { number: 3, checksum: 'sum 3' }]
+  assert.throws(() => pendingMigrations(known, newer), operatorError(/schema 3, newer than this program's 2; update/))
+})
+
+test('an old store of every age becomes the same as a new one', (t) => {
+  const folder = tempFolder(t)
+  const schemas = OURS.map((_, count) => {
+    const path = join(folder, `${count}.db`)
+    oldStore(path, count)
+    const db = openWriter(path)
+    migrate(db)
+    migrate(db)
+    db.close()
+    return schemaOf(path)
+  })
+  const fresh = join(folder, 'new.db')
+  oldStore(fresh, OURS.length)
+  for (const schema of schemas) assert.deepEqual(schema, schemaOf(fresh))
+})
+
+test('a migration that fails leaves the store as it was', (t) => {
+  const path = join(tempFolder(t), 'plants.db')
+  oldStore(path, 0)
+  const db = openWriter(path)
+  db.exec('CREATE TABLE tokens (in_the_way TEXT) STRICT')
+  assert.throws(() => migrate(db), /table tokens already exists/)
+  assert.equal(db.isTransaction, false)
+  const tables = db.prepare('SELECT name FROM sqlite_schema ORDER BY name').all()
+  assert.deepEqual(
+    tables.map((row) => row['name']),
+    ['tokens'],
+  )
+  db.close()
+})
+
+/** Many real processes that open the same store at once, each to make a token. */
+async function startMany(t: TestContext, path: string): Promise<void> {
+  const starts = Array.from({ length: 20 }, (_, i) =>
+    run(t, ['token', 'create', '--name', `number ${i}`, '--store', `sqlite:${path}`]),
+  )
+  for (const { code, stderr } of await Promise.all(starts)) assert.equal(code, 0, stderr)
+  const db = new DatabaseSync(path, { readOnly: true })
+  assert.equal(db.prepare('SELECT count(DISTINCT name) AS count FROM tokens').get()?.['count'], 20)
+  db.close()
+  assert.deepEqual(
+    schemaOf(path).migrations,
+    OURS.map(({ number, checksum }) => ({ number, checksum })),
+  )
+  assert.ok(isIntact(path))
+}
+
+test('20 processes started at once on a path without a store make one, and lose nothing', async (t) => {
+  const folder = tempFolder(t)
+  await startMany(t, join(folder, 'plants.db'))
+  assert.deepEqual(
+    readdirSync(folder).filter((name) => name.includes('.new-')),
+    [],
+    'no draft of a store is left',
+  )
+})
+
+test('20 processes started at once on an old store migrate it once, and lose nothing', async (t) => {
+  const folder = tempFolder(t)
+  oldStore(join(folder, 'plants.db'), 0)
+  await startMany(t, join(folder, 'plants.db'))
+})
+
+test('a store is made whole or not at all: a draft left by a crash disturbs nobody', async (t) => {
+  const folder = tempFolder(t)
+  mkdirSync(join(folder, 'plants.db.new-1-00000000'))
+  const before = snapshot(folder)
+  const { code, stderr } = await run(t, ['token', 'create', '--name', 'x', '--store', `sqlite:${folder}/plants.db`])
+  assert.equal(code, 0, stderr)
+  const { 'plants.db': made, ...others } = snapshot(folder)
+  assert.deepEqual(others, before)
+  assert.match(made ?? '', /mode 600/)
+})
