@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { mkdirSync } from 'node:fs'
 import type { Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, createServer } from 'node:net'
 import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
@@ -31,6 +31,7 @@ export async function serve(config: Config): Promise<void> {
   const phase: Phase = { current: 'serving' }
   const lifecycle = new Lifecycle()
   try {
+    await mustBeFree(config)
     if (config.store.isDefault) mkdirSync(dirname(config.store.path), { recursive: true, mode: 0o700 })
     const store = await SqliteStore.open(config.store.path, {
       serving: true,
@@ -44,9 +45,10 @@ export async function serve(config: Config): Promise<void> {
     const port = await listen(app, config)
     // Only now: a start that failed between making the secret and printing it would have lost it for good.
     const firstToken = await makeFirstToken(store, config)
+    // Before the banner: whoever has read it may send a signal.
+    onStopSignal((signal) => void stop(signal, app.server, config, log, phase, lifecycle))
     process.stdout.write(banner({ config, port, firstToken }))
     log.info({ host: config.host, port, store: `sqlite:${config.store.path}` }, 'serving')
-    onStopSignal((signal) => void stop(signal, app.server, config, log, phase, lifecycle))
   } catch (error) {
     await lifecycle.close()
     throw error
@@ -59,16 +61,31 @@ async function makeFirstToken(store: Store, config: Config): Promise<string | un
   return mintToken(store, { name: 'first', scopes: SCOPES, expiresAt: undefined })
 }
 
+/** Tries the port before anything is opened, so that a start that can't have it makes and changes no store. */
+async function mustBeFree({ host, port }: Config): Promise<void> {
+  const probe = createServer()
+  try {
+    await once(probe.listen({ host, port }), 'listening')
+  } catch (error) {
+    throw listenError(error, host, port)
+  }
+  await once(probe.close(), 'close')
+}
+
 async function listen(app: FastifyInstance, { host, port }: Config): Promise<number> {
   try {
     await app.listen({ host, port })
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException
-    if (code === undefined) throw error
-    const why = { EADDRINUSE: 'the port is in use', EACCES: 'it is not allowed to this user' }[code] ?? code
-    throw new OperatorError(`can't listen on ${host} port ${port}: ${why}`, { cause: error })
+    throw listenError(error, host, port)
   }
   return (app.server.address() as AddressInfo).port
+}
+
+function listenError(error: unknown, host: string, port: number): unknown {
+  const { code } = error as NodeJS.ErrnoException
+  if (code === undefined) return error
+  const why = { EADDRINUSE: 'the port is in use', EACCES: 'it is not allowed to this user' }[code] ?? code
+  return new OperatorError(`can't listen on ${host} port ${port}: ${why}`, { cause: error })
 }
 
 /**
