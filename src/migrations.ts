@@ -34,10 +34,10 @@ export function pendingMigrations(known: readonly Migration[], applied: readonly
   for (const { number, checksum } of applied) {
     const same = known[number - 1]
     if (same === undefined) {
-      throw new OperatorError(`the store has schema ${number}, newer than this program's ${known.length}; update it`)
+      throw new OperatorError(`it has schema ${number}, newer than this program's ${known.length}; update the program`)
     }
     if (same.checksum !== checksum) {
-      throw new OperatorError(`the store's schema ${number} was made by another file than this program's`)
+      throw new OperatorError(`its schema ${number} was made by another file than this program's`)
     }
   }
   return known.slice(applied.length)

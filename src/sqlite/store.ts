@@ -204,6 +204,10 @@ function migrateFile(path: string): void {
   const db = openWriter(path)
   try {
     migrate(db)
+  } catch (error) {
+    throw error instanceof OperatorError
+      ? new OperatorError(`store ${path}: ${error.message}`, { cause: error })
+      : error
   } finally {
     db.close()
   }
