@@ -1,0 +1,176 @@
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { chmodSync, mkdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs'
+import type { AddressInfo } from 'node:net'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { type TestContext, test } from 'node:test'
+import { cleanUp } from './support/clean-up.ts'
+import { snapshot, tempFolder } from './support/files.ts'
+import { send } from './support/load.ts'
+import { isLinux, isRoot, notTestedHere, runs } from './support/not-tested.ts'
+import { run, startServer, TOKEN } from './support/process.ts'
+
+/** A folder with a store in it that was served and stopped in order. */
+async function servedStore(t: TestContext): Promise<{ folder: string; path: string }> {
+  const folder = tempFolder(t)
+  const { program, address, storePath } = await startServer(t, folder)
+  await send('POST', `${address}/plants`, { body: '{"id":1,"name":"a"}' })
+  program.signal('SIGTERM')
+  await program.outcome
+  return { folder, path: storePath }
+}
+
+/** A start is refused with one line that says why and names the store, and nothing at all is made or changed. */
+async function assertRefused(t: TestContext, folder: string, path: string, why: RegExp): Promise<void> {
+  const before = snapshot(folder)
+  const commands = [
+    ['serve', '--port', '0'],
+    ['token', 'create', '--name', 'x'],
+  ]
+  const outcomes = await Promise.all(commands.map((command) => run(t, [...command, '--store', `sqlite:${path}`])))
+  for (const { code, stdout, stderr } of outcomes) {
+    assert.match(stderr, /^plantstore: [^\n]+\n$/, 'one line')
+    assert.match(stderr, why)
+    assert.ok(stderr.includes(path), 'the line names the store')
+    assert.equal(stdout, '')
+    assert.equal(code, 1)
+  }
+  assert.deepEqual(snapshot(folder), before)
+}
+
+test('a file that is no database is refused and left alone', async (t) => {
+  const folder = tempFolder(t)
+  const path = join(folder, 'plants.db')
+  writeFileSync(path, 'my thesis '.repeat(1000))
+  await assertRefused(t, folder, path, /it is not a SQLite database/)
+})
+
+test("somebody else's SQLite database is refused and left alone", async (t) => {
+  const folder = tempFolder(t)
+  const path = join(folder, 'plants.db')
+  const db = new DatabaseSync(path)
+  db.exec('CREATE TABLE plants (id INTEGER PRIMARY KEY); INSERT INTO plants VALUES (1)')
+  db.close()
+  await assertRefused(t, folder, path, /it is a SQLite database, but not a plant store/)
+})
+
+test('an empty file is refused: a store that lost its content must not pass for a new one', async (t) => {
+  const folder = tempFolder(t)
+  const path = join(folder, 'plants.db')
+  writeFileSync(path, '')
+  await assertRefused(t, folder, path, /the file is empty/)
+})
+
+test('a folder in the place of the store is refused', async (t) => {
+  const folder = tempFolder(t)
+  mkdirSync(join(folder, 'plants.db'))
+  await assertRefused(t, folder, join(folder, 'plants.db'), /it is not a file/)
+})
+
+test('a store in a folder that does not exist is refused; the folder is not made', async (t) => {
+  const folder = tempFolder(t)
+  await assertRefused(t, folder, join(folder, 'missing', 'plants.db'), /the folder .*missing does not exist/)
+})
+
+test('a store that was cut short is refused, wherever it was cut', async (t) => {
+  const { folder, path } = await servedStore(t)
+  const whole = readFileSync(path)
+  for (const [length, why] of [
+    [whole.length - 1, /cut short/],
+    [4096, /cut short/],
+    [50, /not a plant store/],
+    [10, /not a SQLite database/],
+  ] as const) {
+    writeFileSync(path, whole)
+    truncateSync(path, length)
+    await assertRefused(t, folder, path, why)
+  }
+})
+
+test('a store whose first page was overwritten behind its header is refused', async (t) => {
+  const { folder, path } = await servedStore(t)
+  const bytes = readFileSync(path)
+  bytes.fill(0xa5, 100, 4096)
+  writeFileSync(path, bytes)
+  await assertRefused(t, folder, path, /malformed/)
+})
+
+test('a store of a newer program, or with another schema, is refused', async (t) => {
+  const { folder, path } = await servedStore(t)
+  const change = (sql: string) => {
+    const db = new DatabaseSync(path)
+    db.exec(sql)
+    db.close()
+  }
+  change("INSERT INTO migrations VALUES (999999, 'from the future')")
+  await assertRefused(t, folder, path, /schema 999999, newer than this program's \d+; update/)
+  change("DELETE FROM migrations WHERE number = 999999; UPDATE migrations SET checksum = 'x' WHERE number = 1")
+  await assertRefused(t, folder, path, /schema 1 was made by another file/)
+})
+
+test('a store on a file system that can only be read is refused', async (t) => {
+  const { folder, path } = await servedStore(t)
+  const mountPoint = join(tempFolder(t), 'read-only')
+  mkdirSync(mountPoint)
+  if (isRoot && isLinux && runs('mount', '--bind', folder, mountPoint)) {
+    cleanUp(t, () => void execFileSync('umount', [mountPoint]))
+    execFileSync('mount', ['-o', 'remount,bind,ro', mountPoint])
+    await assertRefused(t, mountPoint, join(mountPoint, 'plants.db'), /can't be written/)
+    await assertRefused(t, mountPoint, join(mountPoint, 'new.db'), /can't be written/)
+  } else {
+    // No permission holds root back, so without a mount there is nothing that root could be refused.
+    if (isRoot) return notTestedHere(t, 'a read-only file system, because this root may not mount one')
+    chmodSync(path, 0o400)
+    await assertRefused(t, folder, path, /can't be written/)
+    chmodSync(path, 0o600)
+    chmodSync(folder, 0o500)
+    cleanUp(t, () => chmodSync(folder, 0o700))
+    await assertRefused(t, folder, path, /can't be written/)
+  }
+})
+
+test('a second server on the same store is refused, and the first one goes on', async (t) => {
+  const folder = tempFolder(t)
+  const { address, storePath } = await startServer(t, folder)
+  const { code, stdout, stderr } = await run(t, ['serve', '--port', '0', '--store', `sqlite:${storePath}`])
+  assert.match(stderr, /^plantstore: store \S+: another server serves it already; stop that one first\n$/)
+  assert.deepEqual([code, stdout], [1, ''])
+  assert.equal((await send('POST', `${address}/plants`, { body: '{"id":1,"name":"a"}' })).status, 200)
+})
+
+test('after a server was killed the next one is not kept out', async (t) => {
+  const folder = tempFolder(t)
+  await (await startServer(t, folder)).program.kill()
+  const { address } = await startServer(t, folder)
+  assert.equal((await send('GET', `${address}/health/ready`)).status, 200)
+})
+
+test('a port in use is one clear line, and no store is made or changed', async (t) => {
+  const occupier = createServer()
+  await new Promise<void>((resolve) => occupier.listen(0, '127.0.0.1', resolve))
+  cleanUp(t, () => void occupier.close())
+  const { port } = occupier.address() as AddressInfo
+  const { folder, path } = await servedStore(t)
+  const before = snapshot(folder)
+  for (const store of [path, join(folder, 'new.db')]) {
+    const { code, stdout, stderr } = await run(t, ['serve', '--port', `${port}`, '--store', `sqlite:${store}`])
+    assert.match(stderr, new RegExp(`^plantstore: can't listen on 127.0.0.1 port ${port}: the port is in use\n$`))
+    assert.deepEqual([code, stdout], [1, ''])
+    assert.deepEqual(snapshot(folder), before)
+  }
+})
+
+test('a wrong configuration makes no store, and its refusal shows no token', async (t) => {
+  const folder = tempFolder(t)
+  const { code, stdout, stderr } = await run(t, ['serve', '--port', '70000', '--store', `sqlite:${folder}/plants.db`], {
+    env: { PLANTSTORE_TOKEN: `${TOKEN} with spaces`, PLANTSTORE_LOG_LEVEL: 'loud' },
+  })
+  assert.deepEqual([code, stdout], [2, ''])
+  for (const name of ['--port', 'PLANTSTORE_TOKEN', 'PLANTSTORE_LOG_LEVEL']) {
+    assert.match(stderr, new RegExp(`^plantstore: ${name}: .+$`, 'm'))
+  }
+  assert.ok(!stderr.includes(TOKEN))
+  assert.deepEqual(snapshot(folder), {})
+})

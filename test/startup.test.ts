@@ -1,0 +1,102 @@
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { mkdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { promisify } from 'node:util'
+import { plantsIn, snapshot, tempFolder } from './support/files.ts'
+import { send } from './support/load.ts'
+import { notTestedHere, runs } from './support/not-tested.ts'
+import { Program, run, startServer, TOKEN } from './support/process.ts'
+
+/** Starts a server as a person does the first time: without any setting but a free port. */
+async function startPlain(t: TestContext, cwd: string): Promise<{ program: Program; banner: string }> {
+  const program = new Program(t, ['serve', '--port', '0'], { cwd })
+  const banner = await program.says((stdout) => (/curl .*\n/.test(stdout) ? stdout : undefined))
+  return { program, banner }
+}
+
+const addressIn = (banner: string): string => /Address {2}(\S+)/.exec(banner)?.[1] ?? ''
+const tokenIn = (banner: string): string | undefined => /Token {4}(\S+)/.exec(banner)?.[1]
+const curlIn = (banner: string): string => /curl .*/.exec(banner)?.[0] ?? ''
+
+test('the first start says where it is, where the plants are, and its one token', async (t) => {
+  const folder = tempFolder(t)
+  const { banner } = await startPlain(t, folder)
+  assert.match(banner, /^Plantstore is ready\.$/m)
+  assert.match(banner, /^ {2}Address {2}http:\/\/127\.0\.0\.1:[1-9]\d*$/m)
+  assert.match(banner, /^ {2}Store {4}sqlite:data\/plants\.db$/m)
+  const token = tokenIn(banner) ?? ''
+  assert.match(token, /^ps_[0-9A-Za-z]{49}$/)
+  const url = `${addressIn(banner)}/plants`
+  assert.equal((await send('POST', url, { token, body: '{"id":1,"name":"a"}' })).status, 200)
+  assert.deepEqual([...plantsIn(join(folder, 'data/plants.db')).keys()], [1n])
+})
+
+test('the curl line of the first start works when it is pasted into a shell', async (t) => {
+  const folder = tempFolder(t)
+  const { banner } = await startPlain(t, folder)
+  if (runs('curl', '--version')) {
+    const { stdout } = await promisify(execFile)('sh', ['-c', curlIn(banner)])
+    assert.deepEqual(JSON.parse(stdout), { name: 'Monstera deliciosa', tag: 'houseplant' })
+    assert.equal(plantsIn(join(folder, 'data/plants.db')).size, 1)
+  } else {
+    notTestedHere(t, 'the curl line of the first start, because there is no curl')
+    assert.ok(curlIn(banner).includes(`-H "Authorization: Bearer ${tokenIn(banner)}"`))
+  }
+})
+
+test('a later start makes and prints no token; its curl line takes one from the environment', async (t) => {
+  const folder = tempFolder(t)
+  const first = await startPlain(t, folder)
+  first.program.signal('SIGTERM')
+  assert.equal((await first.program.outcome).code, 0)
+  const second = await startPlain(t, folder)
+  assert.equal(tokenIn(second.banner), undefined)
+  assert.doesNotMatch(second.banner, /ps_/)
+  if (runs('curl', '--version')) {
+    const env = { ...process.env, PLANTSTORE_TOKEN: tokenIn(first.banner) }
+    const { stdout } = await promisify(execFile)('sh', ['-c', curlIn(second.banner)], { env })
+    assert.deepEqual(JSON.parse(stdout), { name: 'Monstera deliciosa', tag: 'houseplant' })
+  } else {
+    notTestedHere(t, 'the curl line of a later start, because there is no curl')
+    assert.ok(curlIn(second.banner).includes('$PLANTSTORE_TOKEN'))
+  }
+})
+
+test('with PLANTSTORE_TOKEN that token works, no other is made, and it is written nowhere', async (t) => {
+  const folder = tempFolder(t)
+  const { address, storePath, program } = await startServer(t, folder, [], { env: { PLANTSTORE_LOG_LEVEL: 'debug' } })
+  assert.equal((await send('POST', `${address}/plants`, { body: '{"id":1,"name":"a"}' })).status, 200)
+  assert.equal((await send('POST', `${address}/plants`, { body: '{', token: 'another-token-0123456789' })).status, 401)
+  assert.match((await run(t, ['token', 'list', '--store', `sqlite:${storePath}`])).stdout, /^ID.*\n$/)
+  program.signal('SIGTERM')
+  const { stdout, stderr } = await program.outcome
+  assert.ok(!stdout.includes(TOKEN) && !stderr.includes(TOKEN), 'the token is in the output')
+  assert.ok(!readFileSync(storePath).includes(TOKEN), 'the token is in the store')
+})
+
+test('standard output holds the banner alone; the log is JSON lines on standard error', async (t) => {
+  const { program, address } = await startServer(t, tempFolder(t), [], { env: { PLANTSTORE_LOG_LEVEL: 'debug' } })
+  await send('POST', `${address}/plants`, { body: '{"id":1,"name":"a"}' })
+  const banner = program.stdout
+  program.signal('SIGTERM')
+  const { stdout, stderr } = await program.outcome
+  assert.equal(stdout, banner)
+  const lines = stderr
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line) as { msg: string })
+  assert.deepEqual(
+    lines.map(({ msg }) => msg),
+    ['serving', 'answered', 'stopping', 'stopped'],
+  )
+})
+
+test('a store that was named is not made in a folder that does not exist; the default one is', async (t) => {
+  const folder = tempFolder(t)
+  mkdirSync(join(folder, 'empty'))
+  const { code } = await run(t, ['serve', '--port', '0', '--store', 'sqlite:missing/plants.db'], { cwd: folder })
+  assert.equal(code, 1)
+  assert.deepEqual(snapshot(folder), { empty: 'folder' })
+})
