@@ -1,0 +1,189 @@
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import { errorOf, messageOf, withService } from '../support/service.ts'
+
+const MONSTERA = { id: 1, name: 'Monstera deliciosa', tag: 'houseplant' }
+
+suite('creating a plant', () => {
+  test('answers the plant without its id, and stores it', async (t) => {
+    const service = await withService(t)
+    const answer = await service.create(MONSTERA)
+    assert.equal(answer.status, 200)
+    assert.equal(answer.headers['content-type'], 'application/json')
+    assert.equal(answer.headers['content-location'], '/plants/1')
+    assert.deepEqual(answer.json, { name: 'Monstera deliciosa', tag: 'houseplant' })
+    assert.deepEqual(service.plants(), [{ id: 1n, name: 'Monstera deliciosa', tag: 'houseplant' }])
+  })
+
+  test('is answered alike when it is sent again, also with its members in another order', async (t) => {
+    const service = await withService(t)
+    const first = await service.create(MONSTERA)
+    const again = await service.create(MONSTERA)
+    const turned = await service.create('{"tag":"houseplant","name":"Monstera deliciosa","id":1.0}')
+    for (const { status, body, headers } of [again, turned]) {
+      assert.equal(status, 200)
+      assert.equal(body, first.body)
+      assert.equal(headers.etag, first.headers.etag)
+      assert.equal(headers['content-location'], '/plants/1')
+    }
+    assert.equal(service.plants().length, 1)
+  })
+
+  for (const [what, other] of Object.entries({
+    'another name': { ...MONSTERA, name: 'Monstera adansonii' },
+    'another tag': { ...MONSTERA, tag: 'outdoors' },
+    'no tag': { id: 1, name: MONSTERA.name },
+    'an empty tag': { ...MONSTERA, tag: '' },
+  })) {
+    test(`with an id that is taken and ${what} is 409 and changes nothing`, async (t) => {
+      const service = await withService(t)
+      await service.create(MONSTERA)
+      const answer = await service.create(other)
+      assert.equal(answer.status, 409)
+      assert.equal(errorOf(answer), 40901)
+      assert.match(messageOf(answer), /the id 1 /)
+      assert.deepEqual(service.plants(), [{ id: 1n, name: MONSTERA.name, tag: MONSTERA.tag }])
+    })
+  }
+
+  test('many times at once stores it once; of two different ones with one id, one is stored', async (t) => {
+    const service = await withService(t)
+    const same = await Promise.all(Array.from({ length: 20 }, () => service.create(MONSTERA)))
+    assert.deepEqual(new Set(same.map(({ status }) => status)), new Set([200]))
+    const rivals = await Promise.all(Array.from({ length: 20 }, (_, i) => service.create({ id: 2, name: `name ${i}` })))
+    const winners = rivals.filter(({ status }) => status === 200)
+    assert.equal(winners.length, 1)
+    assert.equal(rivals.filter(({ status }) => status === 409).length, 19)
+    const [, stored] = service.plants()
+    assert.deepEqual(winners[0]?.json, { name: stored?.name })
+  })
+
+  test('ignores members that a plant does not have', async (t) => {
+    const service = await withService(t)
+    const answer = await service.create({ ...MONSTERA, colour: 'green', ID: 9, children: [{ id: 3 }], created: null })
+    assert.equal(answer.status, 200)
+    assert.deepEqual(Object.keys(answer.json as object), ['name', 'tag'])
+    assert.deepEqual(service.plants(), [{ id: 1n, name: MONSTERA.name, tag: MONSTERA.tag }])
+  })
+})
+
+suite('the tag of a plant', () => {
+  test('stays absent when it is absent, and empty when it is empty', async (t) => {
+    const service = await withService(t)
+    assert.equal((await service.create({ id: 1, name: 'x' })).body, '{"name":"x"}')
+    assert.equal((await service.create({ id: 2, name: 'x', tag: '' })).body, '{"name":"x","tag":""}')
+    assert.deepEqual(service.plants(), [
+      { id: 1n, name: 'x', tag: null },
+      { id: 2n, name: 'x', tag: '' },
+    ])
+    assert.equal((await service.create({ id: 1, name: 'x', tag: '' })).status, 409)
+    assert.equal((await service.create({ id: 2, name: 'x' })).status, 409)
+  })
+
+  test('can not be null', async (t) => {
+    const service = await withService(t)
+    const answer = await service.create({ id: 1, name: 'x', tag: null })
+    assert.equal(errorOf(answer), 40002)
+    assert.equal(messageOf(answer), 'tag must be a string')
+    assert.deepEqual(service.plants(), [])
+  })
+})
+
+suite('the entity tag of the answer', () => {
+  test('differs between plants that differ in id, name or tag, be it absent or empty', async (t) => {
+    const service = await withService(t)
+    const plants = [
+      { id: 1, name: 'x' },
+      { id: 2, name: 'x', tag: '' },
+      { id: 3, name: 'x', tag: 'y' },
+      { id: 4, name: 'xy' },
+      { id: 5, name: 'x' },
+    ]
+    const answers = await Promise.all(plants.map((plant) => service.create(plant)))
+    assert.equal(new Set(answers.map(({ headers }) => headers.etag)).size, plants.length)
+    const elsewhere = await withService(t)
+    const [absent, empty] = [await elsewhere.create(plants[0]), await service.create({ id: 1, name: 'x', tag: '' })]
+    assert.equal(absent.headers.etag, answers[0]?.headers.etag, 'every instance gives a plant the same tag')
+    assert.equal(empty.status, 409)
+  })
+})
+
+suite('If-None-Match: *', () => {
+  test('creates a plant that is new, and refuses an id that exists even with an equal plant', async (t) => {
+    const service = await withService(t)
+    const strict = { headers: { 'If-None-Match': '*' } }
+    assert.equal((await service.create(MONSTERA, strict)).status, 200)
+    for (const plant of [MONSTERA, { ...MONSTERA, name: 'other' }]) {
+      const answer = await service.create(plant, strict)
+      assert.equal(answer.status, 412)
+      assert.equal(errorOf(answer), 41201)
+    }
+    assert.equal((await service.create(MONSTERA)).status, 200)
+    assert.deepEqual(service.plants(), [{ id: 1n, name: MONSTERA.name, tag: MONSTERA.tag }])
+  })
+
+  test('is the only value of that header', async (t) => {
+    const service = await withService(t)
+    for (const value of ['"0123456789abcdef"', 'W/"x"', '', '*, *']) {
+      const answer = await service.create(MONSTERA, { headers: { 'If-None-Match': value } })
+      assert.equal(errorOf(answer), 40003, value)
+      assert.match(messageOf(answer), /If-None-Match/)
+    }
+    assert.deepEqual(service.plants(), [])
+  })
+})
+
+suite('a body that is no plant', () => {
+  const FAULTS: readonly [string, string][] = [
+    ['{}', 'id is required; name is required'],
+    ['{"id":1}', 'name is required'],
+    ['{"name":"x"}', 'id is required'],
+    [
+      '{"id":"1","name":1,"tag":[]}',
+      'id must be an integer, as a JSON number; name must be a string; tag must be a string',
+    ],
+    [
+      '{"id":9223372036854775808,"name":null}',
+      'id must be from -9223372036854775808 to 9223372036854775807; name must be a string',
+    ],
+    ['{"id":1.5,"tag":7}', 'id must be an integer, as a JSON number; name is required; tag must be a string'],
+    [
+      '{"name":"\\u0000","tag":"\\ud800"}',
+      'id is required; name must not contain U+0000 or a lone surrogate; tag must not contain U+0000 or a lone surrogate',
+    ],
+    ['[]', 'the body must be an object'],
+    ['[{"id":1,"name":"x"}]', 'the body must be an object'],
+    ['null', 'the body must be an object'],
+    ['7', 'the body must be an object'],
+    ['"id"', 'the body must be an object'],
+  ]
+
+  test('is 40002, and the message names every fault at once', async (t) => {
+    const service = await withService(t)
+    for (const [body, message] of FAULTS) {
+      const answer = await service.create(body)
+      assert.equal(errorOf(answer), 40002, body)
+      assert.equal(messageOf(answer), message, body)
+    }
+    assert.deepEqual(service.plants(), [])
+  })
+
+  test('is 40002 where a member stands twice, also escaped, equal or unknown', async (t) => {
+    const service = await withService(t)
+    const bodies = [
+      '{"id":1,"name":"x","id":1}',
+      '{"id":1,"name":"x","\\u0069d":2}',
+      '{"id":1,"name":"x","name":"y"}',
+      '{"id":1,"name":"x","a":[1,2],"a":{}}',
+      '{"id":1,"name":"x","__proto__":1,"__proto__":1}',
+    ]
+    for (const body of bodies) {
+      const answer = await service.create(body)
+      assert.equal(errorOf(answer), 40002, body)
+      assert.match(messageOf(answer), /more than once/)
+    }
+    assert.deepEqual(service.plants(), [])
+    const nested = await service.create('{"id":1,"name":"a,\\",b","x":{"id":1,"id":2},"y":[1,[2,3],4]}')
+    assert.equal(nested.status, 200, "what is inside other members is nobody's business")
+  })
+})

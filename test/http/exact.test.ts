@@ -1,0 +1,237 @@
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import fc from 'fast-check'
+import { int64Of } from '../../src/json-body.ts'
+import { MAX_ID, MIN_ID } from '../../src/plant.ts'
+import { exactInteger, integerSpelling, numberText } from '../support/numbers.ts'
+import { errorOf, messageOf, withService } from '../support/service.ts'
+
+/** A commit each, so fewer than for what runs in memory. */
+const RUNS = { numRuns: 60 }
+
+const int64 = fc.oneof(
+  fc.bigInt({ min: MIN_ID, max: MAX_ID }),
+  fc.constantFrom(MIN_ID, MIN_ID + 1n, -1n, 0n, 2n ** 53n, 2n ** 53n + 1n, -(2n ** 53n) - 1n, MAX_ID - 1n, MAX_ID),
+)
+
+/** Any text that a plant may have: every code point but U+0000 and the surrogates, which stand for no character alone. */
+const text = fc
+  .oneof(fc.string({ unit: 'binary', maxLength: 40 }), fc.string({ unit: 'grapheme', maxLength: 40 }))
+  .map((string) => string.replaceAll('\0', '\u{10ffff}'))
+
+suite('the id of a plant', () => {
+  test('is any int64 in any spelling that JSON has, and stored exactly', async (t) => {
+    const service = await withService(t)
+    const expected = new Map<bigint, string>()
+    await fc.assert(
+      fc.asyncProperty(int64, fc.gen(), async (id, gen) => {
+        const spelling = gen(integerSpelling, id)
+        const answer = await service.create(`{"name":"same","id":${spelling}}`)
+        assert.equal(answer.status, 200, `${spelling}: ${answer.body}`)
+        assert.equal(answer.headers['content-location'], `/plants/${id}`)
+        expected.set(id, 'same')
+      }),
+      RUNS,
+    )
+    assert.deepEqual(new Map(service.plants().map(({ id, name }) => [id, name])), expected)
+  })
+
+  const SPELLINGS: readonly [string, bigint][] = [
+    ['7', 7n],
+    ['7.0', 7n],
+    ['7e0', 7n],
+    ['70e-1', 7n],
+    ['0.7E+1', 7n],
+    ['-0', 0n],
+    ['-0.0e-0', 0n],
+    ['0e999999', 0n],
+    ['0e-999999', 0n],
+    ['9007199254740992', 9007199254740992n],
+    ['9007199254740993', 9007199254740993n],
+    ['-9007199254740993.000', -9007199254740993n],
+    ['9223372036854775807', MAX_ID],
+    ['9.223372036854775807e18', MAX_ID],
+    ['-9223372036854775808', MIN_ID],
+    ['-92233720368547758080e-1', MIN_ID],
+    [`1${'0'.repeat(400)}e-400`, 1n],
+    [`0.${'0'.repeat(400)}1e401`, 1n],
+  ]
+
+  test('is the mathematical value of the number, so spellings of one value are one plant', async (t) => {
+    const service = await withService(t)
+    for (const [spelling, id] of SPELLINGS) {
+      const answer = await service.create(`{"id":${spelling},"name":"x"}`)
+      assert.equal(answer.status, 200, `${spelling}: ${answer.body}`)
+      assert.equal(answer.headers['content-location'], `/plants/${id}`, spelling)
+    }
+    const ids = [...new Set(SPELLINGS.map(([, id]) => id))].sort((a, b) => (a < b ? -1 : 1))
+    assert.deepEqual(
+      service.plants().map(({ id }) => id),
+      ids,
+    )
+  })
+
+  test('is refused as 40002 where it is anything else', async (t) => {
+    const service = await withService(t)
+    const notIntegers = ['1.5', '1e-1', '-0.5', '1.0000000000000000001', '9007199254740993.5', '1e-400', '1e-999999999']
+    const tooLarge = [
+      '9223372036854775808',
+      '-9223372036854775809',
+      '9223372036854775807.0e1',
+      '1e19',
+      '1e400',
+      '-1e400',
+    ]
+    const notNumbers = ['"7"', 'true', 'null', '[7]', '{"id":7}', '""']
+    for (const id of [...notIntegers, ...tooLarge, ...notNumbers]) {
+      const answer = await service.create(`{"id":${id},"name":"x"}`)
+      assert.equal(answer.status, 400, `${id}: ${answer.body}`)
+      assert.equal(errorOf(answer), 40002, id)
+      const must = tooLarge.includes(id) ? /^id must be from -9223372036854775808 to / : /^id must be an integer/
+      assert.match(messageOf(answer), must, id)
+    }
+    assert.deepEqual(service.plants(), [])
+  })
+
+  test('is accepted exactly when its value is an int64', async (t) => {
+    const service = await withService(t)
+    await fc.assert(
+      fc.asyncProperty(numberText, async (spelling) => {
+        const value = exactInteger(spelling)
+        const isInt64 = value !== undefined && value >= MIN_ID && value <= MAX_ID
+        const answer = await service.create(`{"id":${spelling},"name":"x"}`)
+        assert.equal(answer.status, isInt64 ? 200 : 400, spelling)
+        if (isInt64) assert.equal(answer.headers['content-location'], `/plants/${value}`)
+        else assert.equal(errorOf(answer), 40002)
+      }),
+      RUNS,
+    )
+  })
+})
+
+suite('int64Of', () => {
+  test('agrees with exact arithmetic on every number that JSON can spell', () => {
+    fc.assert(
+      fc.property(fc.oneof(numberText, int64.chain(integerSpelling)), (spelling) => {
+        const value = exactInteger(spelling)
+        const expected =
+          value === undefined ? 'not an integer' : value < MIN_ID || value > MAX_ID ? 'out of range' : value
+        assert.equal(int64Of(spelling), expected)
+      }),
+      { numRuns: 5000 },
+    )
+  })
+
+  test('takes what is no JSON number for no integer', () => {
+    for (const source of [
+      '',
+      ' 7',
+      '7 ',
+      '+7',
+      '.7',
+      '7.',
+      '7e',
+      '0x7',
+      '7n',
+      'NaN',
+      'Infinity',
+      '--7',
+      '"7"',
+      '7_0',
+    ]) {
+      assert.equal(int64Of(source), 'not an integer', source)
+    }
+  })
+})
+
+suite('the texts of a plant', () => {
+  test('survive bit for bit, whatever they hold and however JSON spells them', async (t) => {
+    const service = await withService(t)
+    let id = 0
+    await fc.assert(
+      fc.asyncProperty(text, fc.option(text, { nil: undefined }), fc.boolean(), async (name, tag, escaped) => {
+        const plant = { id: ++id, name, tag }
+        const json = JSON.stringify(plant)
+        const answer = await service.create(escaped ? allEscaped(json) : json)
+        assert.equal(answer.status, 200, answer.body)
+        assert.deepEqual(answer.json, JSON.parse(JSON.stringify({ name, tag })))
+        const row = service.plants().at(-1)
+        assert.deepEqual(row, { id: BigInt(id), name, tag: tag ?? null })
+      }),
+      RUNS,
+    )
+  })
+
+  test('are not trimmed, folded or normalised, so look-alikes are different plants', async (t) => {
+    const service = await withService(t)
+    const names = [
+      'Caf\u00e9',
+      'Cafe\u0301',
+      'caf\u00e9',
+      ' Caf\u00e9',
+      'Caf\u00e9\n',
+      'Caf\u00e9\ufeff',
+      '\u{1f331}',
+      '',
+    ]
+    for (const [id, name] of names.entries()) assert.equal((await service.create({ id, name, tag: name })).status, 200)
+    assert.deepEqual(
+      service.plants().map(({ name }) => name),
+      names,
+    )
+    for (const [id, name] of names.entries()) {
+      const others = names.filter((other) => other !== name)
+      const [other = ''] = others
+      assert.equal((await service.create({ id, name: other, tag: name })).status, 409)
+    }
+  })
+
+  test('are refused with U+0000 or a lone surrogate, in name and tag, escaped as JSON can', async (t) => {
+    const service = await withService(t)
+    const texts = ['\\u0000', 'a\\u0000b', '\\ud800', '\\uDFFF', 'a\\udc00\\ud800', '\\ud83c', '\\ud800\\ud83c\\udf31']
+    for (const bad of texts) {
+      for (const [member, other] of [
+        ['name', 'tag'],
+        ['tag', 'name'],
+      ] as const) {
+        const answer = await service.create(`{"id":1,"${member}":"${bad}","${other}":"fine"}`)
+        assert.equal(errorOf(answer), 40002, bad)
+        assert.equal(messageOf(answer), `${member} must not contain U+0000 or a lone surrogate`)
+      }
+    }
+    assert.deepEqual(service.plants(), [])
+    assert.equal((await service.create('{"id":1,"name":"\\ud83c\\udf31"}')).status, 200)
+    assert.equal(service.plants()[0]?.name, '\u{1f331}')
+  })
+
+  test('have to be UTF-8 without byte order mark; other bytes are refused, never repaired', async (t) => {
+    const service = await withService(t)
+    const around = (bytes: number[]) =>
+      Buffer.concat([Buffer.from('{"id":1,"name":"'), Buffer.from(bytes), Buffer.from('"}')])
+    const json = '{"id":1,"name":"x"}'
+    const bodies: Readonly<Record<string, Buffer>> = {
+      'a lone continuation byte': around([0x80]),
+      'a cut sequence': around([0xe2, 0x82]),
+      'an overlong NUL': around([0xc0, 0x80]),
+      'an encoded surrogate': around([0xed, 0xa0, 0x80]),
+      'beyond U+10FFFF': around([0xf4, 0x90, 0x80, 0x80]),
+      'Latin-1': around([0xe9]),
+      'UTF-16': Buffer.from(json, 'utf16le'),
+      'a byte order mark': Buffer.from(`\ufeff${json}`),
+    }
+    for (const [what, body] of Object.entries(bodies)) {
+      const answer = await service.create(body)
+      assert.equal(errorOf(answer), 40001, what)
+    }
+    assert.deepEqual(service.plants(), [])
+  })
+})
+
+/** The same JSON with every character inside its strings as \uXXXX. */
+function allEscaped(json: string): string {
+  return json.replaceAll(/"((?:[^"\\]|\\.)*)"/gs, (literal) => {
+    const units = Array.from({ length: (JSON.parse(literal) as string).length }, (_, i) => i)
+    const value = JSON.parse(literal) as string
+    return `"${units.map((i) => `\\u${value.charCodeAt(i).toString(16).padStart(4, '0')}`).join('')}"`
+  })
+}

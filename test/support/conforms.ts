@@ -1,0 +1,88 @@
+import assert from 'node:assert/strict'
+import type { IncomingHttpHeaders } from 'node:http'
+import type { ValidateFunction } from 'ajv/dist/2020.js'
+import { ERRORS } from '../../src/errors.ts'
+import {
+  absolute,
+  type OperationObject,
+  type ResponseObject,
+  readContract,
+  resolve,
+  schemaCompiler,
+} from '../../src/http/contract.ts'
+
+export interface Seen {
+  readonly status: number
+  readonly headers: IncomingHttpHeaders
+  readonly body: string
+}
+
+interface HeaderObject {
+  readonly required?: boolean
+  readonly schema: object
+}
+
+export const contract = readContract()
+const ajv = schemaCompiler(contract.document)
+const validators = new Map<string, ValidateFunction>()
+
+/** The contract's operation behind a method and path; HEAD is GET without its body (RFC 9110 section 9.3.2). */
+export function operationIdOf(method: string, url: string): string | undefined {
+  const path = url.split('?', 1)[0] ?? ''
+  return contract.operations.find(
+    (operation) =>
+      operation.method === (method === 'HEAD' ? 'GET' : method) &&
+      new RegExp(`^${operation.path.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[^/]+')}$`).test(path),
+  )?.id
+}
+
+/** Holds one answer against what the contract says of its operation: status, headers, body and error number. */
+export function assertConforms(operationId: string, seen: Seen, { hasBody = true } = {}): void {
+  const about = `${operationId} ${seen.status} ${seen.body.slice(0, 200)}`
+  const response = responseOf(operationId, seen.status, about)
+  assertHeaders(response, seen.headers, about)
+  const mediaType = (seen.headers['content-type'] ?? '').split(';', 1)[0] ?? ''
+  const media = response.content?.[mediaType]
+  assert.ok(media !== undefined, `${about}: the media type ${mediaType} is not in the contract`)
+  if (hasBody) {
+    const body: unknown = mediaType === 'application/json' ? JSON.parse(seen.body) : seen.body
+    assertValid(media.schema as object, body, about)
+    if (seen.status >= 400) assertError(body, seen.status, response['x-errors'] ?? [], about)
+  }
+}
+
+/** Every refusal, also one that belongs to no operation, is exactly `{error, message}` with a number of its status. */
+export function assertError(body: unknown, status: number, allowed?: readonly number[], about = ''): void {
+  assert.ok(typeof body === 'object' && body !== null, `${about}: is no object`)
+  assert.deepEqual(Object.keys(body).sort(), ['error', 'message'], about)
+  const { error, message } = body as { error: unknown; message: unknown }
+  assert.ok(typeof error === 'number' && Object.hasOwn(ERRORS, error), `${about}: ${error} is not in the catalog`)
+  assert.equal(Math.trunc(error / 100), status, about)
+  assert.ok(typeof message === 'string' && message.length > 0, about)
+  if (allowed !== undefined) assert.ok(allowed.includes(error), `${about}: ${error} is not among [${allowed}]`)
+}
+
+function responseOf(operationId: string, status: number, about: string): ResponseObject {
+  const operations = Object.values(contract.document.paths).flatMap((item) => Object.values(item))
+  const operation: OperationObject | undefined = operations.find((found) => found.operationId === operationId)
+  assert.ok(operation !== undefined, `the contract has no operation ${operationId}`)
+  const declared = operation.responses[String(status)]
+  assert.ok(declared !== undefined, `${about}: the contract does not declare this status`)
+  return resolve<ResponseObject>(contract.document, declared)
+}
+
+function assertHeaders(response: ResponseObject, headers: IncomingHttpHeaders, about: string): void {
+  for (const [name, declared] of Object.entries(response.headers ?? {})) {
+    const { required = false, schema } = resolve<HeaderObject>(contract.document, declared as HeaderObject)
+    const value = headers[name.toLowerCase()]
+    if (required) assert.ok(value !== undefined, `${about}: the header ${name} is missing`)
+    if (value !== undefined) assertValid(schema, value, `${about}: ${name}: ${value}`)
+  }
+}
+
+function assertValid(schema: object, value: unknown, about: string): void {
+  const key = JSON.stringify(schema)
+  const validate = validators.get(key) ?? ajv.compile(absolute(schema))
+  validators.set(key, validate)
+  assert.ok(validate(value), `${about}: ${ajv.errorsText(validate.errors)}`)
+}

@@ -1,0 +1,105 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import type { IncomingHttpHeaders } from 'node:http'
+import { connect, type Socket } from 'node:net'
+import { assertError, type Seen } from './conforms.ts'
+
+/** Long enough for a loaded machine; a test that needs it all has failed. */
+const PATIENCE = 20_000
+
+/** Sends the bytes as they are and reads until the service closes the connection. */
+export async function raw(port: number, bytes: string | Buffer): Promise<Seen[]> {
+  const connection = new RawConnection(port)
+  connection.write(bytes)
+  return answersIn(await connection.untilClosed())
+}
+
+/** The one answer to bytes that are no request; every such answer is JSON in the form of the catalog and closes. */
+export async function refusalOfBytes(port: number, bytes: string | Buffer): Promise<{ status: number; error: number }> {
+  return assertRefusal(await raw(port, bytes))
+}
+
+export function assertRefusal(answers: readonly Seen[]): { status: number; error: number } {
+  assert.equal(answers.length, 1, JSON.stringify(answers))
+  const [{ status, headers, body }] = answers as [Seen]
+  assert.equal(headers['content-type'], 'application/json')
+  const json = JSON.parse(body) as { error: number }
+  assertError(json, status)
+  return { status, error: json.error }
+}
+
+/** One TCP connection, for tests in which it matters when which bytes are sent. */
+export class RawConnection {
+  readonly socket: Socket
+  #received = Buffer.alloc(0)
+
+  constructor(port: number) {
+    this.socket = connect({ port, host: '127.0.0.1' })
+    // A connection that the service resets is as closed as any other; what came before counts.
+    this.socket.on('error', () => {})
+    this.socket.on('data', (chunk: Buffer) => {
+      this.#received = Buffer.concat([this.#received, chunk])
+    })
+  }
+
+  get received(): string {
+    return this.#received.toString('utf8')
+  }
+
+  write(bytes: string | Buffer): void {
+    this.socket.write(bytes)
+  }
+
+  /** Everything that came, once the service has closed the connection. */
+  async untilClosed(): Promise<Buffer> {
+    if (!this.socket.closed) await this.#patiently(once(this.socket, 'close'), 'the connection stays open')
+    return this.#received
+  }
+
+  /** Waits until what came holds the text. */
+  async until(text: string): Promise<void> {
+    while (!this.received.includes(text)) {
+      const came = Promise.race([once(this.socket, 'data'), once(this.socket, 'close')])
+      await this.#patiently(came, `"${text}" does not come; "${this.received}" did`)
+      if (this.socket.closed && !this.received.includes(text)) assert.fail(`closed after "${this.received}"`)
+    }
+  }
+
+  async #patiently(happening: Promise<unknown>, complaint: string): Promise<void> {
+    let timer: NodeJS.Timeout | undefined
+    const impatience = new Promise((_, reject) => {
+      timer = setTimeout(() => reject(new Error(`${complaint} after ${PATIENCE} ms`)), PATIENCE)
+    })
+    try {
+      await Promise.race([happening, impatience])
+    } catch (error) {
+      this.socket.destroy()
+      throw error
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+}
+
+/** The answers in a stream of bytes, told apart by Content-Length; interim ones (1xx) have neither that nor a body. */
+export function answersIn(bytes: Buffer): Seen[] {
+  const answers: Seen[] = []
+  for (let rest = bytes; rest.length > 0; ) {
+    const headEnd = rest.indexOf('\r\n\r\n')
+    assert.notEqual(headEnd, -1, `no whole answer: ${rest.toString('utf8')}`)
+    const [statusLine = '', ...lines] = rest.toString('latin1', 0, headEnd).split('\r\n')
+    const status = Number(/^HTTP\/1\.1 (\d{3}) /.exec(statusLine)?.[1])
+    assert.ok(status >= 100, `no status line: ${statusLine}`)
+    const headers: IncomingHttpHeaders = {}
+    for (const line of lines) {
+      const colon = line.indexOf(':')
+      headers[line.slice(0, colon).toLowerCase()] = line.slice(colon + 1).trim()
+    }
+    if (status >= 200) assert.ok(headers['content-length'] !== undefined, `no Content-Length: ${statusLine}`)
+    const end = headEnd + 4 + Number(headers['content-length'] ?? 0)
+    assert.ok(end <= rest.length, 'the answer is cut short')
+    answers.push({ status, headers, body: rest.toString('utf8', headEnd + 4, end) })
+    rest = rest.subarray(end)
+  }
+  return answers
+}

@@ -1,0 +1,196 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { Agent, type IncomingHttpHeaders, request, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { Writable } from 'node:stream'
+import { buffer } from 'node:stream/consumers'
+import pino from 'pino'
+import { type Config, readConfig } from '../../src/config.ts'
+import { buildApp } from '../../src/http/app.ts'
+import type { Phase } from '../../src/http/phase.ts'
+import { SqliteStore } from '../../src/sqlite/store.ts'
+import type { Store } from '../../src/store.ts'
+import { hashSecret, makeSecret, makeTokenId, type Scope, type Token } from '../../src/token.ts'
+import { assertConforms, operationIdOf, type Seen } from './conforms.ts'
+
+/** The configured token of every service here; it has all scopes. */
+export const SECRET = 'the-configured-secret-of-the-tests'
+
+/** What a test context has to offer for cleaning up. */
+export interface Scene {
+  after(done: () => Promise<void> | void): void
+}
+
+export interface Answer extends Seen {
+  /** The body as JSON.parse reads it. */
+  readonly json: unknown
+}
+
+export interface Sending {
+  /** Instead of the configured token; null sends no Authorization header. */
+  readonly authorization?: string | null
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body?: string | Buffer | undefined
+  /** Without a Content-Length, in chunks. */
+  readonly chunked?: boolean
+}
+
+export interface StoredRow {
+  readonly id: bigint
+  readonly name: string
+  readonly tag: string | null
+}
+
+/** A folder that is gone after the test. */
+export function temporaryFolder(scene: Scene): string {
+  const folder = mkdtempSync(join(tmpdir(), 'plantstore-'))
+  scene.after(() => rmSync(folder, { recursive: true, force: true }))
+  return folder
+}
+
+/**
+ * The whole service on a free port and a real store in a folder of its own.
+ *
+ * @param flags settings as the command line would give them, by their names in Config
+ */
+export async function withService(scene: Scene, flags: Partial<Record<keyof Config, string>> = {}): Promise<Service> {
+  const folder = mkdtempSync(join(tmpdir(), 'plantstore-'))
+  const path = join(folder, 'plants.db')
+  const config = readConfig({ token: SECRET, store: `sqlite:${path}`, ...flags }, {})
+  const store = await SqliteStore.open(path, {
+    serving: true,
+    create: true,
+    maxWaiting: config.maxWaiting,
+    onFatal: () => {},
+  })
+  const phase: Phase = { current: 'serving' }
+  const lines: string[] = []
+  const log = pino({ level: config.logLevel, base: null }, new Writable({ write: keepIn(lines) }))
+  const app = buildApp({ config, store, log, phase, waiting: () => store.waiting })
+  await app.listen({ host: '127.0.0.1', port: 0 })
+  const service = new Service({ folder, path, server: app.server, store, phase, log: lines })
+  scene.after(async () => {
+    service.agent.destroy()
+    app.server.closeAllConnections()
+    await app.close()
+    await store.close()
+    rmSync(folder, { recursive: true, force: true })
+  })
+  return service
+}
+
+interface ServiceParts {
+  readonly folder: string
+  readonly path: string
+  readonly server: Server
+  readonly store: Store
+  readonly phase: Phase
+  readonly log: readonly string[]
+}
+
+export class Service {
+  readonly folder: string
+  readonly path: string
+  readonly server: Server
+  readonly port: number
+  readonly store: Store
+  readonly phase: Phase
+  readonly agent = new Agent({ keepAlive: true })
+  readonly #log: readonly string[]
+
+  constructor({ folder, path, server, store, phase, log }: ServiceParts) {
+    this.folder = folder
+    this.path = path
+    this.server = server
+    this.port = (server.address() as AddressInfo).port
+    this.store = store
+    this.phase = phase
+    this.#log = log
+  }
+
+  /** All that was logged until now. */
+  get log(): string {
+    return this.#log.join('')
+  }
+
+  /** Sends a request; an answer that belongs to an operation of the contract is held against it before it is returned. */
+  async send(method: string, path: string, sending: Sending = {}): Promise<Answer> {
+    const answer = await this.#exchange(method, path, sending)
+    const operationId = operationIdOf(method, path)
+    if (operationId !== undefined) assertConforms(operationId, answer, { hasBody: method !== 'HEAD' })
+    return answer
+  }
+
+  /** Sends a body to the create operation: a text or bytes as they are, anything else as JSON. */
+  create(body: unknown, { headers, ...sending }: Sending = {}): Promise<Answer> {
+    const bytes = typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body)
+    return this.send('POST', '/plants', {
+      ...sending,
+      headers: { 'Content-Type': 'application/json', ...headers },
+      body: bytes,
+    })
+  }
+
+  /** Keeps a new token in the store. */
+  async mint(scopes: readonly Scope[], expiresAt?: Date): Promise<{ secret: string; token: Token }> {
+    const secret = makeSecret()
+    const token = { id: makeTokenId(), name: 'a test', scopes, createdAt: new Date(), expiresAt, lastUsedAt: undefined }
+    await this.store.createToken(token, hashSecret(secret))
+    return { secret, token }
+  }
+
+  /** What is really in the file, read past the service. */
+  plants(): StoredRow[] {
+    const db = new DatabaseSync(this.path, { readOnly: true, readBigInts: true })
+    try {
+      const rows = db.prepare('SELECT id, name, tag FROM plants ORDER BY id').all()
+      return rows.map((row) => ({ ...row }) as unknown as StoredRow)
+    } finally {
+      db.close()
+    }
+  }
+
+  #exchange(method: string, path: string, sending: Sending): Promise<Answer> {
+    const { authorization = `Bearer ${SECRET}`, body, chunked = false } = sending
+    const headers: Record<string, string> = { ...sending.headers }
+    if (authorization !== null) headers['Authorization'] = authorization
+    if (body !== undefined && !chunked) headers['Content-Length'] = String(Buffer.byteLength(body))
+    return new Promise((resolve, reject) => {
+      const outgoing = request({ method, path, port: this.port, host: '127.0.0.1', agent: this.agent, headers })
+      outgoing.on('error', reject)
+      outgoing.on('response', (incoming) => {
+        buffer(incoming).then(
+          (bytes) => resolve(answerOf(incoming.statusCode ?? 0, incoming.headers, bytes.toString('utf8'))),
+          reject,
+        )
+      })
+      if (body !== undefined) outgoing.write(body)
+      outgoing.end()
+    })
+  }
+}
+
+/** The number of a refusal. */
+export const errorOf = (answer: Answer): number => (answer.json as { error: number }).error
+
+export const messageOf = (answer: Answer): string => (answer.json as { message: string }).message
+
+function answerOf(status: number, headers: IncomingHttpHeaders, body: string): Answer {
+  return {
+    status,
+    headers,
+    body,
+    get json() {
+      return JSON.parse(body) as unknown
+    },
+  }
+}
+
+function keepIn(lines: string[]): (chunk: Buffer, encoding: string, done: () => void) => void {
+  return (chunk, _encoding, done) => {
+    lines.push(chunk.toString('utf8'))
+    done()
+  }
+}
