@@ -93,7 +93,7 @@ export class Load {
     while (!this.#stopped) {
       const id = this.#firstId + this.#next++
       const plant = {
-        name: `plant ${id} `.padEnd(this.#nameLength, '🌱'),
+        name: `🌱 plant ${id} `.padEnd(this.#nameLength, 'x'),
         tag: id % 3n === 0n ? undefined : `tag ${id % 7n}`,
       }
       try {

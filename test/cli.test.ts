@@ -1,0 +1,98 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { snapshot, tempFolder } from './support/files.ts'
+import { run } from './support/process.ts'
+
+/** Every command there is; `plantstore --help` and `plantstore token --help` must name them. */
+const COMMANDS = [['serve'], ['token', 'create'], ['token', 'list'], ['token', 'revoke']]
+
+for (const args of [[], ['token'], ...COMMANDS]) {
+  test(`plantstore ${[...args, '--help'].join(' ')} shows the usage and examples that start with plantstore`, async (t) => {
+    const folder = tempFolder(t)
+    const { code, stdout, stderr } = await run(t, [...args, '--help'], { cwd: folder })
+    assert.deepEqual([code, stderr], [0, ''])
+    assert.ok(stdout.startsWith(`Usage: ${['plantstore', ...args].join(' ')}`), stdout)
+    const examples = /^Examples:\n((?: {2}.+\n)+)/m.exec(stdout)?.[1] ?? ''
+    const lines = examples
+      .trimEnd()
+      .split('\n')
+      .map((line) => line.trim())
+    assert.ok(
+      lines.some((line) => line.startsWith(['plantstore', ...args].join(' '))),
+      `no example:\n${stdout}`,
+    )
+    for (const line of lines)
+      assert.ok(
+        COMMANDS.some((known) => line.startsWith(`plantstore ${known.join(' ')}`)),
+        line,
+      )
+    for (const sub of COMMANDS.filter(
+      (known) => known.length > args.length && args.every((arg, i) => known[i] === arg),
+    )) {
+      assert.match(stdout, new RegExp(`^ {2}${sub[args.length]} `, 'm'))
+    }
+    assert.deepEqual(snapshot(folder), {})
+  })
+}
+
+const MISUSES: readonly (readonly [args: readonly string[], says: RegExp])[] = [
+  [['nonsense'], /unknown command 'nonsense'/],
+  [['serve', '--nonsense'], /unknown option '--nonsense'/],
+  [['serve', '--port'], /--port/],
+  [['serve', 'extra'], /too many arguments/],
+  [['token', 'nonsense'], /unknown command 'nonsense'/],
+  [['token', 'create'], /--name/],
+  [['token', 'create', '--name', ''], /--name: must have 1 to 100 characters/],
+  [['token', 'create', '--name', 'a\u202eb'], /--name: must have 1 to 100 characters/],
+  [['token', 'create', '--name', 'x', '--scopes', 'plants:eat'], /--scopes: .*plants:eat/],
+  [['token', 'create', '--name', 'x', '--expires', 'yesterday'], /--expires: .*yesterday/],
+  [['token', 'create', '--name', 'x', '--expires', '2001-01-01'], /--expires: .*2001-01-01/],
+  [['token', 'revoke'], /missing required argument 'id'/],
+  [['token', 'list', '--store', 'mysql://x'], /--store: "mysql:\/\/x" is not a store/],
+]
+
+for (const [args, says] of MISUSES) {
+  test(`plantstore ${args.join(' ').replace('\u202e', '<control>')} is a wrong call: it says why, ends with 2 and does nothing`, async (t) => {
+    const folder = tempFolder(t)
+    const { code, stdout, stderr } = await run(t, args, { cwd: folder })
+    assert.match(stderr, says)
+    assert.doesNotMatch(stderr, /^\s+at /m, 'no stack')
+    assert.deepEqual([code, stdout], [2, ''])
+    assert.deepEqual(snapshot(folder), {})
+  })
+}
+
+/** Makes the runtime look like another one before the program starts. */
+const pretend = (versions: Record<string, string | undefined>) => {
+  const script = `Object.defineProperty(process, 'versions', { value: { ...process.versions, ...${JSON.stringify(versions)} } })`
+  return ['--import', `data:text/javascript,${encodeURIComponent(script)}`]
+}
+
+test('a Node.js that is too old, or has too old a SQLite, is told so in one line', async (t) => {
+  const folder = tempFolder(t)
+  const tooOld = [
+    { node: '20.19.5' },
+    { node: '24.14.1' },
+    { node: '9.0.0' },
+    { sqlite: '3.51.2' },
+    { sqlite: '3.9.9' },
+  ]
+  for (const versions of tooOld) {
+    const { code, stdout, stderr } = await run(t, ['serve'], { cwd: folder, nodeArgs: pretend(versions) })
+    assert.match(stderr, /^plantstore needs Node\.js 24\.15 or newer .*\n$/)
+    assert.ok(stderr.includes(Object.values(versions)[0] ?? ''), 'the line names what was found')
+    assert.deepEqual([code, stdout], [2, ''])
+  }
+  assert.deepEqual(snapshot(folder), {})
+})
+
+test('a Node.js and a SQLite that are just new enough, or much newer, will do', async (t) => {
+  for (const versions of [
+    { node: '24.15.0', sqlite: '3.51.3' },
+    { node: '30.0.0', sqlite: '4.0.0' },
+  ]) {
+    const { code, stdout } = await run(t, ['--version'], { nodeArgs: pretend(versions) })
+    assert.equal(code, 0)
+    assert.match(stdout, /^\d+\.\d+\.\d+\n$/)
+  }
+})

@@ -1,0 +1,41 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { isIntact, tempFolder } from './support/files.ts'
+import { Load } from './support/load.ts'
+import { Program, startServer } from './support/process.ts'
+
+test('killed in mid-load again and again, it loses and changes nothing that it acknowledged', async (t) => {
+  const folder = tempFolder(t)
+  const loads: Load[] = []
+  for (let round = 0; round < 6; round++) {
+    const { program, address, storePath } = await startServer(t, folder)
+    for (const load of loads) load.assertAllIn(storePath)
+    assert.ok(isIntact(storePath))
+    const load = new Load(address, { firstId: BigInt(round) * 1_000_000n, nameLength: round % 2 === 0 ? 20 : 6000 })
+    loads.push(load)
+    // Some rounds end among the first commits, others after a log has been folded into the file.
+    await load.reaches([1, 300, 2500][round % 3] ?? 1)
+    await program.kill()
+    await load.done
+    assert.ok(load.broken.length > 0, 'it was killed while requests were under way')
+    assert.deepEqual([...load.refused], [])
+  }
+  const { storePath } = await startServer(t, folder)
+  for (const load of loads) load.assertAllIn(storePath)
+})
+
+test('killed during its first start, it leaves no store that the next start can not use', async (t) => {
+  // From before the store is made to about when it is served.
+  for (const delay of [100, 150, 200, 250, 300, 350]) {
+    const folder = tempFolder(t)
+    const first = new Program(t, ['serve', '--port', '0', '--store', `sqlite:${folder}/plants.db`])
+    await sleep(delay)
+    await first.kill()
+    const { program, address } = await startServer(t, folder)
+    const load = new Load(address)
+    await load.reaches(10)
+    await load.stop()
+    await program.kill()
+  }
+})

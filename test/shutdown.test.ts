@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { Agent } from 'node:http'
+import { connect } from 'node:net'
+import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { isIntact, tempFolder } from './support/files.ts'
+import { Load, send } from './support/load.ts'
+import { startServer } from './support/process.ts'
+
+for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+  test(`${signal} under load fails no request of a client that heeds Connection: close, and loses nothing`, async (t) => {
+    const { program, address, storePath } = await startServer(t, tempFolder(t))
+    const load = new Load(address, { clients: 32 })
+    await load.reaches(500)
+    program.signal(signal)
+    await load.done
+    const { code, stderr } = await program.outcome
+    assert.deepEqual([load.broken, [...load.refused]], [[], []], 'no request failed')
+    assert.deepEqual([code, stderr], [0, ''])
+    load.assertAllIn(storePath)
+    assert.ok(isIntact(storePath))
+  })
+}
+
+test('while it drains it still answers, says that it is not ready, and closes each connection', async (t) => {
+  const { program, address } = await startServer(t, tempFolder(t), ['--drain-window', '5m'])
+  // A connection that is open keeps it from ending before the window is over.
+  const idle = connect(Number(new URL(address).port))
+  await once(idle, 'connect')
+  program.signal('SIGTERM')
+  let ready = await send('GET', `${address}/health/ready`)
+  while (ready.status === 200) ready = await send('GET', `${address}/health/ready`)
+  assert.deepEqual(ready, { status: 503, error: 50303, closes: true })
+  const created = await send('POST', `${address}/plants`, { body: '{"id":1,"name":"a"}' })
+  assert.deepEqual(created, { status: 200, error: undefined, closes: true })
+  assert.equal((await send('GET', `${address}/health/live`)).status, 200)
+  assert.ok(program.isRunning)
+  idle.destroy()
+  assert.equal((await program.outcome).code, 0, 'it ends when the last client has gone')
+})
+
+test('a second signal ends it at once', async (t) => {
+  const { program, address } = await startServer(t, tempFolder(t), ['--drain-window', '5m'])
+  const idle = connect(Number(new URL(address).port))
+  await once(idle, 'connect')
+  program.signal('SIGTERM')
+  while ((await send('GET', `${address}/health/ready`)).status === 200) await sleep(10)
+  program.signal('SIGINT')
+  assert.equal((await program.outcome).code, 130)
+  idle.destroy()
+})
+
+test('without clients it does not wait for the window', async (t) => {
+  const { program } = await startServer(t, tempFolder(t), ['--drain-window', '5m'])
+  program.signal('SIGTERM')
+  assert.equal((await program.outcome).code, 0)
+})
+
+test('a client that keeps its connection idle does not hold it up beyond the window', async (t) => {
+  const { program, address } = await startServer(t, tempFolder(t), ['--drain-window', '200ms'])
+  const agent = new Agent({ keepAlive: true })
+  assert.equal((await send('GET', `${address}/health/live`, { agent })).status, 200)
+  program.signal('SIGTERM')
+  assert.equal((await program.outcome).code, 0)
+  agent.destroy()
+})

@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { tempFolder } from './support/files.ts'
+import { send } from './support/load.ts'
+import { run, startServer } from './support/process.ts'
+
+test('a token made while the store is served works at once, within its scopes', async (t) => {
+  const { address, storePath } = await startServer(t, tempFolder(t))
+  const create = async (...flags: string[]): Promise<string> => {
+    const { code, stdout, stderr } = await run(t, ['token', 'create', '--store', `sqlite:${storePath}`, ...flags])
+    assert.equal(code, 0, stderr)
+    assert.match(stdout, /^ps_[0-9A-Za-z]{49}\n$/, 'standard output is the secret alone, for pipes')
+    return stdout.trim()
+  }
+  const writer = await create('--name', 'writer')
+  const reader = await create('--name', 'reader', '--scopes', 'plants:read')
+  const body = '{"id":1,"name":"a"}'
+  assert.equal((await send('POST', `${address}/plants`, { token: writer, body })).status, 200)
+  assert.equal((await send('POST', `${address}/plants`, { token: reader, body })).error, 40301)
+})
+
+test('a token that was revoked while the store is served stops within a second', async (t) => {
+  const { address, storePath } = await startServer(t, tempFolder(t))
+  const store = ['--store', `sqlite:${storePath}`]
+  const token = (await run(t, ['token', 'create', '--name', 'short-lived', ...store])).stdout.trim()
+  const status = async () => (await send('POST', `${address}/plants`, { token, body: '{"id":1,"name":"a"}' })).status
+  assert.equal(await status(), 200)
+  const id = /^(tok_\w+) /m.exec((await run(t, ['token', 'list', ...store])).stdout)?.[1] ?? ''
+  // Used all the time: a token that is in use must not stay trusted for that.
+  let stopped = false
+  const use = (async () => {
+    while (!stopped) await status()
+  })()
+  assert.equal((await run(t, ['token', 'revoke', id, ...store])).code, 0)
+  const revokedAt = performance.now()
+  while ((await status()) === 200) assert.ok(performance.now() - revokedAt < 1500, 'it still works after 1.5 s')
+  stopped = true
+  await use
+  assert.equal(await status(), 401)
+})
+
+test('the list shows what there is, without secrets', async (t) => {
+  const folder = tempFolder(t)
+  const store = ['--store', `sqlite:${folder}/plants.db`]
+  const make = (...flags: string[]) => run(t, ['token', 'create', ...store, ...flags])
+  const first = await make('--name', 'label printer', '--scopes', 'plants:read', '--expires', '2099-01-02')
+  const second = await make('--name', 'Kew app 🌿')
+  const { code, stdout } = await run(t, ['token', 'list', ...store])
+  assert.equal(code, 0)
+  const [head = '', ...rows] = stdout.trimEnd().split('\n')
+  assert.deepEqual(head.split(/ {2,}/), ['ID', 'NAME', 'SCOPES', 'CREATED', 'EXPIRES', 'LAST USED'])
+  const [printer, kew] = rows.map((row) => row.split(/ {2,}/))
+  assert.deepEqual(printer?.toSpliced(3, 1).slice(1), ['label printer', 'plants:read', '2099-01-02T00:00:00Z', 'never'])
+  assert.deepEqual(kew?.toSpliced(3, 1).slice(1), ['Kew app 🌿', 'plants:read,plants:write', 'never', 'never'])
+  const kept = stdout + readFileSync(join(folder, 'plants.db'), 'latin1')
+  for (const { stdout: secret } of [first, second])
+    assert.ok(!kept.includes(secret.trim()), 'a secret is kept or shown')
+})
+
+test('revoking a token that is not there, or listing a store that is not there, fails with 1', async (t) => {
+  const folder = tempFolder(t)
+  const store = ['--store', `sqlite:${folder}/plants.db`]
+  const noStore = await run(t, ['token', 'list', ...store])
+  assert.match(noStore.stderr, /^plantstore: store .*plants\.db: there is none yet\n$/)
+  assert.equal(noStore.code, 1)
+  await run(t, ['token', 'create', '--name', 'x', ...store])
+  const noToken = await run(t, ['token', 'revoke', 'tok_unknown', ...store])
+  assert.match(noToken.stderr, /^plantstore: there is no token tok_unknown; .*\n$/)
+  assert.equal(noToken.code, 1)
+})
