@@ -53,6 +53,8 @@ export function buildApp({ config, store, log, phase, waiting }: AppOptions): Fa
     // Exit names a request once it has something to tell of it, which is rare.
     genReqId: () => '',
     serverFactory: (handler) => httpServer(config, handler),
+    // socket-errors.ts does this; the framework's own would reset the connection beneath the answer.
+    clientErrorHandler: () => {},
     frameworkErrors: (error, request, reply) => {
       // The framework has run no hook and set no decoration on such a request.
       Object.assign(request, { startedAt: performance.now(), operationId: 'none' })
