@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
 import type { IncomingHttpHeaders } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { assertError, type Seen } from './conforms.ts'
@@ -31,12 +30,17 @@ export function assertRefusal(answers: readonly Seen[]): { status: number; error
 /** One TCP connection, for tests in which it matters when which bytes are sent. */
 export class RawConnection {
   readonly socket: Socket
+  wasReset = false
+  readonly #closed: Promise<void>
   #received = Buffer.alloc(0)
 
   constructor(port: number) {
     this.socket = connect({ port, host: '127.0.0.1' })
     // A connection that the service resets is as closed as any other; what came before counts.
-    this.socket.on('error', () => {})
+    this.socket.on('error', () => {
+      this.wasReset = true
+    })
+    this.#closed = new Promise((resolve) => this.socket.once('close', () => resolve()))
     this.socket.on('data', (chunk: Buffer) => {
       this.#received = Buffer.concat([this.#received, chunk])
     })
@@ -52,14 +56,14 @@ export class RawConnection {
 
   /** Everything that came, once the service has closed the connection. */
   async untilClosed(): Promise<Buffer> {
-    if (!this.socket.closed) await this.#patiently(once(this.socket, 'close'), 'the connection stays open')
+    await this.#patiently(this.#closed, 'the connection stays open')
     return this.#received
   }
 
   /** Waits until what came holds the text. */
   async until(text: string): Promise<void> {
     while (!this.received.includes(text)) {
-      const came = Promise.race([once(this.socket, 'data'), once(this.socket, 'close')])
+      const came = Promise.race([new Promise((resolve) => this.socket.once('data', resolve)), this.#closed])
       await this.#patiently(came, `"${text}" does not come; "${this.received}" did`)
       if (this.socket.closed && !this.received.includes(text)) assert.fail(`closed after "${this.received}"`)
     }

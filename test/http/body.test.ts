@@ -1,0 +1,198 @@
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import { gzipSync } from 'node:zlib'
+import { assertConforms } from '../support/conforms.ts'
+import { answersIn, RawConnection } from '../support/raw.ts'
+import { errorOf, messageOf, SECRET, withService } from '../support/service.ts'
+
+const PLANT = '{"id":1,"name":"x"}'
+
+const nested = (levels: number): string => `{"id":1,"name":"x","a":${'['.repeat(levels - 1)}${']'.repeat(levels - 1)}}`
+
+suite('a body that is no JSON', () => {
+  test('is 40001, says where, and never quotes the body', async (t) => {
+    const service = await withService(t)
+    const bodies = [
+      '{',
+      '{"id":1,}',
+      "{'id':1}",
+      '{"id":01,"name":"x"}',
+      '{"id":+1}',
+      '{"id":NaN}',
+      'secret',
+      `${PLANT}x`,
+    ]
+    for (const body of bodies) {
+      const answer = await service.create(body)
+      assert.equal(errorOf(answer), 40001, body)
+      assert.match(messageOf(answer), /^the body is not valid JSON(, at position \d+.*)?$/, body)
+    }
+    assert.deepEqual(service.plants(), [])
+  })
+
+  test('is 40001 where it is empty or only white space', async (t) => {
+    const service = await withService(t)
+    assert.equal(messageOf(await service.create('')), 'the body is empty; send a JSON object')
+    assert.equal(messageOf(await service.create('', { chunked: true })), 'the body is empty; send a JSON object')
+    assert.equal(errorOf(await service.create(' \r\n\t')), 40001)
+  })
+
+  test('may have white space around it, as JSON allows', async (t) => {
+    const service = await withService(t)
+    assert.equal((await service.create(` \r\n\t${PLANT}\n `)).status, 200)
+  })
+})
+
+suite('the nesting of a body', () => {
+  test('goes as deep as the limit and no deeper', async (t) => {
+    const service = await withService(t)
+    assert.equal((await service.create(nested(32))).status, 200)
+    const answer = await service.create(nested(33))
+    assert.equal(errorOf(answer), 40001)
+    assert.equal(messageOf(answer), 'the body is nested 33 levels deep; at most 32 are allowed')
+    const brackets = `{"id":2,"name":${JSON.stringify('[{'.repeat(100))}}`
+    assert.equal((await service.create(brackets)).status, 200, 'brackets in a text are no nesting')
+  })
+
+  test('is limited as configured', async (t) => {
+    const service = await withService(t, { nestingLimit: '1' })
+    assert.equal((await service.create(PLANT)).status, 200)
+    assert.equal(errorOf(await service.create(nested(2))), 40001)
+  })
+
+  test('costs nothing where it is absurd', async (t) => {
+    const service = await withService(t)
+    for (const bracket of ['[', '{"a":']) {
+      const levels = Math.floor((2 ** 20 - 100) / bracket.length)
+      const answer = await service.create(bracket.repeat(levels))
+      assert.equal(errorOf(answer), 40001)
+      assert.match(messageOf(answer), new RegExp(`nested ${levels} levels`))
+    }
+    assert.equal((await service.create(PLANT)).status, 200)
+  })
+})
+
+suite('the size of a body', () => {
+  const sized = (bytes: number) => PLANT.padEnd(bytes, ' ')
+
+  test('is at most the limit, by its length and by its chunks alike', async (t) => {
+    const service = await withService(t, { bodyLimit: '1KiB' })
+    for (const chunked of [false, true]) {
+      assert.equal((await service.create(sized(1024), { chunked })).status, 200)
+      const answer = await service.create(sized(1025), { chunked })
+      assert.equal(answer.status, 413)
+      assert.equal(errorOf(answer), 41301)
+      assert.equal(messageOf(answer), 'the body is larger than 1024 bytes')
+      assert.equal(answer.headers.connection, 'close')
+    }
+  })
+
+  test('is 1 MiB unless it is configured', async (t) => {
+    const service = await withService(t)
+    assert.equal((await service.create(sized(2 ** 20))).status, 200)
+    assert.equal(errorOf(await service.create(sized(2 ** 20 + 1))), 41301)
+  })
+
+  test('is refused before a byte of the body has come, where its length says so', async (t) => {
+    const service = await withService(t)
+    const connection = new RawConnection(service.port)
+    connection.write(head('Content-Type: application/json', `Content-Length: ${10 ** 12}`))
+    const [answer] = answersIn(await connection.untilClosed())
+    assert.equal(answer?.status, 413)
+    assertConforms('createPlant', answer)
+  })
+
+  test('is refused while chunks without end still come', async (t) => {
+    const service = await withService(t, { bodyLimit: '64KiB' })
+    const connection = new RawConnection(service.port)
+    connection.write(head('Content-Type: application/json', 'Transfer-Encoding: chunked'))
+    const chunk = `4000\r\n${' '.repeat(0x4000)}\r\n`
+    const pump = setInterval(() => connection.write(chunk), 1)
+    t.after(() => clearInterval(pump))
+    await connection.until('41301')
+    clearInterval(pump)
+    connection.socket.destroy()
+    assert.equal((await service.create(PLANT)).status, 200)
+  })
+})
+
+suite('the media type of a body', () => {
+  const REFUSED: readonly Readonly<Record<string, string>>[] = [
+    { 'Content-Type': '' },
+    { 'Content-Type': 'text/plain' },
+    { 'Content-Type': 'application/x-www-form-urlencoded' },
+    { 'Content-Type': 'application/jsonx' },
+    { 'Content-Type': 'application/json-patch+json' },
+    { 'Content-Type': 'application/merge-patch+json' },
+    { 'Content-Type': 'application/json, text/plain' },
+    { 'Content-Type': 'text/plain; a=application/json' },
+    { 'Content-Type': 'application/json; charset=utf-16' },
+    { 'Content-Type': 'application/json; charset=iso-8859-1' },
+    { 'Content-Type': 'application/json; Charset="latin1"' },
+    { 'Content-Encoding': 'gzip' },
+    { 'Content-Encoding': 'br' },
+    { 'Content-Encoding': 'identity, gzip' },
+  ]
+
+  test('is 41501 where it is another one, and Accept-Post names the right one', async (t) => {
+    const service = await withService(t)
+    for (const headers of REFUSED) {
+      const answer = await service.create(PLANT, { headers })
+      assert.equal(errorOf(answer), 41501, JSON.stringify(headers))
+      assert.equal(answer.headers['accept-post'], 'application/json')
+      assert.match(messageOf(answer), /application\/json/)
+    }
+    const absent = await service.send('POST', '/plants', { body: PLANT })
+    assert.equal(errorOf(absent), 41501, 'no Content-Type at all')
+    assert.deepEqual(service.plants(), [])
+  })
+
+  test('is never unpacked, so a small body can not become a large one', async (t) => {
+    const service = await withService(t)
+    const bomb = gzipSync(Buffer.alloc(2 ** 22, ' '))
+    assert.equal(errorOf(await service.create(bomb, { headers: { 'Content-Encoding': 'gzip' } })), 41501)
+  })
+
+  test('has only chunked for a transfer coding', async (t) => {
+    const service = await withService(t)
+    const connection = new RawConnection(service.port)
+    const chunk = `${PLANT.length.toString(16)}\r\n${PLANT}\r\n0\r\n\r\n`
+    const fields = ['Content-Type: application/json', 'Transfer-Encoding: gzip, chunked', 'Connection: close']
+    connection.write(head(...fields) + chunk)
+    const [answer] = answersIn(await connection.untilClosed())
+    assert.equal(answer?.status, 415)
+    assertConforms('createPlant', answer)
+  })
+
+  test('may be spelled in every way that means the same', async (t) => {
+    const service = await withService(t)
+    const types = [
+      'application/json',
+      'Application/JSON',
+      'application/json; charset=utf-8',
+      'application/json;charset="UTF-8"',
+    ]
+    for (const type of [...types, 'application/json ; x=y', 'application/json;']) {
+      assert.equal((await service.create(PLANT, { headers: { 'Content-Type': type } })).status, 200, type)
+    }
+    assert.equal((await service.create(PLANT, { headers: { 'Content-Encoding': 'Identity' } })).status, 200)
+  })
+})
+
+suite('members with names that JavaScript knows', () => {
+  test('are members like any other: ignored, and never taken for those of a plant', async (t) => {
+    const service = await withService(t)
+    const evil = '{"name":"evil","tag":"evil","isAdmin":true}'
+    const members = `"__proto__":${evil},"constructor":{"prototype":${evil}},"prototype":${evil},"toString":1,"hasOwnProperty":0`
+    const answer = await service.create(`{"id":1,"name":"x",${members}}`)
+    assert.deepEqual([answer.status, answer.body], [200, '{"name":"x"}'])
+    const inherited = await service.create(`{"id":2,"__proto__":${evil},"\\u005f_proto__x":1}`)
+    assert.equal(messageOf(inherited), 'name is required')
+    assert.equal(Object.hasOwn(Object.prototype, 'isAdmin'), false)
+    assert.deepEqual(service.plants(), [{ id: 1n, name: 'x', tag: null }])
+  })
+})
+
+function head(...fields: string[]): string {
+  return ['POST /plants HTTP/1.1', 'Host: a', `Authorization: Bearer ${SECRET}`, ...fields, '', ''].join('\r\n')
+}

@@ -1,0 +1,305 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { suite, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { assertConforms } from '../support/conforms.ts'
+import { answersIn, assertRefusal, RawConnection, raw, refusalOfBytes } from '../support/raw.ts'
+import { SECRET, type Service, withService } from '../support/service.ts'
+
+const PLANT = '{"id":1,"name":"x"}'
+const LIVE = 'GET /health/live HTTP/1.1\r\nHost: a\r\n'
+
+/** A request that creates a plant; the fields come before the end of its head, the body after it. */
+const post = (body: string, ...fields: string[]): string =>
+  [
+    'POST /plants HTTP/1.1',
+    'Host: a',
+    `Authorization: Bearer ${SECRET}`,
+    'Content-Type: application/json',
+    ...fields,
+    '',
+    body,
+  ].join('\r\n')
+
+const whole = (...fields: string[]): string => post(PLANT, `Content-Length: ${PLANT.length}`, ...fields)
+
+suite('bytes that are no valid HTTP/1.1 request', () => {
+  const INVALID: Readonly<Record<string, string>> = {
+    'no HTTP at all': 'hello\r\n\r\n',
+    'a TLS hello': '\x16\x03\x01\x00\xa5\x01\x00\x00',
+    'the preface of HTTP/2': 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n',
+    'an unknown method': 'FOO /plants HTTP/1.1\r\nHost: a\r\n\r\n',
+    'a method in lower case': 'get /health/live HTTP/1.1\r\nHost: a\r\n\r\n',
+    'an unknown version': 'GET /health/live HTTP/1.9\r\nHost: a\r\n\r\n',
+    'version 2.0': 'GET /health/live HTTP/2.0\r\nHost: a\r\nConnection: close\r\n\r\n',
+    'version 0.9': 'GET /health/live HTTP/0.9\r\nHost: a\r\n\r\n',
+    'a space in the path': 'GET /health/ live HTTP/1.1\r\nHost: a\r\n\r\n',
+    'a header without colon': `${LIVE}nonsense\r\n\r\n`,
+    'a space before the colon': `${LIVE}Content-Length : 0\r\n\r\n`,
+    'a header that goes on in the next line': `${LIVE}X: a\r\n b\r\n\r\n`,
+    'a NUL in a header': `${LIVE}X: a\0b\r\n\r\n`,
+    'no Host': 'GET /health/live HTTP/1.1\r\nConnection: close\r\n\r\n',
+    'two Hosts': `${LIVE}Host: b\r\nConnection: close\r\n\r\n`,
+    'Content-Length and Transfer-Encoding': post(`0\r\n\r\n`, 'Content-Length: 5', 'Transfer-Encoding: chunked'),
+    'Transfer-Encoding and Content-Length': post(`0\r\n\r\n`, 'Transfer-Encoding: chunked', 'Content-Length: 5'),
+    'two lengths': post(PLANT, 'Content-Length: 5', 'Content-Length: 19'),
+    'a length that is a list': post(PLANT, 'Content-Length: 19, 19'),
+    'a length that is negative': post(PLANT, 'Content-Length: -1'),
+    'a length that is no number': post(PLANT, 'Content-Length: 0x13'),
+    'chunked twice': post('0\r\n\r\n', 'Transfer-Encoding: chunked, chunked'),
+    'an unknown transfer coding last': post('0\r\n\r\n', 'Transfer-Encoding: chunked, identity'),
+    'a chunk whose size is no number': post('zz\r\n', 'Transfer-Encoding: chunked'),
+    'a chunk that is longer than its size': post('1\r\n{}\r\n0\r\n\r\n', 'Transfer-Encoding: chunked'),
+  }
+
+  test('are answered with 40004', async (t) => {
+    const service = await withService(t)
+    for (const [what, bytes] of Object.entries(INVALID)) {
+      assert.deepEqual(await refusalOfBytes(service.port, bytes), { status: 400, error: 40004 }, what)
+    }
+    assert.deepEqual(service.plants(), [])
+  })
+
+  test('are answered with 40003 where only the path is not valid, and the service goes on', async (t) => {
+    const service = await withService(t)
+    for (const path of ['/%ff', '/plants/%', '/docs/%E0%A4%A', '/%']) {
+      const answers = await raw(service.port, `GET ${path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`)
+      assert.deepEqual(assertRefusal(answers), { status: 400, error: 40003 }, path)
+    }
+    assert.equal((await service.send('GET', '/health/live')).status, 200)
+  })
+
+  test('are answered although more of them come, and the connection does not outlive the answer for long', async (t) => {
+    const service = await withService(t)
+    const more = 'x'.repeat(2 ** 20)
+    for (const bytes of ['hello\r\n\r\n', `${LIVE}X: `, 'CONNECT a:80 HTTP/1.1\r\nHost: a\r\n\r\n']) {
+      const connection = new RawConnection(service.port)
+      connection.write(bytes + more)
+      assertRefusal(answersIn(await connection.untilClosed()))
+      assert.equal(connection.wasReset, false, 'a reset can cost the client the answer')
+    }
+    const lingering = connect({ port: service.port, host: '127.0.0.1', allowHalfOpen: true })
+    lingering.on('error', () => {})
+    lingering.resume().write('hello\r\n\r\n')
+    await once(lingering, 'end')
+    t.after(() => lingering.destroy())
+    await untilNoConnection(service)
+  })
+})
+
+suite('limits of time and size below the request', () => {
+  const QUICK = { headersTimeout: '300ms', requestTimeout: '600ms' }
+
+  test('a head that takes too long is 40801', async (t) => {
+    const service = await withService(t, QUICK)
+    const [silent, slow] = [new RawConnection(service.port), new RawConnection(service.port)]
+    slow.write(LIVE)
+    assert.deepEqual(assertRefusal(answersIn(await slow.untilClosed())), { status: 408, error: 40801 })
+    assert.deepEqual(assertRefusal(answersIn(await silent.untilClosed())), { status: 408, error: 40801 })
+  })
+
+  test('a body that takes too long is 40801, and nothing is stored', async (t) => {
+    const service = await withService(t, QUICK)
+    const [cut, chunked] = [new RawConnection(service.port), new RawConnection(service.port)]
+    cut.write(post(PLANT, `Content-Length: ${PLANT.length + 1}`))
+    chunked.write(post(`13\r\n${PLANT}\r\n`, 'Transfer-Encoding: chunked'))
+    for (const connection of [cut, chunked]) {
+      const answers = answersIn(await connection.untilClosed())
+      assert.deepEqual(assertRefusal(answers), { status: 408, error: 40801 })
+      assertConforms('createPlant', answers[0] as (typeof answers)[0])
+    }
+    assert.deepEqual(service.plants(), [])
+  })
+
+  test('a head that is too large is 43101', async (t) => {
+    const service = await withService(t, { headerLimit: '2KiB' })
+    const large = 'x'.repeat(2048)
+    const heads = [`${LIVE}X: ${large}\r\n\r\n`, `GET /${large} HTTP/1.1\r\nHost: a\r\n\r\n`, whole(`X: ${large}`)]
+    for (const bytes of heads) {
+      const answers = await raw(service.port, bytes)
+      assert.deepEqual(assertRefusal(answers), { status: 431, error: 43101 })
+      assertConforms('createPlant', answers[0] as (typeof answers)[0])
+    }
+    assert.deepEqual(service.plants(), [])
+  })
+
+  test('chunk extensions that are too large are 41301', async (t) => {
+    const service = await withService(t)
+    const answers = await raw(service.port, post(`1;${'x'.repeat(20_000)}\r\n{\r\n`, 'Transfer-Encoding: chunked'))
+    assert.deepEqual(assertRefusal(answers), { status: 413, error: 41301 })
+  })
+})
+
+suite('methods', () => {
+  test('that a path does not have are 40501, with the path known and no token asked for', async (t) => {
+    const service = await withService(t)
+    for (const method of ['GET', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'QUERY', 'PROPFIND', 'M-SEARCH']) {
+      for (const target of ['/plants', '/plants?x=y', 'http://elsewhere/plants']) {
+        const bytes = `${method} ${target} HTTP/1.1\r\nHost: a\r\nX-HTTP-Method-Override: POST\r\nConnection: close\r\n\r\n`
+        const answers = await raw(service.port, bytes)
+        assert.deepEqual(assertRefusal(answers), { status: 405, error: 40501 }, method)
+        assert.equal(answers[0]?.headers['allow'], 'POST')
+      }
+    }
+  })
+
+  test('HEAD is refused with the same head and no body', async (t) => {
+    const service = await withService(t)
+    const answer = await service.send('HEAD', '/plants')
+    assert.deepEqual([answer.status, answer.headers.allow, answer.body], [405, 'POST', ''])
+  })
+
+  test('CONNECT is refused, never a tunnel', async (t) => {
+    const service = await withService(t)
+    const refusal = await refusalOfBytes(service.port, 'CONNECT a:80 HTTP/1.1\r\nHost: a:80\r\n\r\n')
+    assert.deepEqual(refusal, { status: 405, error: 40501 })
+  })
+
+  test('OPTIONS * is no path of the service', async (t) => {
+    const service = await withService(t)
+    const refusal = await refusalOfBytes(service.port, 'OPTIONS * HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n')
+    assert.deepEqual(refusal, { status: 404, error: 40401 })
+  })
+})
+
+suite('what HTTP allows beside the usual', () => {
+  test('HTTP/1.0 without Host', async (t) => {
+    const service = await withService(t)
+    const answers = await raw(service.port, 'GET /health/live HTTP/1.0\r\n\r\n')
+    assert.deepEqual(
+      answers.map(({ status }) => status),
+      [200],
+    )
+  })
+
+  test('the whole URL as the target, an offer to upgrade, an expectation that nobody knows', async (t) => {
+    const service = await withService(t)
+    const heads = [
+      'GET http://elsewhere/health/live HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n',
+      `${LIVE}Connection: Upgrade, close\r\nUpgrade: websocket\r\n\r\n`,
+      `${LIVE}Expect: miracles\r\nConnection: close\r\n\r\n`,
+    ]
+    for (const bytes of heads) {
+      const answers = await raw(service.port, bytes)
+      assert.deepEqual(
+        answers.map(({ status, body }) => [status, body]),
+        [[200, '{"status":"live"}']],
+      )
+    }
+  })
+
+  test('Expect: 100-continue: the client is told to go on, and then answered', async (t) => {
+    const service = await withService(t)
+    const connection = new RawConnection(service.port)
+    connection.write(post('', 'Expect: 100-continue', `Content-Length: ${PLANT.length}`, 'Connection: close'))
+    await connection.until('100 Continue\r\n\r\n')
+    connection.write(PLANT)
+    const answers = answersIn(await connection.untilClosed())
+    assert.deepEqual(
+      answers.map(({ status }) => status),
+      [100, 200],
+    )
+    assertConforms('createPlant', answers[1] as (typeof answers)[0])
+  })
+
+  test('a body in pieces of one byte', async (t) => {
+    const service = await withService(t)
+    const connection = new RawConnection(service.port)
+    connection.socket.setNoDelay(true)
+    for (const byte of whole('Connection: close')) {
+      connection.write(byte)
+      await sleep(0)
+    }
+    const answers = answersIn(await connection.untilClosed())
+    assert.deepEqual(
+      answers.map(({ status }) => status),
+      [200],
+    )
+    assert.equal(service.plants().length, 1)
+  })
+})
+
+suite('several requests on one connection', () => {
+  test('are answered in their order, however they come', async (t) => {
+    const service = await withService(t)
+    const bad = post('{}', 'Content-Length: 2')
+    const bytes = [whole(), `${LIVE}\r\n`, bad, whole('If-None-Match: *'), `${LIVE}Connection: close\r\n\r\n`].join('')
+    const answers = await raw(service.port, bytes)
+    assert.deepEqual(
+      answers.map(({ status }) => status),
+      [200, 200, 400, 412, 200],
+    )
+    for (const i of [0, 2, 3]) assertConforms('createPlant', answers[i] as (typeof answers)[0])
+    for (const i of [1, 4]) assertConforms('getLiveness', answers[i] as (typeof answers)[0])
+  })
+
+  test("never have a refusal of the second in the place of the first one's answer", async (t) => {
+    const service = await withService(t)
+    const garbage = 'GARBAGE\r\n\r\n'
+    const firsts = [whole(), `${LIVE}\r\n`, post('{}', 'Content-Length: 2'), 'GET /nowhere HTTP/1.1\r\nHost: a\r\n\r\n']
+    for (const [first, status] of firsts.map((bytes, i) => [bytes, [200, 200, 400, 404][i]] as const)) {
+      const [answer, ...rest] = await raw(service.port, first + garbage)
+      if (answer === undefined) continue
+      assert.equal(answer.status, status, answer.body)
+      assert.ok(!answer.body.includes('40004'), answer.body)
+      assert.ok(rest.length <= 1 && rest.every((later) => later.body.includes('40004')))
+    }
+    const connection = new RawConnection(service.port)
+    connection.write(`${LIVE}\r\n`)
+    await connection.until('{"status":"live"}')
+    connection.write(garbage)
+    const answers = answersIn(await connection.untilClosed())
+    assert.deepEqual(
+      answers.map(({ status }) => status),
+      [200, 400],
+      'once the first is answered, the second is too',
+    )
+  })
+
+  test('can not be smuggled in the body of the first', async (t) => {
+    const service = await withService(t)
+    const inner = whole().replace('"id":1', '"id":2')
+    const answers = await raw(service.port, post(inner, `Content-Length: ${inner.length}`, 'Connection: close'))
+    assert.deepEqual(
+      answers.map(({ status }) => status),
+      [400],
+    )
+    assert.deepEqual(service.plants(), [])
+  })
+})
+
+suite('a client that goes away', () => {
+  test('in the middle of a head, a body or an answer leaves the service well', async (t) => {
+    const service = await withService(t)
+    const cuts = [
+      'GET /he',
+      LIVE,
+      post('{"id":1,', 'Content-Length: 100'),
+      post('5\r\n{"id', 'Transfer-Encoding: chunked'),
+    ]
+    for (const bytes of [...cuts, whole(), 'GET /docs/swagger-ui-bundle.js HTTP/1.1\r\nHost: a\r\n\r\n']) {
+      for (const leave of ['destroy', 'resetAndDestroy', 'end'] as const) {
+        const { socket } = new RawConnection(service.port)
+        await once(socket, 'connect')
+        socket.write(bytes)
+        await sleep(5)
+        socket[leave]()
+      }
+    }
+    service.agent.destroy()
+    await untilNoConnection(service)
+    assert.equal((await service.create(PLANT)).status, 200)
+    assert.equal(service.plants().length, 1)
+    assert.ok(!service.log.includes('50001'), service.log)
+  })
+})
+
+async function untilNoConnection({ server }: Service): Promise<void> {
+  for (let tries = 0; tries < 400; tries++) {
+    const open = await new Promise((resolve) => server.getConnections((_error, count) => resolve(count)))
+    if (open === 0) return
+    await sleep(50)
+  }
+  assert.fail('a connection stays open')
+}
