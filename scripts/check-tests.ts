@@ -1,0 +1,53 @@
+// Tests that do not run and types that do not hold look like ones that do: neither gets in.
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { filesOf, ROOT, report } from './repository.ts'
+
+interface Rule {
+  readonly folders: readonly string[]
+  /** Looked for in code alone where `code` is set, else in comments too. */
+  readonly pattern: RegExp
+  readonly code?: true
+  readonly fault: string
+}
+
+const MAX_LINES = 300
+const CODE = ['src', 'test', 'bench', 'scripts']
+const RULES: readonly Rule[] = [
+  {
+    folders: ['test'],
+    pattern: /\b(?:test|it|describe|suite|t|context)\.(?:skip|only|todo)\b|[{,]\s*(?:skip|only|todo)\s*[:,}]/,
+    fault: 'a test is skipped, singled out or only announced; mend or remove it',
+  },
+  { folders: CODE, code: true, pattern: /[:<|]\s*any\b(?!\()|\bas any\b/, fault: 'the type any says nothing' },
+  { folders: CODE, pattern: /@ts-(?:ignore|expect-error|nocheck)/, fault: 'a type error is silenced' },
+  { folders: CODE, pattern: /biome-ignore/, fault: 'a lint rule is silenced' },
+]
+
+/** This one holds what it looks for. */
+const OWN = 'scripts/check-tests.ts'
+
+const files = filesOf(...CODE.map((folder) => `${folder}/**/*.{ts,js,mjs}`)).filter((file) => file !== OWN)
+report(
+  files.flatMap((file) => faultsOf(file, readFileSync(join(ROOT, file), 'utf8').split('\n'))),
+  `${files.length} files of code keep to the rules`,
+)
+
+function faultsOf(file: string, lines: readonly string[]): string[] {
+  const rules = RULES.filter(({ folders }) => folders.some((folder) => file.startsWith(`${folder}/`)))
+  const faults = lines.flatMap((line, i) =>
+    rules
+      .filter(({ pattern, code }) => pattern.test(code === true ? withoutComment(line) : line))
+      .map(({ fault }) => `${file}:${i + 1}: ${fault}`),
+  )
+  if (lines.length - 1 > MAX_LINES && !/^\/\/ Longer than \d+ lines because /.test(lines[0] ?? '')) {
+    const form = `"// Longer than ${MAX_LINES} lines because …"`
+    faults.push(`${file}: has ${lines.length - 1} lines; divide it, or give the reason in its first line: ${form}`)
+  }
+  return faults
+}
+
+/** Without the comment at its end, or all of it if it is one; the few texts with two slashes lose their end as well. */
+function withoutComment(line: string): string {
+  return line.replace(/^\s*\/?\*.*|\/\/.*/, '')
+}

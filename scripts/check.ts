@@ -1,0 +1,43 @@
+// `npm run check`: all that can be said about the project without running it. Every check runs, also after one failed.
+import { spawnSync } from 'node:child_process'
+import { ROOT } from './repository.ts'
+
+interface Check {
+  readonly name: string
+  /** Arguments of Node.js, so that it runs alike on every system. */
+  readonly args: readonly string[]
+  /** What mends most of its faults. */
+  readonly cure?: string
+}
+
+const CHECKS: readonly Check[] = [
+  {
+    name: 'format and lint',
+    args: ['node_modules/@biomejs/biome/bin/biome', 'check', '--error-on-warnings', '.'],
+    cure: 'npm run format',
+  },
+  { name: 'types', args: ['node_modules/typescript/bin/tsc'] },
+  { name: 'generated pages', args: ['scripts/generate.ts', '--check'], cure: 'npm run generate' },
+  { name: 'links', args: ['scripts/check-links.ts'] },
+  { name: 'lock file', args: ['scripts/check-lockfile.ts'] },
+  { name: 'test policy', args: ['scripts/check-tests.ts'] },
+]
+
+const failed = CHECKS.filter((check) => !passes(check))
+if (failed.length > 0) {
+  console.error(`\n${failed.length} of ${CHECKS.length} checks failed: ${failed.map(({ name }) => name).join(', ')}`)
+  process.exitCode = 1
+} else console.log(`\nAll ${CHECKS.length} checks passed.`)
+
+function passes({ name, args, cure }: Check): boolean {
+  const started = performance.now()
+  const { status, stdout, stderr, error } = spawnSync(process.execPath, args, { cwd: ROOT, encoding: 'utf8' })
+  const took = `${((performance.now() - started) / 1000).toFixed(1)} s`
+  if (status === 0) {
+    console.log(`ok      ${name} (${took})`)
+    return true
+  }
+  console.error(`FAILED  ${name} (${took})${cure === undefined ? '' : `; most faults are mended by: ${cure}`}`)
+  console.error(`${stdout}${stderr}${error ?? ''}`.trimEnd().replaceAll(/^/gm, '        '))
+  return false
+}

@@ -1,0 +1,35 @@
+import { spawnSync } from 'node:child_process'
+import { ROOT } from './repository.ts'
+
+const INTRODUCTION = `# Commands
+
+Inside the project's folder, after \`npm ci\`, \`npx plantstore\` runs the program with the Node.js that came with it;
+\`npm start\` is \`plantstore serve\`, and passes on what stands behind \`--\`: \`npm start -- --port 9000\`.
+
+Every command that has to do with a store finds it by \`--store\` or \`PLANTSTORE_STORE\`. Faults are told on standard
+error, one a line. The exit code is 0 when the command did what it should, 1 when it failed, and 2 when it was called
+wrongly.
+`
+
+/** What the program itself says of its commands: it is run for each, so the page can't say anything else. */
+export function commandsPage(): string {
+  return [INTRODUCTION, ...sections([])].join('\n')
+}
+
+function sections(path: readonly string[]): string[] {
+  const help = helpOf(path)
+  const title = ['plantstore', ...path].join(' ')
+  const section = `## ${title}\n\n\`\`\`text\n${help.trim()}\n\`\`\`\n`
+  return [section, ...subcommands(help).flatMap((name) => sections([...path, name]))]
+}
+
+function helpOf(path: readonly string[]): string {
+  const run = spawnSync(process.execPath, ['bin/plantstore.js', ...path, '--help'], { cwd: ROOT, encoding: 'utf8' })
+  if (run.status !== 0) throw new Error(`${path.join(' ')} --help ended with ${run.status}: ${run.stderr}`)
+  return run.stdout
+}
+
+function subcommands(help: string): string[] {
+  const list = /^Commands:\n((?: {2}.*\n)+)/m.exec(help)?.[1] ?? ''
+  return [...list.matchAll(/^ {2}(\w[\w-]*)/gm)].map((match) => match[1] ?? '').filter((name) => name !== 'help')
+}

@@ -1,0 +1,20 @@
+import { globSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+
+/** The folder that holds everything; every path below is relative to it, with forward slashes. */
+export const ROOT = fileURLToPath(new URL('../', import.meta.url))
+
+const NOT_OURS = ['node_modules', 'data', 'coverage', '.git']
+
+/** The files of the project that match the patterns, sorted. */
+export function filesOf(...patterns: string[]): string[] {
+  const found = globSync(patterns, { cwd: ROOT, exclude: (path) => NOT_OURS.includes(path) })
+  return found.map((path) => path.replaceAll('\\', '/')).sort()
+}
+
+/** Prints the faults, one a line, or that there are none; the exit code is set to match. */
+export function report(faults: readonly string[], allIsWell: string): void {
+  for (const fault of faults) console.error(fault)
+  if (faults.length > 0) process.exitCode = 1
+  else console.log(allIsWell)
+}

