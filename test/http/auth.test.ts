@@ -1,0 +1,233 @@
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { SCOPES } from '../../src/token.ts'
+import { assertConforms, contract } from '../support/conforms.ts'
+import { answersIn, RawConnection } from '../support/raw.ts'
+import { errorOf, messageOf, SECRET, type Service, withService } from '../support/service.ts'
+
+const PLANT = { id: 1, name: 'x' }
+const REALM = 'Bearer realm="plantstore"'
+const INVALID = `${REALM}, error="invalid_token", error_description="the access token is malformed, unknown or revoked"`
+
+suite('a request without a token', () => {
+  test('is 40101 with a challenge that names no error, whatever else is wrong with it', async (t) => {
+    const service = await withService(t)
+    for (const authorization of [
+      null,
+      'Basic dXNlcjpwYXNz',
+      'Token abc',
+      'Bearerish abc',
+      SECRET,
+      '',
+      'Digest x="y"',
+    ]) {
+      const answer = await service.create('not even JSON', { authorization })
+      assert.equal(answer.status, 401, String(authorization))
+      assert.equal(errorOf(answer), 40101, String(authorization))
+      assert.equal(answer.headers['www-authenticate'], REALM)
+    }
+  })
+
+  test('is refused before its body has come', async (t) => {
+    const service = await withService(t)
+    const connection = new RawConnection(service.port)
+    connection.write(
+      'POST /plants HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 1000000\r\n\r\n',
+    )
+    await connection.until('"}')
+    const [answer] = answersIn(Buffer.from(connection.received))
+    assertConforms('createPlant', answer ?? assert.fail())
+    connection.socket.destroy()
+  })
+
+  test('finds no token in the query, a cookie or the body', async (t) => {
+    const service = await withService(t)
+    const form = { headers: { 'Content-Type': 'application/x-www-form-urlencoded' }, body: `access_token=${SECRET}` }
+    const answers = [
+      await service.send('POST', `/plants?access_token=${SECRET}`, { authorization: null, body: '{}' }),
+      await service.send('POST', '/plants', { ...form, authorization: null }),
+      await service.create(
+        { ...PLANT, access_token: SECRET },
+        { authorization: null, headers: { Cookie: `a=${SECRET}` } },
+      ),
+    ]
+    for (const answer of answers) assert.equal(errorOf(answer), 40101)
+    assert.equal(service.log.includes(SECRET), false, 'nor is it logged')
+  })
+})
+
+suite('a token', () => {
+  test('is taken from a header whose scheme may be in any case', async (t) => {
+    const service = await withService(t)
+    for (const scheme of ['Bearer', 'bearer', 'BEARER', 'bEaReR']) {
+      assert.equal((await service.create(PLANT, { authorization: `${scheme} ${SECRET}` })).status, 200, scheme)
+    }
+  })
+
+  test('that is malformed, mistyped or unknown is 40102 and says so in the challenge', async (t) => {
+    const service = await withService(t)
+    const { secret } = await service.mint(['plants:write'])
+    const unknown = 'ps_0000000000000000000000000000000000000000000000000'
+    const mistyped = secret.slice(0, 10) + (secret[10] === 'x' ? 'y' : 'x') + secret.slice(11)
+    const bad = ['', 'ps_', unknown, mistyped, secret.slice(0, -1), `${secret}0`, secret.toLowerCase(), `${SECRET}x`]
+    for (const token of [...bad, ` ${secret}`, `${secret} ${secret}`, 'x'.repeat(4000)]) {
+      const answer = await service.create(PLANT, { authorization: `Bearer ${token}` })
+      assert.deepEqual([answer.status, errorOf(answer)], [401, 40102], token)
+      assert.equal(answer.headers['www-authenticate'], INVALID, token)
+    }
+    assert.equal((await service.create(PLANT, { authorization: `Bearer ${secret}` })).status, 200)
+  })
+
+  test('that is sent twice is refused, even when both are the same', async (t) => {
+    const service = await withService(t)
+    const twice = `Authorization: Bearer ${SECRET}\r\n`.repeat(2)
+    const connection = new RawConnection(service.port)
+    connection.write(`POST /plants HTTP/1.1\r\nHost: a\r\n${twice}Content-Length: 0\r\nConnection: close\r\n\r\n`)
+    const [answer = assert.fail()] = answersIn(await connection.untilClosed())
+    assert.equal(answer.status, 401)
+    assertConforms('createPlant', answer)
+  })
+
+  test('that has expired is 40103, also when it was good a moment ago', async (t) => {
+    const service = await withService(t)
+    const { secret: past } = await service.mint(['plants:write'], new Date(Date.now() - 1))
+    const { secret: soon } = await service.mint(['plants:write'], new Date(Date.now() + 2000))
+    const first = await service.create(PLANT, { authorization: `Bearer ${soon}` })
+    assert.equal(first.status, 200)
+    await sleep(2010)
+    const answers = [past, soon].map((secret) => service.create(PLANT, { authorization: `Bearer ${secret}` }))
+    for (const answer of await Promise.all(answers)) {
+      assert.deepEqual([answer.status, errorOf(answer)], [401, 40103])
+      const details = 'error="invalid_token", error_description="the access token has expired"'
+      assert.equal(answer.headers['www-authenticate'], `${REALM}, ${details}`)
+    }
+  })
+
+  test('that is revoked stops working within a second, also while it is in use', async (t) => {
+    const service = await withService(t)
+    const { secret, token } = await service.mint(['plants:write'])
+    const authorization = `Bearer ${secret}`
+    assert.equal((await service.create(PLANT, { authorization })).status, 200)
+    assert.equal(await service.store.revokeToken(token.id), true)
+    // From the revocation on, not from the last use: using it on and on must not prolong it.
+    const until = performance.now() + 1000
+    while (performance.now() < until) {
+      await service.create(PLANT, { authorization })
+      await sleep(50)
+    }
+    const answer = await service.create(PLANT, { authorization })
+    assert.deepEqual([answer.status, errorOf(answer)], [401, 40102])
+    assert.equal(answer.headers['www-authenticate'], INVALID)
+  })
+
+  test('has the time of its use noted, at most once a minute', async (t) => {
+    const service = await withService(t)
+    const { secret, token } = await service.mint(['plants:write'])
+    const before = Date.now()
+    const lastUse = async () => (await service.store.listTokens()).find(({ id }) => id === token.id)?.lastUsedAt
+    assert.equal(await lastUse(), undefined)
+    await service.create(PLANT, { authorization: `Bearer ${secret}` })
+    while ((await lastUse()) === undefined) await sleep(10)
+    const noted = await lastUse()
+    assert.ok(noted !== undefined && noted.getTime() >= before && noted.getTime() <= Date.now())
+    await sleep(1100)
+    await service.create(PLANT, { authorization: `Bearer ${secret}` })
+    // This write comes after any note of that use: the store's writes keep their order.
+    await service.mint(['plants:write'])
+    assert.deepEqual(await lastUse(), noted)
+  })
+})
+
+suite('the scopes of a token', () => {
+  test('are asked for as the contract says, by every operation', async (t) => {
+    const service = await withService(t)
+    for (const { id, method, path, scopes } of contract.operations) {
+      const target = path.replace('{file}', 'start.js')
+      const send = (authorization: string | null) => service.send(method, target, { authorization })
+      const without = await send(null)
+      if (scopes === undefined) {
+        assert.equal(without.status, 200, id)
+        assert.equal((await send('Bearer nonsense')).status, 200, `${id} looks at no token`)
+        continue
+      }
+      assert.equal(errorOf(without), 40101, id)
+      const { secret: wrong } = await service.mint(SCOPES.filter((scope) => !scopes.includes(scope)))
+      const refused = await send(`Bearer ${wrong}`)
+      assert.deepEqual([refused.status, errorOf(refused)], [403, 40301], id)
+      const details = `error="insufficient_scope", scope="${scopes.join(' ')}"`
+      assert.equal(refused.headers['www-authenticate'], `${REALM}, ${details}`)
+      const { secret: right } = await service.mint(scopes)
+      const admitted = await send(`Bearer ${right}`)
+      assert.ok(![401, 403].includes(admitted.status), `${id}: ${admitted.body}`)
+    }
+  })
+
+  test('do not stop the configured token, which has all of them', async (t) => {
+    const service = await withService(t)
+    assert.equal((await service.create(PLANT)).status, 200)
+    assert.equal((await service.send('GET', '/metrics')).status, 200)
+  })
+})
+
+suite('an address that sends bad tokens', () => {
+  const bad = (service: Service) => service.create(PLANT, { authorization: 'Bearer nonsense' })
+
+  test('has to wait once they are too many, while tokens that it has used go on working', async (t) => {
+    const service = await withService(t, { authFailureLimit: '3' })
+    const [used, unused] = [await service.mint(['plants:write']), await service.mint(['plants:write'])]
+    assert.equal((await service.create(PLANT, { authorization: `Bearer ${used.secret}` })).status, 200)
+    for (let i = 0; i < 3; i++) assert.equal(errorOf(await bad(service)), 40102)
+    for (const authorization of ['Bearer nonsense', `Bearer ${unused.secret}`]) {
+      const answer = await service.create(PLANT, { authorization })
+      assert.deepEqual([answer.status, errorOf(answer)], [429, 42901])
+      const seconds = Number(answer.headers['retry-after'])
+      assert.ok(seconds >= 1 && seconds <= 60)
+      assert.match(messageOf(answer), new RegExp(`wait ${seconds} seconds`))
+    }
+    assert.equal((await service.create(PLANT, { authorization: `Bearer ${used.secret}` })).status, 200)
+    await sleep(1100)
+    const later = await service.create(PLANT, { authorization: `Bearer ${used.secret}` })
+    assert.equal(later.status, 200, 'also when it has to be looked up again')
+    assert.equal(errorOf(await service.create(PLANT, { authorization: null })), 40101)
+  })
+
+  test('may send 60 in a minute unless it is configured, and any number when that is off', async (t) => {
+    for (const [flags, expected] of [
+      [{}, 42901],
+      [{ authFailureLimit: 'off' }, 40102],
+    ] as const) {
+      const service = await withService(t, flags)
+      for (let i = 0; i < 60; i++) assert.equal(errorOf(await bad(service)), 40102)
+      assert.equal(errorOf(await bad(service)), expected)
+    }
+  })
+})
+
+suite('the rate of a token', () => {
+  test('is not limited unless it is configured, and then the answer says nothing of it', async (t) => {
+    const service = await withService(t)
+    const answers = await Promise.all(Array.from({ length: 50 }, () => service.create(PLANT)))
+    for (const { status, headers } of answers) {
+      assert.deepEqual([status, headers['ratelimit'], headers['ratelimit-policy']], [200, undefined, undefined])
+    }
+  })
+
+  test('is limited for each token alone, and told in every answer', async (t) => {
+    const service = await withService(t, { rateLimit: '2' })
+    const { secret } = await service.mint(['plants:write'])
+    const first = await service.create(PLANT)
+    assert.equal(first.status, 200)
+    assert.equal(first.headers['ratelimit-policy'], '"default";q=2;w=1')
+    assert.equal(first.headers['ratelimit'], '"default";r=1;t=1')
+    const answers = await Promise.all(Array.from({ length: 20 }, () => service.create(PLANT)))
+    const refused = answers.find(({ status }) => status === 429) ?? assert.fail('none was refused')
+    assert.equal(errorOf(refused), 42901)
+    assert.equal(refused.headers['retry-after'], '1')
+    assert.equal(refused.headers['ratelimit'], '"default";r=0;t=1')
+    assert.equal((await service.create(PLANT, { authorization: `Bearer ${secret}` })).status, 200)
+    assert.equal((await service.send('GET', '/health/live')).status, 200)
+    await sleep(1010)
+    assert.equal((await service.create(PLANT)).status, 200)
+  })
+})
