@@ -48,6 +48,7 @@ export class SqliteStore implements Store {
   readonly #selectTokens: StatementSync
   readonly #presence: NodeJS.Timeout
   readonly #onFatal: (error: Error) => void
+  #isOpen = false
   #fatal: Error | undefined
   #closing: Promise<void> | undefined
 
@@ -78,6 +79,7 @@ export class SqliteStore implements Store {
     const store = new SqliteStore(path, unlock, options)
     try {
       await store.checkWritable()
+      store.#isOpen = true
       return store
     } catch (error) {
       await store.close()
@@ -196,7 +198,8 @@ export class SqliteStore implements Store {
   #fail(error: Error): void {
     if (this.#fatal !== undefined) return
     this.#fatal = error
-    this.#onFatal(error)
+    // While it is being opened, the opening itself throws.
+    if (this.#isOpen) this.#onFatal(error)
   }
 }
 
