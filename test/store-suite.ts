@@ -18,14 +18,14 @@ export type OpenStore = (t: TestContext, options?: { maxWaiting?: number }) => P
 
 /** The specification of Store (src/store.ts) as tests; every engine passes it unchanged. */
 export function storeSuite(name: string, open: OpenStore): void {
-  const suite = (title: string, work: (t: TestContext) => Promise<void>) => test(`${name}: ${title}`, work)
+  const suite: Suite = (title, work) => void test(`${name}: ${title}`, work)
   createTests(suite, open)
   concurrencyTests(suite, open)
   tokenTests(suite, open)
   closeTests(suite, open)
 }
 
-type Suite = (title: string, work: (t: TestContext) => Promise<void>) => Promise<void>
+type Suite = (title: string, work: (t: TestContext) => Promise<void>) => void
 
 export const plant = (id: bigint, name = `plant ${id}`, tag: string | undefined = undefined): NewPlant => ({
   id,

@@ -1,0 +1,103 @@
+import assert from 'node:assert/strict'
+import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { isIntact, tempFolder } from '../support/files.ts'
+import { Load, send } from '../support/load.ts'
+import { isLinux, notTestedHere, runs } from '../support/not-tested.ts'
+import { run, startServer } from '../support/process.ts'
+
+const canInject = isLinux && runs('strace', '-f', '-qq', '-e', 'inject=fsync:error=EIO', 'true')
+
+const strace = (call: string, when: string): string[] => [
+  'strace',
+  '-f',
+  '-qq',
+  '-o',
+  '/dev/null',
+  '-e',
+  `trace=${call}`,
+  '-e',
+  `inject=${call}:error=EIO:${when}`,
+]
+
+/** System calls that fail in the writer's thread, after its start and amid the load. */
+const FAULTS = [
+  ['fsync', 'when=30+', 'fails from now on'],
+  ['fsync', 'when=30', 'fails once'],
+  ['pwrite64', 'when=400+', 'fails from now on'],
+] as const
+
+for (const [call, when, fails] of FAULTS) {
+  test(`when ${call} ${fails}, the write is 50301, the process ends, and a restart finds all that was acknowledged`, async (t) => {
+    if (!canInject) return notTestedHere(t, `a disk whose ${call} ${fails}, because strace is not there or not allowed`)
+    const folder = tempFolder(t)
+    await (await startServer(t, folder)).program.kill()
+    const { program, address, storePath } = await startServer(t, folder, [], { under: strace(call, when) })
+    const load = new Load(address, { clients: 8 })
+    await load.until(() => load.refused.has(50301))
+    // Whether it still answers depends on how soon it is gone; that it is ready it must not say.
+    const readiness = await send('GET', `${address}/health/ready`).catch(() => undefined)
+    assert.notEqual(readiness?.status, 200)
+    await load.done
+    const { code, stderr } = await program.outcome
+    assert.equal(code, 1)
+    assert.match(stderr, /the store failed; the process ends/)
+    assert.ok((load.refused.get(50301) ?? 0) > 0, 'the group whose commit failed was told')
+    assert.deepEqual(
+      [...load.refused.keys()].filter((error) => error !== 50301 && error !== 50303),
+      [],
+    )
+    assert.ok(load.acknowledged.size > 0, 'there was something to lose')
+
+    const restarted = await startServer(t, folder)
+    load.assertAllIn(storePath)
+    assert.ok(isIntact(storePath))
+    const after = new Load(restarted.address, { firstId: 1_000_000n })
+    await after.reaches(10)
+    await after.stop()
+  })
+}
+
+test('when the disk fails while it recovers from a crash, it does not start, and loses nothing by that', async (t) => {
+  if (!canInject) return notTestedHere(t, 'a disk that fails in a recovery, because strace is not there or not allowed')
+  const folder = tempFolder(t)
+  const { program, address, storePath } = await startServer(t, folder)
+  const load = new Load(address)
+  await load.reaches(300)
+  await program.kill()
+  await load.done
+  const args = ['serve', '--port', '0', '--store', `sqlite:${storePath}`]
+  for (const call of ['fsync', 'pwrite64']) {
+    const { code, stdout, stderr } = await run(t, args, { under: strace(call, 'when=1+') })
+    assert.match(stderr, /^plantstore: store [^\n]*disk I\/O error[^\n]*\n$/)
+    assert.deepEqual([code, stdout], [1, ''])
+  }
+  await startServer(t, folder)
+  load.assertAllIn(storePath)
+  assert.ok(isIntact(storePath))
+})
+
+for (const [what, remove] of [
+  ['removed', (path: string) => rmSync(path)],
+  ['replaced by a copy', replaceByCopy],
+] as const) {
+  test(`when its file is ${what} while it serves, it notices and ends rather than write into nowhere`, async (t) => {
+    const { program, address, storePath } = await startServer(t, tempFolder(t))
+    const load = new Load(address, { clients: 2 })
+    await load.reaches(20)
+    remove(storePath)
+    const { code, stderr } = await program.outcome
+    await load.stop()
+    assert.equal(code, 1)
+    assert.match(stderr, /was removed or replaced while it was in use/)
+  })
+}
+
+/** As a careless restore does. The server is another process, so reading its file here drops no lock of it. */
+function replaceByCopy(path: string): void {
+  const folder = `${path}.copies`
+  mkdirSync(folder)
+  writeFileSync(join(folder, 'copy'), readFileSync(path))
+  renameSync(join(folder, 'copy'), path)
+}

@@ -1,0 +1,134 @@
+/*
+ * A disk that loses what was not synced when the power is cut, for one folder ($POWER_CUT_FOLDER). Preloaded into a
+ * process, it keeps beside that folder another one ($POWER_CUT_DISK) with nothing but what a finished fsync covers:
+ *
+ *   - bytes written to a file get there in the fsync of that file, and not before;
+ *   - a name of a new file gets there in the fsync of its folder.
+ *
+ * Killing the process is the power cut; the second folder is what the disk has then. It is a pessimistic disk: a real
+ * one may keep more. SQLite inside Node.js calls the functions of libc dynamically, so all its writes pass here.
+ */
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define MAX_WRITES 200000
+#define UNNAMED "unnamed-"
+
+struct written { ino_t file; off_t offset; size_t length; };
+static struct written writes[MAX_WRITES];
+static int count = 0;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* The path behind a descriptor when it is in the folder, or is the folder itself; NULL otherwise. */
+static const char *watched(int fd, char *path) {
+  const char *folder = getenv("POWER_CUT_FOLDER");
+  char link[64];
+  snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+  ssize_t length = readlink(link, path, PATH_MAX - 1);
+  if (folder == NULL || length <= 0) return NULL;
+  path[length] = 0;
+  size_t prefix = strlen(folder);
+  return strncmp(path, folder, prefix) == 0 && (path[prefix] == '/' || path[prefix] == 0) ? path : NULL;
+}
+
+static void die(const char *why) {
+  perror(why);
+  abort();
+}
+
+static void note(int fd, size_t length, off_t offset) {
+  char path[PATH_MAX];
+  struct stat stat;
+  /* The index of the log is never synced; SQLite makes it anew. */
+  if (watched(fd, path) == NULL || strstr(path, "-shm") != NULL || fstat(fd, &stat) != 0) return;
+  pthread_mutex_lock(&lock);
+  if (count == MAX_WRITES) die("power-cut: too many writes between two syncs");
+  writes[count++] = (struct written){ stat.st_ino, offset, length };
+  pthread_mutex_unlock(&lock);
+}
+
+/* The file's counterpart on the disk; under a name that does not count while its folder has not been synced. */
+static int counterpart(const char *path) {
+  const char *name = strrchr(path, '/') + 1;
+  char named[PATH_MAX], unnamed[PATH_MAX];
+  snprintf(named, sizeof named, "%s/%s", getenv("POWER_CUT_DISK"), name);
+  snprintf(unnamed, sizeof unnamed, "%s/" UNNAMED "%s", getenv("POWER_CUT_DISK"), name);
+  int fd = open(named, O_RDWR);
+  if (fd < 0) fd = open(unnamed, O_RDWR | O_CREAT, 0600);
+  if (fd < 0) die("power-cut: open");
+  return fd;
+}
+
+static void keep_file(int fd, const char *path) {
+  static ssize_t (*write_really)(int, const void *, size_t, off_t);
+  if (write_really == NULL) write_really = dlsym(RTLD_NEXT, "pwrite64");
+  struct stat stat;
+  fstat(fd, &stat);
+  int disk = counterpart(path), left = 0;
+  for (int i = 0; i < count; i++) {
+    if (writes[i].file != stat.st_ino) {
+      writes[left++] = writes[i];
+      continue;
+    }
+    char *bytes = malloc(writes[i].length);
+    ssize_t length = pread(fd, bytes, writes[i].length, writes[i].offset);
+    if (write_really(disk, bytes, length, writes[i].offset) != length) die("power-cut: write");
+    free(bytes);
+  }
+  count = left;
+  if (ftruncate(disk, stat.st_size) != 0) die("power-cut: truncate");
+  close(disk);
+}
+
+static void keep_names(void) {
+  DIR *folder = opendir(getenv("POWER_CUT_DISK"));
+  char from[PATH_MAX], to[PATH_MAX];
+  for (struct dirent *entry = readdir(folder); entry != NULL; entry = readdir(folder)) {
+    if (strncmp(entry->d_name, UNNAMED, strlen(UNNAMED)) != 0) continue;
+    snprintf(from, sizeof from, "%s/%s", getenv("POWER_CUT_DISK"), entry->d_name);
+    snprintf(to, sizeof to, "%s/%s", getenv("POWER_CUT_DISK"), entry->d_name + strlen(UNNAMED));
+    if (rename(from, to) != 0) die("power-cut: rename");
+  }
+  closedir(folder);
+}
+
+static int synced(int fd, int result) {
+  char path[PATH_MAX];
+  struct stat stat;
+  if (result != 0 || watched(fd, path) == NULL || fstat(fd, &stat) != 0) return result;
+  pthread_mutex_lock(&lock);
+  if (S_ISDIR(stat.st_mode)) keep_names();
+  else keep_file(fd, path);
+  pthread_mutex_unlock(&lock);
+  return result;
+}
+
+#define REAL(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
+
+ssize_t pwrite64(int fd, const void *bytes, size_t length, off_t offset) {
+  ssize_t result = REAL(pwrite64)(fd, bytes, length, offset);
+  if (result > 0) note(fd, result, offset);
+  return result;
+}
+
+ssize_t pwrite(int fd, const void *bytes, size_t length, off_t offset) {
+  return pwrite64(fd, bytes, length, offset);
+}
+
+ssize_t write(int fd, const void *bytes, size_t length) {
+  ssize_t result = REAL(write)(fd, bytes, length);
+  if (result > 0) note(fd, result, lseek(fd, 0, SEEK_CUR) - result);
+  return result;
+}
+
+int fsync(int fd) { return synced(fd, REAL(fsync)(fd)); }
+int fdatasync(int fd) { return synced(fd, REAL(fdatasync)(fd)); }

@@ -1,0 +1,80 @@
+import assert from 'node:assert/strict'
+import { copyFileSync, mkdirSync, realpathSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { isIntact, tempFolder } from '../support/files.ts'
+import { Load } from '../support/load.ts'
+import { isLinux, notTestedHere, runs } from '../support/not-tested.ts'
+import { startServer } from '../support/process.ts'
+
+/** A power cut, as power-cut.c simulates it. */
+interface PowerCut {
+  /** Creates to wait for before it. */
+  readonly after: number
+  readonly nameLength: number
+  readonly nodeArgs?: readonly string[]
+}
+
+/** Compiles the disk that forgets; undefined when that is not possible here. */
+function forgetfulDisk(t: TestContext): string | undefined {
+  const library = join(tempFolder(t), 'power-cut.so')
+  const source = fileURLToPath(new URL('power-cut.c', import.meta.url))
+  const canCompile = isLinux && runs('cc', '-O1', '-shared', '-fPIC', '-o', library, source, '-ldl', '-lpthread')
+  return canCompile ? library : undefined
+}
+
+/** Runs a server under load until the power is cut. @returns the load and a folder with what the disk has then */
+async function cutPower(t: TestContext, library: string, cut: PowerCut): Promise<{ load: Load; disk: string }> {
+  const folder = realpathSync(tempFolder(t))
+  const disk = join(tempFolder(t), 'disk')
+  mkdirSync(disk)
+  const first = await startServer(t, folder)
+  first.program.signal('SIGTERM')
+  await first.program.outcome
+  copyFileSync(first.storePath, join(disk, 'plants.db'))
+
+  const { program, address } = await startServer(t, folder, [], {
+    ...(cut.nodeArgs === undefined ? {} : { nodeArgs: cut.nodeArgs }),
+    env: { LD_PRELOAD: library, POWER_CUT_FOLDER: folder, POWER_CUT_DISK: disk },
+  })
+  const load = new Load(address, { nameLength: cut.nameLength })
+  await load.reaches(cut.after)
+  await program.kill()
+  await load.done
+  return { load, disk }
+}
+
+const NOT_HERE = 'a power cut, because there is no C compiler or no LD_PRELOAD'
+
+test('a power cut takes nothing that was acknowledged, neither from the log nor while it is folded in', async (t) => {
+  const library = forgetfulDisk(t)
+  if (library === undefined) return notTestedHere(t, NOT_HERE)
+  // The second fills the log of 16 MiB, so that it is folded into the file and started again.
+  for (const cut of [
+    { after: 400, nameLength: 20 },
+    { after: 4000, nameLength: 6000 },
+  ]) {
+    const { load, disk } = await cutPower(t, library, cut)
+    const path = join(disk, 'plants.db')
+    if (cut.nameLength > 20) assert.ok(statSync(path).size > 2 ** 20, 'the log was folded in')
+    await startServer(t, disk)
+    load.assertAllIn(path)
+    assert.ok(isIntact(path))
+  }
+})
+
+test('the simulated power cut is one: with synchronous=NORMAL it takes acknowledged plants', async (t) => {
+  const library = forgetfulDisk(t)
+  if (library === undefined) return notTestedHere(t, NOT_HERE)
+  const script = `import { DatabaseSync } from 'node:sqlite'
+    const { exec } = DatabaseSync.prototype
+    DatabaseSync.prototype.exec = function (sql) {
+      if (sql === 'BEGIN IMMEDIATE') exec.call(this, 'PRAGMA synchronous = NORMAL')
+      return exec.call(this, sql)
+    }`
+  const nodeArgs = ['--import', `data:text/javascript,${encodeURIComponent(script)}`]
+  const { load, disk } = await cutPower(t, library, { after: 400, nameLength: 20, nodeArgs })
+  await startServer(t, disk)
+  assert.ok(load.countLost(join(disk, 'plants.db')) > 0, 'nothing was lost: this test can not tell a durable store')
+})
