@@ -7,7 +7,6 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import type { Config } from '../config.ts'
-import { buildApp } from '../http/app.ts'
 import type { Phase } from '../http/phase.ts'
 import { Lifecycle, onStopSignal } from '../lifecycle.ts'
 import { OperatorError } from '../operator-error.ts'
@@ -33,14 +32,23 @@ export async function serve(config: Config): Promise<void> {
   try {
     await mustBeFree(config)
     if (config.store.isDefault) mkdirSync(dirname(config.store.path), { recursive: true, mode: 0o700 })
-    const store = await SqliteStore.open(config.store.path, {
+    const opening = SqliteStore.open(config.store.path, {
       serving: true,
       create: true,
       maxWaiting: config.maxWaiting,
       onFatal: (error) => die(error, log, phase),
     })
+    // What goes wrong meanwhile is thrown where it is awaited.
+    opening.catch(() => {})
+    // The store opens in its thread while the HTTP side is loaded in this one, which takes as long.
+    const [{ buildApp }, { readContract }] = await Promise.all([
+      import('../http/app.ts'),
+      import('../http/contract.ts'),
+    ])
+    const contract = readContract()
+    const store = await opening
     lifecycle.register('the store', () => store.close())
-    const app = buildApp({ config, store, log, phase, waiting: () => store.waiting })
+    const app = buildApp({ config, contract, store, log, phase, waiting: () => store.waiting })
     lifecycle.register('the HTTP server', () => closeApp(app))
     const port = await listen(app, config)
     // Only now: a start that failed between making the secret and printing it would have lost it for good.

@@ -4,7 +4,7 @@ import type { Config } from '../config.ts'
 import { AppError } from '../errors.ts'
 import type { Store } from '../store.ts'
 import { Auth, type Identity } from './auth.ts'
-import { readContract } from './contract.ts'
+import type { Contract } from './contract.ts'
 import { docsHandlers } from './docs.ts'
 import { Exit } from './exit.ts'
 import { guardOperations } from './guard.ts'
@@ -29,6 +29,7 @@ declare module 'fastify' {
 
 export interface AppOptions {
   readonly config: Config
+  readonly contract: Contract
   readonly store: Store
   readonly log: Logger
   readonly phase: Phase
@@ -37,8 +38,7 @@ export interface AppOptions {
 }
 
 /** Builds the HTTP side of the service from its contract. It does not listen. */
-export function buildApp({ config, store, log, phase, waiting }: AppOptions): FastifyInstance {
-  const contract = readContract()
+export function buildApp({ config, contract, store, log, phase, waiting }: AppOptions): FastifyInstance {
   const metrics = new Metrics(waiting)
   const exit = new Exit(log, metrics, phase)
   const auth = new Auth({

@@ -12,7 +12,7 @@ import { createStoreFile, migrate } from './migrate.ts'
 import { preflight } from './preflight.ts'
 import { takeServeLock } from './serve-lock.ts'
 import { type CreateRows, OUTCOME, type RowOutcome } from './writer.ts'
-import { WriterClient } from './writer-client.ts'
+import { WriterClient, type WriterPort } from './writer-client.ts'
 
 export interface SqliteStoreOptions {
   readonly maxWaiting: number
@@ -22,6 +22,8 @@ export interface SqliteStoreOptions {
   readonly serving: boolean
   /** Make the store where there is none. */
   readonly create: boolean
+  /** Where the writer runs: in a thread of its own, if nothing else is said. */
+  readonly startWriter?: (path: string, onFatal: (error: Error) => void) => WriterPort
   /** Called once when the store can't go on: a failed fsync, a corrupt or vanished file. Only a restart mends it. */
   readonly onFatal: (error: Error) => void
 }
@@ -42,7 +44,7 @@ export class SqliteStore implements Store {
   readonly #unlock: () => void
   readonly #file: Stats
   readonly #reader: DatabaseSync
-  readonly #writer: WriterClient
+  readonly #writer: WriterPort
   readonly #creates: GroupCommit<CreateRow, CreateResult>
   readonly #selectToken: StatementSync
   readonly #selectTokens: StatementSync
@@ -95,7 +97,8 @@ export class SqliteStore implements Store {
     this.#reader = openReader(path)
     this.#selectToken = this.#reader.prepare('SELECT * FROM tokens WHERE hash = ?')
     this.#selectTokens = this.#reader.prepare('SELECT * FROM tokens ORDER BY created_at, id')
-    this.#writer = new WriterClient(path, (error) => this.#fail(error))
+    const startWriter = options.startWriter ?? ((...args) => new WriterClient(...args))
+    this.#writer = startWriter(path, (error) => this.#fail(error))
     this.#creates = new GroupCommit((rows) => this.#commitCreates(rows), {
       maxWaiting: options.maxWaiting,
       maxWeight: MAX_WAITING_TEXT,

@@ -5,6 +5,19 @@ import { appErrorOf, isFatal } from './errors.ts'
 import type { WriterCalls } from './writer.ts'
 import type { WriterRequest, WriterResponse } from './writer-thread.ts'
 
+/** A writer, wherever it runs. */
+export interface WriterPort {
+  /**
+   * Runs one method of the writer; resolves after its commit.
+   *
+   * @throws AppError 50301 when the outcome can't be known, 50304 when there is no space
+   */
+  call<M extends keyof WriterCalls>(method: M, ...args: Parameters<WriterCalls[M]>): Promise<ReturnType<WriterCalls[M]>>
+
+  /** Closes the database, after the calls that were made before. */
+  close(): Promise<void>
+}
+
 interface Pending {
   readonly resolve: (value: never) => void
   readonly reject: (error: unknown) => void
@@ -14,7 +27,7 @@ interface Pending {
  * The writer in its thread, seen from the main one, which so never waits for a disk: with every fsync slowed to 5 ms, a
  * read that took 5 ms beside a writer on the event loop takes less than 1 (docs/decisions/0004-writer-thread.md).
  */
-export class WriterClient {
+export class WriterClient implements WriterPort {
   readonly #worker: Worker
   readonly #pending: Pending[] = []
   readonly #onFatal: (error: Error) => void

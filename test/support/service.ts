@@ -9,6 +9,7 @@ import { buffer } from 'node:stream/consumers'
 import pino from 'pino'
 import { type Config, readConfig } from '../../src/config.ts'
 import { buildApp } from '../../src/http/app.ts'
+import { readContract } from '../../src/http/contract.ts'
 import type { Phase } from '../../src/http/phase.ts'
 import { SqliteStore } from '../../src/sqlite/store.ts'
 import type { Store } from '../../src/store.ts'
@@ -68,7 +69,7 @@ export async function withService(scene: Scene, flags: Partial<Record<keyof Conf
   const phase: Phase = { current: 'serving' }
   const lines: string[] = []
   const log = pino({ level: config.logLevel, base: null }, new Writable({ write: keepIn(lines) }))
-  const app = buildApp({ config, store, log, phase, waiting: () => store.waiting })
+  const app = buildApp({ config, contract: readContract(), store, log, phase, waiting: () => store.waiting })
   await app.listen({ host: '127.0.0.1', port: 0 })
   const service = new Service({ folder, path, server: app.server, store, phase, log: lines })
   scene.after(async () => {

@@ -1,0 +1,124 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import type { LoadOptions, LoadResult } from './load.ts'
+
+const TOKEN = 'bench-token-0123456789-abcdefghijklmnop'
+const HERE = import.meta.dirname
+let nextPort = 9500
+
+/** One of the servers that are measured side by side. */
+export interface Contender {
+  readonly name: string
+  /** Path to the program below bench/, and its arguments. */
+  readonly program: readonly string[]
+  /** Ask the kernel for this core alone, where it can be asked. */
+  readonly core?: number
+  /** What to run it under, such as strace with its flags. */
+  readonly under?: readonly string[]
+}
+
+export const BARE: Contender = { name: 'bare node:http', program: ['bare-server.ts'] }
+export const ECHO: Contender = { name: 'raw TCP echo', program: ['echo-server.ts'] }
+export const SHIPPED: Contender = { name: 'as it ships', program: ['../bin/plantstore.js', 'serve'] }
+export const SINGLE: Contender = {
+  name: 'one commit per create',
+  program: ['variant-server.ts', 'one-commit-per-create'],
+}
+export const ON_LOOP: Contender = {
+  name: 'writer on the event loop',
+  program: ['variant-server.ts', 'writer-on-event-loop'],
+}
+
+/** A contender that runs, with a store of its own in a temporary folder. */
+export class Running {
+  readonly contender: Contender
+  /** Milliseconds from the start of the process until it said that it is ready. */
+  readonly startUp: number
+  readonly store: string
+  readonly #port: number
+  readonly #process: ChildProcess
+  #nextId: number
+
+  private constructor(
+    contender: Contender,
+    process: ChildProcess,
+    port: number,
+    store: string,
+    startUp: number,
+    nextId: number,
+  ) {
+    this.contender = contender
+    this.#process = process
+    this.#port = port
+    this.store = store
+    this.startUp = startUp
+    this.#nextId = nextId
+  }
+
+  /** @param store a database file to start from; it is used, not copied. `plants` of it have the ids from 1 on */
+  static async start(
+    contender: Contender,
+    store = join(mkdtempSync(join(tmpdir(), 'plantstore-bench-')), 'plants.db'),
+    plants = 0,
+  ): Promise<Running> {
+    const port = nextPort++
+    const [file = '', ...args] = [
+      ...pin(contender.core),
+      ...(contender.under ?? []),
+      process.execPath,
+      join(HERE, contender.program[0] ?? ''),
+      ...contender.program.slice(1),
+    ]
+    const startedAt = performance.now()
+    const child = spawn(file, args, {
+      env: {
+        ...process.env,
+        PLANTSTORE_PORT: String(port),
+        PLANTSTORE_TOKEN: TOKEN,
+        PLANTSTORE_STORE: `sqlite:${store}`,
+      },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    await new Promise<void>((resolve, reject) => {
+      child.stdout?.once('data', () => resolve())
+      child.once('exit', (code) => reject(new Error(`${contender.name} ended with ${code}`)))
+    })
+    child.stdout?.resume()
+    return new Running(contender, child, port, store, performance.now() - startedAt, plants + 1)
+  }
+
+  async load(options: Pick<LoadOptions, 'connections' | 'seconds' | 'work'>, core?: number): Promise<LoadResult> {
+    const all: LoadOptions = { ...options, port: this.#port, token: TOKEN, firstId: this.#nextId }
+    const [file = '', ...args] = [...pin(core), process.execPath, join(HERE, 'load.ts'), JSON.stringify(all)]
+    const { stdout } = await promisify(execFile)(file, args)
+    const result = JSON.parse(stdout) as LoadResult
+    if (result.failed > 0) throw new Error(`${this.contender.name}: ${result.failed} requests failed`)
+    this.#nextId += result.acknowledged + options.connections
+    return result
+  }
+
+  /** Resident memory in MB (10^6 bytes) now, and at its highest; undefined where the system does not tell. */
+  memory(): { now: number; peak: number } | undefined {
+    const file = `/proc/${this.#process.pid}/status`
+    if (!existsSync(file)) return undefined
+    const status = readFileSync(file, 'utf8')
+    const read = (name: string) => (Number(new RegExp(`${name}:\\s+(\\d+)`).exec(status)?.[1]) * 1024) / 1e6
+    return { now: read('VmRSS'), peak: read('VmHWM') }
+  }
+
+  async stop(keepStore = false): Promise<void> {
+    const ended = new Promise((resolve) => this.#process.once('exit', resolve))
+    this.#process.kill('SIGTERM')
+    await ended
+    if (!keepStore) rmSync(join(this.store, '..'), { recursive: true, force: true })
+  }
+}
+
+/** `taskset` exists on Linux alone; without it nothing is pinned. */
+export const canPin = process.platform === 'linux' && existsSync('/usr/bin/taskset')
+
+const pin = (core: number | undefined): string[] =>
+  core === undefined || !canPin ? [] : ['taskset', '-c', String(core)]

@@ -1,0 +1,57 @@
+import type { Running } from './contender.ts'
+import type { LoadOptions, LoadResult } from './load.ts'
+
+export interface Measured {
+  readonly name: string
+  /** Medians over the rounds. */
+  readonly perSecond: number
+  readonly p50: number
+  readonly p99: number
+  /** Median over the rounds of the ratio to the first contender in the same round. */
+  readonly ratio: number
+  /** Busiest that the load generator ever was, from 0 to 1. */
+  readonly generator: number
+}
+
+/**
+ * Loads the contenders in turn, round after round, so that whatever else the machine does hits all of them alike, and
+ * compares within each round.
+ */
+export async function sideBySide(
+  running: readonly Running[],
+  work: Pick<LoadOptions, 'connections' | 'seconds' | 'work'>,
+  options: { rounds: number; generatorCore?: number },
+): Promise<Measured[]> {
+  const rounds: LoadResult[][] = []
+  for (let round = 0; round < options.rounds; round++) {
+    const results: LoadResult[] = []
+    for (const one of running) results.push(await one.load(work, options.generatorCore))
+    rounds.push(results)
+  }
+  return running.map((one, i) => {
+    const of = (pick: (result: LoadResult) => number) => rounds.map((results) => pick(results[i] as LoadResult))
+    return {
+      name: one.contender.name,
+      perSecond: median(of((result) => result.perSecond)),
+      p50: median(of((result) => result.p50)),
+      p99: median(of((result) => result.p99)),
+      ratio: median(rounds.map((results) => (results[i]?.perSecond ?? 0) / (results[0]?.perSecond ?? 1))),
+      generator: Math.max(...of((result) => result.utilization)),
+    }
+  })
+}
+
+export function median(values: readonly number[]): number {
+  const sorted = [...values].sort((a, b) => a - b)
+  return sorted[sorted.length >> 1] ?? Number.NaN
+}
+
+/** A line of text per contender, with a bar for its ratio. */
+export function plot(title: string, measured: readonly Measured[]): string {
+  const lines = measured.map(({ name, perSecond, ratio, p50, p99 }) => {
+    const bar = '█'.repeat(Math.round(ratio * 30)).padEnd(34, '·')
+    const rate = Math.round(perSecond).toLocaleString('en').padStart(8)
+    return `  ${name.padEnd(26)} ${bar} ${ratio.toFixed(2)}  ${rate}/s  p50 ${p50.toFixed(2)} ms  p99 ${p99.toFixed(2)} ms`
+  })
+  return `${title}\n${lines.join('\n')}\n`
+}

@@ -1,0 +1,115 @@
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { type TestContext, test } from 'node:test'
+import { setImmediate as turn } from 'node:timers/promises'
+import pino from 'pino'
+import { readConfig } from '../src/config.ts'
+import { buildApp } from '../src/http/app.ts'
+import { readContract } from '../src/http/contract.ts'
+import { SqliteStore } from '../src/sqlite/store.ts'
+import { tempFolder } from './support/files.ts'
+import { send } from './support/load.ts'
+import { isLinux, notTestedHere } from './support/not-tested.ts'
+import { TOKEN } from './support/process.ts'
+
+const ROUNDS = 15
+
+/** What this process holds: kinds of active resources with their number, and on Linux descriptors and threads. */
+function held(): Record<string, number> {
+  const counts: Record<string, number> = {}
+  for (const kind of process.getActiveResourcesInfo()) counts[kind] = (counts[kind] ?? 0) + 1
+  // Made by one turn of the event loop for the next; this test is always in one.
+  delete counts['Immediate']
+  if (isLinux) {
+    counts['descriptors'] = readdirSync('/proc/self/fd').length
+    counts['threads'] = readdirSync('/proc/self/task').length
+  }
+  return counts
+}
+
+/** Whether repeating `work` leaves nothing behind; its first run may, such as a pool of threads that stays. */
+async function assertNoLeak(t: TestContext, work: () => Promise<void>): Promise<void> {
+  if (!isLinux) notTestedHere(t, 'leaks of descriptors and threads, because only Linux lists them')
+  await work()
+  await turn()
+  const before = held()
+  for (let i = 0; i < ROUNDS; i++) await work()
+  // The runtime ends threads and sockets a little after it has said so.
+  for (let i = 0; i < 500 && !isSame(held(), before); i++) await new Promise((resolve) => setTimeout(resolve, 10))
+  assert.deepEqual(held(), before)
+}
+
+const isSame = (a: object, b: object): boolean =>
+  JSON.stringify(Object.entries(a).sort()) === JSON.stringify(Object.entries(b).sort())
+
+const open = (path: string): Promise<SqliteStore> =>
+  SqliteStore.open(path, { serving: true, create: true, maxWaiting: 100, onFatal: (error) => assert.fail(error) })
+
+test('opening, using and closing a store leaves nothing behind', async (t) => {
+  const path = join(tempFolder(t), 'plants.db')
+  let id = 0n
+  await assertNoLeak(t, async () => {
+    const store = await open(path)
+    await store.createPlant({ id: id++, name: 'a', tag: undefined }, { mustBeNew: true })
+    await store.listTokens()
+    await store.close()
+  })
+})
+
+test('a store that can not be opened leaves nothing behind', async (t) => {
+  const folder = tempFolder(t)
+  const path = join(folder, 'plants.db')
+  await (await open(path)).close()
+  const whole = readFileSync(path)
+  const malformed = join(folder, 'malformed.db')
+  writeFileSync(malformed, Buffer.from(whole).fill(0xa5, 100, 4096))
+  const newer = join(folder, 'newer.db')
+  writeFileSync(newer, whole)
+  const db = new DatabaseSync(newer)
+  db.exec("INSERT INTO migrations VALUES (999999, 'from the future')")
+  db.close()
+  const incomplete = join(folder, 'incomplete.db')
+  writeFileSync(incomplete, whole)
+  const other = new DatabaseSync(incomplete)
+  other.exec('DROP TABLE write_check')
+  other.close()
+  await assertNoLeak(t, async () => {
+    for (const bad of [malformed, newer, incomplete]) await assert.rejects(open(bad), /^OperatorError: store /)
+  })
+})
+
+test('a second store on a file that is served leaves nothing behind, and the first one whole', async (t) => {
+  const folder = tempFolder(t)
+  const path = join(folder, 'plants.db')
+  await (await open(path)).close()
+  const lock = new DatabaseSync(`${path}.lock`)
+  lock.exec('BEGIN EXCLUSIVE')
+  await assertNoLeak(t, () => assert.rejects(open(path), /another server serves it/))
+  lock.close()
+})
+
+test('starting the service, a request and stopping it leave nothing behind', async (t) => {
+  const path = join(tempFolder(t), 'plants.db')
+  const config = readConfig({ store: `sqlite:${path}`, token: TOKEN, port: '0' }, {})
+  const log = pino({ level: 'silent' })
+  await assertNoLeak(t, async () => {
+    const store = await open(path)
+    const app = buildApp({
+      config,
+      contract: readContract(),
+      store,
+      log,
+      phase: { current: 'serving' },
+      waiting: () => store.waiting,
+    })
+    await app.listen({ host: config.host, port: 0 })
+    const { port } = app.server.address() as AddressInfo
+    const body = '{"id":1,"name":"a"}'
+    assert.equal((await send('POST', `http://127.0.0.1:${port}/plants`, { body })).status, 200)
+    await app.close()
+    await store.close()
+  })
+})
