@@ -1,0 +1,225 @@
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import { type Config, environmentName, readConfig, SETTINGS } from '../src/config.ts'
+import { OperatorError } from '../src/operator-error.ts'
+
+type Key = keyof Config
+const KEYS = Object.keys(SETTINGS) as Key[]
+
+/** For each setting: two texts that are right, with what they mean, and some that are wrong. */
+const CASES: { readonly [K in Key]: { right: readonly [string, Config[K]][]; wrong: readonly string[] } } = {
+  host: {
+    right: [
+      ['0.0.0.0', '0.0.0.0'],
+      ['::1', '::1'],
+    ],
+    wrong: [''],
+  },
+  port: {
+    right: [
+      ['0', 0],
+      ['65535', 65535],
+    ],
+    wrong: ['65536', '-1', '80.5', 'http', '', '0x50', '1e3', ' 80'],
+  },
+  store: {
+    right: [
+      ['sqlite:/srv/plants.db', { engine: 'sqlite', path: '/srv/plants.db', isDefault: false }],
+      ['sqlite:data/plants.db', { engine: 'sqlite', path: 'data/plants.db', isDefault: true }],
+    ],
+    wrong: ['', 'sqlite:', 'plants.db', 'mysql://localhost', 'SQLITE:x'],
+  },
+  token: {
+    right: [
+      ['0123456789abcdef', '0123456789abcdef'],
+      ['ABC-._~+/0123456==', 'ABC-._~+/0123456=='],
+    ],
+    wrong: [
+      '',
+      '0123456789abcde',
+      '0123456789 abcdef',
+      'schlüssel-schlüssel',
+      '0123456789abcdef\n',
+      '====0123456789abcdef',
+    ],
+  },
+  logLevel: {
+    right: [
+      ['debug', 'debug'],
+      ['silent', 'silent'],
+    ],
+    wrong: ['', 'verbose', 'INFO', 'trace'],
+  },
+  bodyLimit: {
+    right: [
+      ['1KiB', 1024],
+      ['2048', 2048],
+    ],
+    wrong: ['', '0', '1KB', '1GiB', '1.5MiB', '-1', '513MiB'],
+  },
+  headerLimit: {
+    right: [
+      ['32KiB', 32768],
+      ['8192B', 8192],
+    ],
+    wrong: ['', '0B', 'big', '16 KiB'],
+  },
+  nestingLimit: {
+    right: [
+      ['1', 1],
+      ['1000', 1000],
+    ],
+    wrong: ['', '0', '1001', 'deep'],
+  },
+  headersTimeout: {
+    right: [
+      ['500ms', 500],
+      ['0s', 0],
+    ],
+    wrong: ['', '5', '5h', '-1s', '61m', '1.5s'],
+  },
+  requestTimeout: {
+    right: [
+      ['1m', 60_000],
+      ['15s', 15_000],
+    ],
+    wrong: ['', '30', 'never', '61m'],
+  },
+  keepAliveTimeout: {
+    right: [
+      ['5s', 5000],
+      ['0ms', 0],
+    ],
+    wrong: ['', '5 s', '5S'],
+  },
+  drainWindow: {
+    right: [
+      ['0s', 0],
+      ['10s', 10_000],
+    ],
+    wrong: ['', '1', 'long'],
+  },
+  maxWaiting: {
+    right: [
+      ['1', 1],
+      ['1000000', 1_000_000],
+    ],
+    wrong: ['', '0', '1000001', '1e3'],
+  },
+  rateLimit: {
+    right: [
+      ['100', 100],
+      ['off', undefined],
+    ],
+    wrong: ['', '0', 'OFF', '-5'],
+  },
+  authFailureLimit: {
+    right: [
+      ['5', 5],
+      ['off', undefined],
+    ],
+    wrong: ['', '0', 'none'],
+  },
+}
+
+suite('the configuration', () => {
+  test('takes a flag before the environment, and that before the default', () => {
+    for (const key of KEYS) {
+      const [[first, one], [second, two]] = CASES[key].right as [[string, unknown], [string, unknown]]
+      const environment = { [environmentName(SETTINGS[key].flag)]: second }
+      assert.deepEqual(readConfig({ [key]: first }, environment)[key], one, `--${SETTINGS[key].flag}`)
+      assert.deepEqual(readConfig({}, environment)[key], two, environmentName(SETTINGS[key].flag))
+    }
+  })
+
+  test('is as documented when nothing is said', () => {
+    assert.deepEqual(readConfig({}, {}), {
+      host: '127.0.0.1',
+      port: 8080,
+      store: { engine: 'sqlite', path: 'data/plants.db', isDefault: true },
+      token: undefined,
+      logLevel: 'info',
+      bodyLimit: 2 ** 20,
+      headerLimit: 16 * 2 ** 10,
+      nestingLimit: 32,
+      headersTimeout: 10_000,
+      requestTimeout: 30_000,
+      keepAliveTimeout: 65_000,
+      drainWindow: 1000,
+      maxWaiting: 10_000,
+      rateLimit: undefined,
+      authFailureLimit: 60,
+    } satisfies Config)
+  })
+
+  test('is one name in three spellings', () => {
+    for (const key of KEYS) {
+      const { flag } = SETTINGS[key]
+      assert.equal(
+        flag,
+        key.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`),
+      )
+      assert.equal(environmentName(flag), `PLANTSTORE_${flag.toUpperCase().replaceAll('-', '_')}`)
+    }
+  })
+
+  test('takes an empty variable for none, as most tools spell that', () => {
+    const environment = Object.fromEntries(KEYS.map((key) => [environmentName(SETTINGS[key].flag), '']))
+    assert.deepEqual(readConfig({}, environment), readConfig({}, {}))
+  })
+
+  test('can not be changed once it is read', () => {
+    assert.ok(Object.isFrozen(readConfig({}, {})))
+  })
+})
+
+suite('a wrong configuration', () => {
+  const faultsOf = (flags: Record<string, string>, environment: NodeJS.ProcessEnv = {}): OperatorError => {
+    try {
+      readConfig(flags, environment)
+    } catch (error) {
+      assert.ok(error instanceof OperatorError)
+      return error
+    }
+    return assert.fail(`taken as right: ${JSON.stringify([flags, environment])}`)
+  }
+
+  test('is refused for each setting, by the name that it was given under', () => {
+    for (const key of KEYS) {
+      const { flag } = SETTINGS[key]
+      for (const wrong of CASES[key].wrong) {
+        const byFlag = faultsOf({ [key]: wrong })
+        assert.equal(byFlag.exitCode, 2)
+        assert.ok(byFlag.message.startsWith(`--${flag}: `), byFlag.message)
+        assert.equal(byFlag.message.split('\n').length, 1)
+        if (wrong === '') continue
+        const byVariable = faultsOf({}, { [environmentName(flag)]: wrong })
+        assert.ok(byVariable.message.startsWith(`${environmentName(flag)}: `), byVariable.message)
+      }
+    }
+  })
+
+  test('is told whole, a line for each fault', () => {
+    const flags = Object.fromEntries(KEYS.map((key) => [key, CASES[key].wrong.at(-1) ?? '']))
+    const { message, exitCode } = faultsOf(flags)
+    assert.equal(exitCode, 2)
+    const lines = message.split('\n').map((line) => line.split(': ', 1)[0])
+    assert.deepEqual(
+      lines,
+      KEYS.map((key) => `--${SETTINGS[key].flag}`),
+    )
+  })
+
+  test('never tells the token', () => {
+    for (const secret of ['too-short', 'long enough but with spaces', 'geheimer-schlüssel']) {
+      assert.ok(!faultsOf({ token: secret, port: 'x' }).message.includes(secret))
+      assert.ok(!faultsOf({}, { PLANTSTORE_TOKEN: secret }).message.includes(secret))
+    }
+  })
+
+  test('is one whose headers may take longer than the whole request', () => {
+    assert.match(faultsOf({ requestTimeout: '5s' }).message, /^--headers-timeout: must not be longer than/)
+    assert.equal(readConfig({ requestTimeout: '0s' }, {}).requestTimeout, 0, '0 is no limit')
+    assert.equal(readConfig({ requestTimeout: '5s', headersTimeout: '5s' }, {}).headersTimeout, 5000)
+  })
+})

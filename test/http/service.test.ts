@@ -1,0 +1,191 @@
+import assert from 'node:assert/strict'
+import { readFileSync, renameSync } from 'node:fs'
+import { suite, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { parse } from 'yaml'
+import { contract } from '../support/conforms.ts'
+import { errorOf, messageOf, withService } from '../support/service.ts'
+
+const PLANT = { id: 1, name: 'x' }
+const FREE = { authorization: null }
+
+suite('health', () => {
+  test('is live and ready, for anybody, and never from a cache', async (t) => {
+    const service = await withService(t)
+    for (const [path, status] of [
+      ['/health/live', 'live'],
+      ['/health/ready', 'ready'],
+    ] as const) {
+      const answer = await service.send('GET', path, FREE)
+      assert.deepEqual([answer.status, answer.json], [200, { status }])
+      assert.equal(answer.headers['cache-control'], 'no-store')
+    }
+  })
+
+  test('is not ready while the store takes no write, but live', async (t) => {
+    const service = await withService(t)
+    assert.equal((await service.send('GET', '/health/ready', FREE)).status, 200)
+    renameSync(service.path, `${service.path}.away`)
+    // The outcome of a check is used again for a second.
+    await sleep(1100)
+    const answer = await service.send('GET', '/health/ready', FREE)
+    assert.deepEqual([answer.status, errorOf(answer)], [503, 50301])
+    assert.ok(Number(answer.headers['retry-after']) >= 1)
+    assert.ok(service.log.includes(String(answer.headers['x-request-id'])), 'the log has the request by its id')
+    assert.ok(!answer.body.includes(service.folder), 'the answer tells nothing of the inside')
+    assert.equal((await service.send('GET', '/health/live', FREE)).status, 200)
+  })
+})
+
+suite('on its way out', () => {
+  test('it is not ready, but answers all else and closes each connection', async (t) => {
+    const service = await withService(t)
+    service.phase.current = 'draining'
+    assert.equal(errorOf(await service.send('GET', '/health/ready')), 50303)
+    const answer = await service.create(PLANT)
+    assert.deepEqual([answer.status, answer.headers.connection], [200, 'close'])
+  })
+
+  test('it answers 50303 to everything at last', async (t) => {
+    const service = await withService(t)
+    service.phase.current = 'closing'
+    for (const { method, path } of contract.operations) {
+      const answer = await service.send(method, path.replace('{file}', 'start.js'))
+      assert.deepEqual([answer.status, errorOf(answer), answer.headers.connection], [503, 50303, 'close'], path)
+    }
+    assert.equal(errorOf(await service.send('GET', '/nowhere')), 50303)
+  })
+})
+
+suite('what is not there', () => {
+  test('is 40401, near misses included', async (t) => {
+    const service = await withService(t)
+    const paths = [
+      '/',
+      '/plant',
+      '/plants/',
+      '/Plants',
+      '/plants/1',
+      '//plants',
+      '/plants;a=b',
+      '/docs/',
+      '/docs/../plants',
+    ]
+    for (const path of [
+      ...paths,
+      '/docs/nothing.js',
+      '/docs/..%2f..%2fpackage.json',
+      '/docs/__proto__',
+      '/docs/constructor',
+    ]) {
+      const answer = await service.send('GET', path, FREE)
+      assert.deepEqual([answer.status, errorOf(answer)], [404, 40401], path)
+    }
+  })
+
+  test('is 40501 where the path has other methods, and Allow names them', async (t) => {
+    const service = await withService(t)
+    for (const { method, path } of contract.operations) {
+      const allow = method === 'GET' ? 'GET, HEAD' : method
+      const answer = await service.send('DELETE', path.replace('{file}', 'start.js'), FREE)
+      assert.deepEqual([answer.status, errorOf(answer), answer.headers.allow], [405, 40501, allow], path)
+      assert.equal(messageOf(answer), `DELETE is not possible here; ${allow} is`)
+    }
+  })
+})
+
+suite('HEAD', () => {
+  test('is answered like GET, without the body and with the same demand for a token', async (t) => {
+    const service = await withService(t)
+    for (const path of ['/health/live', '/openapi.json', '/docs', '/docs/start.js']) {
+      const [get, head] = [await service.send('GET', path, FREE), await service.send('HEAD', path, FREE)]
+      assert.deepEqual([head.status, head.body], [get.status, ''], path)
+      for (const name of ['content-type', 'content-length', 'content-security-policy']) {
+        assert.equal(head.headers[name], get.headers[name], `${path} ${name}`)
+      }
+    }
+    assert.equal((await service.send('HEAD', '/metrics', FREE)).status, 401)
+  })
+})
+
+suite('the contract', () => {
+  test('is served as it is written', async (t) => {
+    const service = await withService(t)
+    const answer = await service.send('GET', '/openapi.json', FREE)
+    const written: unknown = parse(readFileSync(new URL('../../openapi.yaml', import.meta.url), 'utf8'))
+    assert.deepEqual(answer.json, written)
+  })
+
+  test('is served as a page that loads nothing from elsewhere', async (t) => {
+    const service = await withService(t)
+    const page = await service.send('GET', '/docs', FREE)
+    assert.equal(page.headers['content-type'], 'text/html; charset=utf-8')
+    const loads = [...page.body.matchAll(/(?:src|href)="([^"]*)"/g)].map(([, target = '']) => target)
+    const files = loads.filter((target) => target !== 'data:,')
+    assert.deepEqual(files, ['/docs/swagger-ui.css', '/docs/swagger-ui-bundle.js', '/docs/start.js'])
+    assert.ok(!/<script(?![^>]*src=)|<style|\son\w+=/.test(page.body), 'nothing inline, which the policy would stop')
+    for (const path of files) {
+      const file = await service.send('GET', path, FREE)
+      assert.equal(file.status, 200, path)
+      assert.match(String(file.headers['content-type']), path.endsWith('.css') ? /^text\/css/ : /^text\/javascript/)
+      if (path.endsWith('.css')) assert.ok(!/@import|url\(["']?(?:https?:)?\/\//.test(file.body), path)
+    }
+    assert.match((await service.send('GET', '/docs/start.js', FREE)).body, /url: '\/openapi.json'.*validatorUrl: null/)
+  })
+
+  test('and its page forbid the browser to go elsewhere', async (t) => {
+    const service = await withService(t)
+    for (const path of ['/docs', '/docs/start.js', '/docs/swagger-ui.css']) {
+      const { headers } = await service.send('GET', path, FREE)
+      const policy = String(headers['content-security-policy'])
+      assert.match(policy, /^default-src 'none'/)
+      assert.ok(!/https?:|\*|unsafe-eval|script-src[^;]*unsafe-inline/.test(policy), policy)
+      assert.match(policy, /frame-ancestors 'none'/)
+      assert.equal(headers['x-content-type-options'], 'nosniff')
+    }
+  })
+})
+
+suite('metrics', () => {
+  test('count what was answered, by operation and status', async (t) => {
+    const service = await withService(t)
+    await service.create(PLANT)
+    await service.create(PLANT)
+    await service.create({ ...PLANT, name: 'other' })
+    await service.send('GET', '/nowhere')
+    await service.send('GET', '/docs/%ff')
+    const { secret } = await service.mint(['plants:read'])
+    const answer = await service.send('GET', '/metrics', { authorization: `Bearer ${secret}` })
+    assert.equal(answer.status, 200)
+    for (const line of [
+      'plantstore_http_requests_total{operation="createPlant",status="200"} 2',
+      'plantstore_http_requests_total{operation="createPlant",status="409"} 1',
+      'plantstore_http_requests_total{operation="none",status="404"} 1',
+      'plantstore_http_requests_total{operation="none",status="400"} 1',
+      'plantstore_http_request_seconds_count{operation="createPlant"} 3',
+      'plantstore_creates_waiting 0',
+    ]) {
+      assert.ok(answer.body.split('\n').includes(line), `${line} is not in\n${answer.body}`)
+    }
+  })
+})
+
+suite('a log', () => {
+  test('has each refusal with its number, without the query and without what the client sent', async (t) => {
+    const service = await withService(t)
+    await service.send('POST', '/plants?password=hunter2', {
+      headers: { 'Content-Type': 'application/json' },
+      body: '{"id":"hunter2"}',
+    })
+    const lines = service.log
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as Record<string, unknown>)
+    const [line] = lines
+    assert.deepEqual(
+      [lines.length, line?.['operation'], line?.['path'], line?.['error']],
+      [1, 'createPlant', '/plants', 40002],
+    )
+    assert.ok(!service.log.includes('hunter2'))
+  })
+})

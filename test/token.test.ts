@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { suite, test } from 'node:test'
+import { crc32 } from 'node:zlib'
+import { hashSecret, isMistyped, isScope, makeSecret, makeTokenId, SCOPES } from '../src/token.ts'
+
+const DIGITS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+const valueIn = (digits: string): bigint =>
+  [...digits].reduce((value, digit) => value * 62n + BigInt(DIGITS.indexOf(digit)), 0n)
+
+suite('a secret', () => {
+  test('is ps_, 43 base62 digits and the CRC-32 of those in 6 more', () => {
+    for (let i = 0; i < 100; i++) {
+      const secret = makeSecret()
+      const [, random = '', check = ''] = /^ps_([0-9A-Za-z]{43})([0-9A-Za-z]{6})$/.exec(secret) ?? []
+      assert.equal(valueIn(check), BigInt(crc32(random)), secret)
+      assert.ok(valueIn(random) < 2n ** 256n)
+    }
+  })
+
+  test('has 256 bits that are random: each bit is set about half of the time, and none comes twice', () => {
+    const secrets = Array.from({ length: 1000 }, makeSecret)
+    assert.equal(new Set(secrets).size, secrets.length)
+    const values = secrets.map((secret) => valueIn(secret.slice(3, 46)))
+    for (let bit = 0n; bit < 256n; bit++) {
+      const set = values.filter((value) => (value >> bit) & 1n).length
+      // Ten standard deviations: chance alone never gets there.
+      assert.ok(Math.abs(set - 500) < 160, `bit ${bit} is set ${set} times in 1000`)
+    }
+  })
+
+  test('is what bearer tokens may be (RFC 6750 section 2.1)', () => {
+    assert.match(makeSecret(), /^[A-Za-z0-9._~+/-]+=*$/)
+  })
+
+  test('that was mistyped in any place, or cut, is known as such', () => {
+    const secret = makeSecret()
+    assert.equal(isMistyped(secret), false)
+    for (let i = 3; i < secret.length; i++) {
+      for (const digit of DIGITS.replace(secret.charAt(i), '')) {
+        assert.equal(isMistyped(secret.slice(0, i) + digit + secret.slice(i + 1)), true)
+      }
+      assert.equal(isMistyped(secret.slice(0, i)), true)
+      const [a, b] = [secret.charAt(i), secret.charAt(i + 1)]
+      const swapped = secret.slice(0, i) + b + a + secret.slice(i + 2)
+      assert.equal(isMistyped(swapped), swapped !== secret)
+    }
+    assert.equal(isMistyped(`${secret}0`), true)
+  })
+
+  test("of another form is nobody's mistake: the configured one may look like anything", () => {
+    assert.equal(isMistyped('the-configured-secret'), false)
+  })
+
+  test('is kept as its SHA-256', () => {
+    assert.deepEqual(hashSecret('abc'), createHash('sha256').update('abc').digest())
+    assert.equal(hashSecret('abc').toString('hex').slice(0, 16), 'ba7816bf8f01cfea')
+  })
+})
+
+test('the id of a token is short, tells nothing and comes once', () => {
+  const ids = Array.from({ length: 1000 }, makeTokenId)
+  assert.equal(new Set(ids).size, ids.length)
+  for (const id of ids) assert.match(id, /^tok_[0-9A-Za-z]{11}$/)
+})
+
+test('the scopes are those that the service knows, and no others', () => {
+  assert.deepEqual(SCOPES, ['plants:read', 'plants:write', 'tokens'])
+  for (const scope of SCOPES) assert.equal(isScope(scope), true)
+  for (const other of ['', 'plants', 'plants:*', 'Tokens', 'constructor']) assert.equal(isScope(other), false)
+})
