@@ -1,0 +1,95 @@
+import assert from 'node:assert/strict'
+import { globSync, readFileSync } from 'node:fs'
+import { dirname, join, normalize } from 'node:path/posix'
+import { suite, test } from 'node:test'
+
+const ROOT = new URL('../', import.meta.url)
+const files = globSync('src/**/*.ts', { cwd: ROOT }).map((file) => file.replaceAll('\\', '/'))
+
+/** Which of our files each file imports, as paths from the root of the project. */
+const imports = new Map(
+  files.map((file) => {
+    const text = readFileSync(new URL(file, ROOT), 'utf8')
+    const found = text.matchAll(/(?:\bfrom|\bimport\(|^import|new URL\()\s*'(\.[^']*\.ts)'/gm)
+    return [file, [...found].map(([, specifier = '']) => normalize(join(dirname(file), specifier)))]
+  }),
+)
+
+const layerOf = (file: string): string => /^src\/(\w+)\//.exec(file)?.[1] ?? 'domain'
+
+/** Imports point inwards: the domain knows nobody, technologies know the domain, commands know all. */
+const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
+  domain: ['domain'],
+  http: ['http', 'domain'],
+  sqlite: ['sqlite', 'domain'],
+  cli: ['cli', 'http', 'sqlite', 'domain'],
+}
+
+suite('the imports in src', () => {
+  test('lead to files that are there', () => {
+    assert.ok(files.length > 30)
+    for (const [file, targets] of imports) {
+      for (const target of targets) assert.ok(imports.has(target), `${file} imports ${target}`)
+    }
+    assert.ok(imports.get('src/http/app.ts')?.includes('src/config.ts'), 'they are found at all')
+  })
+
+  test('point inwards', () => {
+    for (const [file, targets] of imports) {
+      const layer = layerOf(file)
+      const allowed = MAY_IMPORT[layer] ?? assert.fail(`${file} is in a layer that has no place yet`)
+      for (const target of targets) assert.ok(allowed.includes(layerOf(target)), `${file} imports ${target}`)
+    }
+  })
+
+  test('bring HTTP and an engine together in one place only', () => {
+    const both = files.filter((file) => {
+      const layers = new Set(imports.get(file)?.map(layerOf))
+      return layers.has('http') && layers.has('sqlite')
+    })
+    assert.deepEqual(both, ['src/cli/serve.ts'])
+  })
+
+  test('make no circle that exists at run time', () => {
+    const runtime = new Map(
+      files.map((file) => {
+        const text = readFileSync(new URL(file, ROOT), 'utf8').replaceAll(/^import type .*$/gm, '')
+        return [file, imports.get(file)?.filter((target) => text.includes(`/${target.split('/').at(-1)}'`)) ?? []]
+      }),
+    )
+    const reaches = (from: string, to: string, seen = new Set<string>()): boolean =>
+      (runtime.get(from) ?? []).some((next) => {
+        if (next === to) return true
+        if (seen.has(next)) return false
+        seen.add(next)
+        return reaches(next, to, seen)
+      })
+    for (const file of files) assert.equal(reaches(file, file), false, `${file} imports itself in the end`)
+  })
+})
+
+suite('the code', () => {
+  const uses = (pattern: RegExp) => files.filter((file) => pattern.test(readFileSync(new URL(file, ROOT), 'utf8')))
+
+  test('reads the environment in one place', () => {
+    assert.deepEqual(uses(/process\.env\b/), ['src/cli/main.ts'])
+  })
+
+  test('knows SQLite only in its folder, and the HTTP framework only in its own', () => {
+    assert.deepEqual(
+      uses(/'node:sqlite'/).filter((file) => layerOf(file) !== 'sqlite'),
+      [],
+    )
+    assert.deepEqual(
+      uses(/from 'fastify'/).filter((file) => !['http', 'cli'].includes(layerOf(file))),
+      [],
+    )
+  })
+
+  test('keeps each file short enough to read at once', () => {
+    for (const file of files) {
+      const lines = readFileSync(new URL(file, ROOT), 'utf8').split('\n').length
+      assert.ok(lines <= 300, `${file} has ${lines} lines`)
+    }
+  })
+})

@@ -1,0 +1,195 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { suite, test } from 'node:test'
+import { Validator } from '@seriousme/openapi-schema-validator'
+import fastify from 'fastify'
+import pino from 'pino'
+import { parse } from 'yaml'
+import { readConfig } from '../src/config.ts'
+import { ERRORS, type ErrorNumber, statusOf } from '../src/errors.ts'
+import { type OperationObject, type ResponseObject, readContract, resolve } from '../src/http/contract.ts'
+import { Exit } from '../src/http/exit.ts'
+import { Metrics } from '../src/http/metrics.ts'
+import { addRoutes, type Handler, type Handlers } from '../src/http/routes.ts'
+
+const TEXT = readFileSync(new URL('../openapi.yaml', import.meta.url), 'utf8')
+const { document, operations } = readContract(TEXT)
+
+/** Every answer of every operation, references followed. */
+const answers = Object.values(document.paths).flatMap((item) =>
+  Object.values(item).flatMap((operation) =>
+    Object.entries(operation.responses).map(([status, response]) => ({
+      name: `${operation.operationId} ${status}`,
+      status: Number(status),
+      numbers: resolve<ResponseObject>(document, response)['x-errors'] ?? [],
+    })),
+  ),
+)
+
+test('the contract is valid OpenAPI 3.1', async () => {
+  const validator = new Validator()
+  const result = await validator.validate(parse(TEXT) as Record<string, unknown>)
+  assert.deepEqual(result.errors ?? [], [])
+  assert.equal(result.valid, true)
+  assert.equal(validator.version, '3.1')
+})
+
+suite('what the interface document shows is kept', () => {
+  const create = document.paths['/plants']?.['post'] as OperationObject
+  const schema = (name: string) => document.components['schemas']?.[name] as SchemaObject
+  interface SchemaObject {
+    readonly type: string
+    readonly required?: readonly string[]
+    readonly properties: Readonly<Record<string, SchemaObject & { readonly format?: string }>>
+    readonly additionalProperties?: boolean
+  }
+  const fields = (name: string) =>
+    Object.entries(schema(name).properties).map(([field, of]) => {
+      const { type, format } = resolve<SchemaObject & { readonly format?: string }>(document, of)
+      return [field, type, format, schema(name).required?.includes(field) ?? false]
+    })
+
+  test('version 1.0.0, with POST /plants and no version in the path', () => {
+    assert.equal(document.info.version, '1.0.0')
+    assert.equal(create.operationId, 'createPlant')
+  })
+
+  test('the fields of Plant, NewPlant and Error', () => {
+    assert.deepEqual(fields('Plant'), [
+      ['name', 'string', undefined, true],
+      ['tag', 'string', undefined, false],
+    ])
+    assert.deepEqual(fields('NewPlant'), [
+      ['id', 'integer', 'int64', true],
+      ['name', 'string', undefined, true],
+      ['tag', 'string', undefined, false],
+    ])
+    assert.deepEqual(fields('Error'), [
+      ['error', 'integer', 'int32', true],
+      ['message', 'string', undefined, true],
+    ])
+    assert.equal(schema('NewPlant').additionalProperties, undefined, 'other members may be sent')
+  })
+
+  test('JSON both ways, 200 with a Plant and 400 with an Error', () => {
+    const body = (response: string) => {
+      const { content } = resolve<ResponseObject>(document, create.responses[response])
+      assert.deepEqual(Object.keys(content ?? {}), ['application/json'])
+      return content?.['application/json']?.schema
+    }
+    assert.deepEqual(body('200'), { $ref: '#/components/schemas/Plant' })
+    assert.deepEqual(body('400'), { $ref: '#/components/schemas/Error' })
+    assert.deepEqual(create.requestBody?.content['application/json']?.schema, { $ref: '#/components/schemas/NewPlant' })
+    assert.deepEqual(Object.keys(create.requestBody?.content ?? {}), ['application/json'])
+  })
+
+  test('a bearer scheme for everything but what needs none by its nature', () => {
+    const scheme = document.components['securitySchemes']?.['bearer'] as { type: string; scheme: string }
+    assert.deepEqual([scheme.type, scheme.scheme], ['http', 'bearer'])
+    assert.deepEqual(document.security, [{ bearer: [] }])
+    const open = operations.filter(({ scopes }) => scopes === undefined).map(({ path }) => path)
+    assert.deepEqual(open, ['/health/live', '/health/ready', '/openapi.json', '/docs', '/docs/{file}'])
+  })
+})
+
+suite('the error numbers', () => {
+  /** What no operation answers, with the reason. */
+  const ELSEWHERE: Readonly<Partial<Record<ErrorNumber, string>>> = {
+    40402: 'for operations on one plant, of which there are none yet',
+    40501: 'a method that a path does not have is no operation of the contract',
+  }
+
+  test('of every answer are in the catalog and have its status', () => {
+    for (const { name, status, numbers } of answers) {
+      assert.equal(new Set(numbers).size, numbers.length, name)
+      assert.equal(numbers.length > 0, status >= 400, `${name}: a refusal has numbers, and nothing else does`)
+      for (const number of numbers) {
+        assert.ok(Object.hasOwn(ERRORS, number), `${name}: ${number} is not in the catalog`)
+        assert.equal(statusOf(number as ErrorNumber), status, `${name}: ${number}`)
+      }
+    }
+  })
+
+  test('of the catalog are all in the contract, or there is a reason', () => {
+    const used = new Set(answers.flatMap(({ numbers }) => numbers))
+    for (const key of Object.keys(ERRORS)) {
+      const number = Number(key) as ErrorNumber
+      assert.notEqual(used.has(number), number in ELSEWHERE, `${number} is in both or in neither`)
+    }
+  })
+
+  test('are int32, and three digits of an HTTP status with two more', () => {
+    for (const key of Object.keys(ERRORS)) {
+      assert.match(key, /^[45]\d{4}$/)
+      assert.notEqual(Number(key) % 100, 0)
+    }
+  })
+
+  test('of what can meet any request are declared for every operation', () => {
+    for (const { id, scopes } of operations) {
+      const declared = new Set(
+        answers.filter(({ name }) => name.startsWith(`${id} `)).flatMap(({ numbers }) => numbers),
+      )
+      const needed = [40004, 50001, 50303, ...(scopes === undefined ? [] : [40101, 40102, 40103, 40301, 42901])]
+      assert.deepEqual(
+        needed.filter((number) => !declared.has(number)),
+        [],
+        id,
+      )
+    }
+  })
+})
+
+test('the limits that the contract tells are the defaults of the configuration', () => {
+  const { bodyLimit, nestingLimit } = readConfig({}, {})
+  const [, mebibytes, levels] = /at most (\d+) MiB, nested at most (\d+) levels/.exec(TEXT) ?? assert.fail()
+  assert.deepEqual([Number(mebibytes) * 2 ** 20, Number(levels)], [bodyLimit, nestingLimit])
+})
+
+suite('the service does not start', () => {
+  const broken = (from: string, to: string): (() => unknown) => {
+    assert.ok(TEXT.includes(from), `${from} is not in the contract`)
+    return () => readContract(TEXT.replace(from, to))
+  }
+
+  test('with an operation that has no id', () => {
+    assert.throws(broken('operationId: createPlant', 'x-id: createPlant'), /post \/plants has no operationId/)
+  })
+
+  test('with a security scheme that it does not know', () => {
+    assert.throws(broken('bearer: [plants:write]', 'basic: [plants:write]'), /createPlant has no known security scheme/)
+    assert.throws(broken('scheme: bearer', 'scheme: digest'), /has no known security scheme/)
+  })
+
+  test('with a scope that it does not know', () => {
+    assert.throws(broken('[plants:write]', '[plants:paint]'), /createPlant needs the unknown scope plants:paint/)
+  })
+
+  test('with an answer that has no schema', () => {
+    const error = 'content: { application/json: { schema: { $ref: "#/components/schemas/Error" } } }'
+    assert.throws(broken(error, ''), /createPlant 409 has no schema/)
+    assert.throws(broken(error, 'content: { application/json: {} }'), /createPlant 409 has no schema/)
+  })
+
+  test('with a reference that leads nowhere', () => {
+    assert.throws(broken('responses/Unforeseen', 'responses/Forgotten'), /responses\/Forgotten leads nowhere/)
+    assert.throws(broken('$ref: "#/components/schemas/NewPlant"', '$ref: "#/components/schemas/Old"'), /Old/)
+  })
+
+  test('with an operation that nothing handles, or a handler of no operation', () => {
+    const handler: Handler = () => {}
+    const all = Object.fromEntries(operations.map(({ id }) => [id, handler]))
+    const { createPlant: _, ...missing } = all
+    const exit = new Exit(pino({ level: 'silent' }), new Metrics(() => 0), { current: 'serving' })
+    const options = {
+      guard: () => (_request: unknown, _reply: unknown, done: () => void) => done(),
+      exit,
+      bodyLimit: 1,
+    }
+    const start = (handlers: object) => () =>
+      addRoutes(fastify(), { document, operations }, handlers as Handlers, options)
+    assert.doesNotThrow(start(all))
+    assert.throws(start(missing), /operation createPlant has no handler/)
+    assert.throws(start({ ...all, paintPlant: handler }), /no operation paintPlant/)
+  })
+})
