@@ -52,7 +52,7 @@ export function buildApp({ config, contract, store, log, phase, waiting }: AppOp
     logger: false,
     // Exit names a request once it has something to tell of it, which is rare.
     genReqId: () => '',
-    serverFactory: (handler) => httpServer(config, handler),
+    serverFactory: (handler) => httpServer(config, handler, (refusal, address) => exit.note(refusal, address)),
     // socket-errors.ts does this; the framework's own would reset the connection beneath the answer.
     clientErrorHandler: () => {},
     frameworkErrors: (error, request, reply) => {

@@ -32,7 +32,6 @@ export class Exit {
   /** @param headers names and values in turn, without Content-Length and Connection */
   answer(reply: FastifyReply, status: number, headers: string[], body: string | Buffer): void {
     const { request, raw } = reply
-    headers.push('Content-Length', String(Buffer.byteLength(body)))
     this.#end(reply, status, headers, body)
     if (this.#logsEveryRequest) {
       this.#log.debug({ req: this.#nextId(), ...about(request), status, ms: sinceStart(request) }, 'answered')
@@ -49,15 +48,20 @@ export class Exit {
     const headers = ['Content-Type', JSON_TYPE, ...Object.entries(refusal.headers).flat()]
     const id = this.#nextId()
     if (status >= 500) headers.push('X-Request-Id', id)
-    const body = errorJson(number, message)
-    headers.push('Content-Length', String(Buffer.byteLength(body)))
-    this.#end(reply, status, headers, body)
-    this.#logRefusal(id, request, refusal)
+    this.#end(reply, status, headers, errorJson(number, message))
+    this.#logRefusal(refusal, { req: id, ...about(request), ms: sinceStart(request) })
     this.#metrics.observe(request.operationId, status, performance.now() - request.startedAt)
+  }
+
+  /** Takes note of a refusal that was written to a connection on which there was no request to answer. */
+  note(refusal: AppError, address: string | undefined): void {
+    this.#logRefusal(refusal, { address })
+    this.#metrics.observe('none', refusal.status, 0)
   }
 
   #end(reply: FastifyReply, status: number, headers: string[], body: string | Buffer): void {
     const { request, raw } = reply
+    headers.push('Content-Length', String(Buffer.byteLength(body)))
     if (request.rateLimitHeaders !== undefined) headers.push(...request.rateLimitHeaders)
     if (this.#phase.current !== 'serving') headers.push('Connection', 'close')
     reply.hijack()
@@ -69,11 +73,13 @@ export class Exit {
     return `${this.#prefix}-${(this.#count++).toString(36)}`
   }
 
-  #logRefusal(id: string, request: FastifyRequest, refusal: AppError): void {
+  #logRefusal(refusal: AppError, fields: object): void {
     const { status, number, message, cause } = refusal
-    const fields = { req: id, ...about(request), status, error: number, ms: sinceStart(request) }
-    if (status < 500) this.#log.info(fields, `refused: ${message}`)
-    else this.#log.error({ ...fields, err: cause ?? refusal }, `failed: ${message}`)
+    const all = { ...fields, status, error: number }
+    // Whoever is told to slow down and does not must not fill the disk with that.
+    if (number === 42901) this.#log.debug(all, `refused: ${message}`)
+    else if (status < 500) this.#log.info(all, `refused: ${message}`)
+    else this.#log.error({ ...all, err: cause ?? refusal }, `failed: ${message}`)
   }
 }
 

@@ -1,10 +1,10 @@
 import { createServer, type RequestListener, type Server } from 'node:http'
 import type { Config } from '../config.ts'
 import { Incoming } from './incoming.ts'
-import { answerSocketErrors } from './socket-errors.ts'
+import { answerSocketErrors, type Note } from './socket-errors.ts'
 
 /** Node's HTTP server with the limits of the configuration, and with no way out of it but ours. */
-export function httpServer(config: Config, handler: unknown): Server {
+export function httpServer(config: Config, handler: unknown, note: Note): Server {
   const server = createServer({
     IncomingMessage: Incoming,
     headersTimeout: config.headersTimeout,
@@ -19,6 +19,6 @@ export function httpServer(config: Config, handler: unknown): Server {
   server.on('request', handler as RequestListener)
   // RFC 9110 section 10.1.1 lets a server ignore an expectation that it does not know.
   server.on('checkExpectation', (request, response) => server.emit('request', request, response))
-  answerSocketErrors(server)
+  answerSocketErrors(server, note)
   return server
 }

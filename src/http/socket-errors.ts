@@ -2,22 +2,31 @@ import type { Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { AppError, errorJson } from '../errors.ts'
 
+/** Takes note of a refusal and the address that it went to. */
+export type Note = (refusal: AppError, address: string | undefined) => void
+
 /** How long a refused connection is still read from, in ms. */
 const LINGER = 1000
 
 /**
  * Answers what never becomes a request: HTTP that can't be parsed, headers that are too large, a request that does not
  * arrive in time, CONNECT. Node would answer these itself, or not at all, without our body.
+ *
+ * @param note is told of each
  */
-export function answerSocketErrors(server: Server): void {
+export function answerSocketErrors(server: Server, note: Note): void {
+  const refuse = (socket: Socket, refusal: AppError) => {
+    note(refusal, socket.remoteAddress)
+    write(socket, refusal)
+  }
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
     // What still comes after a refusal is another error, and thrown away while the refusal is on its way.
     if (socket.writableEnded) return
     if (error.code === 'ECONNRESET' || !socket.writable || awaitsAnswer(socket)) return socket.destroy()
-    write(socket, refusalOf(error))
+    refuse(socket, refusalOf(error))
   })
   server.on('connect', (_request, socket) => {
-    write(socket as Socket, new AppError(40501, 'CONNECT is not possible here', { headers: { Allow: '' } }))
+    refuse(socket as Socket, new AppError(40501, 'CONNECT is not possible here', { headers: { Allow: '' } }))
   })
 }
 

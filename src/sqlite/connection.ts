@@ -9,8 +9,7 @@ const BUSY_TIMEOUT = 10_000
 
 /** Reads only. Sees every committed write, never waits for a writer (https://sqlite.org/wal.html). */
 export function openReader(path: string): DatabaseSync {
-  const db = open(path, { readOnly: true })
-  return db
+  return open(path, { readOnly: true }, () => {})
 }
 
 /**
@@ -19,7 +18,10 @@ export function openReader(path: string): DatabaseSync {
  * BEGIN, COMMIT and PRAGMA go through `exec()`, which never reports a row count and so can't trip over a large rowid.
  */
 export function openWriter(path: string): DatabaseSync {
-  const db = open(path, {})
+  return open(path, {}, makeDurable)
+}
+
+function makeDurable(db: DatabaseSync): void {
   // 32 MiB of page cache; a checkpoint every 16 MiB of log, so a page that many groups touch is copied back once.
   db.exec(
     'PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA cache_size = -32768; PRAGMA wal_autocheckpoint = 4000',
@@ -27,14 +29,19 @@ export function openWriter(path: string): DatabaseSync {
   const { synchronous } = db.prepare('PRAGMA synchronous').get() as { synchronous: bigint }
   const { journal_mode } = db.prepare('PRAGMA journal_mode').get() as { journal_mode: string }
   if (synchronous !== 2n || journal_mode !== 'wal') throw new Error('SQLite does not keep to WAL with synchronous=FULL')
-  return db
 }
 
-function open(path: string, options: { readOnly?: boolean }): DatabaseSync {
+function open(path: string, options: { readOnly?: boolean }, prepare: (db: DatabaseSync) => void): DatabaseSync {
   // Made absolute, so that `:memory:` and `file:…` are names of files and not SQLite's special words.
   const db = new DatabaseSync(resolve(path), { ...options, readBigInts: true, timeout: BUSY_TIMEOUT })
-  db.exec('PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON')
-  return db
+  try {
+    db.exec('PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON')
+    prepare(db)
+    return db
+  } catch (error) {
+    db.close()
+    throw error
+  }
 }
 
 /** Runs `work` in one write transaction; a throw undoes it. Returns after the commit is on stable storage. */
