@@ -8,6 +8,8 @@ type Sink = (body: Buffer | undefined) => void
  * 4% of a create's throughput (docs/decisions/0006-hot-path.md). In all other ways it is Node's own request.
  */
 export class Incoming extends IncomingMessage {
+  /** Called when the body is asked for, and so never where the head alone is refused. */
+  onWanted: (() => void) | undefined
   #sink: Sink | undefined
   #body: Buffer | undefined
   #more: Buffer[] = []
@@ -21,6 +23,7 @@ export class Incoming extends IncomingMessage {
    *   the client goes away first
    */
   readWhole(limit: number, sink: Sink): void {
+    this.onWanted?.()
     this.#limit = limit
     this.#sink = sink
     if (!this.#started) return
