@@ -29,7 +29,7 @@ export function readJsonBody(bytes: Buffer, maxDepth: number): JsonBody {
   }
   const value = parse(text)
   if (isObject(value) && shape.commas > 0 && Object.keys(value).length !== shape.commas + 1) {
-    throw new AppError(40002, 'the body has the same member more than once; send each member once')
+    throw new AppError(40002, `the body has ${repeatedMember(text)} more than once; send each member once`)
   }
   return {
     value,
@@ -81,6 +81,22 @@ function parse(text: string): unknown {
     const place = /position \d+(?: \(line \d+ column \d+\))?/.exec(String(error))
     throw new AppError(40001, `the body is not valid JSON${place === null ? '' : `, at ${place[0]}`}`)
   }
+}
+
+/** The member of the outermost object that stands more than once; by name, unless that is nothing to put in a message. */
+function repeatedMember(text: string): string {
+  const names = new Set<string>()
+  let open = 0
+  for (const [token] of text.matchAll(/[{}[\]]|"(?:[^"\\]|\\.)*"(?:\s*:)?/g)) {
+    if (token === '{' || token === '[') open++
+    else if (token === '}' || token === ']') open--
+    else if (open === 1 && token.endsWith(':')) {
+      const name = JSON.parse(token.slice(0, -1)) as string
+      if (names.has(name)) return /^\w{1,50}$/.test(name) ? name : 'the same member'
+      names.add(name)
+    }
+  }
+  return 'the same member'
 }
 
 export const isObject = (value: unknown): value is Record<string, unknown> =>
