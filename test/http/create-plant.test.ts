@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
-import { errorOf, messageOf, withService } from '../support/service.ts'
+import { assertConforms } from '../support/conforms.ts'
+import { raw } from '../support/raw.ts'
+import { errorOf, messageOf, SECRET, withService } from '../support/service.ts'
 
 const MONSTERA = { id: 1, name: 'Monstera deliciosa', tag: 'houseplant' }
 
@@ -170,20 +172,47 @@ suite('a body that is no plant', () => {
 
   test('is 40002 where a member stands twice, also escaped, equal or unknown', async (t) => {
     const service = await withService(t)
-    const bodies = [
-      '{"id":1,"name":"x","id":1}',
-      '{"id":1,"name":"x","\\u0069d":2}',
-      '{"id":1,"name":"x","name":"y"}',
-      '{"id":1,"name":"x","a":[1,2],"a":{}}',
-      '{"id":1,"name":"x","__proto__":1,"__proto__":1}',
+    const bodies: readonly [string, string][] = [
+      ['{"id":1,"name":"x","id":1}', 'id'],
+      ['{"id":1,"name":"x","\\u0069d":2}', 'id'],
+      ['{"id":1,"name":"{\\"name\\":","a":{"name":1},"name":"y"}', 'name'],
+      ['{"id":1,"name":"x","a":[1,2],"a" : {}}', 'a'],
+      ['{"id":1,"name":"x","__proto__":1,"__proto__":1}', '__proto__'],
+      ['{"id":1,"name":"x","a b\\n":1,"a b\\n":1}', 'the same member'],
     ]
-    for (const body of bodies) {
+    for (const [body, which] of bodies) {
       const answer = await service.create(body)
       assert.equal(errorOf(answer), 40002, body)
-      assert.match(messageOf(answer), /more than once/)
+      assert.equal(messageOf(answer), `the body has ${which} more than once; send each member once`)
     }
     assert.deepEqual(service.plants(), [])
     const nested = await service.create('{"id":1,"name":"a,\\",b","x":{"id":1,"id":2},"y":[1,[2,3],4]}')
     assert.equal(nested.status, 200, "what is inside other members is nobody's business")
+  })
+})
+
+suite('more creates than may wait', () => {
+  test('are 50302 at once, and those are not stored', async (t) => {
+    const service = await withService(t, { maxWaiting: '2' })
+    await service.create({ id: 0, name: 'so that the token is known' })
+    const requests = Array.from({ length: 10 }, (_, i) => {
+      const body = `{"id":${i + 1},"name":"x"}`
+      const head = `POST /plants HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${SECRET}\r\nContent-Type: application/json`
+      return `${head}\r\nContent-Length: ${body.length}${i === 9 ? '\r\nConnection: close' : ''}\r\n\r\n${body}`
+    })
+    const answers = await raw(service.port, requests.join(''))
+    for (const answer of answers) assertConforms('createPlant', answer)
+    assert.deepEqual(
+      answers.map(({ status }) => status),
+      [200, 200, ...Array.from({ length: 8 }, () => 503)],
+    )
+    for (const { body, headers } of answers.slice(2)) {
+      assert.match(body, /50302/)
+      assert.equal(headers['retry-after'], '1')
+    }
+    assert.deepEqual(
+      service.plants().map(({ id }) => id),
+      [0n, 1n, 2n],
+    )
   })
 })

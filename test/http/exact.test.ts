@@ -186,6 +186,22 @@ suite('the texts of a plant', () => {
     }
   })
 
+  test('are the same in one piece and in many, and whether the token was known before or not', async (t) => {
+    const service = await withService(t)
+    const name = 'Caf\u00e9 \u{1f331} '.repeat(40_000)
+    for (const [id, chunked] of [false, true, false, true].entries()) {
+      const { secret } = await service.mint(['plants:write'])
+      const authorization = `Bearer ${secret}`
+      if (id >= 2) assert.equal((await service.create('{}', { authorization })).status, 400)
+      const answer = await service.create({ id, name }, { authorization, chunked })
+      assert.deepEqual([answer.status, answer.json], [200, { name }])
+    }
+    assert.deepEqual(
+      service.plants().map((plant) => plant.name === name),
+      [true, true, true, true],
+    )
+  })
+
   test('are refused with U+0000 or a lone surrogate, in name and tag, escaped as JSON can', async (t) => {
     const service = await withService(t)
     const texts = ['\\u0000', 'a\\u0000b', '\\ud800', '\\uDFFF', 'a\\udc00\\ud800', '\\ud83c', '\\ud800\\ud83c\\udf31']

@@ -3,7 +3,8 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { suite, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { assertConforms } from '../support/conforms.ts'
+import fc from 'fast-check'
+import { assertConforms, assertError } from '../support/conforms.ts'
 import { answersIn, assertRefusal, RawConnection, raw, refusalOfBytes } from '../support/raw.ts'
 import { SECRET, type Service, withService } from '../support/service.ts'
 
@@ -203,6 +204,21 @@ suite('what HTTP allows beside the usual', () => {
     assertConforms('createPlant', answers[1] as (typeof answers)[0])
   })
 
+  test('Expect: 100-continue, but the head alone is refused: no body is asked for, and the connection closed', async (t) => {
+    const service = await withService(t)
+    const expecting = post('', 'Expect: 100-continue', `Content-Length: ${2 ** 21}`)
+    const refused: readonly [string, number][] = [
+      [expecting, 413],
+      [expecting.replace('Bearer', 'Basic'), 401],
+      [expecting.replace('/json', '/xml').replace(String(2 ** 21), '9'), 415],
+    ]
+    for (const [bytes, status] of refused) {
+      const answers = await raw(service.port, bytes)
+      assert.equal(assertRefusal(answers).status, status)
+      assertConforms('createPlant', answers[0] as (typeof answers)[0])
+    }
+  })
+
   test('a body in pieces of one byte', async (t) => {
     const service = await withService(t)
     const connection = new RawConnection(service.port)
@@ -266,6 +282,33 @@ suite('several requests on one connection', () => {
       [400],
     )
     assert.deepEqual(service.plants(), [])
+  })
+})
+
+suite('whatever bytes come', () => {
+  test('the answers are HTTP, refusals are in form, and the service goes on', async (t) => {
+    const service = await withService(t)
+    const valid = Buffer.from(whole() + post(`13\r\n${PLANT}\r\n0\r\n\r\n`, 'Transfer-Encoding: chunked'), 'latin1')
+    const piece = fc.oneof(
+      fc.constantFrom('\r\n', '\n', ':', ' ', '\0', '%', '\xff', 'Expect: 100-continue\r\n', 'Upgrade: x\r\n'),
+      fc.string({ unit: 'binary-ascii', maxLength: 5 }),
+    )
+    const splice = fc.record({ at: fc.nat(valid.length), remove: fc.nat(20), piece })
+    await fc.assert(
+      fc.asyncProperty(fc.array(splice, { minLength: 1, maxLength: 3 }), async (splices) => {
+        const bytes = splices.reduce((text, { at, remove, piece: insert }) => {
+          return text.slice(0, at) + insert + text.slice(at + remove)
+        }, valid.toString('latin1'))
+        const connection = new RawConnection(service.port)
+        connection.socket.end(Buffer.from(bytes, 'latin1'))
+        for (const { status, body } of answersIn(await connection.untilClosed())) {
+          if (status >= 400) assertError(JSON.parse(body), status)
+        }
+      }),
+      { numRuns: 150 },
+    )
+    assert.equal((await service.send('GET', '/health/ready')).status, 200)
+    assert.ok(!service.log.includes('50001'), service.log)
   })
 })
 
