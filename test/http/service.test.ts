@@ -4,6 +4,7 @@ import { suite, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parse } from 'yaml'
 import { contract } from '../support/conforms.ts'
+import { raw } from '../support/raw.ts'
 import { errorOf, messageOf, withService } from '../support/service.ts'
 
 const PLANT = { id: 1, name: 'x' }
@@ -171,6 +172,20 @@ suite('metrics', () => {
 })
 
 suite('a log', () => {
+  test('has what never became a request too, and the metrics count it', async (t) => {
+    const service = await withService(t)
+    await raw(service.port, 'hello\r\n\r\n')
+    assert.match(service.log, /"address":"127\.0\.0\.1".*"error":40004/)
+    const metrics = await service.send('GET', '/metrics')
+    assert.ok(metrics.body.includes('plantstore_http_requests_total{operation="none",status="400"} 1'))
+  })
+
+  test('is not filled by those who are told to wait and do not', async (t) => {
+    const service = await withService(t, { authFailureLimit: '1' })
+    for (let i = 0; i < 20; i++) await service.create(PLANT, { authorization: 'Bearer nonsense' })
+    assert.equal(service.log.trim().split('\n').length, 1)
+  })
+
   test('has each refusal with its number, without the query and without what the client sent', async (t) => {
     const service = await withService(t)
     await service.send('POST', '/plants?password=hunter2', {
