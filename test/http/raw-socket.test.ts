@@ -2,28 +2,11 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { suite, test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import fc from 'fast-check'
 import { assertConforms, assertError } from '../support/conforms.ts'
 import { answersIn, assertRefusal, RawConnection, raw, refusalOfBytes } from '../support/raw.ts'
-import { SECRET, type Service, withService } from '../support/service.ts'
-
-const PLANT = '{"id":1,"name":"x"}'
-const LIVE = 'GET /health/live HTTP/1.1\r\nHost: a\r\n'
-
-/** A request that creates a plant; the fields come before the end of its head, the body after it. */
-const post = (body: string, ...fields: string[]): string =>
-  [
-    'POST /plants HTTP/1.1',
-    'Host: a',
-    `Authorization: Bearer ${SECRET}`,
-    'Content-Type: application/json',
-    ...fields,
-    '',
-    body,
-  ].join('\r\n')
-
-const whole = (...fields: string[]): string => post(PLANT, `Content-Length: ${PLANT.length}`, ...fields)
+import { LIVE, PLANT, post, untilNoConnection, whole } from '../support/requests.ts'
+import { withService } from '../support/service.ts'
 
 suite('bytes that are no valid HTTP/1.1 request', () => {
   const INVALID: Readonly<Record<string, string>> = {
@@ -86,6 +69,33 @@ suite('bytes that are no valid HTTP/1.1 request', () => {
     await once(lingering, 'end')
     t.after(() => lingering.destroy())
     await untilNoConnection(service)
+  })
+})
+
+suite('whatever bytes come', () => {
+  test('the answers are HTTP, refusals are in form, and the service goes on', async (t) => {
+    const service = await withService(t)
+    const valid = Buffer.from(whole() + post(`13\r\n${PLANT}\r\n0\r\n\r\n`, 'Transfer-Encoding: chunked'), 'latin1')
+    const piece = fc.oneof(
+      fc.constantFrom('\r\n', '\n', ':', ' ', '\0', '%', '\xff', 'Expect: 100-continue\r\n', 'Upgrade: x\r\n'),
+      fc.string({ unit: 'binary-ascii', maxLength: 5 }),
+    )
+    const splice = fc.record({ at: fc.nat(valid.length), remove: fc.nat(20), piece })
+    await fc.assert(
+      fc.asyncProperty(fc.array(splice, { minLength: 1, maxLength: 3 }), async (splices) => {
+        const bytes = splices.reduce((text, { at, remove, piece: insert }) => {
+          return text.slice(0, at) + insert + text.slice(at + remove)
+        }, valid.toString('latin1'))
+        const connection = new RawConnection(service.port)
+        connection.socket.end(Buffer.from(bytes, 'latin1'))
+        for (const { status, body } of answersIn(await connection.untilClosed())) {
+          if (status >= 400) assertError(JSON.parse(body), status)
+        }
+      }),
+      { numRuns: 150 },
+    )
+    assert.equal((await service.send('GET', '/health/ready')).status, 200)
+    assert.ok(!service.log.includes('50001'), service.log)
   })
 })
 
@@ -163,186 +173,3 @@ suite('methods', () => {
     assert.deepEqual(refusal, { status: 404, error: 40401 })
   })
 })
-
-suite('what HTTP allows beside the usual', () => {
-  test('HTTP/1.0 without Host', async (t) => {
-    const service = await withService(t)
-    const answers = await raw(service.port, 'GET /health/live HTTP/1.0\r\n\r\n')
-    assert.deepEqual(
-      answers.map(({ status }) => status),
-      [200],
-    )
-  })
-
-  test('the whole URL as the target, an offer to upgrade, an expectation that nobody knows', async (t) => {
-    const service = await withService(t)
-    const heads = [
-      'GET http://elsewhere/health/live HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n',
-      `${LIVE}Connection: Upgrade, close\r\nUpgrade: websocket\r\n\r\n`,
-      `${LIVE}Expect: miracles\r\nConnection: close\r\n\r\n`,
-    ]
-    for (const bytes of heads) {
-      const answers = await raw(service.port, bytes)
-      assert.deepEqual(
-        answers.map(({ status, body }) => [status, body]),
-        [[200, '{"status":"live"}']],
-      )
-    }
-  })
-
-  test('Expect: 100-continue: the client is told to go on, and then answered', async (t) => {
-    const service = await withService(t)
-    const connection = new RawConnection(service.port)
-    connection.write(post('', 'Expect: 100-continue', `Content-Length: ${PLANT.length}`, 'Connection: close'))
-    await connection.until('100 Continue\r\n\r\n')
-    connection.write(PLANT)
-    const answers = answersIn(await connection.untilClosed())
-    assert.deepEqual(
-      answers.map(({ status }) => status),
-      [100, 200],
-    )
-    assertConforms('createPlant', answers[1] as (typeof answers)[0])
-  })
-
-  test('Expect: 100-continue, but the head alone is refused: no body is asked for, and the connection closed', async (t) => {
-    const service = await withService(t)
-    const expecting = post('', 'Expect: 100-continue', `Content-Length: ${2 ** 21}`)
-    const refused: readonly [string, number][] = [
-      [expecting, 413],
-      [expecting.replace('Bearer', 'Basic'), 401],
-      [expecting.replace('/json', '/xml').replace(String(2 ** 21), '9'), 415],
-    ]
-    for (const [bytes, status] of refused) {
-      const answers = await raw(service.port, bytes)
-      assert.equal(assertRefusal(answers).status, status)
-      assertConforms('createPlant', answers[0] as (typeof answers)[0])
-    }
-  })
-
-  test('a body in pieces of one byte', async (t) => {
-    const service = await withService(t)
-    const connection = new RawConnection(service.port)
-    connection.socket.setNoDelay(true)
-    for (const byte of whole('Connection: close')) {
-      connection.write(byte)
-      await sleep(0)
-    }
-    const answers = answersIn(await connection.untilClosed())
-    assert.deepEqual(
-      answers.map(({ status }) => status),
-      [200],
-    )
-    assert.equal(service.plants().length, 1)
-  })
-})
-
-suite('several requests on one connection', () => {
-  test('are answered in their order, however they come', async (t) => {
-    const service = await withService(t)
-    const bad = post('{}', 'Content-Length: 2')
-    const bytes = [whole(), `${LIVE}\r\n`, bad, whole('If-None-Match: *'), `${LIVE}Connection: close\r\n\r\n`].join('')
-    const answers = await raw(service.port, bytes)
-    assert.deepEqual(
-      answers.map(({ status }) => status),
-      [200, 200, 400, 412, 200],
-    )
-    for (const i of [0, 2, 3]) assertConforms('createPlant', answers[i] as (typeof answers)[0])
-    for (const i of [1, 4]) assertConforms('getLiveness', answers[i] as (typeof answers)[0])
-  })
-
-  test("never have a refusal of the second in the place of the first one's answer", async (t) => {
-    const service = await withService(t)
-    const garbage = 'GARBAGE\r\n\r\n'
-    const firsts = [whole(), `${LIVE}\r\n`, post('{}', 'Content-Length: 2'), 'GET /nowhere HTTP/1.1\r\nHost: a\r\n\r\n']
-    for (const [first, status] of firsts.map((bytes, i) => [bytes, [200, 200, 400, 404][i]] as const)) {
-      const [answer, ...rest] = await raw(service.port, first + garbage)
-      if (answer === undefined) continue
-      assert.equal(answer.status, status, answer.body)
-      assert.ok(!answer.body.includes('40004'), answer.body)
-      assert.ok(rest.length <= 1 && rest.every((later) => later.body.includes('40004')))
-    }
-    const connection = new RawConnection(service.port)
-    connection.write(`${LIVE}\r\n`)
-    await connection.until('{"status":"live"}')
-    connection.write(garbage)
-    const answers = answersIn(await connection.untilClosed())
-    assert.deepEqual(
-      answers.map(({ status }) => status),
-      [200, 400],
-      'once the first is answered, the second is too',
-    )
-  })
-
-  test('can not be smuggled in the body of the first', async (t) => {
-    const service = await withService(t)
-    const inner = whole().replace('"id":1', '"id":2')
-    const answers = await raw(service.port, post(inner, `Content-Length: ${inner.length}`, 'Connection: close'))
-    assert.deepEqual(
-      answers.map(({ status }) => status),
-      [400],
-    )
-    assert.deepEqual(service.plants(), [])
-  })
-})
-
-suite('whatever bytes come', () => {
-  test('the answers are HTTP, refusals are in form, and the service goes on', async (t) => {
-    const service = await withService(t)
-    const valid = Buffer.from(whole() + post(`13\r\n${PLANT}\r\n0\r\n\r\n`, 'Transfer-Encoding: chunked'), 'latin1')
-    const piece = fc.oneof(
-      fc.constantFrom('\r\n', '\n', ':', ' ', '\0', '%', '\xff', 'Expect: 100-continue\r\n', 'Upgrade: x\r\n'),
-      fc.string({ unit: 'binary-ascii', maxLength: 5 }),
-    )
-    const splice = fc.record({ at: fc.nat(valid.length), remove: fc.nat(20), piece })
-    await fc.assert(
-      fc.asyncProperty(fc.array(splice, { minLength: 1, maxLength: 3 }), async (splices) => {
-        const bytes = splices.reduce((text, { at, remove, piece: insert }) => {
-          return text.slice(0, at) + insert + text.slice(at + remove)
-        }, valid.toString('latin1'))
-        const connection = new RawConnection(service.port)
-        connection.socket.end(Buffer.from(bytes, 'latin1'))
-        for (const { status, body } of answersIn(await connection.untilClosed())) {
-          if (status >= 400) assertError(JSON.parse(body), status)
-        }
-      }),
-      { numRuns: 150 },
-    )
-    assert.equal((await service.send('GET', '/health/ready')).status, 200)
-    assert.ok(!service.log.includes('50001'), service.log)
-  })
-})
-
-suite('a client that goes away', () => {
-  test('in the middle of a head, a body or an answer leaves the service well', async (t) => {
-    const service = await withService(t)
-    const cuts = [
-      'GET /he',
-      LIVE,
-      post('{"id":1,', 'Content-Length: 100'),
-      post('5\r\n{"id', 'Transfer-Encoding: chunked'),
-    ]
-    for (const bytes of [...cuts, whole(), 'GET /docs/swagger-ui-bundle.js HTTP/1.1\r\nHost: a\r\n\r\n']) {
-      for (const leave of ['destroy', 'resetAndDestroy', 'end'] as const) {
-        const { socket } = new RawConnection(service.port)
-        await once(socket, 'connect')
-        socket.write(bytes)
-        await sleep(5)
-        socket[leave]()
-      }
-    }
-    service.agent.destroy()
-    await untilNoConnection(service)
-    assert.equal((await service.create(PLANT)).status, 200)
-    assert.equal(service.plants().length, 1)
-    assert.ok(!service.log.includes('50001'), service.log)
-  })
-})
-
-async function untilNoConnection({ server }: Service): Promise<void> {
-  for (let tries = 0; tries < 400; tries++) {
-    const open = await new Promise((resolve) => server.getConnections((_error, count) => resolve(count)))
-    if (open === 0) return
-    await sleep(50)
-  }
-  assert.fail('a connection stays open')
-}
