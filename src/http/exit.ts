@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
 import { AppError, errorJson } from '../errors.ts'
+import { LogThrottle } from './log-throttle.ts'
 import type { Metrics } from './metrics.ts'
 import type { Phase } from './phase.ts'
 
@@ -18,6 +19,7 @@ export class Exit {
   readonly #metrics: Metrics
   readonly #phase: Phase
   readonly #logsEveryRequest: boolean
+  readonly #throttle = new LogThrottle()
   /** Ids of requests begin alike within one run of the process, and with nothing else's. */
   readonly #prefix = randomBytes(4).toString('hex')
   #count = 0
@@ -75,10 +77,10 @@ export class Exit {
 
   #logRefusal(refusal: AppError, fields: object): void {
     const { status, number, message, cause } = refusal
-    const all = { ...fields, status, error: number }
-    // Whoever is told to slow down and does not must not fill the disk with that.
-    if (number === 42901) this.#log.debug(all, `refused: ${message}`)
-    else if (status < 500) this.#log.info(all, `refused: ${message}`)
+    const suppressed = this.#throttle.admit(number)
+    if (suppressed === undefined) return
+    const all = { ...fields, status, error: number, ...(suppressed > 0 ? { suppressed } : {}) }
+    if (status < 500) this.#log.info(all, `refused: ${message}`)
     else this.#log.error({ ...all, err: cause ?? refusal }, `failed: ${message}`)
   }
 }
