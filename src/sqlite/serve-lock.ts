@@ -1,3 +1,4 @@
+import { closeSync, existsSync, openSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { OperatorError } from '../operator-error.ts'
@@ -14,7 +15,10 @@ const BUSY = 5
  * @throws OperatorError when another server holds it
  */
 export function takeServeLock(path: string): () => void {
-  const lock = new DatabaseSync(resolve(`${path}.lock`), { timeout: 0 })
+  const file = resolve(`${path}.lock`)
+  // Its owner's alone like the store: whoever could open it could hold the lock and keep every server out.
+  if (!existsSync(file)) closeSync(openSync(file, 'a', 0o600))
+  const lock = new DatabaseSync(file, { timeout: 0 })
   try {
     lock.exec('BEGIN EXCLUSIVE')
   } catch (error) {
