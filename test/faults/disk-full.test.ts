@@ -2,16 +2,16 @@ import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { test } from 'node:test'
+import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { openWriter, transaction } from '../../src/sqlite/connection.ts'
 import { appErrorOf, isFatal, sqliteFault } from '../../src/sqlite/errors.ts'
 import { SqliteStore } from '../../src/sqlite/store.ts'
 import { cleanUp } from '../support/clean-up.ts'
-import { isIntact, tempFolder } from '../support/files.ts'
+import { isIntact, snapshot, tempFolder } from '../support/files.ts'
 import { Load, send } from '../support/load.ts'
 import { isLinux, isRoot, notTestedHere, runs } from '../support/not-tested.ts'
-import { type Server, startServer } from '../support/process.ts'
+import { run, type Server, startServer } from '../support/process.ts'
 
 test('a full file is 50304, undoes the whole transaction, and is no reason to end', async (t) => {
   const path = join(tempFolder(t), 'plants.db')
@@ -57,26 +57,49 @@ test('served from a file that can not grow, it refuses what does not fit and goe
 })
 
 test('on a disk that is full it refuses, says that it is not ready, and goes on when there is space', async (t) => {
-  const disk = join(tempFolder(t), 'disk')
-  mkdirSync(disk)
-  if (!(isRoot && isLinux && runs('mount', '-t', 'tmpfs', '-o', 'size=4m', 'plantstore-test', disk))) {
-    return notTestedHere(t, 'a disk that is full, because no small file system can be mounted')
-  }
-  cleanUp(t, () => void execFileSync('umount', ['--lazy', disk]))
+  const disk = smallDisk(t)
+  if (disk === undefined) return notTestedHere(t, `a disk that fills up, ${NO_DISK}`)
   const server = await startServer(t, disk)
-  const ballast = join(disk, 'ballast')
   await assertSurvives(server, {
-    fill() {
-      try {
-        writeFileSync(ballast, Buffer.alloc(8 * 2 ** 20))
-      } catch (error) {
-        assert.equal((error as NodeJS.ErrnoException).code, 'ENOSPC')
-      }
-    },
-    free: () => rmSync(ballast),
+    fill: () => fill(disk),
+    free: () => rmSync(join(disk, 'ballast')),
     isNoticed: true,
   })
 })
+
+test('on a disk that is full it does not start, says why in one line, and leaves the store alone', async (t) => {
+  const disk = smallDisk(t)
+  if (disk === undefined) return notTestedHere(t, `a start on a disk that is full, ${NO_DISK}`)
+  const { program, storePath } = await startServer(t, disk)
+  program.signal('SIGTERM')
+  await program.outcome
+  fill(disk)
+  const before = snapshot(disk)
+  const { code, stdout, stderr } = await run(t, ['serve', '--port', '0', '--store', `sqlite:${storePath}`])
+  assert.match(stderr, /^plantstore: store \S+: database or disk is full .*\n$/)
+  assert.deepEqual([code, stdout], [1, ''])
+  assert.deepEqual(snapshot(disk), before)
+})
+
+const NO_DISK = 'because no small file system can be mounted'
+
+/** A file system of 4 MiB; undefined where none can be mounted. */
+function smallDisk(t: TestContext): string | undefined {
+  const disk = join(tempFolder(t), 'disk')
+  mkdirSync(disk)
+  if (!(isRoot && isLinux && runs('mount', '-t', 'tmpfs', '-o', 'size=4m', 'plantstore-test', disk))) return undefined
+  cleanUp(t, () => void execFileSync('umount', ['--lazy', disk]))
+  return disk
+}
+
+function fill(disk: string): void {
+  try {
+    writeFileSync(join(disk, 'ballast'), Buffer.alloc(8 * 2 ** 20))
+    assert.fail('the disk took more than it can hold')
+  } catch (error) {
+    assert.equal((error as NodeJS.ErrnoException).code, 'ENOSPC')
+  }
+}
 
 interface Disk {
   fill(): void
