@@ -3,7 +3,8 @@ import { type TestContext, test } from 'node:test'
 import { AppError, type ErrorNumber } from '../src/errors.ts'
 import { MAX_ID, MIN_ID, type NewPlant } from '../src/plant.ts'
 import type { Store } from '../src/store.ts'
-import { hashSecret, makeSecret, makeTokenId, type Token } from '../src/token.ts'
+import { hashSecret } from '../src/token.ts'
+import { token, tokenTests } from './token-suite.ts'
 
 /** One engine's store, as the suite needs it. It is closed after the test. */
 export interface StoreUnderTest {
@@ -25,7 +26,7 @@ export function storeSuite(name: string, open: OpenStore): void {
   closeTests(suite, open)
 }
 
-type Suite = (title: string, work: (t: TestContext) => Promise<void>) => void
+export type Suite = (title: string, work: (t: TestContext) => Promise<void>) => void
 
 export const plant = (id: bigint, name = `plant ${id}`, tag: string | undefined = undefined): NewPlant => ({
   id,
@@ -209,63 +210,6 @@ function concurrencyTests(suite: Suite, open: OpenStore): void {
       all.filter((_, i) => results[i]?.status === 'fulfilled'),
     )
     assert.equal(await store.createPlant(plant(29n), lenient), 'created', 'there is room again once they are answered')
-  })
-}
-
-const token = (name: string, more: Partial<Token> = {}): Token => ({
-  id: makeTokenId(),
-  name,
-  scopes: ['plants:read', 'plants:write'],
-  createdAt: new Date('2026-01-02T03:04:05.678Z'),
-  expiresAt: undefined,
-  lastUsedAt: undefined,
-  ...more,
-})
-
-function tokenTests(suite: Suite, open: OpenStore): void {
-  suite('a token is found under the hash of its secret and of no other', async (t) => {
-    const { store, reopen } = await open(t)
-    const secret = makeSecret()
-    const kew = token('Kew app 🌿', { scopes: ['tokens'], expiresAt: new Date('2099-12-31T23:59:59.999Z') })
-    await store.createToken(kew, hashSecret(secret))
-    assert.deepEqual(await store.findToken(hashSecret(secret)), kew)
-    assert.equal(await store.findToken(hashSecret(makeSecret())), undefined)
-    assert.deepEqual(await (await reopen()).findToken(hashSecret(secret)), kew)
-  })
-
-  suite('a token that has expired is still found', async (t) => {
-    const { store } = await open(t)
-    const expired = token('old', { expiresAt: new Date(0) })
-    await store.createToken(expired, hashSecret('old'))
-    assert.deepEqual(await store.findToken(hashSecret('old')), expired)
-  })
-
-  suite('tokens are listed oldest first', async (t) => {
-    const { store } = await open(t)
-    assert.deepEqual(await store.listTokens(), [])
-    const [late, early, middle] = [3, 1, 2].map((n) => token(`number ${n}`, { createdAt: new Date(n) }))
-    assert.ok(late && early && middle)
-    for (const one of [late, early, middle]) await store.createToken(one, hashSecret(one.id))
-    assert.deepEqual(await store.listTokens(), [early, middle, late])
-  })
-
-  suite('the last use of a token is noted, and of none when it is gone', async (t) => {
-    const { store } = await open(t)
-    const used = token('used')
-    await store.createToken(used, hashSecret('used'))
-    await store.touchToken(used.id, new Date(1_700_000_000_123))
-    await store.touchToken('tok_unknown', new Date())
-    assert.deepEqual(await store.listTokens(), [{ ...used, lastUsedAt: new Date(1_700_000_000_123) }])
-  })
-
-  suite('a revoked token is gone for good, and revoking it again tells so', async (t) => {
-    const { store, reopen } = await open(t)
-    const [going, staying] = [token('going'), token('staying')]
-    for (const one of [going, staying]) await store.createToken(one, hashSecret(one.name))
-    assert.equal(await store.revokeToken(going.id), true)
-    assert.equal(await store.revokeToken(going.id), false)
-    assert.equal(await store.findToken(hashSecret('going')), undefined)
-    assert.deepEqual(await (await reopen()).listTokens(), [staying])
   })
 }
 

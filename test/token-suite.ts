@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict'
+import { hashSecret, makeSecret, makeTokenId, type Token } from '../src/token.ts'
+import type { OpenStore, Suite } from './store-suite.ts'
+
+/** A token as `plantstore token create` makes it, but for what is given. */
+export const token = (name: string, more: Partial<Token> = {}): Token => ({
+  id: makeTokenId(),
+  name,
+  scopes: ['plants:read', 'plants:write'],
+  createdAt: new Date('2026-01-02T03:04:05.678Z'),
+  expiresAt: undefined,
+  lastUsedAt: undefined,
+  ...more,
+})
+
+/** The part of the Store's specification that is about access tokens. */
+export function tokenTests(suite: Suite, open: OpenStore): void {
+  suite('a token is found under the hash of its secret and of no other', async (t) => {
+    const { store, reopen } = await open(t)
+    const secret = makeSecret()
+    const kew = token('Kew app 🌿', { scopes: ['tokens'], expiresAt: new Date('2099-12-31T23:59:59.999Z') })
+    await store.createToken(kew, hashSecret(secret))
+    assert.deepEqual(await store.findToken(hashSecret(secret)), kew)
+    assert.equal(await store.findToken(hashSecret(makeSecret())), undefined)
+    assert.deepEqual(await (await reopen()).findToken(hashSecret(secret)), kew)
+  })
+
+  suite('a token that has expired is still found', async (t) => {
+    const { store } = await open(t)
+    const expired = token('old', { expiresAt: new Date(0) })
+    await store.createToken(expired, hashSecret('old'))
+    assert.deepEqual(await store.findToken(hashSecret('old')), expired)
+  })
+
+  suite('tokens are listed oldest first', async (t) => {
+    const { store } = await open(t)
+    assert.deepEqual(await store.listTokens(), [])
+    const [late, early, middle] = [3, 1, 2].map((n) => token(`number ${n}`, { createdAt: new Date(n) }))
+    assert.ok(late && early && middle)
+    for (const one of [late, early, middle]) await store.createToken(one, hashSecret(one.id))
+    assert.deepEqual(await store.listTokens(), [early, middle, late])
+  })
+
+  suite('the last use of a token is noted, and of none when it is gone', async (t) => {
+    const { store } = await open(t)
+    const used = token('used')
+    await store.createToken(used, hashSecret('used'))
+    await store.touchToken(used.id, new Date(1_700_000_000_123))
+    await store.touchToken('tok_unknown', new Date())
+    assert.deepEqual(await store.listTokens(), [{ ...used, lastUsedAt: new Date(1_700_000_000_123) }])
+  })
+
+  suite('a revoked token is gone for good, and revoking it again tells so', async (t) => {
+    const { store, reopen } = await open(t)
+    const [going, staying] = [token('going'), token('staying')]
+    for (const one of [going, staying]) await store.createToken(one, hashSecret(one.name))
+    assert.equal(await store.revokeToken(going.id), true)
+    assert.equal(await store.revokeToken(going.id), false)
+    assert.equal(await store.findToken(hashSecret('going')), undefined)
+    assert.deepEqual(await (await reopen()).listTokens(), [staying])
+  })
+}
