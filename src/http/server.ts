@@ -1,4 +1,4 @@
-import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http'
+import { createServer, type RequestListener, type Server } from 'node:http'
 import type { Config } from '../config.ts'
 import { Incoming } from './incoming.ts'
 import { answerSocketErrors, type Note } from './socket-errors.ts'
@@ -17,25 +17,14 @@ export function httpServer(config: Config, handler: unknown, note: Note): Server
     joinDuplicateHeaders: true,
   })
   server.on('request', handler as RequestListener)
+  // The client is told to send its body once that is wanted (RFC 9110 section 10.1.1); refused before, it may leave the
+  // body out or send it all the same, so Node closes the connection then.
   server.on('checkContinue', (request, response) => {
-    continueWhenWanted(request as Incoming, response)
+    ;(request as Incoming).onWanted = () => response.writeContinue()
     server.emit('request', request, response)
   })
   // RFC 9110 section 10.1.1 lets a server ignore an expectation that it does not know.
   server.on('checkExpectation', (request, response) => server.emit('request', request, response))
   answerSocketErrors(server, note)
   return server
-}
-
-/**
- * `Expect: 100-continue` (RFC 9110 section 10.1.1): the client is told to send its body once that is wanted. A refusal
- * before closes the connection, as the client may then leave the body out or send it all the same.
- */
-function continueWhenWanted(request: Incoming, response: ServerResponse): void {
-  const { shouldKeepAlive } = response
-  response.shouldKeepAlive = false
-  request.onWanted = () => {
-    response.shouldKeepAlive = shouldKeepAlive
-    response.writeContinue()
-  }
 }
