@@ -24,6 +24,9 @@ export interface Scene {
   after(done: () => Promise<void> | void): void
 }
 
+/** How long an answer may take on a loaded machine, in ms; a test that needs it all has failed. */
+const PATIENCE = 20_000
+
 export interface Answer extends Seen {
   /** The body as JSON.parse reads it. */
   readonly json: unknown
@@ -161,6 +164,7 @@ export class Service {
     return new Promise((resolve, reject) => {
       const outgoing = request({ method, path, port: this.port, host: '127.0.0.1', agent: this.agent, headers })
       outgoing.on('error', reject)
+      outgoing.setTimeout(PATIENCE, () => outgoing.destroy(new Error(`${method} ${path} is not answered`)))
       outgoing.on('response', (incoming) => {
         buffer(incoming).then(
           (bytes) => resolve(answerOf(incoming.statusCode ?? 0, incoming.headers, bytes.toString('utf8'))),
