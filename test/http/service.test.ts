@@ -180,10 +180,21 @@ suite('a log', () => {
     assert.ok(metrics.body.includes('plantstore_http_requests_total{operation="none",status="400"} 1'))
   })
 
-  test('is not filled by those who are told to wait and do not', async (t) => {
+  test('is not filled by those who are told to wait and do not, but tells how many they were', async (t) => {
     const service = await withService(t, { authFailureLimit: '1' })
-    for (let i = 0; i < 20; i++) await service.create(PLANT, { authorization: 'Bearer nonsense' })
-    assert.equal(service.log.trim().split('\n').length, 1)
+    const startedAt = performance.now()
+    for (let i = 0; i < 200; i++) await service.create(PLANT, { authorization: 'Bearer nonsense' })
+    const lines = service.log.trim().split('\n').length
+    const seconds = (performance.now() - startedAt) / 1000
+    assert.ok(lines <= 20 * (seconds + 1) + 1, `${lines} lines in ${seconds} s`)
+    await sleep(1010)
+    await service.create(PLANT, { authorization: 'Bearer nonsense' })
+    const told = service.log
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as { suppressed?: number })
+    const total = told.reduce((sum, { suppressed = 0 }) => sum + 1 + suppressed, 0)
+    assert.equal(total, 201, 'every refusal has a line or is counted in one')
   })
 
   test('has each refusal with its number, without the query and without what the client sent', async (t) => {
