@@ -47,7 +47,9 @@ export class GroupCommit<Row, Result> {
   submit(row: Row): Promise<Result> {
     const weight = this.#options.weigh(row)
     if (this.#closed) return Promise.reject(new AppError(50303, 'the service is shutting down; send it again'))
-    if (this.#waiting >= this.#options.maxWaiting || this.#weight + weight > this.#options.maxWeight) {
+    // A single row may be heavier than the bound: alone it is always taken, or it could never be sent.
+    const isHeavy = this.#weight > 0 && this.#weight + weight > this.#options.maxWeight
+    if (this.#waiting >= this.#options.maxWaiting || isHeavy) {
       return Promise.reject(new AppError(50302, 'too many writes are waiting; nothing was done, send it again later'))
     }
     this.#waiting++
@@ -83,7 +85,10 @@ export class GroupCommit<Row, Result> {
     const group = this.#queue.splice(0, this.#options.maxGroup)
     if (group.length === 0) return
     this.#inFlight = true
-    this.#commit(group.map((waiting) => waiting.row)).then(
+    Promise.try(
+      this.#commit,
+      group.map((waiting) => waiting.row),
+    ).then(
       (results) => this.#settle(group, (waiting, i) => settle(waiting, results[i])),
       (error: unknown) => this.#settle(group, (waiting) => waiting.reject(error)),
     )
@@ -93,11 +98,11 @@ export class GroupCommit<Row, Result> {
     this.#inFlight = false
     // The next commit starts before this one's callers are answered: they are answered while it runs.
     this.#flush()
-    for (const [i, waiting] of group.entries()) {
+    group.forEach((waiting, i) => {
       this.#waiting--
       this.#weight -= this.#options.weigh(waiting.row)
       answer(waiting, i)
-    }
+    })
     if (this.#waiting === 0) for (const resolve of this.#idle.splice(0)) resolve()
   }
 }

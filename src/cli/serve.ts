@@ -4,6 +4,7 @@ import type { Server } from 'node:http'
 import { type AddressInfo, createServer } from 'node:net'
 import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { promisify } from 'node:util'
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import type { Config } from '../config.ts'
@@ -110,7 +111,7 @@ async function stop(
 ): Promise<void> {
   log.info({ signal }, 'stopping')
   phase.current = 'draining'
-  await Promise.race([sleep(config.drainWindow), withoutConnections(server)])
+  if (await hasConnections(server)) await sleep(config.drainWindow)
   phase.current = 'closing'
   try {
     await lifecycle.close()
@@ -123,13 +124,9 @@ async function stop(
   process.exit()
 }
 
-/** Resolves when no client is connected; most stops by hand need not wait for the window. */
-async function withoutConnections(server: Server): Promise<void> {
-  for (;;) {
-    const count = await new Promise<number>((resolve) => server.getConnections((_error, open) => resolve(open)))
-    if (count === 0) return
-    await sleep(20)
-  }
+/** Most stops by hand find no client, and need not wait for the window. */
+async function hasConnections(server: Server): Promise<boolean> {
+  return (await promisify(server.getConnections).call(server)) > 0
 }
 
 async function closeApp(app: FastifyInstance): Promise<void> {

@@ -181,6 +181,7 @@ export class SqliteStore implements Store {
   }
 
   #read<T>(query: () => T): T {
+    this.#mustBeOpen()
     try {
       return query()
     } catch (error) {

@@ -53,8 +53,8 @@ export class WriterClient implements WriterPort {
   ): Promise<ReturnType<WriterCalls[M]>> {
     if (this.#dead !== undefined) return Promise.reject(outOfReach(this.#dead))
     return new Promise((resolve, reject) => {
-      this.#pending.push({ resolve, reject })
       this.#worker.postMessage({ method, args } as WriterRequest)
+      this.#pending.push({ resolve, reject })
     })
   }
 
@@ -62,8 +62,11 @@ export class WriterClient implements WriterPort {
   async close(): Promise<void> {
     if (this.#dead !== undefined) return
     const exit = once(this.#worker, 'exit')
-    await this.call('close')
-    await exit
+    try {
+      await this.call('close')
+    } finally {
+      await exit
+    }
   }
 
   #settle(response: WriterResponse): void {

@@ -19,6 +19,7 @@ port.on('message', (request: WriterRequest) => {
 
 function answer({ method, args }: WriterRequest): WriterResponse {
   try {
+    if (method === 'close' && writer === undefined) return { value: undefined }
     // Opened by the first call, so that a store that can't be opened is an answer and not a dead thread.
     writer ??= new SqliteWriter((workerData as { path: string }).path)
     const call = writer[method] as (...args: unknown[]) => unknown
