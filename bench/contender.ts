@@ -81,6 +81,8 @@ export class Running {
         PLANTSTORE_STORE: `sqlite:${store}`,
       },
       stdio: ['ignore', 'pipe', 'inherit'],
+      // A group of its own, so that a signal reaches the server also where it runs under another program.
+      detached: true,
     })
     await new Promise<void>((resolve, reject) => {
       child.stdout?.once('data', () => resolve())
@@ -111,7 +113,7 @@ export class Running {
 
   async stop(keepStore = false): Promise<void> {
     const ended = new Promise((resolve) => this.#process.once('exit', resolve))
-    this.#process.kill('SIGTERM')
+    process.kill(-(this.#process.pid ?? Number.NaN), 'SIGTERM')
     await ended
     if (!keepStore) rmSync(join(this.store, '..'), { recursive: true, force: true })
   }

@@ -77,7 +77,7 @@ export class Exit {
 
   #logRefusal(refusal: AppError, fields: object): void {
     const { status, number, message, cause } = refusal
-    const suppressed = this.#throttle.admit(number)
+    const suppressed = number === 50001 ? 0 : this.#throttle.admit(number)
     if (suppressed === undefined) return
     const all = { ...fields, status, error: number, ...(suppressed > 0 ? { suppressed } : {}) }
     if (status < 500) this.#log.info(all, `refused: ${message}`)

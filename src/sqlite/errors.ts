@@ -40,5 +40,8 @@ export function appErrorOf(fault: SqliteFault): AppError {
     return new AppError(50304, 'the store has no space left; nothing was stored, send it again later', { cause })
   }
   if (isRowFault(fault)) return new AppError(50001, 'the store refused the record', { cause })
-  return new AppError(50301, 'the store is out of reach; sending the request again later is safe', { cause })
+  return outOfReach(cause)
 }
+
+export const outOfReach = (cause: Error): AppError =>
+  new AppError(50301, 'the store is out of reach; sending the request again later is safe', { cause })

@@ -7,7 +7,7 @@ import type { NewPlant } from '../plant.ts'
 import type { CreateOptions, CreateResult, Store } from '../store.ts'
 import type { Scope, Token } from '../token.ts'
 import { openReader, openWriter } from './connection.ts'
-import { appErrorOf, isFatal, sqliteFault } from './errors.ts'
+import { appErrorOf, isFatal, outOfReach, sqliteFault } from './errors.ts'
 import { createStoreFile, migrate } from './migrate.ts'
 import { preflight } from './preflight.ts'
 import { takeServeLock } from './serve-lock.ts'
@@ -109,13 +109,14 @@ export class SqliteStore implements Store {
   }
 
   createPlant(plant: NewPlant, { mustBeNew }: CreateOptions): Promise<CreateResult> {
+    if (this.#fatal !== undefined) return Promise.reject(outOfReach(this.#fatal))
     return this.#creates.submit({ plant, mustBeNew })
   }
 
   async checkWritable(): Promise<void> {
     this.#mustBeOpen()
     this.#checkPresence()
-    if (this.#fatal !== undefined) throw new AppError(50301, 'the store is out of reach', { cause: this.#fatal })
+    if (this.#fatal !== undefined) throw outOfReach(this.#fatal)
     await this.#writer.call('checkWritable', Date.now())
   }
 

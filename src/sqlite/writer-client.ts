@@ -1,7 +1,6 @@
 import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
-import { AppError } from '../errors.ts'
-import { appErrorOf, isFatal } from './errors.ts'
+import { appErrorOf, isFatal, outOfReach } from './errors.ts'
 import type { WriterCalls } from './writer.ts'
 import type { WriterRequest, WriterResponse } from './writer-thread.ts'
 
@@ -91,6 +90,3 @@ export class WriterClient implements WriterPort {
     if (unanswered.length > 0) this.#onFatal(cause)
   }
 }
-
-const outOfReach = (cause: Error): AppError =>
-  new AppError(50301, 'the store is out of reach; sending the request again later is safe', { cause })
