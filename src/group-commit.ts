@@ -1,4 +1,5 @@
 import { AppError } from './errors.ts'
+import type { Answer } from './store.ts'
 
 export interface GroupCommitOptions<Row> {
   /** Rows that may wait or be in flight at once; one more is refused with 50302. */
@@ -7,17 +8,18 @@ export interface GroupCommitOptions<Row> {
   readonly maxWeight: number
   /** Rows in one commit. */
   readonly maxGroup: number
+  /** Commits that may be under way at once. With two, the writer finds the next group when it is done with one. */
+  readonly maxInFlight: number
   weigh(row: Row): number
 }
 
 interface Waiting<Row, Result> {
   readonly row: Row
-  readonly resolve: (result: Result) => void
-  readonly reject: (error: unknown) => void
+  readonly answer: Answer<Result>
 }
 
 /**
- * Many callers, one commit. Rows that are submitted while a commit is under way, or within one turn of the event loop,
+ * Many callers, one commit. Rows that are submitted while commits are under way, or within one turn of the event loop,
  * share the next commit; each caller is answered after the commit that holds its row. A row whose result is an Error is
  * rejected alone; a commit that fails rejects every row in it.
  *
@@ -29,7 +31,7 @@ export class GroupCommit<Row, Result> {
   #queue: Waiting<Row, Result>[] = []
   #waiting = 0
   #weight = 0
-  #inFlight = false
+  #inFlight = 0
   #scheduled = false
   #closed = false
   #idle: (() => void)[] = []
@@ -43,21 +45,18 @@ export class GroupCommit<Row, Result> {
     this.#options = options
   }
 
-  /** @throws AppError 50302 when the queue is full, 50303 when it is closed; the row is then not taken */
-  submit(row: Row): Promise<Result> {
+  /** Answers with AppError 50302 when the queue is full and 50303 when it is closed; the row is then not taken. */
+  submit(row: Row, answer: Answer<Result>): void {
     const weight = this.#options.weigh(row)
-    if (this.#closed) return Promise.reject(new AppError(50303, 'the service is shutting down; send it again'))
-    // A single row may be heavier than the bound: alone it is always taken, or it could never be sent.
-    const isHeavy = this.#weight > 0 && this.#weight + weight > this.#options.maxWeight
-    if (this.#waiting >= this.#options.maxWaiting || isHeavy) {
-      return Promise.reject(new AppError(50302, 'too many writes are waiting; nothing was done, send it again later'))
-    }
-    this.#waiting++
-    this.#weight += weight
-    return new Promise((resolve, reject) => {
-      this.#queue.push({ row, resolve, reject })
+    const refusal = this.#refusal(weight)
+    if (refusal !== undefined) {
+      answer(refusal)
+    } else {
+      this.#waiting++
+      this.#weight += weight
+      this.#queue.push({ row, answer })
       this.#schedule()
-    })
+    }
   }
 
   /** Takes no more rows, and resolves when those that it has are answered. */
@@ -71,8 +70,16 @@ export class GroupCommit<Row, Result> {
     return this.#waiting
   }
 
+  #refusal(weight: number): AppError | undefined {
+    if (this.#closed) return new AppError(50303, 'the service is shutting down; send it again')
+    // A single row may be heavier than the bound: alone it is always taken, or it could never be sent.
+    const isHeavy = this.#weight > 0 && this.#weight + weight > this.#options.maxWeight
+    if (this.#waiting < this.#options.maxWaiting && !isHeavy) return undefined
+    return new AppError(50302, 'too many writes are waiting; nothing was done, send it again later')
+  }
+
   #schedule(): void {
-    if (this.#inFlight || this.#scheduled || this.#queue.length === 0) return
+    if (this.#inFlight >= this.#options.maxInFlight || this.#scheduled || this.#queue.length === 0) return
     this.#scheduled = true
     // After the poll phase, so that every request that one turn of the event loop has read is in the group.
     setImmediate(() => {
@@ -84,31 +91,38 @@ export class GroupCommit<Row, Result> {
   #flush(): void {
     const group = this.#queue.splice(0, this.#options.maxGroup)
     if (group.length === 0) return
-    this.#inFlight = true
+    this.#inFlight++
     Promise.try(
       this.#commit,
       group.map((waiting) => waiting.row),
     ).then(
       (results) => this.#settle(group, (waiting, i) => settle(waiting, results[i])),
-      (error: unknown) => this.#settle(group, (waiting) => waiting.reject(error)),
+      (error: unknown) => this.#settle(group, (waiting) => waiting.answer(error)),
     )
   }
 
   #settle(group: Waiting<Row, Result>[], answer: (waiting: Waiting<Row, Result>, i: number) => void): void {
-    this.#inFlight = false
+    this.#inFlight--
     // The next commit starts before this one's callers are answered: they are answered while it runs.
     this.#flush()
     group.forEach((waiting, i) => {
       this.#waiting--
       this.#weight -= this.#options.weigh(waiting.row)
-      answer(waiting, i)
+      try {
+        answer(waiting, i)
+      } catch (error) {
+        // A caller that fails on its answer must not cost the others theirs.
+        queueMicrotask(() => {
+          throw error
+        })
+      }
     })
     if (this.#waiting === 0) for (const resolve of this.#idle.splice(0)) resolve()
   }
 }
 
-function settle<Row, Result>(waiting: Waiting<Row, Result>, result: Result | Error | undefined): void {
-  if (result === undefined) waiting.reject(new Error('the commit gave no result for a row'))
-  else if (result instanceof Error) waiting.reject(result)
-  else waiting.resolve(result)
+function settle<Row, Result>({ answer }: Waiting<Row, Result>, result: Result | Error | undefined): void {
+  if (result === undefined) answer(new Error('the commit gave no result for a row'))
+  else if (result instanceof Error) answer(result)
+  else answer(undefined, result)
 }

@@ -11,6 +11,7 @@ import { buildApp } from '../src/http/app.ts'
 import { readContract } from '../src/http/contract.ts'
 import { SqliteStore } from '../src/sqlite/store.ts'
 import { cleanUp } from './support/clean-up.ts'
+import { createPlant } from './support/create-plant.ts'
 import { tempFolder } from './support/files.ts'
 import { send } from './support/load.ts'
 import { isLinux, notTestedHere } from './support/not-tested.ts'
@@ -62,7 +63,7 @@ test('opening, using and closing a store leaves nothing behind', async (t) => {
   let id = 0n
   await assertNoLeak(t, async () => {
     const store = await open(path)
-    await store.createPlant({ id: id++, name: 'a', tag: undefined }, { mustBeNew: true })
+    await createPlant(store, { id: id++, name: 'a', tag: undefined }, { mustBeNew: true })
     await store.listTokens()
     await store.close()
   })

@@ -6,6 +6,7 @@ import { AppError } from '../src/errors.ts'
 import { MAX_ID, MIN_ID, type NewPlant, type Plant } from '../src/plant.ts'
 import { SqliteStore } from '../src/sqlite/store.ts'
 import { hashSecret, SCOPES, type Token } from '../src/token.ts'
+import { createPlant } from './support/create-plant.ts'
 import { copyAsAfterCrash, plantsIn, tempFolder } from './support/files.ts'
 
 /** What the store should hold. */
@@ -39,7 +40,7 @@ class CreateBatch implements Command {
   async run({ plants }: Model, { store }: Real): Promise<void> {
     const results = await Promise.all(
       this.#creates.map(({ mustBeNew, ...plant }) =>
-        store.createPlant(plant, { mustBeNew }).catch((error: unknown) => {
+        createPlant(store, plant, { mustBeNew }).catch((error: unknown) => {
           assert.ok(error instanceof AppError, String(error))
           return error.number
         }),

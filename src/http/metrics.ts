@@ -1,28 +1,33 @@
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from '@prometheus-io/client'
+import { Counter, collectDefaultMetrics, Gauge, type Metric, Registry } from '@prometheus-io/client'
+import { BOUNDS, type OperationTally, Tally } from './tally.ts'
+
+const SECONDS = 'plantstore_http_request_seconds'
 
 /** What the service counts, in Prometheus' terms (https://prometheus.io/docs/practices/naming/). */
 export class Metrics {
   readonly registry = new Registry()
-  readonly #requests: Counter<'operation' | 'status'>
-  readonly #seconds: Histogram<'operation'>
+  readonly #tally = new Tally()
 
   /** @param waiting creates that wait for their commit now */
   constructor(waiting: () => number) {
     const registers = [this.registry]
+    const { operations } = this.#tally
     collectDefaultMetrics({ register: this.registry })
-    this.#requests = new Counter({
+    new Counter({
       name: 'plantstore_http_requests_total',
       help: 'Requests answered, by operation and status.',
       labelNames: ['operation', 'status'],
       registers,
+      collect() {
+        this.reset()
+        for (const [operation, { statuses }] of operations) {
+          statuses.forEach((count, status) => {
+            if (count > 0) this.inc({ operation, status }, count)
+          })
+        }
+      },
     })
-    this.#seconds = new Histogram({
-      name: 'plantstore_http_request_seconds',
-      help: 'From the end of the headers to the answer, in seconds.',
-      labelNames: ['operation'],
-      buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5],
-      registers,
-    })
+    this.registry.registerMetric(requestSeconds(operations))
     new Gauge({
       name: 'plantstore_creates_waiting',
       help: 'Creates that wait for their commit.',
@@ -33,8 +38,36 @@ export class Metrics {
     })
   }
 
+  /** Counts one answer. `operation` is `none` where there was none. */
   observe(operation: string, status: number, milliseconds: number): void {
-    this.#requests.inc({ operation, status })
-    this.#seconds.observe({ operation }, milliseconds / 1000)
+    this.#tally.add(operation, status, milliseconds)
   }
+}
+
+/** A histogram that the library has not counted itself, in the form in which its registry asks for one. */
+function requestSeconds(operations: ReadonlyMap<string, OperationTally>): Metric<string> {
+  const metric = {
+    name: SECONDS,
+    help: 'From the end of the headers to the answer, in seconds.',
+    type: 'histogram',
+    aggregator: 'sum',
+    reset: () => {},
+    get: async () => ({ ...metric, values: [...operations].flatMap(([operation, tally]) => series(operation, tally)) }),
+  }
+  return metric as unknown as Metric<string>
+}
+
+function series(operation: string, { buckets, milliseconds }: OperationTally): object[] {
+  let count = 0
+  const cumulative = [...buckets].map((answers, i) => {
+    count += answers
+    const bound = BOUNDS[i]
+    const le = bound === undefined ? '+Inf' : bound / 1000
+    return { metricName: `${SECONDS}_bucket`, labels: { le, operation }, value: count }
+  })
+  return [
+    ...cumulative,
+    { metricName: `${SECONDS}_sum`, labels: { operation }, value: milliseconds / 1000 },
+    { metricName: `${SECONDS}_count`, labels: { operation }, value: count },
+  ]
 }

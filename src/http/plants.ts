@@ -13,20 +13,11 @@ export function plantHandlers(store: Store, exit: Exit, nestingLimit: number): P
   return {
     createPlant(request, reply, operation, body) {
       const plant = readNewPlant(readJsonBody(body, nestingLimit), operation)
-      store.createPlant(plant, { mustBeNew: mustBeNew(request) }).then(
-        () => {
-          const headers = [
-            'Content-Type',
-            JSON_TYPE,
-            'ETag',
-            plantETag(plant),
-            'Content-Location',
-            `/plants/${plant.id}`,
-          ]
-          exit.answer(reply, 200, headers, plantJson(plant))
-        },
-        (error: unknown) => exit.refuse(reply, error),
-      )
+      store.createPlant(plant, { mustBeNew: mustBeNew(request) }, (error) => {
+        if (error !== undefined) return exit.refuse(reply, error)
+        const headers = ['Content-Type', JSON_TYPE, 'ETag', plantETag(plant), 'Content-Location', `/plants/${plant.id}`]
+        exit.answer(reply, 200, headers, plantJson(plant))
+      })
     },
   }
 }

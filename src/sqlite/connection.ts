@@ -22,9 +22,9 @@ export function openWriter(path: string): DatabaseSync {
 }
 
 function makeDurable(db: DatabaseSync): void {
-  // 32 MiB of page cache; a checkpoint every 16 MiB of log, so a page that many groups touch is copied back once.
+  // 16 MiB of page cache; a checkpoint every 16 MiB of log, so a page that many groups touch is copied back once.
   db.exec(
-    'PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA cache_size = -32768; PRAGMA wal_autocheckpoint = 4000',
+    'PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA cache_size = -16384; PRAGMA wal_autocheckpoint = 4000',
   )
   const { synchronous } = db.prepare('PRAGMA synchronous').get() as { synchronous: bigint }
   const { journal_mode } = db.prepare('PRAGMA journal_mode').get() as { journal_mode: string }

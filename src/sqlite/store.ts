@@ -4,7 +4,7 @@ import { AppError } from '../errors.ts'
 import { GroupCommit } from '../group-commit.ts'
 import { OperatorError } from '../operator-error.ts'
 import type { NewPlant } from '../plant.ts'
-import type { CreateOptions, CreateResult, Store } from '../store.ts'
+import type { Answer, CreateOptions, CreateResult, Store } from '../store.ts'
 import type { Scope, Token } from '../token.ts'
 import { openReader, openWriter } from './connection.ts'
 import { appErrorOf, isFatal, outOfReach, sqliteFault } from './errors.ts'
@@ -103,14 +103,15 @@ export class SqliteStore implements Store {
       maxWaiting: options.maxWaiting,
       maxWeight: MAX_WAITING_TEXT,
       maxGroup: options.maxGroup ?? 1000,
+      maxInFlight: 2,
       weigh: ({ plant }) => plant.name.length + (plant.tag?.length ?? 0),
     })
     this.#presence = setInterval(() => this.#checkPresence(), PRESENCE_INTERVAL).unref()
   }
 
-  createPlant(plant: NewPlant, { mustBeNew }: CreateOptions): Promise<CreateResult> {
-    if (this.#fatal !== undefined) return Promise.reject(outOfReach(this.#fatal))
-    return this.#creates.submit({ plant, mustBeNew })
+  createPlant(plant: NewPlant, { mustBeNew }: CreateOptions, answer: Answer<CreateResult>): void {
+    if (this.#fatal !== undefined) answer(outOfReach(this.#fatal))
+    else this.#creates.submit({ plant, mustBeNew }, answer)
   }
 
   async checkWritable(): Promise<void> {

@@ -35,7 +35,11 @@ export class WriterClient implements WriterPort {
   /** @param onFatal called when the writer can't go on; only a restart of the process mends that */
   constructor(path: string, onFatal: (error: Error) => void) {
     this.#onFatal = onFatal
-    this.#worker = new Worker(new URL('./writer-thread.ts', import.meta.url), { workerData: { path } })
+    this.#worker = new Worker(new URL('./writer-thread.ts', import.meta.url), {
+      workerData: { path },
+      // Groups are short-lived; with room for ten times as many the process is 20 MB larger and no faster.
+      resourceLimits: { maxYoungGenerationSizeMb: 8 },
+    })
     this.#worker.on('message', (response: WriterResponse) => this.#settle(response))
     this.#worker.on('error', (error) => this.#die(error instanceof Error ? error : new Error(String(error))))
     this.#worker.on('exit', () => this.#die(new Error('the writer thread ended')))
