@@ -1,5 +1,7 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -7,13 +9,14 @@ import type { LoadOptions, LoadResult } from './load.ts'
 
 const TOKEN = 'bench-token-0123456789-abcdefghijklmnop'
 const HERE = import.meta.dirname
-let nextPort = 9500
 
 /** One of the servers that are measured side by side. */
 export interface Contender {
   readonly name: string
   /** Path to the program below bench/, and its arguments. */
   readonly program: readonly string[]
+  /** Flags for Node. */
+  readonly flags?: readonly string[]
   /** Ask the kernel for this core alone, where it can be asked. */
   readonly core?: number
   /** What to run it under, such as strace with its flags. */
@@ -22,7 +25,12 @@ export interface Contender {
 
 export const BARE: Contender = { name: 'bare node:http', program: ['bare-server.ts'] }
 export const ECHO: Contender = { name: 'raw TCP echo', program: ['echo-server.ts'] }
-export const SHIPPED: Contender = { name: 'as it ships', program: ['../bin/plantstore.js', 'serve'] }
+/** With the flag of `npm start`. */
+export const SHIPPED: Contender = {
+  name: 'as it ships',
+  flags: ['--max-semi-space-size=8'],
+  program: ['../bin/plantstore.js', 'serve'],
+}
 export const SINGLE: Contender = {
   name: 'one commit per create',
   program: ['variant-server.ts', 'one-commit-per-create'],
@@ -64,11 +72,12 @@ export class Running {
     store = join(mkdtempSync(join(tmpdir(), 'plantstore-bench-')), 'plants.db'),
     plants = 0,
   ): Promise<Running> {
-    const port = nextPort++
+    const port = await freePort()
     const [file = '', ...args] = [
       ...pin(contender.core),
       ...(contender.under ?? []),
       process.execPath,
+      ...(contender.flags ?? []),
       join(HERE, contender.program[0] ?? ''),
       ...contender.program.slice(1),
     ]
@@ -81,8 +90,9 @@ export class Running {
         PLANTSTORE_STORE: `sqlite:${store}`,
       },
       stdio: ['ignore', 'pipe', 'inherit'],
-      // A group of its own, so that a signal reaches the server also where it runs under another program.
-      detached: true,
+      // A group of its own where it runs under another program, so that a signal reaches both. Not otherwise: the
+      // scheduler shares the cores among such groups, which changes what is measured.
+      detached: contender.under !== undefined,
     })
     await new Promise<void>((resolve, reject) => {
       child.stdout?.once('data', () => resolve())
@@ -113,10 +123,19 @@ export class Running {
 
   async stop(keepStore = false): Promise<void> {
     const ended = new Promise((resolve) => this.#process.once('exit', resolve))
-    process.kill(-(this.#process.pid ?? Number.NaN), 'SIGTERM')
+    const pid = this.#process.pid ?? Number.NaN
+    process.kill(this.contender.under === undefined ? pid : -pid, 'SIGTERM')
     await ended
     if (!keepStore) rmSync(join(this.store, '..'), { recursive: true, force: true })
   }
+}
+
+async function freePort(): Promise<number> {
+  const probe = createServer().listen(0, '127.0.0.1')
+  await once(probe, 'listening')
+  const { port } = probe.address() as AddressInfo
+  await once(probe.close(), 'close')
+  return port
 }
 
 /** `taskset` exists on Linux alone; without it nothing is pinned. */

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Running } from './contender.ts'
 import type { LoadOptions, LoadResult } from './load.ts'
 
@@ -25,7 +26,11 @@ export async function sideBySide(
   const rounds: LoadResult[][] = []
   for (let round = 0; round < options.rounds; round++) {
     const results: LoadResult[] = []
-    for (const one of running) results.push(await one.load(work, options.generatorCore))
+    for (const one of running) {
+      results.push(await one.load(work, options.generatorCore))
+      // What one has left to the disk must not slow the next.
+      await sleep(500)
+    }
     rounds.push(results)
   }
   return running.map((one, i) => {
