@@ -24,7 +24,7 @@ interface Pending {
 
 /**
  * The writer in its thread, seen from the main one, which so never waits for a disk: with every fsync slowed to 5 ms, a
- * read that took 5 ms beside a writer on the event loop takes less than 1 (docs/decisions/0004-writer-thread.md).
+ * read that took 10 ms beside a writer on the event loop takes less than 1 (docs/decisions/0004-writer-thread.md).
  */
 export class WriterClient implements WriterPort {
   readonly #worker: Worker
@@ -37,7 +37,7 @@ export class WriterClient implements WriterPort {
     this.#onFatal = onFatal
     this.#worker = new Worker(new URL('./writer-thread.ts', import.meta.url), {
       workerData: { path },
-      // Groups are short-lived; with room for ten times as many the process is 20 MB larger and no faster.
+      // Groups are short-lived; more room for them makes the process larger and no faster.
       resourceLimits: { maxYoungGenerationSizeMb: 8 },
     })
     this.#worker.on('message', (response: WriterResponse) => this.#settle(response))
