@@ -22,7 +22,6 @@ export interface AuthOptions {
 
 interface Verified {
   readonly identity: Identity
-  readonly token: Token | undefined
   readonly until: number
   /** Where the token was sent from since it is known here. */
   readonly addresses: Set<string>
@@ -78,7 +77,7 @@ export class Auth {
     }
     const addresses = known?.addresses ?? new Set()
     if (addresses.size < MAX_VERIFIED) addresses.add(address)
-    this.#remember(header, { ...token, until: performance.now() + TRUST, addresses })
+    this.#remember(header, { identity: token.identity, until: performance.now() + TRUST, addresses })
     if (token.token !== undefined) this.#touch(token.token)
     return this.#unexpired(token.identity, address)
   }

@@ -29,24 +29,11 @@ export class RateLimiter {
   take(tokenId: string): string[] {
     const bucket = this.#refilled(tokenId)
     if (bucket.left < 1) {
-      throw new AppError(
-        42901,
-        `at most ${this.#limit} requests per second are allowed with this token; wait a second`,
-        {
-          headers: {
-            'Retry-After': '1',
-            ...Object.fromEntries(
-              [this.#fields(0)].flatMap(([a, b, c, d]) => [
-                [a, b],
-                [c, d],
-              ]),
-            ),
-          },
-        },
-      )
+      const message = `at most ${this.#limit} requests per second are allowed with this token; wait a second`
+      throw new AppError(42901, message, { headers: { 'Retry-After': '1', ...this.#fields(0) } })
     }
     bucket.left--
-    return this.#fields(Math.floor(bucket.left))
+    return Object.entries(this.#fields(Math.floor(bucket.left))).flat()
   }
 
   #refilled(tokenId: string): Bucket {
@@ -61,7 +48,7 @@ export class RateLimiter {
     return bucket
   }
 
-  #fields(left: number): string[] {
-    return ['RateLimit-Policy', this.#policy, 'RateLimit', `"default";r=${left};t=1`]
+  #fields(left: number): Record<string, string> {
+    return { 'RateLimit-Policy': this.#policy, RateLimit: `"default";r=${left};t=1` }
   }
 }
