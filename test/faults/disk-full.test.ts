@@ -56,17 +56,6 @@ test('served from a file that can not grow, it refuses what does not fit and goe
   await assertSurvives(server, { fill: () => writeFileSync(lid, ''), free: () => rmSync(lid), isNoticed: false })
 })
 
-test('on a disk that is full it refuses, says that it is not ready, and goes on when there is space', async (t) => {
-  const disk = smallDisk(t)
-  if (disk === undefined) return notTestedHere(t, `a disk that fills up, ${NO_DISK}`)
-  const server = await startServer(t, disk)
-  await assertSurvives(server, {
-    fill: () => fill(disk),
-    free: () => rmSync(join(disk, 'ballast')),
-    isNoticed: true,
-  })
-})
-
 test('on a disk that is full it does not start, says why in one line, and leaves the store alone', async (t) => {
   const disk = smallDisk(t)
   if (disk === undefined) return notTestedHere(t, `a start on a disk that is full, ${NO_DISK}`)
