@@ -53,7 +53,24 @@ test('served from a file that can not grow, it refuses what does not fit and goe
     }`
   const nodeArgs = ['--import', `data:text/javascript,${encodeURIComponent(script)}`]
   const server = await startServer(t, folder, [], { nodeArgs })
-  await assertSurvives(server, { fill: () => writeFileSync(lid, ''), free: () => rmSync(lid), isNoticed: false })
+  await assertSurvives(server, {
+    fill: () => writeFileSync(lid, ''),
+    free: () => rmSync(lid),
+    isNoticed: false,
+    nameLength: 3000,
+  })
+})
+
+test('on a disk that is full it refuses, says that it is not ready, and goes on when there is space', async (t) => {
+  const disk = smallDisk(t)
+  if (disk === undefined) return notTestedHere(t, `a disk that fills up, ${NO_DISK}`)
+  const server = await startServer(t, disk)
+  await assertSurvives(server, {
+    fill: () => fill(disk),
+    free: () => rmSync(join(disk, 'ballast')),
+    isNoticed: true,
+    nameLength: 300,
+  })
 })
 
 test('on a disk that is full it does not start, says why in one line, and leaves the store alone', async (t) => {
@@ -70,20 +87,26 @@ test('on a disk that is full it does not start, says why in one line, and leaves
   assert.deepEqual(snapshot(disk), before)
 })
 
+/** Bytes. */
+const DISK_SIZE = 64 * 2 ** 20
 const NO_DISK = 'because no small file system can be mounted'
 
-/** A file system of 4 MiB; undefined where none can be mounted. */
+/**
+ * A small file system; undefined where none can be mounted. It has room for the log, which grows to 16 MiB before its
+ * pages are copied back, and for what the load writes until the readiness check is made again.
+ */
 function smallDisk(t: TestContext): string | undefined {
   const disk = join(tempFolder(t), 'disk')
   mkdirSync(disk)
-  if (!(isRoot && isLinux && runs('mount', '-t', 'tmpfs', '-o', 'size=4m', 'plantstore-test', disk))) return undefined
+  if (!(isRoot && isLinux && runs('mount', '-t', 'tmpfs', '-o', `size=${DISK_SIZE}`, 'plantstore-test', disk)))
+    return undefined
   cleanUp(t, () => void execFileSync('umount', ['--lazy', disk]))
   return disk
 }
 
 function fill(disk: string): void {
   try {
-    writeFileSync(join(disk, 'ballast'), Buffer.alloc(8 * 2 ** 20))
+    writeFileSync(join(disk, 'ballast'), Buffer.alloc(DISK_SIZE))
     assert.fail('the disk took more than it can hold')
   } catch (error) {
     assert.equal((error as NodeJS.ErrnoException).code, 'ENOSPC')
@@ -95,11 +118,13 @@ interface Disk {
   free(): void
   /** Whether the readiness check, which needs almost no space, finds none. */
   readonly isNoticed: boolean
+  /** UTF-16 units. */
+  readonly nameLength: number
 }
 
 /** Load before, during and after a time without space: nothing acknowledged is lost and no restart is needed. */
 async function assertSurvives({ program, address, storePath }: Server, disk: Disk): Promise<void> {
-  const load = new Load(address, { clients: 8, nameLength: 3000 })
+  const load = new Load(address, { clients: 8, nameLength: disk.nameLength })
   await load.reaches(50)
   disk.fill()
   const isRefused = () => (load.refused.get(50304) ?? 0) >= 50
