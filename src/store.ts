@@ -1,4 +1,7 @@
+import type { Condition } from './condition.ts'
+import type { AppError } from './errors.ts'
 import type { NewPlant } from './plant.ts'
+import type { PlantFilter, PlantOrder, PlantQuery } from './plant-query.ts'
 import type { Token } from './token.ts'
 
 /** `created`: it is new. `unchanged`: the same plant was there already, so a create that is sent again is answered alike. */
@@ -13,6 +16,39 @@ export type Answer<T> = (error: unknown, result?: T) => void
 export interface CreateOptions {
   /** Refuse an id that exists, even with an equal plant (`If-None-Match: *`). */
   readonly mustBeNew: boolean
+}
+
+/** What a partial update sets; what is absent here stays as it is. */
+export interface PlantPatch {
+  readonly name?: string
+  /** `null` takes the tag away. */
+  readonly tag?: string | null
+}
+
+export type ReplaceResult = 'created' | 'replaced'
+
+/**
+ * How an import treats an id that exists. `add`: as a create does, put if absent or equal. `update`: the plant in the
+ * store becomes the imported one.
+ */
+export type ImportMode = 'add' | 'update'
+
+/** What became of one imported plant. An AppError refuses it alone; it was not stored, and the others are not touched. */
+export type ImportResult = 'added' | 'updated' | 'unchanged' | AppError
+
+/** How many plants have a tag. */
+export interface TagCount {
+  readonly tag: string
+  readonly plants: number
+}
+
+/** An import that is only tried: nothing is stored, but every plant is told what a real one would be told. */
+export interface ImportTrial {
+  /** Later calls see the plants of earlier ones as if they had been stored. Results are in the order of the plants. */
+  tryPlants(plants: readonly NewPlant[]): Promise<ImportResult[]>
+
+  /** Frees what the trial holds. Calling it again does nothing. */
+  close(): Promise<void>
 }
 
 /**
@@ -33,6 +69,59 @@ export interface Store {
    * - AppError 50302 when too many creates are waiting; nothing is done
    */
   createPlant(plant: NewPlant, options: CreateOptions, answer: Answer<CreateResult>): void
+
+  /**
+   * The plant with this id; undefined when there is none. It sees every write that was answered before. A callback for
+   * the sake of speed, as with createPlant.
+   */
+  getPlant(id: bigint, answer: Answer<NewPlant | undefined>): void
+
+  /**
+   * Puts the plant, whatever was there. Resolves after the commit.
+   *
+   * @throws AppError 41201 when the condition does not hold; nothing changes
+   */
+  replacePlant(plant: NewPlant, condition: Condition): Promise<ReplaceResult>
+
+  /**
+   * Changes parts of a plant and resolves, after the commit, with the whole of it. Two updates of different parts at the
+   * same time are both kept.
+   *
+   * @throws AppError 40402 when there is none; 41201 when the condition does not hold; nothing changes
+   */
+  updatePlant(id: bigint, patch: PlantPatch, condition: Condition): Promise<NewPlant>
+
+  /**
+   * Forgets a plant. Resolves after the commit.
+   *
+   * @throws AppError 40402 when there is none; 41201 when the condition does not hold; nothing changes
+   */
+  deletePlant(id: bigint, condition: Condition): Promise<void>
+
+  /**
+   * At most `limit` of the plants that the query means, in its order, from its position on. They are as they were at one
+   * moment, which is no earlier than the call: every write that was answered before it is seen.
+   */
+  listPlants(query: PlantQuery, limit: number): Promise<NewPlant[]>
+
+  /** At most `limit` tags that plants have, by code points, from behind `after` on; seen as by listPlants. */
+  listTags(after: string | undefined, limit: number): Promise<TagCount[]>
+
+  /**
+   * Puts many plants with one commit, in their order, so that a later one sees the earlier. Results are in the same
+   * order. Rejects as a whole, with nothing stored, only where every write can (50301, 50303, 50304).
+   */
+  importPlants(plants: readonly NewPlant[], mode: ImportMode): Promise<ImportResult[]>
+
+  /** Begins an import that stores nothing. */
+  tryImport(mode: ImportMode): Promise<ImportTrial>
+
+  /**
+   * All plants that the filter means, in the order, a chunk of up to about a thousand at a time, as they were at one
+   * moment, which is no earlier than the first chunk was asked for. Others write meanwhile without being seen and without
+   * waiting. Takes the same memory for any number of plants. Leaving the iteration early frees what it holds.
+   */
+  exportPlants(filter: PlantFilter, order: PlantOrder): AsyncIterable<readonly NewPlant[]>
 
   /** Resolves once a write has really been made and committed; tells readiness. */
   checkWritable(): Promise<void>

@@ -1,0 +1,54 @@
+import { compareCodePoints, sortKey, words } from './fold.ts'
+import type { NewPlant, Plant } from './plant.ts'
+
+/** Which plants are meant. Empty parts mean all. */
+export interface PlantFilter {
+  /** The plant has one of these tags, exactly. */
+  readonly tags: readonly string[]
+  /** Folded words (src/fold.ts); each is a prefix of a word of the plant's name or tag. */
+  readonly words: readonly string[]
+}
+
+export const PLANT_ORDERS = ['id', '-id', 'name', '-name'] as const
+/** By id or by folded name and then id, upwards or, with the minus, downwards in both. */
+export type PlantOrder = (typeof PLANT_ORDERS)[number]
+
+/** A place between two plants of an order: right behind a plant with this sort key and id. */
+export interface Position {
+  /** Counts in the orders by name alone, and is empty in the others. */
+  readonly key: string
+  readonly id: bigint
+}
+
+export interface PlantQuery extends PlantFilter {
+  readonly order: PlantOrder
+  /** Where to go on, if not at the start. */
+  readonly after: Position | undefined
+}
+
+export const isByName = (order: PlantOrder): boolean => order.endsWith('name')
+export const isDescending = (order: PlantOrder): boolean => order.startsWith('-')
+
+/** Whether a plant is meant by a filter. An engine may find it by an index, but never otherwise than this. */
+export function matches(filter: PlantFilter, plant: Plant): boolean {
+  if (filter.tags.length > 0 && (plant.tag === undefined || !filter.tags.includes(plant.tag))) return false
+  if (filter.words.length === 0) return true
+  const own = plantWords(plant)
+  return filter.words.every((word) => own.some((candidate) => candidate.startsWith(word)))
+}
+
+/** All words of a plant's name and tag, folded; a word may stand more than once. */
+export function plantWords({ name, tag }: Plant): string[] {
+  return tag === undefined ? words(name) : words(name).concat(words(tag))
+}
+
+/** The place of a plant in an order. */
+export function positionOf(order: PlantOrder, plant: NewPlant): Position {
+  return { key: isByName(order) ? sortKey(plant.name) : '', id: plant.id }
+}
+
+/** Less than 0 when `a` comes before `b`. */
+export function comparePositions(order: PlantOrder, a: Position, b: Position): number {
+  const upwards = compareCodePoints(a.key, b.key) || (a.id < b.id ? -1 : a.id > b.id ? 1 : 0)
+  return isDescending(order) ? -upwards : upwards
+}
