@@ -1,11 +1,8 @@
-import { mkdirSync } from 'node:fs'
-import { dirname } from 'node:path'
 import type { Config } from '../config.ts'
 import { OperatorError } from '../operator-error.ts'
-import { SqliteStore } from '../sqlite/store.ts'
-import type { Store } from '../store.ts'
 import { isScope, SCOPES, type Scope, type Token } from '../token.ts'
 import { mintToken } from './mint.ts'
+import { withStore } from './open-store.ts'
 
 export interface CreateFlags {
   readonly name: string
@@ -16,36 +13,21 @@ export interface CreateFlags {
 /** Prints the secret alone on standard output, so that it can be piped; what a person has to know goes beside it. */
 export async function createToken(config: Config, flags: CreateFlags): Promise<void> {
   const wish = { name: tokenName(flags.name), scopes: scopesOf(flags.scopes), expiresAt: expiryOf(flags.expires) }
-  if (config.store.isDefault) mkdirSync(dirname(config.store.path), { recursive: true, mode: 0o700 })
-  const secret = await withStore(config, true, (store) => mintToken(store, wish))
+  const secret = await withStore(config.store, { create: true }, (store) => mintToken(store, wish))
   process.stderr.write('The token is shown this once; only its hash is kept.\n')
   process.stdout.write(`${secret}\n`)
 }
 
 export async function listTokens(config: Config): Promise<void> {
-  const tokens = await withStore(config, false, (store) => store.listTokens())
+  const tokens = await withStore(config.store, { create: false }, (store) => store.listTokens())
   const rows = tokens.map((token) => [token.id, token.name, token.scopes.join(','), ...timesOf(token)])
   process.stdout.write(table([['ID', 'NAME', 'SCOPES', 'CREATED', 'EXPIRES', 'LAST USED'], ...rows]))
 }
 
 export async function revokeToken(config: Config, id: string): Promise<void> {
-  const found = await withStore(config, false, (store) => store.revokeToken(id))
+  const found = await withStore(config.store, { create: false }, (store) => store.revokeToken(id))
   if (!found) throw new OperatorError(`there is no token ${id}; "plantstore token list" shows those that there are`)
   process.stderr.write(`Revoked ${id}; it stops working within a second.\n`)
-}
-
-async function withStore<T>(config: Config, create: boolean, work: (store: Store) => Promise<T>): Promise<T> {
-  const store = await SqliteStore.open(config.store.path, {
-    serving: false,
-    create,
-    maxWaiting: 1,
-    onFatal: () => {},
-  })
-  try {
-    return await work(store)
-  } finally {
-    await store.close()
-  }
 }
 
 function tokenName(name: string): string {
