@@ -1,18 +1,35 @@
 import { type Stats, statSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import type { Condition } from '../condition.ts'
 import { AppError } from '../errors.ts'
 import { GroupCommit } from '../group-commit.ts'
 import { OperatorError } from '../operator-error.ts'
 import type { NewPlant } from '../plant.ts'
-import type { Answer, CreateOptions, CreateResult, Store } from '../store.ts'
+import type { PlantChange } from '../plant-change.ts'
+import type { PlantFilter, PlantOrder, PlantQuery } from '../plant-query.ts'
+import type {
+  Answer,
+  CreateOptions,
+  CreateResult,
+  ImportMode,
+  ImportResult,
+  ImportTrial,
+  PlantPatch,
+  ReplaceResult,
+  Store,
+  TagCount,
+} from '../store.ts'
 import type { Scope, Token } from '../token.ts'
 import { openReader, openWriter } from './connection.ts'
 import { appErrorOf, isFatal, outOfReach, sqliteFault } from './errors.ts'
 import { createStoreFile, migrate } from './migrate.ts'
+import { type ChangeResult, changeResultOf, createResultOf, importResultOf } from './outcome.ts'
 import { preflight } from './preflight.ts'
+import { SqliteExport, SqliteReader, SqliteTrial } from './reader.ts'
+import { flatten, plantOf } from './rows.ts'
 import { takeServeLock } from './serve-lock.ts'
-import { type CreateRows, OUTCOME, type RowOutcome } from './writer.ts'
+import type { CreateRows } from './writer.ts'
 import { WriterClient, type WriterPort } from './writer-client.ts'
 
 export interface SqliteStoreOptions {
@@ -52,6 +69,11 @@ export class SqliteStore implements Store {
   readonly #reader: DatabaseSync
   readonly #writer: WriterPort
   readonly #creates: GroupCommit<CreateRow, CreateResult>
+  readonly #changes: GroupCommit<PlantChange, ChangeResult>
+  readonly #plants: SqliteReader
+  /** Exports and trials that hold connections of their own. */
+  readonly #held = new Set<{ close(): void }>()
+  readonly #selectPlant: StatementSync
   readonly #selectToken: StatementSync
   readonly #selectTokens: StatementSync
   readonly #presence: NodeJS.Timeout
@@ -101,6 +123,8 @@ export class SqliteStore implements Store {
     this.#file = statSync(path)
     this.#onFatal = options.onFatal
     this.#reader = openReader(path)
+    this.#plants = new SqliteReader(path)
+    this.#selectPlant = this.#reader.prepare('SELECT id, name, tag FROM plants WHERE id = ?')
     this.#selectToken = this.#reader.prepare('SELECT * FROM tokens WHERE hash = ?')
     this.#selectTokens = this.#reader.prepare('SELECT * FROM tokens ORDER BY created_at, id')
     const startWriter = options.startWriter ?? ((...args) => new WriterClient(...args))
@@ -112,12 +136,82 @@ export class SqliteStore implements Store {
       maxInFlight: GROUPS_IN_FLIGHT,
       weigh: ({ plant }) => plant.name.length + (plant.tag?.length ?? 0),
     })
+    this.#changes = new GroupCommit((changes) => this.#commitChanges(changes), {
+      maxWaiting: options.maxWaiting,
+      maxWeight: MAX_WAITING_TEXT,
+      maxGroup: options.maxGroup ?? 1000,
+      maxInFlight: GROUPS_IN_FLIGHT,
+      weigh: weightOf,
+    })
     this.#presence = setInterval(() => this.#checkPresence(), PRESENCE_INTERVAL).unref()
   }
 
   createPlant(plant: NewPlant, { mustBeNew }: CreateOptions, answer: Answer<CreateResult>): void {
     if (this.#fatal !== undefined) answer(outOfReach(this.#fatal))
     else this.#creates.submit({ plant, mustBeNew }, answer)
+  }
+
+  getPlant(id: bigint, answer: Answer<NewPlant | undefined>): void {
+    let plant: NewPlant | undefined
+    try {
+      const row = this.#read(() => this.#selectPlant.get(id))
+      plant = row === undefined ? undefined : plantOf(row)
+    } catch (error) {
+      answer(error)
+      return
+    }
+    answer(undefined, plant)
+  }
+
+  async replacePlant(plant: NewPlant, condition: Condition): Promise<ReplaceResult> {
+    const changed = await this.#change({ kind: 'replace', plant, condition })
+    return typeof changed === 'object' ? changed.result : neverDeleted()
+  }
+
+  async updatePlant(id: bigint, patch: PlantPatch, condition: Condition): Promise<NewPlant> {
+    const changed = await this.#change({ kind: 'update', id, patch, condition })
+    return typeof changed === 'object' ? changed.plant : neverDeleted()
+  }
+
+  async deletePlant(id: bigint, condition: Condition): Promise<void> {
+    await this.#change({ kind: 'delete', id, condition })
+  }
+
+  async listPlants(query: PlantQuery, limit: number): Promise<NewPlant[]> {
+    return this.#read(() => this.#plants.list(query, limit))
+  }
+
+  async listTags(after: string | undefined, limit: number): Promise<TagCount[]> {
+    return this.#read(() => this.#plants.tags(after, limit))
+  }
+
+  async importPlants(plants: readonly NewPlant[], mode: ImportMode): Promise<ImportResult[]> {
+    this.#mustBeOpen()
+    const outcomes = await this.#writer.call('importPlants', flatten(plants), mode)
+    return outcomes.map((outcome, i) => importResultOf(outcome, plants[i]?.id ?? 0n))
+  }
+
+  async tryImport(mode: ImportMode): Promise<ImportTrial> {
+    const trial = this.#read(() => new SqliteTrial(this.#path, mode))
+    this.#held.add(trial)
+    return {
+      tryPlants: async (plants) => this.#read(() => trial.try(plants)),
+      close: async () => this.#release(trial),
+    }
+  }
+
+  async *exportPlants(filter: PlantFilter, order: PlantOrder): AsyncIterable<readonly NewPlant[]> {
+    const held = this.#read(() => new SqliteExport(this.#path, filter, order))
+    this.#held.add(held)
+    try {
+      for (;;) {
+        const page = this.#read(() => held.next())
+        if (page.length === 0) return
+        yield page
+      }
+    } finally {
+      this.#release(held)
+    }
   }
 
   async checkWritable(): Promise<void> {
@@ -163,9 +257,9 @@ export class SqliteStore implements Store {
     return this.#closing
   }
 
-  /** Creates that wait for their commit, for the metrics. */
+  /** Writes of single plants that wait for their commit, for the metrics. */
   get waiting(): number {
-    return this.#creates.waiting
+    return this.#creates.waiting + this.#changes.waiting
   }
 
   #mustBeOpen(): void {
@@ -174,8 +268,10 @@ export class SqliteStore implements Store {
 
   async #close(): Promise<void> {
     clearInterval(this.#presence)
-    await this.#creates.close()
+    await Promise.all([this.#creates.close(), this.#changes.close()])
     // The writer goes last: whoever closes a database last folds its log into it, which a reader can't.
+    for (const held of this.#held) this.#release(held)
+    this.#plants.close()
     this.#reader.close()
     await this.#writer.close()
     this.#unlock()
@@ -185,7 +281,26 @@ export class SqliteStore implements Store {
     const flat: CreateRows = []
     for (const { plant, mustBeNew } of rows) flat.push(plant.id, plant.name, plant.tag ?? null, mustBeNew)
     const outcomes = await this.#writer.call('createPlants', flat)
-    return outcomes.map((outcome, i) => resultOf(outcome, rows[i]?.plant.id))
+    return outcomes.map((outcome, i) => createResultOf(outcome, rows[i]?.plant.id ?? 0n))
+  }
+
+  async #commitChanges(changes: readonly PlantChange[]): Promise<(ChangeResult | Error)[]> {
+    return (await this.#writer.call('changePlants', changes)).map(changeResultOf)
+  }
+
+  async #change(change: PlantChange): Promise<ChangeResult> {
+    if (this.#fatal !== undefined) throw outOfReach(this.#fatal)
+    return new Promise((resolve, reject) => {
+      this.#changes.submit(change, (error, result) => {
+        if (result === undefined) reject(error)
+        else resolve(result)
+      })
+    })
+  }
+
+  #release(held: { close(): void }): void {
+    this.#held.delete(held)
+    held.close()
   }
 
   #read<T>(query: () => T): T {
@@ -239,19 +354,15 @@ function openingError(path: string, error: unknown): unknown {
   return error
 }
 
-function resultOf(outcome: RowOutcome, id: bigint | undefined): CreateResult | Error {
-  switch (outcome) {
-    case OUTCOME.created:
-      return 'created'
-    case OUTCOME.unchanged:
-      return 'unchanged'
-    case OUTCOME.conflict:
-      return new AppError(40901, `the id ${id} belongs to a different plant; nothing was changed`)
-    case OUTCOME.exists:
-      return new AppError(41201, `a plant with the id ${id} exists (If-None-Match: *); nothing was changed`)
-    default:
-      return appErrorOf(outcome)
-  }
+function neverDeleted(): never {
+  throw new Error('a plant that was to stay was deleted')
+}
+
+/** UTF-16 code units of the texts that a change brings. */
+function weightOf(change: PlantChange): number {
+  if (change.kind === 'delete') return 0
+  const { name, tag } = change.kind === 'update' ? change.patch : change.plant
+  return (name?.length ?? 0) + (tag?.length ?? 0)
 }
 
 function tokenOf(row: Record<string, unknown>): Token {

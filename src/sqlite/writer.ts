@@ -1,14 +1,15 @@
-import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import { AppError } from '../errors.ts'
+import { afterChange, idOf, type PlantChange } from '../plant-change.ts'
+import type { ImportMode } from '../store.ts'
 import { openWriter, transaction } from './connection.ts'
-import { isRowFault, type SqliteFault, sqliteFault } from './errors.ts'
+import { isRowFault, sqliteFault } from './errors.ts'
+import { type ChangeOutcome, OUTCOME, type RowOutcome } from './outcome.ts'
+import { PLANT_ROW_LENGTH, type PlantRows, plantOf } from './rows.ts'
 
 /** Rows lie flat in one array, four values each: it crosses to the writer's thread in half the time of objects. */
 export type CreateRows = (bigint | string | boolean | null)[]
 export const CREATE_ROW_LENGTH = 4
-
-/** What became of one row: a number, or the fault that refused this row alone. */
-export type RowOutcome = (typeof OUTCOME)[keyof typeof OUTCOME] | SqliteFault
-export const OUTCOME = { created: 0, unchanged: 1, conflict: 2, exists: 3 } as const
 
 export interface TokenRow {
   readonly id: string
@@ -24,6 +25,8 @@ export class SqliteWriter {
   readonly #db: DatabaseSync
   readonly #insertPlant: StatementSync
   readonly #selectPlant: StatementSync
+  readonly #putPlant: StatementSync
+  readonly #deletePlant: StatementSync
   readonly #checkWrite: StatementSync
   readonly #insertToken: StatementSync
   readonly #touchToken: StatementSync
@@ -33,7 +36,9 @@ export class SqliteWriter {
     const db = openWriter(path)
     this.#db = db
     this.#insertPlant = db.prepare('INSERT INTO plants (id, name, tag) VALUES (?, ?, ?) ON CONFLICT (id) DO NOTHING')
-    this.#selectPlant = db.prepare('SELECT name, tag FROM plants WHERE id = ?')
+    this.#selectPlant = db.prepare('SELECT id, name, tag FROM plants WHERE id = ?')
+    this.#putPlant = db.prepare('INSERT OR REPLACE INTO plants (id, name, tag) VALUES (?, ?, ?)')
+    this.#deletePlant = db.prepare('DELETE FROM plants WHERE id = ?')
     this.#checkWrite = db.prepare('UPDATE write_check SET checked_at = ?')
     this.#insertToken = db.prepare(
       'INSERT INTO tokens (id, hash, name, scopes, created_at, expires_at) VALUES (?, ?, ?, ?, ?, ?)',
@@ -45,7 +50,31 @@ export class SqliteWriter {
   createPlants(rows: CreateRows): RowOutcome[] {
     return transaction(this.#db, () => {
       const outcomes: RowOutcome[] = []
-      for (let i = 0; i < rows.length; i += CREATE_ROW_LENGTH) outcomes.push(this.#createPlant(rows, i))
+      for (let i = 0; i < rows.length; i += CREATE_ROW_LENGTH) {
+        const outcome = this.#putIfAbsent(rows[i] as bigint, rows[i + 1] as string, rows[i + 2] as string | null)
+        outcomes.push(rows[i + 3] === true && isThere(outcome) ? OUTCOME.exists : outcome)
+      }
+      return outcomes
+    })
+  }
+
+  /** In the order of the changes, each on what the one before has left; a refused one changes nothing. */
+  changePlants(changes: readonly PlantChange[]): ChangeOutcome[] {
+    return transaction(this.#db, () => changes.map((change) => this.#change(change)))
+  }
+
+  importPlants(rows: PlantRows, mode: ImportMode): RowOutcome[] {
+    return transaction(this.#db, () => {
+      const outcomes: RowOutcome[] = []
+      for (let i = 0; i < rows.length; i += PLANT_ROW_LENGTH) {
+        const [id, name, tag] = [rows[i] as bigint, rows[i + 1] as string, rows[i + 2] as string | null]
+        let outcome = this.#putIfAbsent(id, name, tag)
+        if (outcome === OUTCOME.conflict && mode === 'update') {
+          this.#putPlant.run(id, name, tag)
+          outcome = OUTCOME.updated
+        }
+        outcomes.push(outcome)
+      }
       return outcomes
     })
   }
@@ -71,25 +100,49 @@ export class SqliteWriter {
     this.#db.close()
   }
 
-  #createPlant(rows: CreateRows, i: number): RowOutcome {
-    const id = rows[i] as bigint
-    const name = rows[i + 1] as string
-    const tag = rows[i + 2] as string | null
+  #putIfAbsent(id: bigint, name: string, tag: string | null): RowOutcome {
     try {
-      if (this.#insertPlant.run(id, name, tag satisfies SQLInputValue).changes === 1n) return OUTCOME.created
+      if (this.#insertPlant.run(id, name, tag).changes === 1n) return OUTCOME.created
     } catch (error) {
       const fault = sqliteFault(error)
       if (fault === undefined || !isRowFault(fault)) throw error
       return fault
     }
-    if (rows[i + 3] === true) return OUTCOME.exists
     const there = this.#selectPlant.get(id)
     return there?.['name'] === name && there['tag'] === tag ? OUTCOME.unchanged : OUTCOME.conflict
   }
+
+  #change(change: PlantChange): ChangeOutcome {
+    try {
+      const id = idOf(change)
+      const row = this.#selectPlant.get(id)
+      const plant = afterChange(change, row === undefined ? undefined : plantOf(row))
+      if (plant === undefined) {
+        this.#deletePlant.run(id)
+        return 'deleted'
+      }
+      this.#putPlant.run(id, plant.name, plant.tag ?? null)
+      return { result: row === undefined ? 'created' : 'replaced', plant }
+    } catch (error) {
+      if (error instanceof AppError) return { refusal: error.number, message: error.message }
+      const fault = sqliteFault(error)
+      if (fault === undefined || !isRowFault(fault)) throw error
+      return fault
+    }
+  }
 }
+
+const isThere = (outcome: RowOutcome): boolean => outcome === OUTCOME.unchanged || outcome === OUTCOME.conflict
 
 /** The methods of the writer that are called from another thread. */
 export type WriterCalls = Pick<
   SqliteWriter,
-  'createPlants' | 'checkWritable' | 'createToken' | 'touchToken' | 'revokeToken' | 'close'
+  | 'createPlants'
+  | 'changePlants'
+  | 'importPlants'
+  | 'checkWritable'
+  | 'createToken'
+  | 'touchToken'
+  | 'revokeToken'
+  | 'close'
 >
