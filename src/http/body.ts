@@ -1,10 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import { AppError } from '../errors.ts'
-import type { Operation } from './contract.ts'
+import type { Method, Operation } from './contract.ts'
 import type { Incoming } from './incoming.ts'
-
-/** What nearly every request has; looking no further saves a create 1 µs. */
-const USUAL = 'application/json'
 
 /**
  * Reads the whole body of a request, and nothing of what its headers alone rule out.
@@ -38,7 +35,8 @@ function refusalByHeaders({ headers }: FastifyRequest, operation: Operation, lim
     return unsupported(operation, 'the only transfer coding supported is chunked')
   if (coding.toLowerCase() !== 'identity') return unsupported(operation, 'compressed bodies are not supported')
   const type = headers['content-type']
-  return type === USUAL ? undefined : refusalByType(operation, type ?? '')
+  // What nearly every request has; looking no further saves a create 1 µs.
+  return type === operation.mediaTypes[0] ? undefined : refusalByType(operation, type ?? '')
 }
 
 /** RFC 9110 section 8.3.1. */
@@ -52,10 +50,16 @@ function refusalByType(operation: Operation, header: string): AppError | undefin
   return unsupported(operation, 'the charset is not supported')
 }
 
-function unsupported({ mediaTypes }: Operation, what: string): AppError {
+function unsupported({ method, mediaTypes }: Operation, what: string): AppError {
   return new AppError(41501, `${what}; send ${mediaTypes.join(' or ')}, in UTF-8 and not compressed`, {
-    headers: { 'Accept-Post': mediaTypes.join(', ') },
+    headers: acceptedBodies(method, mediaTypes),
   })
+}
+
+/** The header that names the media types of a body: Linked Data Platform 1.0, RFC 5789 and RFC 9110 section 12.5.1. */
+export function acceptedBodies(method: Method, mediaTypes: readonly string[]): Record<string, string> {
+  const name = { POST: 'Accept-Post', PATCH: 'Accept-Patch' }[method as string] ?? 'Accept'
+  return mediaTypes.length === 0 ? {} : { [name]: mediaTypes.join(', ') }
 }
 
 /** The rest of the body would have to be read before the connection could be used again, so it is closed. */

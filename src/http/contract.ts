@@ -1,7 +1,9 @@
 import { readFileSync } from 'node:fs'
-import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js'
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import { parse } from 'yaml'
 import { isScope, type Scope } from '../token.ts'
+import { type Fault, faultOf } from './faults.ts'
+import { type Parameter, ParameterReader, type ParameterSchema } from './parameters.ts'
 
 const FILE = new URL('../../openapi.yaml', import.meta.url)
 const METHODS = ['get', 'put', 'post', 'delete', 'patch'] as const
@@ -16,16 +18,11 @@ export interface Operation {
   readonly path: string
   /** The scopes that a token needs for it; undefined: no token at all. */
   readonly scopes: readonly Scope[] | undefined
+  readonly parameters: ParameterReader
   /** The media types of its body; empty: it takes none. */
   readonly mediaTypes: readonly string[]
   /** Every fault of a body, in words; empty: it is valid. */
   readonly faultsOf: (body: unknown) => Fault[]
-}
-
-/** What is wrong with one member, or with the whole body where `member` is empty. */
-export interface Fault {
-  readonly member: string
-  readonly message: string
 }
 
 export interface Contract {
@@ -47,9 +44,13 @@ export interface ResponseObject {
   readonly headers?: Readonly<Record<string, unknown>>
   readonly 'x-errors'?: readonly number[]
 }
+interface ParameterObject extends Omit<Parameter, 'schema' | 'faultsOf'> {
+  readonly schema: ParameterSchema | Reference
+}
 export interface OperationObject {
   readonly operationId?: string
   readonly security?: readonly Requirement[]
+  readonly parameters?: readonly (ParameterObject | Reference)[]
   readonly requestBody?: { readonly content: Content }
   readonly responses: Readonly<Record<string, ResponseObject | Reference>>
 }
@@ -73,11 +74,12 @@ export function readContract(text: string = readFileSync(FILE, 'utf8')): Contrac
   return { document, operations }
 }
 
-/** Compiles schemas of the document. `int64` is left to the reader of the text, as a double can't tell. */
+/** Compiles schemas of the document. `int64` and `entity-tags` are left to the readers of the texts. */
 export function schemaCompiler(document: Document): Ajv2020 {
-  const ajv = new Ajv2020({ allErrors: true, verbose: true, strict: true })
-  ajv.addVocabulary(['x-pattern-says', 'components'])
+  const ajv = new Ajv2020({ allErrors: true, verbose: true, strict: true, allowUnionTypes: true })
+  ajv.addVocabulary(['x-pattern-says', 'x-lowered-to', 'components'])
   ajv.addFormat('int64', { type: 'number', validate: () => true })
+  ajv.addFormat('entity-tags', true)
   ajv.addFormat('int32', { type: 'number', validate: (value) => value >= -(2 ** 31) && value < 2 ** 31 })
   ajv.addSchema({ $id: 'contract', components: document.components })
   return ajv
@@ -94,8 +96,9 @@ function operation(document: Document, ajv: Ajv2020, path: string, method: strin
     method: method.toUpperCase() as Method,
     path,
     scopes: scopesOf(document, id, object.security ?? document.security ?? []),
+    parameters: new ParameterReader(parametersOf(document, ajv, object), { isWrite: method !== 'get' }),
     mediaTypes: Object.keys(content),
-    faultsOf: faultFinder(ajv, content),
+    faultsOf: bodyFaults(ajv, content),
   }
 }
 
@@ -119,11 +122,23 @@ function scopesOf(document: Document, id: string, requirements: readonly Require
   })
 }
 
-function faultFinder(ajv: Ajv2020, content: Content): (body: unknown) => Fault[] {
-  const schema = content['application/json']?.schema
-  if (schema === undefined) return () => []
+function parametersOf(document: Document, ajv: Ajv2020, { parameters = [] }: OperationObject): Parameter[] {
+  return parameters.map((parameter) => {
+    const found = resolve<ParameterObject>(document, parameter)
+    const schema = resolve<ParameterSchema>(document, found.schema)
+    return { ...found, schema, faultsOf: faultFinder(ajv, found.schema) }
+  })
+}
+
+function bodyFaults(ajv: Ajv2020, content: Content): (body: unknown) => Fault[] {
+  const json = Object.keys(content).find((type) => /^application\/(?:.+\+)?json$/.test(type)) ?? ''
+  const schema = content[json]?.schema
+  return schema === undefined ? () => [] : faultFinder(ajv, schema)
+}
+
+function faultFinder(ajv: Ajv2020, schema: unknown): (value: unknown) => Fault[] {
   const validate: ValidateFunction = ajv.compile(absolute(schema))
-  return (body) => (validate(body) ? [] : (validate.errors ?? []).map(faultOf))
+  return (value) => (validate(value) ? [] : (validate.errors ?? []).map(faultOf))
 }
 
 /** The same schema with references that lead into the document from anywhere. */
@@ -142,14 +157,3 @@ export function resolve<T extends object>(document: Document, object: T | Refere
   if (found === undefined) throw new Error(`openapi.yaml: ${object.$ref} leads nowhere`)
   return found as T
 }
-
-function faultOf(error: ErrorObject): Fault {
-  const { keyword, params, parentSchema } = error
-  if (keyword === 'required') return { member: params['missingProperty'], message: 'is required' }
-  const member = error.instancePath.slice(1)
-  if (keyword === 'type') return { member, message: `must be ${article(params['type'])}` }
-  if (keyword === 'pattern') return { member, message: String(parentSchema?.['x-pattern-says'] ?? error.message) }
-  return { member, message: error.message ?? keyword }
-}
-
-const article = (type: string): string => `${/^[aeiou]/.test(type) ? 'an' : 'a'} ${type}`

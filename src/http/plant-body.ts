@@ -1,7 +1,8 @@
 import { AppError } from '../errors.ts'
 import type { JsonBody } from '../json-body.ts'
 import type { NewPlant } from '../plant.ts'
-import type { Fault, Operation } from './contract.ts'
+import type { Operation } from './contract.ts'
+import type { Fault } from './faults.ts'
 
 /**
  * The plant in a body. Members that a plant does not have are left behind here.

@@ -1,5 +1,3 @@
-import type { FastifyRequest } from 'fastify'
-import { AppError } from '../errors.ts'
 import { plantETag } from '../etag.ts'
 import { readJsonBody } from '../json-body.ts'
 import { plantJson } from '../plant.ts'
@@ -11,21 +9,14 @@ import type { Handlers } from './routes.ts'
 /** The operations on plants. */
 export function plantHandlers(store: Store, exit: Exit, nestingLimit: number): Pick<Handlers, 'createPlant'> {
   return {
-    createPlant(request, reply, operation, body) {
+    createPlant(_request, reply, operation, parameters, body) {
       const plant = readNewPlant(readJsonBody(body, nestingLimit), operation)
-      store.createPlant(plant, { mustBeNew: mustBeNew(request) }, (error) => {
+      const mustBeNew = parameters['If-None-Match'] !== undefined
+      store.createPlant(plant, { mustBeNew }, (error) => {
         if (error !== undefined) return exit.refuse(reply, error)
         const headers = ['Content-Type', JSON_TYPE, 'ETag', plantETag(plant), 'Content-Location', `/plants/${plant.id}`]
         exit.answer(reply, 200, headers, plantJson(plant))
       })
     },
   }
-}
-
-/** `If-None-Match: *` (RFC 9110 section 13.1.2); a plant that is to be created has no other tag to compare with. */
-function mustBeNew(request: FastifyRequest): boolean {
-  const header = request.headers['if-none-match']
-  if (header === undefined) return false
-  if (header !== '*') throw new AppError(40003, 'If-None-Match can only be * on this operation')
-  return true
 }

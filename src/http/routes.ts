@@ -4,9 +4,16 @@ import { readBody } from './body.ts'
 import type { Contract, Operation } from './contract.ts'
 import type { Exit } from './exit.ts'
 import type { Guard } from './guard.ts'
+import type { Parameters } from './parameters.ts'
 
 /** @param body all of it; empty where the operation takes none */
-export type Handler = (request: FastifyRequest, reply: FastifyReply, operation: Operation, body: Buffer) => void
+export type Handler = (
+  request: FastifyRequest,
+  reply: FastifyReply,
+  operation: Operation,
+  parameters: Parameters,
+  body: Buffer,
+) => void
 
 /** One handler for each operation of the contract, under its operationId. */
 export interface Handlers {
@@ -50,7 +57,7 @@ export function addRoutes(app: FastifyInstance, contract: Contract, handlers: Ha
 const bodiless =
   (handler: Handler, operation: Operation) =>
   (request: FastifyRequest, reply: FastifyReply): void =>
-    handler(request, reply, operation, NO_BODY)
+    handler(request, reply, operation, operation.parameters.read(request), NO_BODY)
 
 const NO_BODY = Buffer.alloc(0)
 
@@ -58,10 +65,11 @@ const NO_BODY = Buffer.alloc(0)
 const withBody =
   (handler: Handler, operation: Operation, { exit, bodyLimit }: RouteOptions) =>
   (request: FastifyRequest, reply: FastifyReply): void => {
+    const parameters = operation.parameters.read(request)
     const refuse = (error: unknown) => exit.refuse(reply, error)
     const use = (body: Buffer) => {
       try {
-        handler(request, reply, operation, body)
+        handler(request, reply, operation, parameters, body)
       } catch (error) {
         refuse(error)
       }

@@ -1,0 +1,32 @@
+import { type Condition, type ETags, UNCONDITIONAL } from '../condition.ts'
+import type { Parameters } from './parameters.ts'
+
+/** An entity tag with what may stand before it in a list, empty elements included (RFC 9110 sections 5.6.1, 8.8.3). */
+const ELEMENT = /[ \t,]*((?:W\/)?"[\x21\x23-\x7e\x80-\xff]*")[ \t]*(?=,|$)/gy
+const REST = /^[ \t,]*$/
+
+/** The value of If-Match or If-None-Match, weak tags with their `W/`; undefined where it is malformed. */
+export function readEntityTags(text: string): ETags | undefined {
+  if (text === '*') return '*'
+  const elements = [...text.matchAll(ELEMENT)]
+  const length = elements.reduce((sum, [element]) => sum + element.length, 0)
+  if (elements.length === 0 || !REST.test(text.slice(length))) return undefined
+  return elements.map(([, tag = '']) => tag)
+}
+
+/**
+ * The condition in a request's parameters. If-Match compares strongly, so weak tags can't hold; If-None-Match compares
+ * weakly, so `W/` does not count (RFC 9110 sections 13.1.1 and 13.1.2).
+ */
+export function conditionOf(parameters: Parameters): Condition {
+  const ifMatch = parameters['If-Match'] as ETags | undefined
+  const ifNoneMatch = parameters['If-None-Match'] as ETags | undefined
+  if (ifMatch === undefined && ifNoneMatch === undefined) return UNCONDITIONAL
+  return {
+    ...(ifMatch === undefined ? {} : { ifMatch: strong(ifMatch) }),
+    ...(ifNoneMatch === undefined ? {} : { ifNoneMatch: opaque(ifNoneMatch) }),
+  }
+}
+
+const strong = (tags: ETags): ETags => (tags === '*' ? tags : tags.filter((tag) => tag.startsWith('"')))
+const opaque = (tags: ETags): ETags => (tags === '*' ? tags : tags.map((tag) => tag.replace('W/', '')))

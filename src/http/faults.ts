@@ -1,0 +1,37 @@
+import type { ErrorObject } from 'ajv/dist/2020.js'
+
+/** What is wrong with one member of a body or one parameter, or with the whole of it where `member` is empty. */
+export interface Fault {
+  readonly member: string
+  readonly message: string
+}
+
+/** What a schema found wrong, in words that go on from the name of the member. */
+export function faultOf(error: ErrorObject): Fault {
+  const { keyword, params } = error
+  if (keyword === 'required') return { member: params['missingProperty'], message: 'is required' }
+  return { member: error.instancePath.slice(1), message: wordsOf(error) }
+}
+
+function wordsOf({ keyword, params, parentSchema, message = keyword }: ErrorObject): string {
+  switch (keyword) {
+    case 'type':
+      return `must be ${[params['type']].flat().map(article).join(' or ')}`
+    case 'pattern':
+      return String(parentSchema?.['x-pattern-says'] ?? message)
+    case 'enum':
+      return `must be one of ${params['allowedValues'].join(', ')}`
+    case 'const':
+      return `can only be ${params['allowedValue']} on this operation`
+    case 'minimum':
+      return `must be at least ${params['limit']}`
+    case 'maxLength':
+      return `must not have more than ${params['limit']} characters`
+    case 'maxItems':
+      return `must not stand more than ${params['limit']} times`
+    default:
+      return message
+  }
+}
+
+const article = (type: string): string => (type === 'null' ? type : `${/^[aeiou]/.test(type) ? 'an' : 'a'} ${type}`)

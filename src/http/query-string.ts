@@ -1,0 +1,30 @@
+/**
+ * The parameters of a query string, each with its texts in their order. It is read as browsers and HTML forms write it
+ * (https://url.spec.whatwg.org/#urlencoded-parsing: `+` is a space), but what is not valid is not repaired.
+ *
+ * @returns undefined where it is not valid percent-encoded UTF-8
+ */
+export function readQueryString(query: string): Map<string, string[]> | undefined {
+  const texts = new Map<string, string[]>()
+  try {
+    for (const pair of query.split('&')) {
+      if (pair === '') continue
+      const equals = pair.indexOf('=')
+      const name = decode(equals === -1 ? pair : pair.slice(0, equals))
+      const text = equals === -1 ? '' : decode(pair.slice(equals + 1))
+      const present = texts.get(name)
+      if (present === undefined) texts.set(name, [text])
+      else present.push(text)
+    }
+  } catch {
+    return undefined
+  }
+  return texts
+}
+
+const decode = (text: string): string => decodeURIComponent(text.replaceAll('+', ' '))
+
+/** The query string that is read as these parameters again. */
+export function writeQueryString(parameters: readonly (readonly [name: string, text: string])[]): string {
+  return parameters.map((pair) => pair.map(encodeURIComponent).join('=')).join('&')
+}
