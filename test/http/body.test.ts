@@ -27,7 +27,7 @@ suite('a body that is no JSON', () => {
       assert.equal(errorOf(answer), 40001, body)
       assert.match(messageOf(answer), /^the body is not valid JSON(, at position \d+.*)?$/, body)
     }
-    assert.deepEqual(service.plants(), [])
+    assert.deepEqual(await service.plants(), [])
   })
 
   test('is 40001 where it is empty or only white space', async (t) => {
@@ -144,7 +144,7 @@ suite('the media type of a body', () => {
     }
     const absent = await service.send('POST', '/plants', { body: PLANT })
     assert.equal(errorOf(absent), 41501, 'no Content-Type at all')
-    assert.deepEqual(service.plants(), [])
+    assert.deepEqual(await service.plants(), [])
   })
 
   test('is never unpacked, so a small body can not become a large one', async (t) => {
@@ -189,7 +189,7 @@ suite('members with names that JavaScript knows', () => {
     const inherited = await service.create(`{"id":2,"__proto__":${evil},"\\u005f_proto__x":1}`)
     assert.equal(messageOf(inherited), 'name is required')
     assert.equal(Object.hasOwn(Object.prototype, 'isAdmin'), false)
-    assert.deepEqual(service.plants(), [{ id: 1n, name: 'x', tag: null }])
+    assert.deepEqual(await service.plants(), [{ id: 1n, name: 'x', tag: null }])
   })
 })
 

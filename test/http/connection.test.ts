@@ -75,7 +75,7 @@ suite('what HTTP allows beside the usual', () => {
       answers.map(({ status }) => status),
       [200],
     )
-    assert.equal(service.plants().length, 1)
+    assert.equal((await service.plants()).length, 1)
   })
 })
 
@@ -124,7 +124,7 @@ suite('several requests on one connection', () => {
       answers.map(({ status }) => status),
       [400],
     )
-    assert.deepEqual(service.plants(), [])
+    assert.deepEqual(await service.plants(), [])
   })
 })
 
@@ -149,7 +149,7 @@ suite('a client that goes away', () => {
     service.agent.destroy()
     await untilNoConnection(service)
     assert.equal((await service.create(PLANT)).status, 200)
-    assert.equal(service.plants().length, 1)
+    assert.equal((await service.plants()).length, 1)
     assert.ok(!service.log.includes('50001'), service.log)
   })
 })

@@ -33,7 +33,7 @@ suite('the id of a plant', () => {
       }),
       RUNS,
     )
-    assert.deepEqual(new Map(service.plants().map(({ id, name }) => [id, name])), expected)
+    assert.deepEqual(new Map((await service.plants()).map(({ id, name }) => [id, name])), expected)
   })
 
   const SPELLINGS: readonly [string, bigint][] = [
@@ -66,7 +66,7 @@ suite('the id of a plant', () => {
     }
     const ids = [...new Set(SPELLINGS.map(([, id]) => id))].sort((a, b) => (a < b ? -1 : 1))
     assert.deepEqual(
-      service.plants().map(({ id }) => id),
+      (await service.plants()).map(({ id }) => id),
       ids,
     )
   })
@@ -90,7 +90,7 @@ suite('the id of a plant', () => {
       const must = tooLarge.includes(id) ? /^id must be from -9223372036854775808 to / : /^id must be an integer/
       assert.match(messageOf(answer), must, id)
     }
-    assert.deepEqual(service.plants(), [])
+    assert.deepEqual(await service.plants(), [])
   })
 
   test('is accepted exactly when its value is an int64', async (t) => {
@@ -155,7 +155,7 @@ suite('the texts of a plant', () => {
         const answer = await service.create(escaped ? allEscaped(json) : json)
         assert.equal(answer.status, 200, answer.body)
         assert.deepEqual(answer.json, JSON.parse(JSON.stringify({ name, tag })))
-        const row = service.plants().at(-1)
+        const row = (await service.plants()).at(-1)
         assert.deepEqual(row, { id: BigInt(id), name, tag: tag ?? null })
       }),
       RUNS,
@@ -176,7 +176,7 @@ suite('the texts of a plant', () => {
     ]
     for (const [id, name] of names.entries()) assert.equal((await service.create({ id, name, tag: name })).status, 200)
     assert.deepEqual(
-      service.plants().map(({ name }) => name),
+      (await service.plants()).map(({ name }) => name),
       names,
     )
     for (const [id, name] of names.entries()) {
@@ -197,7 +197,7 @@ suite('the texts of a plant', () => {
       assert.deepEqual([answer.status, answer.json], [200, { name }])
     }
     assert.deepEqual(
-      service.plants().map((plant) => plant.name === name),
+      (await service.plants()).map((plant) => plant.name === name),
       [true, true, true, true],
     )
   })
@@ -215,9 +215,9 @@ suite('the texts of a plant', () => {
         assert.equal(messageOf(answer), `${member} must not contain U+0000 or a lone surrogate`)
       }
     }
-    assert.deepEqual(service.plants(), [])
+    assert.deepEqual(await service.plants(), [])
     assert.equal((await service.create('{"id":1,"name":"\\ud83c\\udf31"}')).status, 200)
-    assert.equal(service.plants()[0]?.name, '\u{1f331}')
+    assert.equal((await service.plants())[0]?.name, '\u{1f331}')
   })
 
   test('have to be UTF-8 without byte order mark; other bytes are refused, never repaired', async (t) => {
@@ -239,7 +239,7 @@ suite('the texts of a plant', () => {
       const answer = await service.create(body)
       assert.equal(errorOf(answer), 40001, what)
     }
-    assert.deepEqual(service.plants(), [])
+    assert.deepEqual(await service.plants(), [])
   })
 })
 

@@ -42,7 +42,7 @@ suite('bytes that are no valid HTTP/1.1 request', () => {
     for (const [what, bytes] of Object.entries(INVALID)) {
       assert.deepEqual(await refusalOfBytes(service.port, bytes), { status: 400, error: 40004 }, what)
     }
-    assert.deepEqual(service.plants(), [])
+    assert.deepEqual(await service.plants(), [])
   })
 
   test('are answered with 40003 where only the path is not valid, and the service goes on', async (t) => {
@@ -120,7 +120,7 @@ suite('limits of time and size below the request', () => {
       assert.deepEqual(assertRefusal(answers), { status: 408, error: 40801 })
       assertConforms('createPlant', answers[0] as (typeof answers)[0])
     }
-    assert.deepEqual(service.plants(), [])
+    assert.deepEqual(await service.plants(), [])
   })
 
   test('a head that is too large is 43101', async (t) => {
@@ -132,7 +132,7 @@ suite('limits of time and size below the request', () => {
       assert.deepEqual(assertRefusal(answers), { status: 431, error: 43101 })
       assertConforms('createPlant', answers[0] as (typeof answers)[0])
     }
-    assert.deepEqual(service.plants(), [])
+    assert.deepEqual(await service.plants(), [])
   })
 
   test('chunk extensions that are too large are 41301', async (t) => {

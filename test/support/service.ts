@@ -145,8 +145,8 @@ export class Service {
     return { secret, token }
   }
 
-  /** What is really in the file, read past the service. */
-  plants(): StoredRow[] {
+  /** What is really in the store, read past the service. */
+  async plants(): Promise<StoredRow[]> {
     const db = new DatabaseSync(this.path, { readOnly: true, readBigInts: true })
     try {
       const rows = db.prepare('SELECT id, name, tag FROM plants ORDER BY id').all()
