@@ -1,5 +1,5 @@
 import { SqliteWriter, type WriterCalls } from '../src/sqlite/writer.ts'
-import type { WriterPort } from '../src/sqlite/writer-client.ts'
+import type { WriterPort } from '../src/sqlite/writer-port.ts'
 
 /** The writer without its thread: every commit, and its fsync, holds up the event loop. */
 export class EventLoopWriter implements WriterPort {

@@ -7,6 +7,14 @@ export const APPLICATION_ID = 0x504c4e54
 /** How long a connection waits for another process's write before it gives up, in milliseconds. */
 const BUSY_TIMEOUT = 10_000
 
+/** 16 MiB: a checkpoint after so much of log copies a page that many groups touched back once. */
+export const CHECKPOINT_PAGES = 4000
+
+export interface WriterOptions {
+  /** Neither wait for another writer nor copy the log back into the file: for a thread that must not be held up. */
+  readonly isHasty?: boolean
+}
+
 /** Reads only. Sees every committed write, never waits for a writer (https://sqlite.org/wal.html). */
 export function openReader(path: string): DatabaseSync {
   return open(path, { readOnly: true }, () => {})
@@ -17,23 +25,26 @@ export function openReader(path: string): DatabaseSync {
  *
  * BEGIN, COMMIT and PRAGMA go through `exec()`, which never reports a row count and so can't trip over a large rowid.
  */
-export function openWriter(path: string): DatabaseSync {
-  return open(path, {}, makeDurable)
+export function openWriter(path: string, { isHasty = false }: WriterOptions = {}): DatabaseSync {
+  return open(path, isHasty ? { timeout: 0 } : {}, (db) => makeDurable(db, isHasty ? 0 : CHECKPOINT_PAGES))
 }
 
-function makeDurable(db: DatabaseSync): void {
-  // 16 MiB of page cache; a checkpoint every 16 MiB of log, so a page that many groups touch is copied back once.
-  db.exec(
-    'PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA cache_size = -16384; PRAGMA wal_autocheckpoint = 4000',
-  )
+/** With 16 MiB of page cache. */
+function makeDurable(db: DatabaseSync, checkpointPages: number): void {
+  db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA cache_size = -16384')
+  db.exec(`PRAGMA wal_autocheckpoint = ${checkpointPages}`)
   const { synchronous } = db.prepare('PRAGMA synchronous').get() as { synchronous: bigint }
   const { journal_mode } = db.prepare('PRAGMA journal_mode').get() as { journal_mode: string }
   if (synchronous !== 2n || journal_mode !== 'wal') throw new Error('SQLite does not keep to WAL with synchronous=FULL')
 }
 
-function open(path: string, options: { readOnly?: boolean }, prepare: (db: DatabaseSync) => void): DatabaseSync {
+function open(
+  path: string,
+  options: { readOnly?: boolean; timeout?: number },
+  prepare: (db: DatabaseSync) => void,
+): DatabaseSync {
   // Made absolute, so that `:memory:` and `file:…` are names of files and not SQLite's special words.
-  const db = new DatabaseSync(resolve(path), { ...options, readBigInts: true, timeout: BUSY_TIMEOUT })
+  const db = new DatabaseSync(resolve(path), { timeout: BUSY_TIMEOUT, ...options, readBigInts: true })
   try {
     db.exec('PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON')
     prepare(db)

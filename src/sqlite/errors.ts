@@ -1,6 +1,7 @@
 import { AppError } from '../errors.ts'
 
 /** Primary result codes (https://sqlite.org/rescode.html); an extended code holds one in its low byte. */
+const BUSY = 5
 const FULL = 13
 const IOERR = 10
 const CORRUPT = 11
@@ -24,6 +25,9 @@ export function sqliteFault(error: unknown): SqliteFault | undefined {
 }
 
 const primary = (fault: SqliteFault): number => fault.errcode & 0xff
+
+/** Another connection writes at the moment; nothing was done. */
+export const isBusy = (fault: SqliteFault): boolean => primary(fault) === BUSY
 
 /** The statement was refused because of this row alone; the transaction goes on. */
 export const isRowFault = (fault: SqliteFault): boolean => [CONSTRAINT, TOOBIG, MISMATCH].includes(primary(fault))

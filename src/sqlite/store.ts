@@ -25,12 +25,13 @@ import { openReader, openWriter } from './connection.ts'
 import { appErrorOf, isFatal, outOfReach, sqliteFault } from './errors.ts'
 import { createStoreFile, migrate } from './migrate.ts'
 import { type ChangeResult, changeResultOf, createResultOf, importResultOf } from './outcome.ts'
+import { PlacedWriter } from './placed-writer.ts'
 import { preflight } from './preflight.ts'
 import { SqliteExport, SqliteReader, SqliteTrial } from './reader.ts'
 import { flatten, plantOf } from './rows.ts'
 import { takeServeLock } from './serve-lock.ts'
 import type { CreateRows } from './writer.ts'
-import { WriterClient, type WriterPort } from './writer-client.ts'
+import type { WriterPort } from './writer-port.ts'
 
 export interface SqliteStoreOptions {
   readonly maxWaiting: number
@@ -40,7 +41,7 @@ export interface SqliteStoreOptions {
   readonly serving: boolean
   /** Make the store where there is none. */
   readonly create: boolean
-  /** Where the writer runs: in a thread of its own, if nothing else is said. */
+  /** Where the writer runs: where the disk lets it, if nothing else is said. */
   readonly startWriter?: (path: string, onFatal: (error: Error) => void) => WriterPort
   /** Called once when the store can't go on: a failed fsync, a corrupt or vanished file. Only a restart mends it. */
   readonly onFatal: (error: Error) => void
@@ -127,7 +128,7 @@ export class SqliteStore implements Store {
     this.#selectPlant = this.#reader.prepare('SELECT id, name, tag FROM plants WHERE id = ?')
     this.#selectToken = this.#reader.prepare('SELECT * FROM tokens WHERE hash = ?')
     this.#selectTokens = this.#reader.prepare('SELECT * FROM tokens ORDER BY created_at, id')
-    const startWriter = options.startWriter ?? ((...args) => new WriterClient(...args))
+    const startWriter = options.startWriter ?? ((...args) => new PlacedWriter(...args))
     this.#writer = startWriter(path, (error) => this.#fail(error))
     this.#creates = new GroupCommit((rows) => this.#commitCreates(rows), {
       maxWaiting: options.maxWaiting,

@@ -1,31 +1,16 @@
 import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
-import { appErrorOf, isFatal, outOfReach } from './errors.ts'
+import { outOfReach } from './errors.ts'
 import type { WriterCalls } from './writer.ts'
-import type { WriterRequest, WriterResponse } from './writer-thread.ts'
-
-/** A writer, wherever it runs. */
-export interface WriterPort {
-  /**
-   * Runs one method of the writer; resolves after its commit.
-   *
-   * @throws AppError 50301 when the outcome can't be known, 50304 when there is no space
-   */
-  call<M extends keyof WriterCalls>(method: M, ...args: Parameters<WriterCalls[M]>): Promise<ReturnType<WriterCalls[M]>>
-
-  /** Closes the database, after the calls that were made before. */
-  close(): Promise<void>
-}
+import type { WriterRequest, WriterResponse } from './writer-host.ts'
+import { outcomeOf, type WriterPort } from './writer-port.ts'
 
 interface Pending {
   readonly resolve: (value: never) => void
   readonly reject: (error: unknown) => void
 }
 
-/**
- * The writer in its thread, seen from the main one, which so never waits for a disk: with every fsync slowed to 5 ms, a
- * read that took 10 ms beside a writer on the event loop takes less than 1 (docs/decisions/0004-writer-thread.md).
- */
+/** A writer in a thread of its own, seen from the main one. */
 export class WriterClient implements WriterPort {
   readonly #worker: Worker
   readonly #pending: Pending[] = []
@@ -75,13 +60,9 @@ export class WriterClient implements WriterPort {
   #settle(response: WriterResponse): void {
     const call = this.#pending.shift()
     if (call === undefined) throw new Error('the writer answered a call that nobody made')
-    if ('value' in response) {
-      call.resolve(response.value as never)
-    } else if ('bug' in response) {
-      call.reject(new Error(response.bug))
-    } else {
-      const error = appErrorOf(response.fault)
-      if (isFatal(response.fault)) this.#onFatal(error)
+    try {
+      call.resolve(outcomeOf(response, this.#onFatal) as never)
+    } catch (error) {
       call.reject(error)
     }
   }

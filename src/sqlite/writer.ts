@@ -2,7 +2,7 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { AppError } from '../errors.ts'
 import { afterChange, idOf, type PlantChange } from '../plant-change.ts'
 import type { ImportMode } from '../store.ts'
-import { openWriter, transaction } from './connection.ts'
+import { openWriter, transaction, type WriterOptions } from './connection.ts'
 import { isRowFault, sqliteFault } from './errors.ts'
 import { type ChangeOutcome, OUTCOME, type RowOutcome } from './outcome.ts'
 import { PLANT_ROW_LENGTH, type PlantRows, plantOf } from './rows.ts'
@@ -28,18 +28,20 @@ export class SqliteWriter {
   readonly #putPlant: StatementSync
   readonly #deletePlant: StatementSync
   readonly #checkWrite: StatementSync
+  readonly #logPages: StatementSync
   readonly #insertToken: StatementSync
   readonly #touchToken: StatementSync
   readonly #deleteToken: StatementSync
 
-  constructor(path: string) {
-    const db = openWriter(path)
+  constructor(path: string, options: WriterOptions = {}) {
+    const db = openWriter(path, options)
     this.#db = db
     this.#insertPlant = db.prepare('INSERT INTO plants (id, name, tag) VALUES (?, ?, ?) ON CONFLICT (id) DO NOTHING')
     this.#selectPlant = db.prepare('SELECT id, name, tag FROM plants WHERE id = ?')
     this.#putPlant = db.prepare('INSERT OR REPLACE INTO plants (id, name, tag) VALUES (?, ?, ?)')
     this.#deletePlant = db.prepare('DELETE FROM plants WHERE id = ?')
     this.#checkWrite = db.prepare('UPDATE write_check SET checked_at = ?')
+    this.#logPages = db.prepare('PRAGMA wal_checkpoint(NOOP)')
     this.#insertToken = db.prepare(
       'INSERT INTO tokens (id, hash, name, scopes, created_at, expires_at) VALUES (?, ?, ?, ?, ?, ?)',
     )
@@ -96,6 +98,16 @@ export class SqliteWriter {
     return transaction(this.#db, () => this.#deleteToken.run(id).changes > 0)
   }
 
+  /** Pages that the log holds now; some may be in the file already (https://sqlite.org/pragma.html#pragma_wal_checkpoint). */
+  logPages(): number {
+    return Number(this.#logPages.get()?.['log'] ?? 0)
+  }
+
+  /** Copies the log back into the file, so that it can be written from its start again. */
+  checkpoint(): void {
+    this.#db.exec('PRAGMA wal_checkpoint(PASSIVE)')
+  }
+
   close(): void {
     this.#db.close()
   }
@@ -134,7 +146,7 @@ export class SqliteWriter {
 
 const isThere = (outcome: RowOutcome): boolean => outcome === OUTCOME.unchanged || outcome === OUTCOME.conflict
 
-/** The methods of the writer that are called from another thread. */
+/** The methods of the writer that can be called through a WriterPort. */
 export type WriterCalls = Pick<
   SqliteWriter,
   | 'createPlants'
@@ -144,5 +156,7 @@ export type WriterCalls = Pick<
   | 'createToken'
   | 'touchToken'
   | 'revokeToken'
+  | 'logPages'
+  | 'checkpoint'
   | 'close'
 >
