@@ -4,9 +4,14 @@ import { MAX_ID, MIN_ID } from './plant.ts'
 
 export type Int64Fault = 'not an integer' | 'out of range'
 
+/** Where a JSON text stands: it is a request's whole body, or one row of many. */
+export type JsonSubject = 'body' | 'row'
+
 /** A JSON text read strictly: the value as JSON.parse gives it, and the exact value of its integer members. */
 export interface JsonBody {
   readonly value: unknown
+  /** What messages call it. */
+  readonly subject: JsonSubject
   /** The top-level member `name` as an exact int64. A value that a double might have rounded is read from the text. */
   int64(name: string): bigint | Int64Fault
 }
@@ -19,20 +24,21 @@ export interface JsonBody {
  * @param maxDepth how many arrays and objects may stand inside one another
  * @throws AppError 40001 when it is empty, not UTF-8, not JSON or nested too deep; 40002 when a member stands twice
  */
-export function readJsonBody(bytes: Buffer, maxDepth: number): JsonBody {
-  if (bytes.length === 0) throw new AppError(40001, 'the body is empty; send a JSON object')
-  if (!isUtf8(bytes)) throw new AppError(40001, 'the body is not valid UTF-8')
+export function readJsonBody(bytes: Buffer, maxDepth: number, subject: JsonSubject = 'body'): JsonBody {
+  if (bytes.length === 0) throw new AppError(40001, `the ${subject} is empty; send a JSON object`)
+  if (!isUtf8(bytes)) throw new AppError(40001, `the ${subject} is not valid UTF-8`)
   const text = bytes.toString('utf8')
   const shape = shapeOf(text)
   if (shape.depth > maxDepth) {
-    throw new AppError(40001, `the body is nested ${shape.depth} levels deep; at most ${maxDepth} are allowed`)
+    throw new AppError(40001, `the ${subject} is nested ${shape.depth} levels deep; at most ${maxDepth} are allowed`)
   }
-  const value = parse(text)
+  const value = parse(text, subject)
   if (isObject(value) && shape.commas > 0 && Object.keys(value).length !== shape.commas + 1) {
-    throw new AppError(40002, `the body has ${repeatedMember(text)} more than once; send each member once`)
+    throw new AppError(40002, `the ${subject} has ${repeatedMember(text)} more than once; send each member once`)
   }
   return {
     value,
+    subject,
     int64(name) {
       const double = isObject(value) ? value[name] : undefined
       if (typeof double !== 'number') return 'not an integer'
@@ -73,13 +79,14 @@ function shapeOf(text: string): Shape {
   return { depth, commas, plainNumbers }
 }
 
-function parse(text: string): unknown {
+function parse(text: string, subject: JsonSubject): unknown {
   try {
     return JSON.parse(text)
   } catch (error) {
     // V8's message quotes the body around the fault; what it says of the place is enough.
-    const place = /position \d+(?: \(line \d+ column \d+\))?/.exec(String(error))
-    throw new AppError(40001, `the body is not valid JSON${place === null ? '' : `, at ${place[0]}`}`)
+    // Lines of a row would be taken for those of the file.
+    const place = (subject === 'row' ? /position \d+/ : /position \d+(?: \(line \d+ column \d+\))?/).exec(String(error))
+    throw new AppError(40001, `the ${subject} is not valid JSON${place === null ? '' : `, at ${place[0]}`}`)
   }
 }
 

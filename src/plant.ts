@@ -17,3 +17,9 @@ export const MAX_ID = 2n ** 63n - 1n
 export function plantJson(plant: Plant): string {
   return JSON.stringify({ name: plant.name, tag: plant.tag })
 }
+
+/** The JSON text of a plant with its id, every digit of it; an absent tag is left out. */
+export function newPlantJson({ id, name, tag }: NewPlant): string {
+  const start = `{"id":${id},"name":${JSON.stringify(name)}`
+  return tag === undefined ? `${start}}` : `${start},"tag":${JSON.stringify(tag)}}`
+}

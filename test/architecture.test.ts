@@ -20,9 +20,10 @@ const layerOf = (file: string): string => /^src\/(\w+)\//.exec(file)?.[1] ?? 'do
 /** Imports point inwards: the domain knows nobody, technologies know the domain, commands know all. */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   domain: ['domain'],
-  http: ['http', 'domain'],
+  formats: ['formats', 'domain'],
+  http: ['http', 'formats', 'domain'],
   sqlite: ['sqlite', 'domain'],
-  cli: ['cli', 'http', 'sqlite', 'domain'],
+  cli: ['cli', 'http', 'formats', 'sqlite', 'domain'],
 }
 
 suite('the imports in src', () => {

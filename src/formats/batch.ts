@@ -1,0 +1,43 @@
+import type { AppError } from '../errors.ts'
+import type { NewPlant } from '../plant.ts'
+
+/** A row that is no plant. */
+export interface RefusedRow {
+  /** Where it begins, counted from 1. */
+  readonly line: number
+  readonly refusal: AppError
+}
+
+/** The rows that one piece of a file has completed. Lines are those of the file, counted from 1 by their line feeds. */
+export interface Batch {
+  readonly plants: readonly NewPlant[]
+  /** The line in which each of the plants begins. */
+  readonly lines: readonly number[]
+  readonly refused: readonly RefusedRow[]
+}
+
+/** Gathers rows until they are taken as a batch. */
+export class Batcher {
+  #plants: NewPlant[] = []
+  #lines: number[] = []
+  #refused: RefusedRow[] = []
+
+  add(line: number, plant: NewPlant): void {
+    this.#plants.push(plant)
+    this.#lines.push(line)
+  }
+
+  refuse(line: number, refusal: AppError): void {
+    this.#refused.push({ line, refusal })
+  }
+
+  /** What has gathered, if anything has. */
+  *take(): Generator<Batch, void> {
+    if (this.#plants.length === 0 && this.#refused.length === 0) return
+    const batch = { plants: this.#plants, lines: this.#lines, refused: this.#refused }
+    this.#plants = []
+    this.#lines = []
+    this.#refused = []
+    yield batch
+  }
+}

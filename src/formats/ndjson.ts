@@ -1,0 +1,82 @@
+import { AppError } from '../errors.ts'
+import { type NewPlant, newPlantJson } from '../plant.ts'
+import { type Batch, Batcher } from './batch.ts'
+import { withoutMark } from './byte-order-mark.ts'
+import type { ReadOptions } from './format.ts'
+
+const LF = 0x0a
+/** A line of JSON white space alone, the CR before an LF included. */
+const BLANK = /^[ \t\r]*$/
+
+/**
+ * Reads a plant from each line (https://github.com/ndjson/ndjson-spec). Blank lines are ignored; the last line needs no
+ * end. Every row goes through the same exact reading as the body of a create, which takes 1.6 µs of the 10 µs that an
+ * import has for one; a special reading of ordinary rows would save less than 1 µs.
+ */
+export async function* readNdjson(
+  source: AsyncIterable<Buffer>,
+  { rowLimit, readPlant }: ReadOptions,
+): AsyncGenerator<Batch, void> {
+  const batcher = new Batcher()
+  const start = new RowStart(rowLimit)
+  let line = 1
+  const take = (row: Buffer | undefined) => {
+    try {
+      if (row === undefined) throw new AppError(41301, `the row is larger than ${rowLimit} bytes`)
+      if (!isBlank(row)) batcher.add(line, readPlant(row))
+    } catch (error) {
+      if (!(error instanceof AppError)) throw error
+      batcher.refuse(line, error)
+    }
+  }
+  for await (const chunk of withoutMark(source)) {
+    let from = 0
+    for (let end = chunk.indexOf(LF); end !== -1; end = chunk.indexOf(LF, from)) {
+      take(start.completedBy(chunk.subarray(from, end)))
+      line++
+      from = end + 1
+    }
+    start.append(chunk.subarray(from))
+    yield* batcher.take()
+  }
+  take(start.completedBy(NOTHING))
+  yield* batcher.take()
+}
+
+const NOTHING = Buffer.alloc(0)
+
+const isBlank = (row: Buffer): boolean => (row[0] ?? 0) <= 0x20 && BLANK.test(row.toString('latin1'))
+
+/** What has come of a row whose end has not; no more than the limit is kept of it. */
+class RowStart {
+  readonly #limit: number
+  #pieces: Buffer[] = []
+  #length = 0
+
+  constructor(limit: number) {
+    this.#limit = limit
+  }
+
+  append(piece: Buffer): void {
+    if (piece.length === 0) return
+    this.#length += piece.length
+    if (this.#length > this.#limit) this.#pieces = []
+    else this.#pieces.push(piece)
+  }
+
+  /** The row that ends with this piece, undefined when it is larger than the limit; the next row begins then. */
+  completedBy(end: Buffer): Buffer | undefined {
+    const isWhole = this.#length === 0
+    this.append(end)
+    const row = this.#length > this.#limit ? undefined : isWhole ? end : Buffer.concat(this.#pieces)
+    this.#pieces = []
+    this.#length = 0
+    return row
+  }
+}
+
+export function writeNdjson(plants: readonly NewPlant[]): string {
+  let text = ''
+  for (const plant of plants) text += `${newPlantJson(plant)}\n`
+  return text
+}

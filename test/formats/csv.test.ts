@@ -1,0 +1,159 @@
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import { readAll } from './support.ts'
+
+const HEADER = 'id,name,tag\n'
+const plant = (id: bigint, name: string, tag?: string) => ({ id, name, tag })
+
+suite('a CSV file', () => {
+  test('has a header and a plant in each row, ended by LF or CRLF, the last one perhaps not', async () => {
+    for (const end of ['\n', '\r\n']) {
+      const { plants, refused, fault } = await readAll('csv', ['id,name,tag', '1,Fern,shade', '-2,Moss,'].join(end))
+      assert.deepEqual(plants, [
+        [2, plant(1n, 'Fern', 'shade')],
+        [3, plant(-2n, 'Moss')],
+      ])
+      assert.deepEqual([refused, fault], [[], undefined])
+    }
+  })
+
+  test('has its columns in any order, and needs no tag', async () => {
+    assert.deepEqual((await readAll('csv', 'tag,id,name\nx,1,a\n')).plants, [[2, plant(1n, 'a', 'x')]])
+    assert.deepEqual((await readAll('csv', '"name",id\na,1\n')).plants, [[2, plant(1n, 'a')]])
+  })
+
+  test('has no other header', async () => {
+    const wrong = [
+      '1,Fern,shade',
+      'ID,Name,Tag',
+      'id,name,tag,note',
+      'id,name,name',
+      'id,tag',
+      'id;name;tag',
+      'id, name',
+    ]
+    for (const header of wrong) {
+      const { plants, fault } = await readAll('csv', `${header}\n1,a,b\n`)
+      assert.deepEqual(plants, [])
+      assert.match(fault ?? '', /^40001 the header is not one of plants; its first row must be id,name,tag/, header)
+    }
+    for (const empty of ['', '\n\n', '\ufeff']) {
+      assert.match((await readAll('csv', empty)).fault ?? '', /^40001 the file has no header/)
+    }
+  })
+
+  test('tells no tag from an empty one', async () => {
+    assert.deepEqual((await readAll('csv', `${HEADER}1,a,\n2,a,""\n3,,\n4,"",""\n`)).plants, [
+      [2, plant(1n, 'a')],
+      [3, plant(2n, 'a', '')],
+      [4, plant(3n, '')],
+      [5, plant(4n, '', '')],
+    ])
+  })
+
+  test('keeps texts as they are: spaces, quotes, commas, line ends, formulas, every character', async () => {
+    const file = `${HEADER}1," a ", b \n2,"He said ""hi"", twice",""""\n3,=1+1,@x\n4,"a\r\nb\nc\rd",é\u2028😀\n5,a\rb,\ufeff\n6,-1,+1\n7,"""""",""""\n`
+    const { plants, refused } = await readAll('csv', file)
+    assert.deepEqual(plants, [
+      [2, plant(1n, ' a ', ' b ')],
+      [3, plant(2n, 'He said "hi", twice', '"')],
+      [4, plant(3n, '=1+1', '@x')],
+      [5, plant(4n, 'a\r\nb\nc\rd', 'é\u2028😀')],
+      [8, plant(5n, 'a\rb', '\ufeff')],
+      [9, plant(6n, '-1', '+1')],
+      [10, plant(7n, '""', '"')],
+    ])
+    assert.deepEqual(refused, [])
+  })
+
+  test('may begin with a byte order mark, and may have blank lines', async () => {
+    for (const pieces of [1, 2, 3, 100]) {
+      const { plants, refused } = await readAll('csv', `\ufeff\n"id",name\n\n \t\r\n1,a\n\n`, { pieces })
+      assert.deepEqual([plants, refused], [[[5, plant(1n, 'a')]], []])
+    }
+  })
+
+  test('is the same in pieces of any size', async () => {
+    const file = `\ufeffid,name,tag\r\n1,"é\r\n""x""",""\r\n2,a"b,c\r\n\r\n3,"😀"x,\r\n4,ok,`
+    const whole = await readAll('csv', file)
+    assert.deepEqual(
+      whole.plants.map(([line]) => line),
+      [2, 7],
+    )
+    for (let pieces = 1; pieces < 12; pieces++) assert.deepEqual(await readAll('csv', file, { pieces }), whole)
+  })
+})
+
+suite('a row of a CSV file is refused alone', () => {
+  const refusals = async (...rows: (string | Buffer)[]) => {
+    const file = Buffer.concat(
+      [HEADER, ...rows.flatMap((row) => [row, '\n']), '99,last,'].map((part) => Buffer.from(part)),
+    )
+    const { plants, refused, fault } = await readAll('csv', file)
+    assert.deepEqual([fault, plants.map(([, { id }]) => id)], [undefined, [99n]])
+    return refused.map(([, error, message]) => `${error} ${message}`)
+  }
+
+  test('when its id is no plain integer in range', async () => {
+    const spellings = ['x', '1.0', '1e3', '9.22E+18', '+1', ' 1', '1 ', '007', '0x1', '--1', '１']
+    for (const refusal of await refusals(...spellings.map((id) => `${id},a,b`))) {
+      assert.equal(refusal, '40002 id must be an integer in plain digits, such as 7 or -7')
+    }
+    const ends = ['9223372036854775808', '-9223372036854775809', '9'.repeat(1000)]
+    for (const refusal of await refusals(...ends.map((id) => `${id},a,b`))) {
+      assert.equal(refusal, '40002 id must be from -9223372036854775808 to 9223372036854775807')
+    }
+    assert.deepEqual(await refusals(',a,b', '"",a,b'), ['40002 id is required', '40002 id is required'])
+  })
+
+  test('when it has another number of cells', async () => {
+    assert.deepEqual(await refusals('1,a', '1,a,b,c', '1'), [
+      '40002 the row must have 3 cells, as the header has; it has 2',
+      '40002 the row must have 3 cells, as the header has; it has 4',
+      '40002 the row must have 3 cells, as the header has; it has 1',
+    ])
+  })
+
+  test('when a text holds U+0000 or is no UTF-8', async () => {
+    assert.deepEqual(await refusals('x,a\0,\0b'), [
+      '40002 id must be an integer in plain digits, such as 7 or -7; name must not contain U+0000; tag must not contain U+0000',
+    ])
+    const bytes = [[0xff], [0xc3], [0xed, 0xa0, 0x80], [0xc0, 0x80], [0xf4, 0x90, 0x80, 0x80]]
+    for (const wrong of bytes) {
+      assert.deepEqual(await refusals(Buffer.from([0x31, 0x2c, ...wrong, 0x2c])), ['40001 the row is not valid UTF-8'])
+    }
+  })
+
+  test('when a quotation mark is out of place', async () => {
+    const rows = [
+      '1,Rosa "Peace",x',
+      '1,"a"b,x',
+      '1,"a" ,x',
+      '1, "a",x',
+      '1,a",x',
+      '1,"He said "hi", twice",x',
+      '1,"a""b"c,x',
+    ]
+    const all = await refusals(...rows)
+    assert.equal(all.length, rows.length)
+    for (const refusal of all) assert.match(refusal, /^40001 a quotation mark is out of place/)
+  })
+})
+
+suite('a CSV file can not be read on', () => {
+  test('behind a quotation mark that is never closed; what is before it counts', async () => {
+    const { plants, fault } = await readAll('csv', `${HEADER}1,a,b\n2,"a,b\n3,a,b\n4,a,b\n`)
+    assert.deepEqual(plants, [[2, plant(1n, 'a', 'b')]])
+    assert.equal(
+      fault,
+      '40001 the row that begins in line 3 has a quotation mark that is not closed; nothing behind it can be read',
+    )
+  })
+
+  test('behind a row larger than the limit, as a forgotten quotation mark looks like it', async () => {
+    const file = `${HEADER}1,${'a'.repeat(100)},\n2,"a,b\n${'3,a,b\n'.repeat(100)}`
+    const { plants, fault } = await readAll('csv', file, { rowLimit: 101 })
+    assert.equal(plants.length, 1)
+    assert.match(fault ?? '', /^41301 the row that begins in line 3 is larger than 101 bytes, or has a quotation mark/)
+  })
+})

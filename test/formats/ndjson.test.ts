@@ -1,0 +1,106 @@
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import { readAll } from './support.ts'
+
+const plant = (id: bigint, name: string, tag?: string) => ({ id, name, tag })
+
+suite('an NDJSON file', () => {
+  test('has a plant in each line, ended by LF or CRLF, the last one perhaps not', async () => {
+    for (const end of ['\n', '\r\n']) {
+      const file = ['{"id":1,"name":"Fern","tag":"shade"}', '{"id":-2,"name":"Moss"}'].join(end)
+      const { plants, refused, fault } = await readAll('ndjson', file)
+      assert.deepEqual(plants, [
+        [1, plant(1n, 'Fern', 'shade')],
+        [2, plant(-2n, 'Moss')],
+      ])
+      assert.deepEqual([refused, fault], [[], undefined])
+    }
+  })
+
+  test('may be empty, begin with a byte order mark, and have blank lines', async () => {
+    for (const pieces of [1, 2, 3, 100]) {
+      const { plants, refused } = await readAll('ndjson', '\ufeff\n \t\r\n{"id":1,"name":"a"}\n\n\n', { pieces })
+      assert.deepEqual([plants, refused], [[[3, plant(1n, 'a')]], []])
+    }
+    for (const file of ['', '\n', '\ufeff']) {
+      assert.deepEqual(await readAll('ndjson', file), { plants: [], refused: [], fault: undefined })
+    }
+  })
+
+  test('is the same in pieces of any size', async () => {
+    const file = '{"id":1,"name":"é😀"}\n{"id":2}\n\n{"id":3,"name":"\\ud83d\\ude00\\n"}\r\n{"id":4,"name":"é"}'
+    const whole = await readAll('ndjson', file)
+    assert.deepEqual([whole.plants.length, whole.refused.length], [3, 1])
+    for (let pieces = 1; pieces < 20; pieces++) assert.deepEqual(await readAll('ndjson', file, { pieces }), whole)
+  })
+
+  test('takes ids, texts and unknown members as the body of a create does', async () => {
+    const rows = [
+      '{"id":9223372036854775807,"name":"a"}',
+      '{"id":-9223372036854775808,"name":"a"}',
+      '{"id":9007199254740993,"name":"a"}',
+      ' { "tag" : "" , "name" : "\\u0041\\ud83d\\ude00" , "id" : 7.0e0 , "more" : [{"id":8}] } ',
+    ]
+    assert.deepEqual((await readAll('ndjson', rows.join('\n'))).plants, [
+      [1, plant(2n ** 63n - 1n, 'a')],
+      [2, plant(-(2n ** 63n), 'a')],
+      [3, plant(9007199254740993n, 'a')],
+      [4, plant(7n, 'A😀', '')],
+    ])
+  })
+})
+
+suite('a row of an NDJSON file is refused alone', () => {
+  const refusalOf = async (row: string | Buffer) => {
+    const last = '{"id":99,"name":"last"}'
+    const file = Buffer.concat([Buffer.from(row), Buffer.from(`\n${last}`)])
+    const { plants, refused, fault } = await readAll('ndjson', file)
+    assert.deepEqual([plants, fault], [[[2, plant(99n, 'last')]], undefined])
+    const [[line, error, message] = []] = refused
+    assert.deepEqual([refused.length, line], [1, 1])
+    return `${error} ${message}`
+  }
+
+  test('when it is no JSON, or more than one', async () => {
+    assert.match(await refusalOf('{"id":1,'), /^40001 the row is not valid JSON, at position \d+$/)
+    assert.match(await refusalOf('{"id":1,"name":"a"}{"id":2,"name":"a"}'), /^40001 the row is not valid JSON/)
+    assert.match(await refusalOf('\ufeff\ufeff{"id":1,"name":"a"}'), /^40001 the row is not valid JSON/)
+    assert.equal(await refusalOf(Buffer.from('{"id":1,"name":"\xff"}', 'latin1')), '40001 the row is not valid UTF-8')
+    assert.equal(
+      await refusalOf(`{"id":1,"name":"a","x":${'['.repeat(40)}${']'.repeat(40)}}`),
+      '40001 the row is nested 41 levels deep; at most 32 are allowed',
+    )
+  })
+
+  test('when it is no plant; all that is wrong with it is said at once', async () => {
+    assert.equal(await refusalOf('[1]'), '40002 the row must be an object')
+    assert.equal(
+      await refusalOf('{"id":1,"id":1,"name":"a"}'),
+      '40002 the row has id more than once; send each member once',
+    )
+    assert.equal(
+      await refusalOf('{"id":"7","name":"\\ud800","tag":null}'),
+      '40002 id must be an integer, as a JSON number; name must not contain U+0000 or a lone surrogate; tag must be a string',
+    )
+    assert.equal(
+      await refusalOf('{"id":9223372036854775808}'),
+      '40002 id must be from -9223372036854775808 to 9223372036854775807; name is required',
+    )
+  })
+
+  test('when it is larger than the limit, however it arrives', async () => {
+    const row = '{"id":1,"name":"a"}'
+    const file = `${row}\n${row} \n${row}\r\n${' '.repeat(5000)}\n${row}`
+    for (const pieces of [1, 10, 20, 1000, 10_000]) {
+      const { plants, refused } = await readAll('ndjson', file, { pieces, rowLimit: row.length })
+      assert.deepEqual(
+        plants.map(([line]) => line),
+        [1, 5],
+      )
+      assert.deepEqual(
+        refused,
+        [2, 3, 4].map((line) => [line, 41301, `the row is larger than ${row.length} bytes`]),
+      )
+    }
+  })
+})

@@ -1,0 +1,40 @@
+import { AppError } from '../../src/errors.ts'
+import { type Format, type ReadOptions, readPlants } from '../../src/formats/format.ts'
+import { rowReader } from '../../src/http/plant-body.ts'
+import type { NewPlant } from '../../src/plant.ts'
+import { contract } from '../support/conforms.ts'
+
+export const OPTIONS: ReadOptions = { rowLimit: 2 ** 20, readPlant: rowReader(contract, 32) }
+
+/** All that a file holds, row by row in the order of its lines. */
+export interface Read {
+  readonly plants: readonly (readonly [line: number, plant: NewPlant])[]
+  readonly refused: readonly (readonly [line: number, error: number, message: string])[]
+  /** What ended the reading before its time. */
+  readonly fault: string | undefined
+}
+
+/** @param pieces bytes in each chunk; by default the file is one */
+export async function readAll(
+  format: Format,
+  file: string | Buffer,
+  { pieces = Number.POSITIVE_INFINITY, ...options }: Partial<ReadOptions> & { pieces?: number } = {},
+): Promise<Read> {
+  const plants: [number, NewPlant][] = []
+  const refused: [number, number, string][] = []
+  let fault: string | undefined
+  try {
+    for await (const batch of readPlants(format, chunksOf(Buffer.from(file), pieces), { ...OPTIONS, ...options })) {
+      for (const [i, plant] of batch.plants.entries()) plants.push([batch.lines[i] ?? 0, plant])
+      for (const { line, refusal } of batch.refused) refused.push([line, refusal.number, refusal.message])
+    }
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error
+    fault = `${error.number} ${error.message}`
+  }
+  return { plants, refused, fault }
+}
+
+export async function* chunksOf(bytes: Buffer, size: number): AsyncGenerator<Buffer> {
+  for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size)
+}
