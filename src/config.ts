@@ -187,7 +187,8 @@ function offOr<T>(parse: (text: string) => T): (text: string) => T | undefined {
   return (given) => (given === 'off' ? undefined : parse(given))
 }
 
-function duration(given: string): number {
+/** Milliseconds, from a text like `500ms`, `30s` or `5m`. */
+export function duration(given: string): number {
   const match = /^(\d+)(ms|s|m)$/.exec(given)
   const milliseconds = { ms: 1, s: 1000, m: 60_000 }[match?.[2] ?? ''] ?? Number.NaN
   const parsed = Number(match?.[1]) * milliseconds

@@ -4,7 +4,7 @@ import { snapshot, tempFolder } from './support/files.ts'
 import { run } from './support/process.ts'
 
 /** Every command there is; `plantstore --help` and `plantstore token --help` must name them. */
-const COMMANDS = [['serve'], ['token', 'create'], ['token', 'list'], ['token', 'revoke']]
+const COMMANDS = [['serve'], ['token', 'create'], ['token', 'list'], ['token', 'revoke'], ['import'], ['export']]
 
 for (const args of [[], ['token'], ...COMMANDS]) {
   test(`plantstore ${[...args, '--help'].join(' ')} shows the usage and examples that start with plantstore`, async (t) => {

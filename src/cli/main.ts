@@ -1,9 +1,13 @@
 import { readFileSync } from 'node:fs'
-import { Command, CommanderError, Option } from 'commander'
-import { type Config, environmentName, readConfig, SETTINGS } from '../config.ts'
+import { Command, CommanderError } from 'commander'
+import { type Config, readConfig, SETTINGS } from '../config.ts'
+import { AppError } from '../errors.ts'
 import { OperatorError } from '../operator-error.ts'
+import { addSettings, command, examples, HELP } from './command.ts'
+import { printable } from './printable.ts'
 import { serve } from './serve.ts'
 import { createToken, listTokens, revokeToken } from './token.ts'
+import { addExport, addImport } from './transfer-commands.ts'
 
 /** Runs one command. Exit codes: 0 done, 1 failed, 2 wrong usage. */
 export async function main(argv: readonly string[]): Promise<void> {
@@ -19,8 +23,13 @@ export async function main(argv: readonly string[]): Promise<void> {
 function report(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2
   if (error instanceof OperatorError) {
-    process.stderr.write(`plantstore: ${error.message.replaceAll('\n', '\nplantstore: ')}\n`)
+    process.stderr.write(`plantstore: ${printable(error.message).replaceAll('\n', '\nplantstore: ')}\n`)
     return error.exitCode
+  }
+  if (error instanceof AppError && error.status !== 500) {
+    const cause = error.cause instanceof Error ? ` (${error.cause.message})` : ''
+    process.stderr.write(`plantstore: error ${error.number}: ${printable(`${error.message}${cause}`)}\n`)
+    return 1
   }
   process.stderr.write(`plantstore: ${error instanceof Error ? error.stack : String(error)}\n`)
   return 1
@@ -35,13 +44,20 @@ function program(): Command {
     .exitOverride()
     .configureOutput({ outputError: (text, write) => write(text.replace(/^error: /, 'plantstore: ')) })
     .showHelpAfterError('Add --help to see how the command is used.')
-    .addHelpText('after', examples('plantstore serve', 'plantstore token create --name "Kew app"'))
+    .addHelpText(
+      'after',
+      examples('plantstore serve', 'plantstore token create --name "Kew app"', 'plantstore import plants.csv'),
+    )
     .addHelpText('after', 'Exit codes: 0 done, 1 failed, 2 called wrongly.')
 
   addSettings(command(root, 'serve', 'serve the store over HTTP until SIGTERM or SIGINT'), SETTING_KEYS)
     .addHelpText('after', SPELLINGS)
     .addHelpText('after', examples('plantstore serve', 'plantstore serve --port 9000 --store sqlite:/srv/plants.db'))
     .action((flags) => serve(readConfig(flags, process.env)))
+
+  const settings = ({ store }: { store?: string }) => readConfig({ store }, process.env)
+  addImport(root, settings)
+  addExport(root, settings)
 
   const token = command(root, 'token', 'make, list and revoke access tokens, also while the store is served')
     .helpCommand('help [command]', HELP)
@@ -67,7 +83,6 @@ function program(): Command {
   return root
 }
 
-const HELP = 'show what a command does and takes'
 const SETTING_KEYS = Object.keys(SETTINGS) as (keyof Config)[]
 const SPELLINGS = `
 A flag goes before its environment variable, and that before the default.
@@ -78,18 +93,3 @@ function version(): string {
   const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8')
   return (JSON.parse(text) as { version: string }).version
 }
-
-function command(parent: Command, name: string, description: string): Command {
-  return parent.command(name).description(description).helpOption('-h, --help', HELP)
-}
-
-function addSettings(to: Command, keys: readonly (keyof Config)[]): Command {
-  for (const key of keys) {
-    const { flag, value, help, fallback } = SETTINGS[key]
-    const details = [environmentName(flag), ...(fallback === undefined ? [] : [`default ${fallback}`])].join(', ')
-    to.addOption(new Option(`--${flag} <${value}>`, `${help} (${details})`))
-  }
-  return to
-}
-
-const examples = (...lines: string[]): string => `\nExamples:\n${lines.map((line) => `  ${line}`).join('\n')}\n`

@@ -1,0 +1,28 @@
+import { type Command, InvalidArgumentError, Option } from 'commander'
+import { type Config, environmentName, SETTINGS } from '../config.ts'
+
+export const HELP = 'show what a command does and takes'
+
+export function command(parent: Command, name: string, description: string): Command {
+  return parent.command(name).description(description).helpOption('-h, --help', HELP)
+}
+
+/** Gives a command the flags of these settings. */
+export function addSettings(to: Command, keys: readonly (keyof Config)[]): Command {
+  for (const key of keys) {
+    const { flag, value, help, fallback } = SETTINGS[key]
+    const details = [environmentName(flag), ...(fallback === undefined ? [] : [`default ${fallback}`])].join(', ')
+    to.addOption(new Option(`--${flag} <${value}>`, `${help} (${details})`))
+  }
+  return to
+}
+
+export const examples = (...lines: string[]): string => `\nExamples:\n${lines.map((line) => `  ${line}`).join('\n')}\n`
+
+/** An option whose value is one of these. */
+export function choice(flags: string, help: string, values: readonly string[]): Option {
+  return new Option(flags, help).argParser((value) => {
+    if (values.includes(value)) return value
+    throw new InvalidArgumentError(`It is not one of ${values.join(', ')}.`)
+  })
+}

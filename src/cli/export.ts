@@ -1,0 +1,86 @@
+import { pipeline } from 'node:stream'
+import { createGzip } from 'node:zlib'
+import type { Config } from '../config.ts'
+import { words } from '../fold.ts'
+import { type Format, headerOf, MEDIA_TYPES, writePlants } from '../formats/format.ts'
+import { OperatorError } from '../operator-error.ts'
+import type { PlantOrder } from '../plant-query.ts'
+import type { Store } from '../store.ts'
+import { fileKind, type KindFlags } from './file-kind.ts'
+import { withStore } from './open-store.ts'
+import { outputFile, standardOutput } from './output-file.ts'
+import { type PlaceFlags, placeOf } from './place.ts'
+import { count, Progress, time } from './progress.ts'
+import { RowCounter } from './row-counter.ts'
+import type { Service } from './service.ts'
+import { Stopped, stopSignal } from './stop.ts'
+
+export interface ExportFlags extends KindFlags, PlaceFlags {
+  readonly tag?: readonly string[]
+  readonly q?: string
+  readonly sort?: PlantOrder
+  readonly force?: true
+  readonly quiet?: true
+}
+
+/**
+ * Exports plants to a file, or to standard output for `-`.
+ *
+ * @returns the exit code
+ * @throws OperatorError when it can't begin or breaks off; no file is left then
+ */
+export async function exportFile(file: string, flags: ExportFlags, config: Config): Promise<number> {
+  const { format, gzip } = fileKind(file, flags)
+  const place = placeOf(flags, config)
+  if (file === '-' && gzip && process.stdout.isTTY) {
+    throw new OperatorError('--gzip: a terminal can not show that; name a file', { exitCode: 2 })
+  }
+  const output = file === '-' ? standardOutput : outputFile(file, { force: flags.force === true })
+  const stop = stopSignal()
+  const counter = new RowCounter(format)
+  const startedAt = performance.now()
+  const progress = new Progress(() => ({ rows: counter.rows, done: undefined }), { quiet: flags.quiet === true })
+  const write = (rows: AsyncIterable<Uint8Array>) =>
+    output(gzip ? packed(counter.count(rows)) : counter.count(rows), stop)
+  try {
+    if (place.kind === 'store') {
+      await withStore(place.address, { create: false }, (store) => write(rowsIn(store, format, flags)))
+    } else {
+      await write(rowsFrom(place.service, format, flags, stop))
+    }
+  } catch (error) {
+    progress.end()
+    if (error instanceof Stopped) return error.exitCode
+    throw error
+  }
+  progress.end()
+  const seconds = (performance.now() - startedAt) / 1000
+  if (flags.quiet !== true) progress.note(`done: ${count(counter.rows)} plants in ${time(seconds)}`)
+  return 0
+}
+
+async function* rowsIn(
+  store: Store,
+  format: Format,
+  { tag = [], q = '', sort = 'id' }: ExportFlags,
+): AsyncGenerator<Uint8Array> {
+  yield Buffer.from(headerOf(format))
+  const filter = { tags: [...new Set(tag)], words: [...new Set(words(q))] }
+  for await (const plants of store.exportPlants(filter, sort)) yield Buffer.from(writePlants(format, plants))
+}
+
+function rowsFrom(
+  service: Service,
+  format: Format,
+  { tag = [], q = '', sort = 'id' }: ExportFlags,
+  signal: AbortSignal,
+): AsyncGenerator<Uint8Array> {
+  const query = new URLSearchParams({ format, sort })
+  for (const each of tag) query.append('tag', each)
+  if (q !== '') query.append('q', q)
+  return service.exportPlants({ query, mediaType: MEDIA_TYPES[format], signal })
+}
+
+/** Errors of the rows are thrown where the packed bytes are read. */
+const packed = (rows: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> =>
+  pipeline(rows, createGzip({ chunkSize: 2 ** 16 }), () => {})

@@ -1,0 +1,25 @@
+import { OperatorError } from '../operator-error.ts'
+
+const REASONS: Readonly<Record<string, string>> = {
+  EACCES: 'this user has no permission',
+  EPERM: 'this user has no permission',
+  EROFS: 'the file system is read-only',
+  ENOENT: 'there is no such file or folder',
+  ENOTDIR: 'a part of the path is not a folder',
+  EISDIR: 'it is a folder',
+  ENOSPC: 'no space is left on the device',
+  EDQUOT: "the user's share of the disk is used up",
+  EFBIG: 'the file would be larger than is allowed',
+  ENAMETOOLONG: 'the name is too long',
+  EMFILE: 'too many files are open',
+  EIO: 'the device fails',
+  Z_DATA_ERROR: 'its gzip data is damaged',
+  Z_BUF_ERROR: 'its gzip data is cut short',
+}
+
+/** A fault of the file system or of gzip in one line that a person understands; anything else is returned as it is. */
+export function fileFault(path: string, error: unknown): unknown {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+  const reason = REASONS[code]
+  return reason === undefined ? error : new OperatorError(`${path}: ${reason}`, { cause: error })
+}

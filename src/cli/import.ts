@@ -1,0 +1,75 @@
+import { type Config, duration } from '../config.ts'
+import { readContract } from '../http/contract.ts'
+import { rowReader } from '../http/plant-body.ts'
+import { OperatorError } from '../operator-error.ts'
+import type { ImportMode } from '../store.ts'
+import type { Importer } from './feed.ts'
+import { fileKind, type KindFlags } from './file-kind.ts'
+import { openInput } from './input-file.ts'
+import { withStore } from './open-store.ts'
+import { type PlaceFlags, placeOf } from './place.ts'
+import { Progress } from './progress.ts'
+import { serviceImporter, serviceTrial } from './service-import.ts'
+import { Stopped, stopSignal } from './stop.ts'
+import { storeImporter, storeTrial } from './store-import.ts'
+import { Tally } from './tally.ts'
+
+export interface ImportFlags extends KindFlags, PlaceFlags {
+  readonly mode?: ImportMode
+  readonly dryRun?: true
+  readonly quiet?: true
+  readonly retryTime?: string
+}
+
+/**
+ * Imports a file, or standard input for `-`, and tells the rows that were refused.
+ *
+ * @returns the exit code
+ * @throws OperatorError when it can't begin or breaks off
+ */
+export async function importFile(file: string, flags: ImportFlags, config: Config): Promise<number> {
+  const { format, gzip } = fileKind(file, flags)
+  const place = placeOf(flags, config)
+  const { mode = 'add', dryRun = false, quiet = false, retryTime = '5m' } = flags
+  const patience = patienceOf(retryTime)
+  const stop = stopSignal()
+  const input = await openInput(file, gzip, stop)
+  const tally = new Tally()
+  const progress = new Progress(() => ({ rows: tally.rows, done: input.share }), { quiet })
+  const run = (importer: Importer) => importer(input.content(), (outcome) => tally.add(outcome, progress))
+  try {
+    const options = { rowLimit: config.bodyLimit, readPlant: rowReader(readContract(), config.nestingLimit) }
+    if (place.kind === 'store') {
+      const importer = dryRun ? storeTrial : storeImporter
+      await withStore(place.address, { create: !dryRun }, (store) => run(importer(store, mode, format, options)))
+    } else if (dryRun) {
+      await run(serviceTrial(place.service, mode, format, stop))
+    } else {
+      const onWait = (error: Error) => progress.note(`${error.message}; trying again for ${retryTime}`)
+      const waiting = { time: patience, signal: stop, onWait }
+      await run(serviceImporter(place.service, mode, format, options, waiting))
+    }
+  } catch (error) {
+    progress.end()
+    if (!dryRun && tally.rows > 0) progress.note(`broken off: ${tally}. ${GO_ON}`)
+    if (error instanceof Stopped) return error.exitCode
+    throw error
+  }
+  progress.end()
+  if (!quiet) progress.note(`${dryRun ? 'tried only, nothing was stored' : 'done'}: ${tally}`)
+  if (tally.refused === 0) return 0
+  progress.note(REFUSED)
+  return 1
+}
+
+const GO_ON = 'To go on, run the same command again: rows that are stored already are counted as unchanged.'
+const REFUSED =
+  'Some rows were refused. Mend them and import the same file again: rows that are stored already are counted as unchanged.'
+
+function patienceOf(time: string): number {
+  try {
+    return duration(time)
+  } catch (error) {
+    throw new OperatorError(`--retry-time: ${(error as Error).message}`, { exitCode: 2 })
+  }
+}

@@ -1,0 +1,104 @@
+import { onOneLine } from './printable.ts'
+
+/** Where a long piece of work stands. */
+export interface Standing {
+  readonly rows: number
+  /** From 0 to 1; undefined while nobody can know. */
+  readonly done: number | undefined
+}
+
+/** Milliseconds between two drawings of the bar, and between two lines where there is none. */
+const REDRAW = 100
+const LINE = 5000
+/** Speed is that of the last so many milliseconds, so that it follows a network that changes. */
+const WINDOW = 15_000
+const BAR_WIDTH = 24
+
+/**
+ * Tells a person how far the work has come: by a bar on a terminal, by a line every few seconds elsewhere. Made here
+ * rather than taken from a package: what there is brings several others along to draw one line, is not typed, or takes
+ * hold of the standard input, which is where the rows may come from.
+ */
+export class Progress {
+  readonly #stream = process.stderr
+  readonly #standing: () => Standing
+  readonly #timer: NodeJS.Timeout | undefined
+  readonly #samples: (Standing & { readonly time: number })[] = []
+  #hasBar = false
+
+  /** @param quiet shows no progress; notes are shown all the same */
+  constructor(standing: () => Standing, { quiet }: { quiet: boolean }) {
+    this.#standing = standing
+    if (quiet) return
+    const stream = this.#stream
+    this.#sample()
+    this.#timer = stream.isTTY
+      ? setInterval(() => this.#draw(), REDRAW)
+      : setInterval(() => stream.write(`${this.#line()}\n`), LINE)
+    this.#timer.unref()
+  }
+
+  /** Says something that stays, in a line of its own. */
+  note(text: string): void {
+    this.#erase()
+    this.#stream.write(`${onOneLine(text)}\n`)
+  }
+
+  /** Ends the progress and takes the bar away. */
+  end(): void {
+    clearInterval(this.#timer)
+    this.#erase()
+  }
+
+  #draw(): void {
+    const width = this.#stream.columns || 80
+    const line = this.#line()
+    const { done } = this.#standing()
+    const full = done === undefined ? '' : `${bar(done)} ${line}`
+    // A line that is longer than the terminal is wide could not be erased.
+    this.#stream.write(`\r${(full.length < width && full !== '' ? full : line).slice(0, width - 1)}\x1b[K`)
+    this.#hasBar = true
+  }
+
+  #erase(): void {
+    if (this.#hasBar) this.#stream.write('\r\x1b[K')
+    this.#hasBar = false
+  }
+
+  #line(): string {
+    const { first, last } = this.#sample()
+    const seconds = (last.time - first.time) / 1000
+    const parts = [`${count(last.rows)} plants`]
+    if (last.done !== undefined) parts.unshift(`${Math.floor(last.done * 100)}%`)
+    if (seconds > 0) parts.push(`${count(Math.round((last.rows - first.rows) / seconds))}/s`)
+    const share = (last.done ?? 0) - (first.done ?? 0)
+    if (last.done !== undefined && share > 0) parts.push(`${time(((1 - last.done) / share) * seconds)} left`)
+    return parts.join(', ')
+  }
+
+  #sample(): { first: Standing & { time: number }; last: Standing & { time: number } } {
+    const last = { ...this.#standing(), time: performance.now() }
+    this.#samples.push(last)
+    while (this.#samples.length > 2 && (this.#samples[0]?.time ?? 0) < last.time - WINDOW) this.#samples.shift()
+    return { first: this.#samples[0] ?? last, last }
+  }
+}
+
+const grouped = new Intl.NumberFormat('en-US')
+
+/** `1,234,567` */
+export const count = (number: number): string => grouped.format(number)
+
+/** `3.2 s`, `4:07` or `1:02:09` */
+export function time(seconds: number): string {
+  if (seconds < 60) return `${seconds.toFixed(seconds < 10 ? 1 : 0)} s`
+  const whole = Math.round(seconds)
+  const minutes = String(Math.floor(whole / 60) % 60)
+  const rest = String(whole % 60).padStart(2, '0')
+  return whole < 3600 ? `${minutes}:${rest}` : `${Math.floor(whole / 3600)}:${minutes.padStart(2, '0')}:${rest}`
+}
+
+function bar(done: number): string {
+  const full = Math.min(BAR_WIDTH, Math.floor(done * BAR_WIDTH))
+  return `[${'='.repeat(full)}${' '.repeat(BAR_WIDTH - full)}]`
+}

@@ -1,0 +1,47 @@
+import type { Batch } from '../formats/batch.ts'
+import { type Format, MEDIA_TYPES, type ReadOptions, readPlants, writePlants } from '../formats/format.ts'
+import type { ImportMode } from '../store.ts'
+import { type BatchOutcome, feed, type Importer } from './feed.ts'
+import { type Patience, patiently, type Service } from './service.ts'
+
+/** How long the service may take to store a piece, in ms. It answers a busy store long before. */
+const PIECE_TIMEOUT = 60_000
+
+/**
+ * Imports through a running service in pieces. A piece whose answer is lost is sent again, which is safe; what it had
+ * stored is then counted as unchanged.
+ */
+export function serviceImporter(
+  service: Service,
+  mode: ImportMode,
+  format: Format,
+  options: ReadOptions,
+  patience: Patience,
+): Importer {
+  const send = (plants: Batch['plants']) =>
+    service.importPlants(writePlants('ndjson', plants), {
+      mediaType: MEDIA_TYPES.ndjson,
+      query: new URLSearchParams({ mode }),
+      signal: AbortSignal.timeout(PIECE_TIMEOUT),
+    })
+  let wasThere = false
+  const put = async ({ plants }: Batch): Promise<BatchOutcome> => {
+    if (plants.length === 0) return NOTHING
+    // A service that never answered is a wrong address rather than a bad network.
+    const { refusedRows, ...counts } = await (wasThere ? patiently(() => send(plants), patience) : send(plants))
+    wasThere = true
+    // A piece has one row in each line.
+    return { ...counts, refusals: refusedRows.map(({ line, ...refusal }) => ({ ...refusal, index: line - 1 })) }
+  }
+  return (content, take) => feed(readPlants(format, content, options), put, take)
+}
+
+/** Asks a running service what an import would do. The file goes as it is in one request, since its rows may concern each other. */
+export function serviceTrial(service: Service, mode: ImportMode, format: Format, signal: AbortSignal): Importer {
+  return async (content, take) => {
+    const query = new URLSearchParams({ mode, dryRun: 'true' })
+    take(await service.importPlants(content, { mediaType: MEDIA_TYPES[format], query, signal }))
+  }
+}
+
+const NOTHING: BatchOutcome = { added: 0, updated: 0, unchanged: 0, refused: 0, refusals: [] }

@@ -1,0 +1,22 @@
+import { onStopSignal } from '../lifecycle.ts'
+
+/** As a shell counts it: 128 plus the number of the signal. */
+const EXIT_CODES: Readonly<Partial<Record<NodeJS.Signals, number>>> = { SIGINT: 130, SIGTERM: 143 }
+
+/** Why a command was stopped; the reason of the AbortSignal. */
+export class Stopped extends Error {
+  override readonly name = 'Stopped'
+  readonly exitCode: number
+
+  constructor(signal: NodeJS.Signals) {
+    super(`stopped by ${signal}`)
+    this.exitCode = EXIT_CODES[signal] ?? 1
+  }
+}
+
+/** Aborted by SIGINT or SIGTERM with a `Stopped`, for work that then ends in order; a second signal ends the process at once. */
+export function stopSignal(): AbortSignal {
+  const controller = new AbortController()
+  onStopSignal((signal) => controller.abort(new Stopped(signal)))
+  return controller.signal
+}

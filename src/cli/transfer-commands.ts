@@ -1,0 +1,92 @@
+import type { Command } from 'commander'
+import type { Config } from '../config.ts'
+import { FORMATS } from '../formats/format.ts'
+import { PLANT_ORDERS } from '../plant-query.ts'
+import { addSettings, choice, command, examples } from './command.ts'
+import type { ExportFlags } from './export.ts'
+import type { ImportFlags } from './import.ts'
+
+/** Reads the settings of a command from the environment and from those flags that are settings. */
+export type ReadSettings = (flags: { readonly store?: string }) => Config
+
+export function addImport(root: Command, settings: ReadSettings): void {
+  const to = command(root, 'import', 'put the plants of a file into a store, also while it is served')
+  to.argument('<file>', `${FILE}; - is standard input`)
+  addPlace(to)
+  to.addOption(choice('--mode <MODE>', MODE, ['add', 'update']))
+    .option('--dry-run', 'tell what would happen, and store nothing')
+    .addOption(choice('--format <FORMAT>', FORMAT, FORMATS))
+    .option('--gzip', 'the file is packed by gzip, whatever its name says')
+    .option('--retry-time <TIME>', RETRY_TIME)
+    .option('--quiet', 'show no progress and no summary, only what goes wrong')
+    .addHelpText('after', IMPORT_NOTES)
+    .addHelpText('after', examples(...IMPORT_EXAMPLES))
+    .action(async (file: string, flags: ImportFlags) => {
+      const { importFile } = await import('./import.ts')
+      end(await importFile(file, flags, settings(flags)))
+    })
+}
+
+export function addExport(root: Command, settings: ReadSettings): void {
+  const to = command(root, 'export', 'write the plants of a store to a file, also while it is served')
+  to.argument('<file>', `${FILE}; - is standard output`)
+  addPlace(to)
+  to.option('--tag <TAG>', 'only plants with this tag; with one of them when it is given again', collect)
+    .option('--q <WORDS>', 'only plants in whose name or tag each of these words begins a word')
+    .addOption(choice('--sort <ORDER>', `one of ${PLANT_ORDERS.join(', ')} (default id)`, PLANT_ORDERS))
+    .addOption(choice('--format <FORMAT>', FORMAT, FORMATS))
+    .option('--gzip', 'pack the file by gzip, whatever its name says')
+    .option('--force', 'replace the file if it exists')
+    .option('--quiet', 'show no progress and no summary, only what goes wrong')
+    .addHelpText('after', EXPORT_NOTES)
+    .addHelpText('after', examples(...EXPORT_EXAMPLES))
+    .action(async (file: string, flags: ExportFlags) => {
+      const { exportFile } = await import('./export.ts')
+      end(await exportFile(file, flags, settings(flags)))
+    })
+}
+
+const FILE = 'a file named .ndjson, .jsonl or .csv, with .gz behind it if it is packed'
+const FORMAT = 'ndjson or csv, whatever the name says; needed with -'
+const MODE =
+  'what becomes of an id that exists. add: it has to be the same plant, or the row is refused; update: it becomes the plant of the file (default add)'
+const RETRY_TIME = 'how long to try again when a service stops answering, at most 60m (default 5m)'
+
+const IMPORT_NOTES = `
+Without --url the command opens the store itself, which is faster and works beside a service that serves it.
+Refused rows are told by line, with the number and message of their error: the first 1,000, on standard error.
+Importing the same file again is safe, and goes on where an import was broken off.
+
+Exit codes: 0 done, 1 failed or some rows were refused, 2 called wrongly, 130 or 143 stopped by a signal.`
+const IMPORT_EXAMPLES = [
+  'plantstore import plants.csv',
+  'plantstore import plants.ndjson.gz --dry-run',
+  'plantstore import plants.csv --mode update --url http://127.0.0.1:8080',
+  'plantstore import - --format csv --store sqlite:/srv/plants.db < plants.csv',
+]
+const EXPORT_NOTES = `
+Without --url the command opens the store itself, which is faster and works beside a service that serves it.
+The plants are those of one moment. The file gets its name when it is complete; until then it has another one beside it.
+
+Exit codes: 0 done, 1 failed, 2 called wrongly, 130 or 143 stopped by a signal.`
+const EXPORT_EXAMPLES = [
+  'plantstore export plants.csv',
+  'plantstore export ferns.ndjson.gz --tag fern --tag "tree fern" --sort name --force',
+  'plantstore export - --format csv --q "mons del" --url http://127.0.0.1:8080 | head',
+]
+
+function addPlace(to: Command): void {
+  to.option(
+    '--url <URL>',
+    'address of a running service, such as http://127.0.0.1:8080; set PLANTSTORE_TOKEN to its access token',
+  )
+  addSettings(to, ['store'])
+}
+
+const collect = (value: string, before: readonly string[] = []): readonly string[] => [...before, value]
+
+/** A command that was stopped may still have a read under way that never ends. */
+function end(exitCode: number): void {
+  process.exitCode = exitCode
+  if (exitCode > 2) process.exit()
+}
