@@ -31,13 +31,12 @@ export const SHIPPED: Contender = {
   flags: ['--max-semi-space-size=8'],
   program: ['../bin/plantstore.js', 'serve'],
 }
-export const SINGLE: Contender = {
-  name: 'one commit per create',
-  program: ['variant-server.ts', 'one-commit-per-create'],
-}
-export const ON_LOOP: Contender = {
-  name: 'writer on the event loop',
-  program: ['variant-server.ts', 'writer-on-event-loop'],
+export const SINGLE = variant('one commit per create', 'one-commit-per-create')
+export const ON_LOOP = variant('always on the event loop', 'writer-on-event-loop')
+export const IN_THREAD = variant('always in its thread', 'writer-in-thread')
+
+function variant(name: string, decision: string): Contender {
+  return { ...SHIPPED, name, program: ['variant-server.ts', decision] }
 }
 
 /** A contender that runs, with a store of its own in a temporary folder. */

@@ -4,11 +4,12 @@ import { buildApp } from '../src/http/app.ts'
 import { readContract } from '../src/http/contract.ts'
 import type { Phase } from '../src/http/phase.ts'
 import { SqliteStore } from '../src/sqlite/store.ts'
+import { WriterClient } from '../src/sqlite/writer-client.ts'
 import { EventLoopWriter } from './event-loop-writer.ts'
 
 /**
- * The service with one decision taken the other way, so that the decision can be measured: `one-commit-per-create`, or
- * `writer-on-event-loop`.
+ * The service with one decision taken the other way, so that the decision can be measured: `one-commit-per-create`,
+ * `writer-on-event-loop` or `writer-in-thread`.
  */
 const variant = process.argv[2]
 const config = readConfig({}, process.env)
@@ -18,6 +19,7 @@ const store = await SqliteStore.open(config.store.path, {
   maxWaiting: config.maxWaiting,
   ...(variant === 'one-commit-per-create' ? { maxGroup: 1 } : {}),
   ...(variant === 'writer-on-event-loop' ? { startWriter: (path) => new EventLoopWriter(path) } : {}),
+  ...(variant === 'writer-in-thread' ? { startWriter: (path, onFatal) => new WriterClient(path, onFatal) } : {}),
   onFatal: (error) => {
     throw error
   },

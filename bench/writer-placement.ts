@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs'
-import { type Contender, ON_LOOP, Running, SHIPPED } from './contender.ts'
+import { IN_THREAD, ON_LOOP, Running, SHIPPED } from './contender.ts'
 import { median } from './measure.ts'
 
 /**
- * Where should the writer run: in a thread of its own, or on the event loop? Creates per second, and how long requests
+ * Where should the writer run: in a thread of its own, on the event loop, or where the disk lets it? Creates per second, and how long requests
  * that only read take meanwhile, on this disk and with every fsync made 5 ms slower. See docs/decisions/0004.
  */
 const SLOW_DISK = [
@@ -27,8 +27,7 @@ else console.log('NOT MEASURED HERE: the slow disk, as strace is not there to sl
 async function compare(disk: string, under: readonly string[]): Promise<void> {
   const running: Running[] = []
   try {
-    for (const contender of [SHIPPED, ON_LOOP] satisfies Contender[])
-      running.push(await Running.start({ ...contender, under }))
+    for (const contender of [IN_THREAD, ON_LOOP, SHIPPED]) running.push(await Running.start({ ...contender, under }))
     const rounds = running.map(() => ({ creates: [] as number[], reads: [] as number[] }))
     for (let round = 0; round < ROUNDS; round++) {
       for (const [i, one] of running.entries()) {

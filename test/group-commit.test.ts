@@ -74,6 +74,22 @@ test('rows of one turn of the event loop share a commit, in their order', async 
   assert.deepEqual(commits.groups, [['a', 'b', 'c']])
 })
 
+test('while every turn of the event loop brings more rows, a group waits for them, up to eight turns', async () => {
+  const { commits, group } = make({ maxGroup: 100 })
+  const rows = Array.from({ length: 12 }, (_, i) => `row ${i}`)
+  const sent: Promise<string>[] = []
+  for (const row of rows) {
+    const next = turn()
+    sent.push(group.send(row))
+    await next
+  }
+  await turns()
+  await commits.succeed(0)
+  await commits.succeed(1)
+  assert.deepEqual(commits.groups, [rows.slice(0, 9), rows.slice(9)])
+  assert.deepEqual(await Promise.all(sent), rows)
+})
+
 test('nobody is answered before the commit that holds their row has ended', async () => {
   const { commits, group } = make()
   const settled = watch({ a: group.send('a'), b: group.send('b') })
