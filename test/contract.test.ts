@@ -95,7 +95,6 @@ suite('what the interface document shows is kept', () => {
 suite('the error numbers', () => {
   /** What no operation answers, with the reason. */
   const ELSEWHERE: Readonly<Partial<Record<ErrorNumber, string>>> = {
-    40402: 'for operations on one plant, of which there are none yet',
     40501: 'a method that a path does not have is no operation of the contract',
   }
 
@@ -184,6 +183,7 @@ suite('the service does not start', () => {
     const options = {
       guard: () => (_request: unknown, _reply: unknown, done: () => void) => done(),
       exit,
+      unrouted: () => {},
       bodyLimit: 1,
     }
     const start = (handlers: object) => () =>

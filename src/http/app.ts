@@ -12,9 +12,12 @@ import { faultOfHead } from './head.ts'
 import { healthHandlers } from './health.ts'
 import { Metrics } from './metrics.ts'
 import type { Phase } from './phase.ts'
+import { plantListHandlers } from './plant-list.ts'
 import { plantHandlers } from './plants.ts'
-import { addRoutes, routeRefusals } from './routes.ts'
+import { addRoutes } from './routes.ts'
 import { httpServer } from './server.ts'
+import { tagHandlers } from './tags.ts'
+import { answerUnrouted } from './unrouted.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -73,13 +76,13 @@ export function buildApp({ config, contract, store, log, phase, waiting }: AppOp
     app.addHttpMethod(method, { hasBody: false, overrideExisting: true })
   }
 
-  const refusalOfRoute = routeRefusals(contract)
+  const unrouted = answerUnrouted(contract, exit)
   app.addHook('onRequest', (request, reply, done) => {
     request.startedAt = performance.now()
     if (phase.current === 'closing') return exit.refuse(reply, new AppError(50303, 'the service is shutting down'))
     const fault = faultOfHead(request.raw)
     if (fault !== undefined) return exit.refuse(reply, new AppError(40004, fault))
-    if (request.is404) return exit.refuse(reply, refusalOfRoute(request.method, request.url))
+    if (request.is404) return unrouted(request, reply)
     done()
   })
   app.setErrorHandler((error, _request, reply) => exit.refuse(reply, error))
@@ -89,6 +92,8 @@ export function buildApp({ config, contract, store, log, phase, waiting }: AppOp
     contract,
     {
       ...plantHandlers(store, exit, config.nestingLimit),
+      ...plantListHandlers(store, exit),
+      ...tagHandlers(store, exit),
       ...healthHandlers(store, exit, phase),
       ...docsHandlers(contract, exit),
       getMetrics(_request, reply) {
@@ -98,7 +103,7 @@ export function buildApp({ config, contract, store, log, phase, waiting }: AppOp
         )
       },
     },
-    { guard: guardOperations(config, auth, exit), exit, bodyLimit: config.bodyLimit },
+    { guard: guardOperations(config, auth, exit), exit, unrouted, bodyLimit: config.bodyLimit },
   )
   return app
 }

@@ -104,7 +104,7 @@ function operation(document: Document, ajv: Ajv2020, path: string, method: strin
 
 function checkResponse(document: Document, name: string, object: ResponseObject | Reference | undefined): void {
   const { content } = resolve<ResponseObject>(document, object)
-  if (name.endsWith(' 204')) return
+  if (/ (?:204|304)$/.test(name)) return
   const schemas = Object.values(content ?? {}).map((media) => media.schema)
   if (schemas.length === 0 || schemas.includes(undefined)) throw new Error(`openapi.yaml: ${name} has no schema`)
 }

@@ -7,6 +7,8 @@ import type { Metrics } from './metrics.ts'
 import type { Phase } from './phase.ts'
 
 export const JSON_TYPE = 'application/json'
+/** For what is read: only the client itself may keep it, and has to ask each time whether it is still so. */
+export const READ_CACHING = 'private, no-cache'
 
 /**
  * The one way out for every answer that belongs to a request: writes it, counts it, logs it.
@@ -31,8 +33,11 @@ export class Exit {
     this.#logsEveryRequest = log.isLevelEnabled('debug')
   }
 
-  /** @param headers names and values in turn, without Content-Length and Connection */
-  answer(reply: FastifyReply, status: number, headers: string[], body: string | Buffer): void {
+  /**
+   * @param headers names and values in turn, without Content-Length and Connection
+   * @param body left out with 204 and 304, which have none and no length
+   */
+  answer(reply: FastifyReply, status: number, headers: string[], body?: string | Buffer): void {
     const { request, raw } = reply
     this.#end(reply, status, headers, body)
     if (this.#logsEveryRequest) {
@@ -61,9 +66,9 @@ export class Exit {
     this.#metrics.observe('none', refusal.status, 0)
   }
 
-  #end(reply: FastifyReply, status: number, headers: string[], body: string | Buffer): void {
+  #end(reply: FastifyReply, status: number, headers: string[], body: string | Buffer | undefined): void {
     const { request, raw } = reply
-    headers.push('Content-Length', String(Buffer.byteLength(body)))
+    if (body !== undefined) headers.push('Content-Length', String(Buffer.byteLength(body)))
     if (request.rateLimitHeaders !== undefined) headers.push(...request.rateLimitHeaders)
     if (this.#phase.current !== 'serving') headers.push('Connection', 'close')
     reply.hijack()

@@ -1,6 +1,7 @@
 import { AppError } from '../errors.ts'
-import { type JsonBody, type JsonSubject, readJsonBody } from '../json-body.ts'
+import { isObject, type JsonBody, type JsonSubject, readJsonBody } from '../json-body.ts'
 import type { NewPlant } from '../plant.ts'
+import type { PlantPatch } from '../store.ts'
 import type { Contract, Operation } from './contract.ts'
 import type { Fault } from './faults.ts'
 
@@ -12,7 +13,9 @@ import type { Fault } from './faults.ts'
 export function readNewPlant(body: JsonBody, operation: Operation): NewPlant {
   const id = body.int64('id')
   const faults = operation.faultsOf(body.value)
-  if (typeof id !== 'bigint' || faults.length > 0) throw invalid(faults, id, body.subject)
+  if (typeof id !== 'bigint' || faults.length > 0) {
+    throw invalid([...idFaults(faults, id), ...othersOf(faults)], body.subject)
+  }
   const { name, tag } = body.value as { name: string; tag?: string }
   return { id, name, tag }
 }
@@ -28,15 +31,47 @@ export function rowReader({ operations }: Contract, nestingLimit: number): (json
   return (json) => readNewPlant(readJsonBody(json, nestingLimit, 'row'), create)
 }
 
-/** The exact reading of the id has the last word on it where it is a number at all. */
-function invalid(faults: readonly Fault[], id: ReturnType<JsonBody['int64']>, subject: JsonSubject): AppError {
-  const aboutId = faults.filter(({ member, message }) => member === 'id' && message === 'is required')
-  const others = faults.filter(({ member }) => member !== 'id')
-  const isRecord = !faults.some(({ member }) => member === '')
-  if (typeof id !== 'bigint' && isRecord && aboutId.length === 0) aboutId.push({ member: 'id', message: ID_FAULTS[id] })
-  const words = [...aboutId, ...others].map(({ member, message }) => `${member || `the ${subject}`} ${message}`)
-  return new AppError(40002, words.join('; '))
+/**
+ * The plant that a body puts under the id of the path.
+ *
+ * @throws AppError 40002 that names every fault of the body
+ */
+export function readReplacement(body: JsonBody, operation: Operation, id: bigint): NewPlant {
+  refuseFaults(body, operation, id)
+  const { name, tag } = body.value as { name: string; tag?: string }
+  return { id, name, tag }
 }
+
+/**
+ * What a merge patch (RFC 7396) changes of the plant with the id of the path.
+ *
+ * @throws AppError 40002 that names every fault of the body
+ */
+export function readPatch(body: JsonBody, operation: Operation, id: bigint): PlantPatch {
+  refuseFaults(body, operation, id)
+  const { name, tag } = body.value as { name?: string; tag?: string | null }
+  return { ...(name === undefined ? {} : { name }), ...(tag === undefined ? {} : { tag }) }
+}
+
+function refuseFaults(body: JsonBody, operation: Operation, id: bigint): void {
+  const faults = othersOf(operation.faultsOf(body.value))
+  const isAnother = isObject(body.value) && Object.hasOwn(body.value, 'id') && body.int64('id') !== id
+  if (isAnother) faults.unshift({ member: 'id', message: `must be ${id} as in the path, or be left out` })
+  if (faults.length > 0) throw invalid(faults, body.subject)
+}
+
+/** The exact reading of the id has the last word on it where it is a number at all. */
+function idFaults(faults: readonly Fault[], id: ReturnType<JsonBody['int64']>): Fault[] {
+  const missing = faults.filter(({ member, message }) => member === 'id' && message === 'is required')
+  const isRecord = !faults.some(({ member }) => member === '')
+  if (typeof id === 'bigint' || !isRecord || missing.length > 0) return missing
+  return [{ member: 'id', message: ID_FAULTS[id] }]
+}
+
+const othersOf = (faults: readonly Fault[]): Fault[] => faults.filter(({ member }) => member !== 'id')
+
+const invalid = (faults: readonly Fault[], subject: JsonSubject): AppError =>
+  new AppError(40002, faults.map(({ member, message }) => `${member || `the ${subject}`} ${message}`).join('; '))
 
 const ID_FAULTS = {
   'not an integer': 'must be an integer, as a JSON number',

@@ -1,13 +1,28 @@
+import type { FastifyReply } from 'fastify'
+import { isAmong } from '../condition.ts'
+import { AppError } from '../errors.ts'
 import { plantETag } from '../etag.ts'
 import { readJsonBody } from '../json-body.ts'
-import { plantJson } from '../plant.ts'
+import { type NewPlant, newPlantJson, plantJson } from '../plant.ts'
 import type { Store } from '../store.ts'
-import { type Exit, JSON_TYPE } from './exit.ts'
-import { readNewPlant } from './plant-body.ts'
+import { conditionOf } from './entity-tags.ts'
+import { type Exit, JSON_TYPE, READ_CACHING } from './exit.ts'
+import { readNewPlant, readPatch, readReplacement } from './plant-body.ts'
 import type { Handlers } from './routes.ts'
 
-/** The operations on plants. */
-export function plantHandlers(store: Store, exit: Exit, nestingLimit: number): Pick<Handlers, 'createPlant'> {
+type PlantHandlers = Pick<Handlers, 'createPlant' | 'getPlant' | 'replacePlant' | 'updatePlant' | 'deletePlant'>
+
+/** The operations on one plant. */
+export function plantHandlers(store: Store, exit: Exit, nestingLimit: number): PlantHandlers {
+  const refuse = (reply: FastifyReply) => (error: unknown) => exit.refuse(reply, error)
+
+  function answerChanged(reply: FastifyReply, status: 200 | 201, plant: NewPlant): void {
+    const path = `/plants/${plant.id}`
+    const headers = ['Content-Type', JSON_TYPE, 'ETag', plantETag(plant), 'Content-Location', path]
+    if (status === 201) headers.push('Location', path)
+    exit.answer(reply, status, headers, newPlantJson(plant))
+  }
+
   return {
     createPlant(_request, reply, operation, parameters, body) {
       const plant = readNewPlant(readJsonBody(body, nestingLimit), operation)
@@ -17,6 +32,43 @@ export function plantHandlers(store: Store, exit: Exit, nestingLimit: number): P
         const headers = ['Content-Type', JSON_TYPE, 'ETag', plantETag(plant), 'Content-Location', `/plants/${plant.id}`]
         exit.answer(reply, 200, headers, plantJson(plant))
       })
+    },
+
+    getPlant(_request, reply, _operation, parameters) {
+      const { id } = parameters as { id: bigint }
+      const { ifMatch, ifNoneMatch } = conditionOf(parameters)
+      store.getPlant(id, (error, plant) => {
+        if (error !== undefined) return exit.refuse(reply, error)
+        if (plant === undefined) return exit.refuse(reply, new AppError(40402, `there is no plant with the id ${id}`))
+        if (ifMatch !== undefined && !isAmong(ifMatch, plant)) {
+          return exit.refuse(reply, new AppError(41201, `the plant with the id ${id} has no entity tag in If-Match`))
+        }
+        const headers = ['ETag', plantETag(plant), 'Cache-Control', READ_CACHING]
+        if (ifNoneMatch !== undefined && isAmong(ifNoneMatch, plant)) return exit.answer(reply, 304, headers)
+        headers.push('Content-Type', JSON_TYPE)
+        exit.answer(reply, 200, headers, newPlantJson(plant))
+      })
+    },
+
+    replacePlant(_request, reply, operation, parameters, body) {
+      const { id } = parameters as { id: bigint }
+      const plant = readReplacement(readJsonBody(body, nestingLimit), operation, id)
+      store
+        .replacePlant(plant, conditionOf(parameters))
+        .then((result) => answerChanged(reply, result === 'created' ? 201 : 200, plant), refuse(reply))
+    },
+
+    updatePlant(_request, reply, operation, parameters, body) {
+      const { id } = parameters as { id: bigint }
+      const patch = readPatch(readJsonBody(body, nestingLimit), operation, id)
+      store
+        .updatePlant(id, patch, conditionOf(parameters))
+        .then((plant) => answerChanged(reply, 200, plant), refuse(reply))
+    },
+
+    deletePlant(_request, reply, _operation, parameters) {
+      const { id } = parameters as { id: bigint }
+      store.deletePlant(id, conditionOf(parameters)).then(() => exit.answer(reply, 204, []), refuse(reply))
     },
   }
 }

@@ -1,7 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { AppError } from '../errors.ts'
 import { readBody } from './body.ts'
-import type { Contract, Operation } from './contract.ts'
+import type { Contract, Method, Operation } from './contract.ts'
 import type { Exit } from './exit.ts'
 import type { Guard } from './guard.ts'
 import type { Parameters } from './parameters.ts'
@@ -18,6 +17,12 @@ export type Handler = (
 /** One handler for each operation of the contract, under its operationId. */
 export interface Handlers {
   readonly createPlant: Handler
+  readonly listPlants: Handler
+  readonly getPlant: Handler
+  readonly replacePlant: Handler
+  readonly updatePlant: Handler
+  readonly deletePlant: Handler
+  readonly listTags: Handler
   readonly getLiveness: Handler
   readonly getReadiness: Handler
   readonly getMetrics: Handler
@@ -29,6 +34,8 @@ export interface Handlers {
 export interface RouteOptions {
   readonly guard: Guard
   readonly exit: Exit
+  /** Answers where no operation is meant. */
+  readonly unrouted: (request: FastifyRequest, reply: FastifyReply) => void
   /** Bytes. */
   readonly bodyLimit: number
 }
@@ -51,7 +58,24 @@ export function addRoutes(app: FastifyInstance, contract: Contract, handlers: Ha
       handler: operation.mediaTypes.length === 0 ? bodiless(handler, operation) : withBody(handler, operation, options),
     })
   }
+  for (const { method, url } of mistakable(contract)) app.route({ method, url, handler: options.unrouted })
   if (byId.size > 0) throw new Error(`the contract has no operation ${[...byId.keys()].join(', ')}`)
+}
+
+/** What the router would take for an operation on a path with a parameter: an empty value, and other paths of the contract. */
+function mistakable({ operations }: Contract): { method: Method; url: string }[] {
+  return operations.flatMap(({ method, path }) => {
+    const end = /\{\w+\}$/.exec(path)
+    if (end === null) return []
+    const start = path.slice(0, end.index)
+    const others = operations.filter(
+      (other) => other.path.startsWith(start) && /^[^/{]+$/.test(other.path.slice(start.length)),
+    )
+    const own = new Set(others.filter((other) => other.method === method).map((other) => other.path))
+    return [...new Set([start, ...others.map((other) => other.path)])]
+      .filter((url) => !own.has(url))
+      .map((url) => ({ method, url }))
+  })
 }
 
 const bodiless =
@@ -76,19 +100,3 @@ const withBody =
     }
     readBody(request, operation, bodyLimit, use, refuse)
   }
-
-/** Finds what is wrong with a method and path that no route matched. */
-export function routeRefusals({ operations }: Contract): (method: string, url: string) => AppError {
-  const paths = Map.groupBy(operations, ({ path }) => path)
-  const patterns = [...paths].map(([path, found]) => ({
-    pattern: new RegExp(`^${path.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[^/]+')}$`),
-    allow: found.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method])).join(', '),
-  }))
-  return (method, url) => {
-    // A client may send the whole URL (RFC 9112 section 3.2.2).
-    const path = url.replace(/^https?:\/\/[^/?]*/i, '').split('?', 1)[0] ?? ''
-    const known = patterns.find(({ pattern }) => pattern.test(path))
-    if (known === undefined) return new AppError(40401, 'there is no such path; /docs shows those that there are')
-    return new AppError(40501, `${method} is not possible here; ${known.allow} is`, { headers: { Allow: known.allow } })
-  }
-}

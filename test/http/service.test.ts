@@ -51,7 +51,7 @@ suite('on its way out', () => {
     const service = await withService(t)
     service.phase.current = 'closing'
     for (const { method, path } of contract.operations) {
-      const answer = await service.send(method, path.replace('{file}', 'start.js'))
+      const answer = await service.send(method, path.replace('{file}', 'start.js').replace('{id}', '1'))
       assert.deepEqual([answer.status, errorOf(answer), answer.headers.connection], [503, 50303, 'close'], path)
     }
     assert.equal(errorOf(await service.send('GET', '/nowhere')), 50303)
@@ -66,7 +66,9 @@ suite('what is not there', () => {
       '/plant',
       '/plants/',
       '/Plants',
-      '/plants/1',
+      '/plants/1/',
+      '/plants//1',
+      '/tags/',
       '//plants',
       '/plants;a=b',
       '/docs/',
@@ -87,10 +89,12 @@ suite('what is not there', () => {
   test('is 40501 where the path has other methods, and Allow names them', async (t) => {
     const service = await withService(t)
     for (const { method, path } of contract.operations) {
-      const allow = method === 'GET' ? 'GET, HEAD' : method
-      const answer = await service.send('DELETE', path.replace('{file}', 'start.js'), FREE)
-      assert.deepEqual([answer.status, errorOf(answer), answer.headers.allow], [405, 40501, allow], path)
-      assert.equal(messageOf(answer), `DELETE is not possible here; ${allow} is`)
+      const url = path.replace('{file}', 'start.js').replace('{id}', '1')
+      const { headers } = await service.send('OPTIONS', url, FREE)
+      assert.ok(headers.allow?.split(', ').includes(method), path)
+      const answer = await service.send('TRACE', url, FREE)
+      assert.deepEqual([answer.status, errorOf(answer), answer.headers.allow], [405, 40501, headers.allow], path)
+      assert.equal(messageOf(answer), `TRACE is not possible here; possible are ${headers.allow}`)
     }
   })
 })

@@ -85,7 +85,7 @@ export class RawConnection {
   }
 }
 
-/** The answers in a stream of bytes, told apart by Content-Length; interim ones (1xx) have neither that nor a body. */
+/** The answers in a stream of bytes, told apart by Content-Length; interim ones (1xx), 204 and 304 have neither that nor a body. */
 export function answersIn(bytes: Buffer): Seen[] {
   const answers: Seen[] = []
   for (let rest = bytes; rest.length > 0; ) {
@@ -99,7 +99,9 @@ export function answersIn(bytes: Buffer): Seen[] {
       const colon = line.indexOf(':')
       headers[line.slice(0, colon).toLowerCase()] = line.slice(colon + 1).trim()
     }
-    if (status >= 200) assert.ok(headers['content-length'] !== undefined, `no Content-Length: ${statusLine}`)
+    const isEmpty = status < 200 || status === 204 || status === 304
+    assert.equal(headers['content-length'] === undefined, isEmpty, `Content-Length: ${statusLine}`)
+    if (isEmpty) assert.equal(headers['transfer-encoding'], undefined, statusLine)
     const end = headEnd + 4 + Number(headers['content-length'] ?? 0)
     assert.ok(end <= rest.length, 'the answer is cut short')
     answers.push({ status, headers, body: rest.toString('utf8', headEnd + 4, end) })

@@ -1,0 +1,65 @@
+import { type NewPlant, newPlantJson } from '../plant.ts'
+import { type PlantOrder, type Position, positionOf } from '../plant-query.ts'
+import type { Store } from '../store.ts'
+import { readCursor, writeCursor } from './cursor.ts'
+import type { Exit } from './exit.ts'
+import { answerPage, pageOf } from './pages.ts'
+import { filterOf } from './plant-filter.ts'
+import type { Handlers } from './routes.ts'
+
+interface ListParameters {
+  readonly limit: number
+  readonly sort: PlantOrder
+  readonly tag?: readonly string[]
+  readonly q?: string
+  readonly cursor?: string
+}
+
+/** The list of plants. */
+export function plantListHandlers(store: Store, exit: Exit): Pick<Handlers, 'listPlants'> {
+  return {
+    listPlants(_request, reply, _operation, parameters) {
+      const query = parameters as unknown as ListParameters
+      const { limit, sort: order, cursor } = query
+      const after = cursor === undefined ? undefined : readPosition(query, cursor)
+      store.listPlants({ ...filterOf(parameters), order, after }, limit + 1).then(
+        (found) => {
+          const { rows, hasMore } = pageOf(found, limit)
+          const last = hasMore ? rows.at(-1) : undefined
+          answerPage(exit, reply, rows.map(newPlantJson), last === undefined ? undefined : nextPage(query, last))
+        },
+        (error: unknown) => exit.refuse(reply, error),
+      )
+    },
+  }
+}
+
+function nextPage(query: ListParameters, last: NewPlant) {
+  const { limit, sort, tag = [], q } = query
+  const parameters: [string, string][] = [
+    ['limit', String(limit)],
+    ['sort', sort],
+  ]
+  for (const text of tag) parameters.push(['tag', text])
+  if (q !== undefined) parameters.push(['q', q])
+  parameters.push(['cursor', writePosition(query, positionOf(sort, last))])
+  return ['/plants', parameters] as const
+}
+
+/** What a cursor belongs to. The order of the tags does not matter to what is listed, and so does not here. */
+function listOf({ sort, tag = [], q }: ListParameters): string {
+  return JSON.stringify(['plants', sort, [...new Set(tag)].sort(), q ?? null])
+}
+
+/** The id in eight bytes, then the key in UTF-8: at most 520 bytes, as a key has at most 128 characters. */
+function writePosition(query: ListParameters, { key, id }: Position): string {
+  const place = Buffer.alloc(8 + Buffer.byteLength(key))
+  place.writeBigInt64BE(id)
+  place.write(key, 8)
+  return writeCursor(listOf(query), place)
+}
+
+function readPosition(query: ListParameters, cursor: string): Position {
+  const place = readCursor(listOf(query), cursor, 8)
+  return { id: place.readBigInt64BE(), key: place.toString('utf8', 8) }
+}
