@@ -26,6 +26,7 @@ export const ERRORS = {
   50302: 'Too many writes are waiting; nothing was done.',
   50303: 'The service is shutting down; nothing was done.',
   50304: 'The store has no space left; nothing was stored.',
+  50305: 'Plants that were written lately can not be searched yet, and are too many to wait for.',
 } as const
 
 export type ErrorNumber = keyof typeof ERRORS

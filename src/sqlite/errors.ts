@@ -49,3 +49,5 @@ export function appErrorOf(fault: SqliteFault): AppError {
 
 export const outOfReach = (cause: Error): AppError =>
   new AppError(50301, 'the store is out of reach; sending the request again later is safe', { cause })
+
+export const shuttingDown = (): AppError => new AppError(50303, 'the service is shutting down; nothing was done')

@@ -1,127 +1,130 @@
-import type { DatabaseSync, StatementSync } from 'node:sqlite'
-import { AppError } from '../errors.ts'
-import type { NewPlant } from '../plant.ts'
-import { importResult } from '../plant-change.ts'
-import {
-  comparePositions,
-  isByName,
-  isDescending,
-  matches,
-  type PlantFilter,
-  type PlantOrder,
-  type PlantQuery,
-  positionOf,
-} from '../plant-query.ts'
-import type { ImportMode, ImportResult, TagCount } from '../store.ts'
-import { openReader } from './connection.ts'
-import { plantOf } from './rows.ts'
+import { type PlantFilter, type PlantOrder, type PlantQuery, positionOf } from '../plant-query.ts'
+import type { ImportMode, TagCount } from '../store.ts'
+import type { RowOutcome } from './outcome.ts'
+import { flatten, type PlantRows } from './rows.ts'
+import type { Limit } from './search.ts'
+import { needsIndex, Snapshot } from './snapshot.ts'
+import type { Steps } from './steps.ts'
+import { ImportTrial } from './trial.ts'
 
-const PAGE = 1000
+const CHUNK: Limit = { plants: 1000, text: 2 ** 20 }
+/** Connections that are kept for the next ones. */
+const MAX_IDLE = 4
 
-/** Reads of plants on one connection. */
+interface Export {
+  readonly snapshot: Snapshot
+  readonly query: PlantFilter & { readonly order: PlantOrder }
+  readonly unindexed: readonly bigint[]
+  after: PlantQuery['after']
+}
+
+/** Reads that may take long, in steps, each on a connection that it has for itself meanwhile. */
 export class SqliteReader {
-  readonly #db: DatabaseSync
+  readonly #path: string
+  readonly #idle: Snapshot[] = []
+  readonly #exports = new Map<number, Export>()
+  readonly #trials = new Map<number, ImportTrial>()
+  #handle = 0
 
   constructor(path: string) {
-    this.#db = openReader(path)
+    this.#path = path
   }
 
-  list(query: PlantQuery, limit: number): NewPlant[] {
-    const { order, after } = query
-    const sign = isDescending(order) ? ['<', 'DESC'] : ['>', 'ASC']
-    const byId = after !== undefined && !isByName(order)
-    const select = this.#db.prepare(
-      `SELECT id, name, tag FROM plants ${byId ? `WHERE id ${sign[0]} ?` : ''} ORDER BY id ${sign[1]}`,
-    )
-    const found: NewPlant[] = []
-    for (const row of select.iterate(...(byId ? [after.id] : []))) {
-      const plant = plantOf(row)
-      if (!matches(query, plant)) continue
-      if (isByName(order) && after !== undefined && comparePositions(order, positionOf(order, plant), after) <= 0)
-        continue
-      found.push(plant)
-      if (!isByName(order) && found.length >= limit) break
+  /** @param most with more unindexed plants than these it throws BehindError, as the others do */
+  *listPlants(most: number, query: PlantQuery, limit: number): Steps<PlantRows> {
+    const snapshot = this.#begin()
+    try {
+      const unindexed = needsIndex(query, query.order) ? yield* snapshot.unindexed(most) : []
+      return flatten(yield* snapshot.list(query, { plants: limit, text: Number.POSITIVE_INFINITY }, unindexed))
+    } finally {
+      this.#end(snapshot)
     }
-    if (!isByName(order)) return found
-    return found
-      .map((plant) => ({ plant, position: positionOf(order, plant) }))
-      .sort((a, b) => comparePositions(order, a.position, b.position))
-      .slice(0, limit)
-      .map(({ plant }) => plant)
   }
 
-  tags(after: string | undefined, limit: number): TagCount[] {
-    const select = this.#db.prepare(
-      `SELECT tag, count(*) AS plants FROM plants WHERE tag ${after === undefined ? 'IS NOT NULL' : '> ?'}
-       GROUP BY tag ORDER BY tag LIMIT ?`,
-    )
-    return select
-      .all(...(after === undefined ? [] : [after]), limit)
-      .map((row) => ({ tag: String(row['tag']), plants: Number(row['plants']) }))
+  *listTags(most: number, after: string | undefined, limit: number): Steps<TagCount[]> {
+    const snapshot = this.#begin()
+    try {
+      return snapshot.tags(after, limit, yield* snapshot.unindexed(most))
+    } finally {
+      this.#end(snapshot)
+    }
   }
 
-  begin(): void {
-    this.#db.exec('BEGIN')
+  /** @returns a handle for the two below; its transaction stays open until it is closed */
+  *openExport(most: number, filter: PlantFilter, order: PlantOrder): Steps<number> {
+    const snapshot = this.#begin()
+    try {
+      const unindexed = needsIndex(filter, order) ? yield* snapshot.unindexed(most) : []
+      this.#exports.set(++this.#handle, { snapshot, query: { ...filter, order }, unindexed, after: undefined })
+      return this.#handle
+    } catch (error) {
+      this.#end(snapshot)
+      throw error
+    }
   }
 
+  /** The next chunk; empty at the end. */
+  *readExport(handle: number): Steps<PlantRows> {
+    const held = found(this.#exports.get(handle))
+    const { snapshot, query, after, unindexed } = held
+    const chunk = yield* snapshot.list({ ...query, after }, CHUNK, unindexed)
+    const last = chunk.at(-1)
+    if (last !== undefined) held.after = positionOf(query.order, last)
+    return flatten(chunk)
+  }
+
+  closeExport(handle: number): void {
+    const held = this.#exports.get(handle)
+    this.#exports.delete(handle)
+    if (held !== undefined) this.#end(held.snapshot)
+  }
+
+  openTrial(mode: ImportMode): number {
+    this.#trials.set(++this.#handle, new ImportTrial(this.#path, mode))
+    return this.#handle
+  }
+
+  tryPlants(handle: number, rows: PlantRows): Steps<RowOutcome[]> {
+    return found(this.#trials.get(handle)).try(rows)
+  }
+
+  closeTrial(handle: number): void {
+    this.#trials.get(handle)?.close()
+    this.#trials.delete(handle)
+  }
+
+  /** After the last step of whatever was begun. */
   close(): void {
-    if (this.#db.isOpen) this.#db.close()
+    const connections = [...this.#idle, ...this.#trials.values()]
+    for (const { snapshot } of this.#exports.values()) connections.push(snapshot)
+    for (const connection of connections) connection.close()
+  }
+
+  #begin(): Snapshot {
+    const snapshot = this.#idle.pop() ?? new Snapshot(this.#path)
+    snapshot.begin()
+    return snapshot
+  }
+
+  #end(snapshot: Snapshot): void {
+    if (this.#idle.length >= MAX_IDLE) {
+      snapshot.close()
+      return
+    }
+    snapshot.end()
+    this.#idle.push(snapshot)
   }
 }
 
-/** An export: a connection of its own with a read transaction, which sees the plants as they were at its start. */
-export class SqliteExport {
-  readonly #reader: SqliteReader
-  readonly #query: PlantFilter & { order: PlantOrder }
-  #after: PlantQuery['after']
-
-  constructor(path: string, filter: PlantFilter, order: PlantOrder) {
-    this.#reader = new SqliteReader(path)
-    this.#query = { ...filter, order }
-    this.#reader.begin()
-  }
-
-  next(): NewPlant[] {
-    const page = this.#reader.list({ ...this.#query, after: this.#after }, PAGE)
-    const last = page.at(-1)
-    if (last !== undefined) this.#after = positionOf(this.#query.order, last)
-    return page
-  }
-
-  close(): void {
-    this.#reader.close()
-  }
+function found<T>(held: T | undefined): T {
+  if (held === undefined) throw new Error('what was to be read on was closed already')
+  return held
 }
 
-/** A tried import: the plants that it would have stored lie in a temporary table, whatever their number. */
-export class SqliteTrial {
-  readonly #db: DatabaseSync
-  readonly #mode: ImportMode
-  readonly #select: StatementSync
-  readonly #put: StatementSync
-
-  constructor(path: string, mode: ImportMode) {
-    this.#db = openReader(path)
-    this.#mode = mode
-    this.#db.exec(`PRAGMA temp_store = FILE;
-      CREATE TEMP TABLE tried (id INTEGER NOT NULL PRIMARY KEY, name TEXT NOT NULL, tag TEXT) STRICT, WITHOUT ROWID`)
-    this.#select = this.#db.prepare(
-      `SELECT id, name, tag FROM temp.tried WHERE id = ?1
-       UNION ALL SELECT id, name, tag FROM main.plants WHERE id = ?1 LIMIT 1`,
-    )
-    this.#put = this.#db.prepare('INSERT OR REPLACE INTO temp.tried (id, name, tag) VALUES (?, ?, ?)')
-  }
-
-  try(plants: readonly NewPlant[]): ImportResult[] {
-    return plants.map((plant) => {
-      const row = this.#select.get(plant.id)
-      const result = importResult(this.#mode, plant, row === undefined ? undefined : plantOf(row))
-      if (!(result instanceof AppError)) this.#put.run(plant.id, plant.name, plant.tag ?? null)
-      return result
-    })
-  }
-
-  close(): void {
-    if (this.#db.isOpen) this.#db.close()
-  }
+/** The methods of the reader that are called from another thread, which sees only what comes of their last step. */
+export type ReaderCalls = {
+  [M in Exclude<keyof SqliteReader, 'close'>]: (
+    ...args: Parameters<SqliteReader[M]>
+  ) => Outcome<ReturnType<SqliteReader[M]>>
 }
+type Outcome<T> = T extends Steps<infer Last> ? Last : T

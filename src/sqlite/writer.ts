@@ -1,11 +1,14 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { AppError } from '../errors.ts'
+import type { NewPlant } from '../plant.ts'
 import { afterChange, idOf, type PlantChange } from '../plant-change.ts'
 import type { ImportMode } from '../store.ts'
 import { openWriter, transaction, type WriterOptions } from './connection.ts'
-import { isRowFault, sqliteFault } from './errors.ts'
+import { isRowFault, type SqliteFault, sqliteFault } from './errors.ts'
+import { Journal } from './journal.ts'
 import { type ChangeOutcome, OUTCOME, type RowOutcome } from './outcome.ts'
-import { PLANT_ROW_LENGTH, type PlantRows, plantOf } from './rows.ts'
+import { PlantIndex } from './plant-index.ts'
+import { PLANT_ROW_LENGTH, type PlantRows, plantAt, plantOf } from './rows.ts'
 
 /** Rows lie flat in one array, four values each: it crosses to the writer's thread in half the time of objects. */
 export type CreateRows = (bigint | string | boolean | null)[]
@@ -20,6 +23,13 @@ export interface TokenRow {
   readonly expiresAt: number | null
 }
 
+export interface IndexProgress {
+  /** Plants that were looked at. */
+  readonly indexed: number
+  /** There is nothing more to index. */
+  readonly isDone: boolean
+}
+
 /** The one connection that writes. Each method is one transaction, and returns after its commit. */
 export class SqliteWriter {
   readonly #db: DatabaseSync
@@ -27,6 +37,8 @@ export class SqliteWriter {
   readonly #selectPlant: StatementSync
   readonly #putPlant: StatementSync
   readonly #deletePlant: StatementSync
+  readonly #journal: Journal
+  readonly #index: PlantIndex
   readonly #checkWrite: StatementSync
   readonly #logPages: StatementSync
   readonly #insertToken: StatementSync
@@ -40,6 +52,8 @@ export class SqliteWriter {
     this.#selectPlant = db.prepare('SELECT id, name, tag FROM plants WHERE id = ?')
     this.#putPlant = db.prepare('INSERT OR REPLACE INTO plants (id, name, tag) VALUES (?, ?, ?)')
     this.#deletePlant = db.prepare('DELETE FROM plants WHERE id = ?')
+    this.#journal = new Journal(db)
+    this.#index = new PlantIndex(db)
     this.#checkWrite = db.prepare('UPDATE write_check SET checked_at = ?')
     this.#logPages = db.prepare('PRAGMA wal_checkpoint(NOOP)')
     this.#insertToken = db.prepare(
@@ -50,10 +64,12 @@ export class SqliteWriter {
   }
 
   createPlants(rows: CreateRows): RowOutcome[] {
-    return transaction(this.#db, () => {
+    return this.#writePlants((written) => {
       const outcomes: RowOutcome[] = []
       for (let i = 0; i < rows.length; i += CREATE_ROW_LENGTH) {
-        const outcome = this.#putIfAbsent(rows[i] as bigint, rows[i + 1] as string, rows[i + 2] as string | null)
+        const id = rows[i] as bigint
+        const outcome = this.#putIfAbsent(id, rows[i + 1] as string, rows[i + 2] as string | null)
+        if (outcome === OUTCOME.created) written.push(id)
         outcomes.push(rows[i + 3] === true && isThere(outcome) ? OUTCOME.exists : outcome)
       }
       return outcomes
@@ -62,22 +78,31 @@ export class SqliteWriter {
 
   /** In the order of the changes, each on what the one before has left; a refused one changes nothing. */
   changePlants(changes: readonly PlantChange[]): ChangeOutcome[] {
-    return transaction(this.#db, () => changes.map((change) => this.#change(change)))
+    return this.#writePlants((written) => changes.map((change) => this.#change(change, written)))
   }
 
   importPlants(rows: PlantRows, mode: ImportMode): RowOutcome[] {
-    return transaction(this.#db, () => {
+    return this.#writePlants((written) => {
       const outcomes: RowOutcome[] = []
       for (let i = 0; i < rows.length; i += PLANT_ROW_LENGTH) {
-        const [id, name, tag] = [rows[i] as bigint, rows[i + 1] as string, rows[i + 2] as string | null]
-        let outcome = this.#putIfAbsent(id, name, tag)
-        if (outcome === OUTCOME.conflict && mode === 'update') {
-          this.#putPlant.run(id, name, tag)
-          outcome = OUTCOME.updated
-        }
-        outcomes.push(outcome)
+        const plant = plantAt(rows, i)
+        const outcome = this.#putIfAbsent(plant.id, plant.name, plant.tag ?? null)
+        const isUpdated = outcome === OUTCOME.conflict && mode === 'update'
+        if (isUpdated) this.#replace(plant)
+        if (isUpdated || outcome === OUTCOME.created) written.push(plant.id)
+        outcomes.push(isUpdated ? OUTCOME.updated : outcome)
       }
       return outcomes
+    })
+  }
+
+  /** Indexes some of the plants that were written and are not indexed yet, about `most` of them. */
+  indexPlants(most: number): IndexProgress {
+    return transaction(this.#db, () => {
+      const ids = this.#journal.take(most)
+      this.#index.add(ids)
+      const indexed = ids.length > 0 ? ids.length : this.#index.scan(most)
+      return { indexed, isDone: indexed === 0 }
     })
   }
 
@@ -112,36 +137,68 @@ export class SqliteWriter {
     this.#db.close()
   }
 
+  /** One transaction that also notes, for the indexes, which plants it has written. */
+  #writePlants<T>(work: (written: bigint[]) => T): T {
+    return transaction(this.#db, () => {
+      const written: bigint[] = []
+      const result = work(written)
+      this.#journal.append(written)
+      return result
+    })
+  }
+
   #putIfAbsent(id: bigint, name: string, tag: string | null): RowOutcome {
     try {
       if (this.#insertPlant.run(id, name, tag).changes === 1n) return OUTCOME.created
     } catch (error) {
-      const fault = sqliteFault(error)
-      if (fault === undefined || !isRowFault(fault)) throw error
-      return fault
+      return rowFault(error)
     }
     const there = this.#selectPlant.get(id)
     return there?.['name'] === name && there['tag'] === tag ? OUTCOME.unchanged : OUTCOME.conflict
   }
 
-  #change(change: PlantChange): ChangeOutcome {
+  #change(change: PlantChange, written: bigint[]): ChangeOutcome {
     try {
-      const id = idOf(change)
-      const row = this.#selectPlant.get(id)
-      const plant = afterChange(change, row === undefined ? undefined : plantOf(row))
+      const there = this.#plant(idOf(change))
+      const plant = afterChange(change, there)
       if (plant === undefined) {
-        this.#deletePlant.run(id)
+        this.#delete(there)
         return 'deleted'
       }
-      this.#putPlant.run(id, plant.name, plant.tag ?? null)
-      return { result: row === undefined ? 'created' : 'replaced', plant }
+      const isSame = there?.name === plant.name && there.tag === plant.tag
+      if (!isSame) {
+        this.#replace(plant)
+        written.push(plant.id)
+      }
+      return { result: there === undefined ? 'created' : 'replaced', plant }
     } catch (error) {
-      if (error instanceof AppError) return { refusal: error.number, message: error.message }
-      const fault = sqliteFault(error)
-      if (fault === undefined || !isRowFault(fault)) throw error
-      return fault
+      return error instanceof AppError ? { refusal: error.number, message: error.message } : rowFault(error)
     }
   }
+
+  #plant(id: bigint): NewPlant | undefined {
+    const row = this.#selectPlant.get(id)
+    return row === undefined ? undefined : plantOf(row)
+  }
+
+  /** The statement that may be refused because of its row comes first, so that a refusal leaves all as it was. */
+  #replace(plant: NewPlant): void {
+    const there = this.#plant(plant.id)
+    this.#putPlant.run(plant.id, plant.name, plant.tag ?? null)
+    if (there !== undefined) this.#index.remove(there)
+  }
+
+  #delete(plant: NewPlant | undefined): void {
+    if (plant === undefined) return
+    this.#deletePlant.run(plant.id)
+    this.#index.remove(plant)
+  }
+}
+
+function rowFault(error: unknown): SqliteFault {
+  const fault = sqliteFault(error)
+  if (fault === undefined || !isRowFault(fault)) throw error
+  return fault
 }
 
 const isThere = (outcome: RowOutcome): boolean => outcome === OUTCOME.unchanged || outcome === OUTCOME.conflict
@@ -152,6 +209,7 @@ export type WriterCalls = Pick<
   | 'createPlants'
   | 'changePlants'
   | 'importPlants'
+  | 'indexPlants'
   | 'checkWritable'
   | 'createToken'
   | 'touchToken'

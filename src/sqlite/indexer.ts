@@ -1,0 +1,97 @@
+import { AppError } from '../errors.ts'
+import { shuttingDown } from './errors.ts'
+import type { IndexProgress } from './writer.ts'
+import type { WriterPort } from './writer-port.ts'
+
+/** Nobody has written for so long when plants are indexed in the background, in milliseconds. */
+const IDLE = 30
+/** Plants that are indexed with one commit while nobody writes, or while somebody waits for it. */
+const BATCH = 2000
+/** With so many plants to go, some are indexed after every group, so that they don't become many more. */
+const BUSY_BACKLOG = 100_000
+const BUSY_BATCH = 500
+/** How soon it is tried again in the background after it failed, in milliseconds. */
+const RETRY = 1000
+
+/** Has the writer index plants, when it disturbs least and when somebody needs it (docs/decisions/0012-search-index.md). */
+export class Indexer {
+  readonly #writer: WriterPort
+  #running: Promise<IndexProgress> | undefined
+  #timer: NodeJS.Timeout | undefined
+  /** Plants that are to be indexed, about; at the start nobody knows whether there are any. */
+  #backlog = 1
+  #wroteAt = performance.now()
+  #isClosed = false
+
+  constructor(writer: WriterPort) {
+    this.#writer = writer
+    this.#wait(IDLE)
+  }
+
+  /** Told after every commit that wrote plants. */
+  wrote(plants: number): void {
+    this.#backlog += plants
+    this.#wroteAt = performance.now()
+    if (this.#backlog > BUSY_BACKLOG) this.#inBackground(BUSY_BATCH)
+    else this.#wait(IDLE)
+  }
+
+  /**
+   * Resolves when so many plants, or all, were indexed.
+   *
+   * @param deadline on the clock of performance.now()
+   * @throws AppError 50305 when it is not done by then
+   */
+  async catchUp(plants: number, deadline: number): Promise<void> {
+    for (let left = plants; left > 0; ) {
+      if (this.#isClosed) throw shuttingDown()
+      if (performance.now() > deadline) throw stillBehind(left)
+      const { indexed, isDone } = await this.#index(BATCH)
+      left = isDone ? 0 : left - indexed
+    }
+  }
+
+  /** Resolves when nothing is under way; what is left is done after the next start. */
+  async close(): Promise<void> {
+    this.#isClosed = true
+    clearTimeout(this.#timer)
+    await this.#running?.catch(() => {})
+  }
+
+  #wait(time: number): void {
+    if (this.#backlog <= 0 || this.#isClosed) return
+    this.#timer ??= setTimeout(() => {
+      this.#timer = undefined
+      if (performance.now() - this.#wroteAt >= IDLE) this.#inBackground(BATCH)
+      else this.#wait(IDLE)
+    }, time).unref()
+  }
+
+  #inBackground(most: number): void {
+    if (this.#running !== undefined || this.#isClosed) return
+    // A fault is told to whoever needs the indexes, and one that nobody recovers from to the store by the writer.
+    this.#index(most).then(
+      () => this.#wait(0),
+      () => this.#wait(RETRY),
+    )
+  }
+
+  /** One batch at a time: whoever comes meanwhile shares it. */
+  #index(most: number): Promise<IndexProgress> {
+    this.#running ??= this.#writer
+      .call('indexPlants', most)
+      .then((progress) => {
+        this.#backlog = progress.isDone ? 0 : Math.max(1, this.#backlog - progress.indexed)
+        return progress
+      })
+      .finally(() => {
+        this.#running = undefined
+      })
+    return this.#running
+  }
+}
+
+const stillBehind = (plants: number): AppError =>
+  new AppError(50305, `at least ${plants} plants that were written lately can't be searched yet; try again later`, {
+    headers: { 'Retry-After': '5' },
+  })

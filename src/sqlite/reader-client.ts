@@ -1,0 +1,78 @@
+import { once } from 'node:events'
+import { Worker } from 'node:worker_threads'
+import { BehindError } from './behind.ts'
+import { appErrorOf, isFatal, outOfReach, shuttingDown } from './errors.ts'
+import type { ReaderCalls } from './reader.ts'
+import type { ReaderRequest, ReaderResponse } from './reader-thread.ts'
+
+interface Pending {
+  readonly resolve: (value: never) => void
+  readonly reject: (error: unknown) => void
+}
+
+/** The reader in its thread, so that no search, export or dry run holds up the event loop. */
+export class ReaderClient {
+  readonly #worker: Worker
+  readonly #onFatal: (error: Error) => void
+  readonly #pending = new Map<number, Pending>()
+  #lastCall = 0
+  #dead: Error | undefined
+
+  /** @param onFatal called when the file can't be trusted any more */
+  constructor(path: string, onFatal: (error: Error) => void) {
+    this.#onFatal = onFatal
+    this.#worker = new Worker(new URL('./reader-thread.ts', import.meta.url), { workerData: { path } })
+    this.#worker.on('message', (response: ReaderResponse) => this.#settle(response))
+    this.#worker.on('error', (error) =>
+      this.#die(outOfReach(error instanceof Error ? error : new Error(String(error)))),
+    )
+    this.#worker.on('exit', () => this.#die(outOfReach(new Error('the reader thread ended'))))
+  }
+
+  /**
+   * Runs one method of the reader to its end.
+   *
+   * @throws BehindError when the indexes lack too many plants; AppError 50301, or 50303 when it is closed meanwhile
+   */
+  call<M extends keyof ReaderCalls>(
+    method: M,
+    ...args: Parameters<ReaderCalls[M]>
+  ): Promise<ReturnType<ReaderCalls[M]>> {
+    if (this.#dead !== undefined) return Promise.reject(this.#dead)
+    return new Promise((resolve, reject) => {
+      const call = ++this.#lastCall
+      this.#worker.postMessage({ call, method, args } as ReaderRequest)
+      this.#pending.set(call, { resolve, reject })
+    })
+  }
+
+  /** Ends what is under way, closes all connections and ends the thread. */
+  async close(): Promise<void> {
+    if (this.#dead !== undefined) return
+    const exit = once(this.#worker, 'exit')
+    this.#die(shuttingDown())
+    this.#worker.postMessage('close' satisfies ReaderRequest)
+    await exit
+  }
+
+  #settle(response: ReaderResponse): void {
+    const pending = this.#pending.get(response.call)
+    // It was told already that the store is closing.
+    if (pending === undefined) return
+    this.#pending.delete(response.call)
+    if ('value' in response) pending.resolve(response.value as never)
+    else if ('behind' in response) pending.reject(new BehindError(response.behind))
+    else if ('bug' in response) pending.reject(new Error(response.bug))
+    else {
+      const error = appErrorOf(response.fault)
+      if (isFatal(response.fault)) this.#onFatal(error)
+      pending.reject(error)
+    }
+  }
+
+  #die(why: Error): void {
+    this.#dead ??= why
+    for (const { reject } of this.#pending.values()) reject(why)
+    this.#pending.clear()
+  }
+}

@@ -1,0 +1,199 @@
+import type { NewPlant } from '../plant.ts'
+import {
+  comparePositions,
+  isByName,
+  isDescending,
+  matches,
+  type PlantQuery,
+  type Position,
+  positionOf,
+} from '../plant-query.ts'
+import { matchExpression } from './search-terms.ts'
+import type { Row, Statements } from './statements.ts'
+import { race, type Steps } from './steps.ts'
+
+/** Plants that are looked at in one step. */
+const STEP = 64
+/** Ids that are read at once over all tags. */
+const TAGGED = 2000
+
+/** How much is asked for: so many plants, or fewer once their texts have so many UTF-16 units. */
+export interface Limit {
+  readonly plants: number
+  readonly text: number
+}
+
+export class Found {
+  readonly plants: NewPlant[] = []
+  readonly #limit: Limit
+  #text = 0
+
+  constructor(limit: Limit) {
+    this.#limit = limit
+  }
+
+  add(plant: NewPlant): void {
+    this.plants.push(plant)
+    this.#text += plant.name.length + (plant.tag?.length ?? 0)
+  }
+
+  get isFull(): boolean {
+    return this.plants.length >= this.#limit.plants || this.#text >= this.#limit.text
+  }
+}
+
+/**
+ * Finds plants by the indexes, as they are on this connection at the moment. Which index leads to them soonest is not
+ * guessed: those that can are followed by turns until one has led to all that were asked for, which takes at most as
+ * many times as long as there are. Every plant is verified before it is returned.
+ */
+export class PlantSearch {
+  readonly #statements: Statements
+
+  constructor(statements: Statements) {
+    this.#statements = statements
+  }
+
+  /** The first of the indexed plants that the query means; all plants where it means all, by id. */
+  find(query: PlantQuery, limit: Limit): Steps<Found> {
+    const isFiltered = query.tags.length + query.words.length > 0
+    if (!isByName(query.order)) {
+      if (!isFiltered) return this.#page(query, limit)
+      const sources = this.#filtered(query)
+      return race((sources.length > 0 ? sources : [this.#all(query)]).map((ids) => this.#verified(ids, query, limit)))
+    }
+    const walk = this.#verified(this.#byName(query), query, limit)
+    if (!isFiltered) return walk
+    const everywhere = { ...query, order: 'id', after: undefined } as const
+    return race([...this.#filtered(everywhere).map((ids) => this.#sorted(ids, query, limit)), walk])
+  }
+
+  get(id: bigint): NewPlant | undefined {
+    const row = this.#statements.get('SELECT id, name, tag FROM plants WHERE id = ?', id)
+    return row === undefined ? undefined : plantOf(row)
+  }
+
+  /** The first of the plants with these ids that the query means. The ids are in its order. */
+  *#verified(ids: Iterable<bigint>, query: PlantQuery, limit: Limit): Steps<Found> {
+    const found = new Found(limit)
+    let seen = 0
+    for (const id of ids) {
+      const plant = this.get(id)
+      if (plant !== undefined && matches(query, plant)) found.add(plant)
+      if (found.isFull) break
+      if (++seen % STEP === 0) yield
+    }
+    return found
+  }
+
+  /** The same for ids in any order. Keeps no more than the places of a few times as many as are asked for. */
+  *#sorted(ids: Iterable<bigint>, query: PlantQuery, limit: Limit): Steps<Found> {
+    const { order, after } = query
+    const compare = (a: Position, b: Position) => comparePositions(order, a, b)
+    let first: Position[] = []
+    let seen = 0
+    for (const id of ids) {
+      const plant = this.get(id)
+      if (plant !== undefined && matches(query, plant)) {
+        const position = positionOf(order, plant)
+        if (after === undefined || compare(position, after) > 0) first.push(position)
+      }
+      if (first.length >= limit.plants * 4 + STEP) first = first.sort(compare).slice(0, limit.plants)
+      if (++seen % STEP === 0) yield
+    }
+    const found = new Found(limit)
+    for (const { id } of first.sort(compare)) {
+      if (found.isFull) break
+      const plant = this.get(id)
+      if (plant !== undefined) found.add(plant)
+    }
+    return found
+  }
+
+  *#page(query: PlantQuery, limit: Limit): Steps<Found> {
+    const { condition, direction, values } = range(query, 'id')
+    const found = new Found(limit)
+    const sql = `SELECT id, name, tag FROM plants WHERE ${condition} ORDER BY id ${direction} LIMIT ?`
+    for (const row of this.#statements.iterate(sql, ...values, limit.plants)) {
+      found.add(plantOf(row))
+      if (found.isFull) break
+      if (found.plants.length % STEP === 0) yield
+    }
+    return found
+  }
+
+  /** Ids from each index that holds all plants the filter means, in the query's order by id. */
+  #filtered(query: PlantQuery): Iterable<bigint>[] {
+    const expression = matchExpression(query)
+    return [
+      ...(expression === undefined ? [] : [this.#byWords(expression, query)]),
+      ...(query.tags.length === 0 ? [] : [this.#byTags(query)]),
+    ]
+  }
+
+  *#byWords(expression: string, query: PlantQuery): Iterable<bigint> {
+    const { condition, direction, values } = range(query, 'rowid')
+    yield* this.#ids(
+      `SELECT rowid FROM plant_words WHERE plant_words MATCH ? AND ${condition} ORDER BY rowid ${direction}`,
+      expression,
+      ...values,
+    )
+  }
+
+  *#byName({ order, after }: PlantQuery): Iterable<bigint> {
+    const [sign, direction] = isDescending(order) ? ['<', 'DESC'] : ['>', 'ASC']
+    const condition = after === undefined ? 'TRUE' : `(key, id) ${sign} (?, ?)`
+    yield* this.#ids(
+      `SELECT id FROM plant_names WHERE ${condition} ORDER BY key ${direction}, id ${direction}`,
+      ...(after === undefined ? [] : [after.key, after.id]),
+    )
+  }
+
+  *#all(query: PlantQuery): Iterable<bigint> {
+    const { condition, direction, values } = range(query, 'id')
+    yield* this.#ids(`SELECT id FROM plants WHERE ${condition} ORDER BY id ${direction}`, ...values)
+  }
+
+  /** Merges the ids of each tag, of which it reads some at a time. */
+  *#byTags(query: PlantQuery): Iterable<bigint> {
+    const tags = Array.from(new Set(query.tags))
+    const atOnce = Math.max(16, Math.trunc(TAGGED / tags.length))
+    const compare = isDescending(query.order)
+      ? (a: bigint, b: bigint) => (a > b ? -1 : 1)
+      : (a: bigint, b: bigint) => (a < b ? -1 : 1)
+    let after = query.after
+    for (;;) {
+      const { condition, direction, values } = range({ ...query, after }, 'id')
+      const sql = `SELECT id FROM plant_tags WHERE tag = ? AND ${condition} ORDER BY id ${direction} LIMIT ?`
+      const parts = tags.map((tag) => this.#statements.all(sql, tag, ...values, atOnce).map((row) => row[0] as bigint))
+      // Beyond the end of a part that was cut, others may already be ahead.
+      const ends = parts.filter((part) => part.length === atOnce).flatMap((part) => part.at(-1) ?? [])
+      const [end] = ends.sort(compare)
+      const ids = parts.flat().sort(compare)
+      yield* end === undefined ? ids : ids.filter((id) => compare(id, end) <= 0 || id === end)
+      if (end === undefined) return
+      after = { key: '', id: end }
+    }
+  }
+
+  *#ids(sql: string, ...values: (string | bigint)[]): Iterable<bigint> {
+    for (const [id] of this.#statements.iterate(sql, ...values)) yield id as bigint
+  }
+}
+
+const plantOf = ([id, name, tag]: Row): NewPlant => ({
+  id: id as bigint,
+  name: name as string,
+  tag: (tag as string | null) ?? undefined,
+})
+
+/** The ids behind the query's position, as SQL over a column. */
+function range(
+  { order, after }: PlantQuery,
+  column: string,
+): { condition: string; direction: string; values: bigint[] } {
+  const [sign, direction] = isDescending(order) ? ['<', 'DESC'] : ['>', 'ASC']
+  return after === undefined
+    ? { condition: 'TRUE', direction, values: [] }
+    : { condition: `${column} ${sign} ?`, direction, values: [after.id] }
+}
