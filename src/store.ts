@@ -101,10 +101,13 @@ export interface Store {
   /**
    * At most `limit` of the plants that the query means, in its order, from its position on. They are as they were at one
    * moment, which is no earlier than the call: every write that was answered before it is seen.
+   *
+   * @throws AppError 50305 when that takes an index which lacks too many plants that were written lately; never for plants
+   *   without a filter by id
    */
   listPlants(query: PlantQuery, limit: number): Promise<NewPlant[]>
 
-  /** At most `limit` tags that plants have, by code points, from behind `after` on; seen as by listPlants. */
+  /** At most `limit` tags that plants have, by code points, from behind `after` on; seen, and refused, as by listPlants. */
   listTags(after: string | undefined, limit: number): Promise<TagCount[]>
 
   /**
@@ -120,6 +123,8 @@ export interface Store {
    * All plants that the filter means, in the order, a chunk of up to about a thousand at a time, as they were at one
    * moment, which is no earlier than the first chunk was asked for. Others write meanwhile without being seen and without
    * waiting. Takes the same memory for any number of plants. Leaving the iteration early frees what it holds.
+   *
+   * @throws AppError 50305 as listPlants does, before the first chunk
    */
   exportPlants(filter: PlantFilter, order: PlantOrder): AsyncIterable<readonly NewPlant[]>
 
