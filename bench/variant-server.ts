@@ -13,6 +13,7 @@ import { EventLoopWriter } from './event-loop-writer.ts'
  */
 const variant = process.argv[2]
 const config = readConfig({}, process.env)
+if (config.store.engine !== 'sqlite') throw new Error('these variants are of the SQLite engine')
 const store = await SqliteStore.open(config.store.path, {
   serving: true,
   create: true,

@@ -1,6 +1,8 @@
 import { OperatorError } from './operator-error.ts'
+import { isPostgresAddress, type PostgresAddress, readPostgresAddress } from './postgres-address.ts'
 
-export type StoreAddress = { readonly engine: 'sqlite'; readonly path: string; readonly isDefault: boolean }
+export type SqliteAddress = { readonly engine: 'sqlite'; readonly path: string; readonly isDefault: boolean }
+export type StoreAddress = SqliteAddress | PostgresAddress
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent'
 
 /** Requests per second and token, each token allowed to save up one second's worth. */
@@ -10,6 +12,8 @@ export interface Config {
   readonly host: string
   readonly port: number
   readonly store: StoreAddress
+  /** Connections to a PostgreSQL database for requests, and as many again for imports and exports. */
+  readonly storeConnections: number
   readonly token: string | undefined
   readonly logLevel: LogLevel
   /** Bytes. */
@@ -18,6 +22,8 @@ export interface Config {
   readonly headerLimit: number
   readonly nestingLimit: number
   /** All times in milliseconds. */
+  readonly storeTimeout: number
+  readonly storeWait: number
   readonly headersTimeout: number
   readonly requestTimeout: number
   readonly keepAliveTimeout: number
@@ -34,7 +40,8 @@ export interface Setting<T> {
   readonly value: string
   readonly fallback: string | undefined
   readonly help: string
-  parse(text: string): T
+  /** @param environment for what a value leaves open, such as the password of a database */
+  parse(text: string, environment: NodeJS.ProcessEnv): T
 }
 
 type Settings = { readonly [K in keyof Config]-?: Setting<Config[K]> }
@@ -49,9 +56,30 @@ export const SETTINGS: Settings = {
     flag: 'store',
     value: 'URL',
     fallback: DEFAULT_STORE,
-    help: 'where plants and tokens are kept: sqlite:PATH',
+    help: 'where plants and tokens are kept: sqlite:PATH or postgres://USER@HOST:PORT/DATABASE; a password is better given by PGPASSWORD, as other users of the machine can read flags',
     parse: storeAddress,
   },
+  storeConnections: number(
+    'store-connections',
+    'COUNT',
+    '10',
+    'connections to a PostgreSQL store for requests, and as many again for imports and exports',
+    integer(1, 1000),
+  ),
+  storeTimeout: number(
+    'store-timeout',
+    'TIME',
+    '10s',
+    'how long one statement of a PostgreSQL store may take; at least 100ms',
+    timeout,
+  ),
+  storeWait: number(
+    'store-wait',
+    'TIME',
+    '60s',
+    'how long a start waits for a PostgreSQL store that is out of reach',
+    duration,
+  ),
   token: {
     flag: 'token',
     value: 'SECRET',
@@ -135,7 +163,7 @@ export function readConfig(
     const given = value === '' && name === variable ? undefined : value
     try {
       const text = given ?? setting.fallback
-      return [key, text === undefined ? undefined : setting.parse(text)]
+      return [key, text === undefined ? undefined : setting.parse(text, environment)]
     } catch (error) {
       faults.push(`${name}: ${error instanceof Error ? error.message : String(error)}`)
       return [key, undefined]
@@ -211,11 +239,24 @@ function logLevel(given: string): LogLevel {
   return given as LogLevel
 }
 
-function storeAddress(given: string): StoreAddress {
+/** Milliseconds; PostgreSQL would take 0 for no limit. */
+function timeout(given: string): number {
+  const parsed = duration(given)
+  if (parsed < 100) throw new Error(`"${given}" is less than 100ms`)
+  return parsed
+}
+
+function storeAddress(given: string, environment: NodeJS.ProcessEnv): StoreAddress {
+  if (isPostgresAddress(given)) return readPostgresAddress(given, environment)
+  // What it is instead may hold a password, so it is not shown.
   if (!given.startsWith('sqlite:') || given === 'sqlite:')
-    throw new Error(`"${given}" is not a store like ${DEFAULT_STORE}`)
+    throw new Error(`is neither a store like ${DEFAULT_STORE} nor one like postgres://user@host/database`)
   return { engine: 'sqlite', path: given.slice('sqlite:'.length), isDefault: given === DEFAULT_STORE }
 }
+
+/** A store as people may see it: without the credentials that its address may hold. */
+export const shownStore = (store: StoreAddress): string =>
+  store.engine === 'sqlite' ? `sqlite:${store.path}` : store.shown
 
 /** The characters are those that a bearer token may have (RFC 6750 section 2.1). The message never holds the token. */
 function configuredToken(given: string): string {

@@ -1,7 +1,7 @@
 import { type Condition, checkCondition } from './condition.ts'
 import { AppError } from './errors.ts'
 import type { NewPlant } from './plant.ts'
-import type { ImportMode, ImportResult, PlantPatch } from './store.ts'
+import type { CreateResult, ImportMode, ImportResult, PlantPatch } from './store.ts'
 
 /** A write that depends on the plant as it is; an engine decides it inside its transaction. */
 export type PlantChange =
@@ -30,6 +30,17 @@ function patched({ id, name, tag }: NewPlant, patch: PlantPatch): NewPlant {
   return { id, name: patch.name ?? name, tag: patch.tag === undefined ? tag : (patch.tag ?? undefined) }
 }
 
+/** What becomes of a created plant where `there` has its id, or none has. */
+export function createResult(
+  plant: NewPlant,
+  mustBeNew: boolean,
+  there: NewPlant | undefined,
+): CreateResult | AppError {
+  if (there === undefined) return 'created'
+  if (mustBeNew) return idExists(plant.id)
+  return there.name === plant.name && there.tag === plant.tag ? 'unchanged' : idConflict(plant.id)
+}
+
 /** What becomes of an imported plant where `there` has its id, or none has. */
 export function importResult(mode: ImportMode, plant: NewPlant, there: NewPlant | undefined): ImportResult {
   if (there === undefined) return 'added'
@@ -39,3 +50,6 @@ export function importResult(mode: ImportMode, plant: NewPlant, there: NewPlant 
 
 export const idConflict = (id: bigint): AppError =>
   new AppError(40901, `the id ${id} belongs to a different plant; nothing was changed`)
+
+export const idExists = (id: bigint): AppError =>
+  new AppError(41201, `a plant with the id ${id} exists (If-None-Match: *); nothing was changed`)

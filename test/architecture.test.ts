@@ -23,7 +23,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   formats: ['formats', 'domain'],
   http: ['http', 'formats', 'domain'],
   sqlite: ['sqlite', 'domain'],
-  cli: ['cli', 'http', 'formats', 'sqlite', 'domain'],
+  postgres: ['postgres', 'domain'],
+  cli: ['cli', 'http', 'formats', 'sqlite', 'postgres', 'domain'],
 }
 
 suite('the imports in src', () => {
@@ -43,12 +44,12 @@ suite('the imports in src', () => {
     }
   })
 
-  test('bring HTTP and an engine together in one place only', () => {
-    const both = files.filter((file) => {
-      const layers = new Set(imports.get(file)?.map(layerOf))
-      return layers.has('http') && layers.has('sqlite')
-    })
-    assert.deepEqual(both, ['src/cli/serve.ts'])
+  test('choose the engine in one place', () => {
+    const outside = files.filter((file) => !['sqlite', 'postgres'].includes(layerOf(file)))
+    for (const engine of ['sqlite', 'postgres']) {
+      const users = outside.filter((file) => imports.get(file)?.some((target) => layerOf(target) === engine))
+      assert.deepEqual(users, ['src/cli/open-store.ts'])
+    }
   })
 
   test('make no circle that exists at run time', () => {
@@ -76,9 +77,13 @@ suite('the code', () => {
     assert.deepEqual(uses(/process\.env\b/), ['src/cli/main.ts'])
   })
 
-  test('knows SQLite only in its folder, and the HTTP framework only in its own', () => {
+  test('knows each database only in its folder, and the HTTP framework only in its own', () => {
     assert.deepEqual(
       uses(/'node:sqlite'/).filter((file) => layerOf(file) !== 'sqlite'),
+      [],
+    )
+    assert.deepEqual(
+      uses(/from 'pg'/).filter((file) => layerOf(file) !== 'postgres'),
       [],
     )
     assert.deepEqual(

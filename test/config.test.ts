@@ -27,7 +27,29 @@ const CASES: { readonly [K in Key]: { right: readonly [string, Config[K]][]; wro
       ['sqlite:/srv/plants.db', { engine: 'sqlite', path: '/srv/plants.db', isDefault: false }],
       ['sqlite:data/plants.db', { engine: 'sqlite', path: 'data/plants.db', isDefault: true }],
     ],
-    wrong: ['', 'sqlite:', 'plants.db', 'mysql://localhost', 'SQLITE:x'],
+    // Those of PostgreSQL are in postgres-address.test.ts.
+    wrong: ['', 'sqlite:', 'plants.db', 'mysql://localhost', 'SQLITE:x', 'postgres:x', 'postgres://host:port/db'],
+  },
+  storeConnections: {
+    right: [
+      ['1', 1],
+      ['1000', 1000],
+    ],
+    wrong: ['', '0', '1001', 'all'],
+  },
+  storeTimeout: {
+    right: [
+      ['100ms', 100],
+      ['1m', 60_000],
+    ],
+    wrong: ['', '99ms', '0s', '10'],
+  },
+  storeWait: {
+    right: [
+      ['0s', 0],
+      ['5m', 300_000],
+    ],
+    wrong: ['', '-1s', 'for ever'],
   },
   token: {
     right: [
@@ -137,6 +159,9 @@ suite('the configuration', () => {
       host: '127.0.0.1',
       port: 8080,
       store: { engine: 'sqlite', path: 'data/plants.db', isDefault: true },
+      storeConnections: 10,
+      storeTimeout: 10_000,
+      storeWait: 60_000,
       token: undefined,
       logLevel: 'info',
       bodyLimit: 2 ** 20,

@@ -1,4 +1,4 @@
-import type { Config } from '../config.ts'
+import { type Config, shownStore } from '../config.ts'
 
 export interface BannerFacts {
   readonly config: Config
@@ -16,7 +16,7 @@ export function banner({ config, port, firstToken }: BannerFacts): string {
     '',
     `  Address  ${address}`,
     `  API      ${address}/docs`,
-    `  Store    sqlite:${config.store.path}`,
+    `  Store    ${shownStore(config.store)}`,
   ]
   if (firstToken !== undefined)
     lines.push(`  Token    ${firstToken}`, '           (shown this once; keep it in a safe place)')

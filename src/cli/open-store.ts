@@ -1,8 +1,54 @@
 import { mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { StoreAddress } from '../config.ts'
-import { SqliteStore } from '../sqlite/store.ts'
 import type { Store } from '../store.ts'
+
+export interface OpenOptions {
+  /** For a service, which no second one may disturb. */
+  readonly serving: boolean
+  /** Make the store where there is none. */
+  readonly create: boolean
+  readonly maxWaiting: number
+  readonly connections: number
+  /** Milliseconds. */
+  readonly timeout: number
+  readonly wait: number
+  /** Called once when the store can't go on; only a restart mends it. */
+  readonly onFatal: (error: Error) => void
+  /** Told what the operator should know but need not act on at once. */
+  readonly onNotice: (text: string) => void
+}
+
+export interface OpenStore extends Store {
+  /** Writes that wait for their commit. */
+  readonly waiting: number
+}
+
+/**
+ * Opens a store by its address. This is the only place that asks which engine it is; it loads no other.
+ *
+ * @throws OperatorError when it can't be opened
+ */
+export async function openStore(address: StoreAddress, options: OpenOptions): Promise<OpenStore> {
+  const { serving, create, maxWaiting, connections, timeout, wait, onFatal, onNotice } = options
+  if (address.engine === 'postgres') {
+    const { PostgresStore } = await import('../postgres/store.ts')
+    return PostgresStore.open(address, {
+      create,
+      maxWaiting,
+      connections,
+      statementTimeout: timeout,
+      patience: wait,
+      onNotice,
+    })
+  }
+  if (create && address.isDefault) mkdirSync(dirname(address.path), { recursive: true, mode: 0o700 })
+  const { SqliteStore } = await import('../sqlite/store.ts')
+  return SqliteStore.open(address.path, { serving, create, maxWaiting, onFatal })
+}
+
+/** For a command, which a person waits for and which does one thing at a time. */
+const FOR_COMMAND = { serving: false, maxWaiting: 1, connections: 2, timeout: 60_000, wait: 0 } as const
 
 /**
  * Opens a store for one command, also while a service serves it, and closes it when the work is done.
@@ -15,8 +61,8 @@ export async function withStore<T>(
   { create }: { create: boolean },
   work: (store: Store) => Promise<T>,
 ): Promise<T> {
-  if (create && address.isDefault) mkdirSync(dirname(address.path), { recursive: true, mode: 0o700 })
-  const store = await SqliteStore.open(address.path, { serving: false, create, maxWaiting: 1, onFatal: () => {} })
+  const onNotice = (text: string) => process.stderr.write(`plantstore: ${text}\n`)
+  const store = await openStore(address, { ...FOR_COMMAND, create, onFatal: () => {}, onNotice })
   try {
     return await work(store)
   } finally {

@@ -1,22 +1,20 @@
 import { once } from 'node:events'
-import { mkdirSync } from 'node:fs'
 import type { Server } from 'node:http'
 import { type AddressInfo, createServer } from 'node:net'
-import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
-import type { Config } from '../config.ts'
+import { type Config, shownStore } from '../config.ts'
 import type { Phase } from '../http/phase.ts'
 import { Lifecycle, onStopSignal } from '../lifecycle.ts'
 import { OperatorError } from '../operator-error.ts'
-import { SqliteStore } from '../sqlite/store.ts'
 import type { Store } from '../store.ts'
 import { SCOPES } from '../token.ts'
 import { banner } from './banner.ts'
 import { openLog } from './log.ts'
 import { mintToken } from './mint.ts'
+import { openStore } from './open-store.ts'
 
 /** How long requests that are under way may still take once listening has ended, in ms. */
 const LAST_ANSWERS = 5000
@@ -32,12 +30,15 @@ export async function serve(config: Config): Promise<void> {
   const lifecycle = new Lifecycle()
   try {
     await mustBeFree(config)
-    if (config.store.isDefault) mkdirSync(dirname(config.store.path), { recursive: true, mode: 0o700 })
-    const opening = SqliteStore.open(config.store.path, {
+    const opening = openStore(config.store, {
       serving: true,
       create: true,
       maxWaiting: config.maxWaiting,
+      connections: config.storeConnections,
+      timeout: config.storeTimeout,
+      wait: config.storeWait,
       onFatal: (error) => die(error, log, phase),
+      onNotice: (text) => log.warn(text),
     })
     // What goes wrong meanwhile is thrown where it is awaited.
     opening.catch(() => {})
@@ -57,7 +58,7 @@ export async function serve(config: Config): Promise<void> {
     // Before the banner: whoever has read it may send a signal.
     onStopSignal((signal) => void stop(signal, app.server, config, log, phase, lifecycle))
     process.stdout.write(banner({ config, port, firstToken }))
-    log.info({ host: config.host, port, store: `sqlite:${config.store.path}` }, 'serving')
+    log.info({ host: config.host, port, store: shownStore(config.store) }, 'serving')
   } catch (error) {
     await lifecycle.close()
     throw error

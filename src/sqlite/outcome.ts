@@ -1,6 +1,6 @@
 import { AppError, type ErrorNumber } from '../errors.ts'
 import type { NewPlant } from '../plant.ts'
-import { idConflict } from '../plant-change.ts'
+import { idConflict, idExists } from '../plant-change.ts'
 import type { CreateResult, ImportResult } from '../store.ts'
 import { appErrorOf, type SqliteFault } from './errors.ts'
 
@@ -20,7 +20,7 @@ export function createResultOf(outcome: RowOutcome, id: bigint): CreateResult | 
     case OUTCOME.unchanged:
       return 'unchanged'
     case OUTCOME.exists:
-      return new AppError(41201, `a plant with the id ${id} exists (If-None-Match: *); nothing was changed`)
+      return idExists(id)
     default:
       return refusalOf(outcome, id)
   }

@@ -1,0 +1,165 @@
+import { userInfo } from 'node:os'
+
+/** How far a server's certificate is checked: not, that a known authority has signed it, or also that it names the host. */
+export type CertificateCheck = 'none' | 'authority' | 'full'
+
+export interface PostgresTls {
+  readonly check: CertificateCheck
+  /** Files in PEM. Without one for the authorities, those that Node.js knows count. */
+  readonly authorities: string | undefined
+  readonly certificate: string | undefined
+  readonly key: string | undefined
+}
+
+/** Where a PostgreSQL database is, and as whom to use it. */
+export interface PostgresAddress {
+  readonly engine: 'postgres'
+  /** Tried in turn until one takes writes; a host that begins with a slash is the folder of a Unix socket. */
+  readonly hosts: readonly { readonly host: string; readonly port: number }[]
+  readonly database: string
+  readonly user: string
+  /** A function, so that no log and no message ever shows it by accident. */
+  readonly password: () => string | undefined
+  readonly tls: PostgresTls | undefined
+  readonly applicationName: string
+  /** Settings of the session, as `-c name=value`. */
+  readonly options: string | undefined
+  /** Milliseconds. */
+  readonly connectTimeout: number
+  /** Hosts and database, for people to read. */
+  readonly shown: string
+}
+
+/** Parameters that may stand behind the `?`, with the variables that stand in for them. */
+const VARIABLES = {
+  host: 'PGHOST',
+  port: 'PGPORT',
+  dbname: 'PGDATABASE',
+  user: 'PGUSER',
+  password: 'PGPASSWORD',
+  sslmode: 'PGSSLMODE',
+  sslrootcert: 'PGSSLROOTCERT',
+  sslcert: 'PGSSLCERT',
+  sslkey: 'PGSSLKEY',
+  application_name: 'PGAPPNAME',
+  options: 'PGOPTIONS',
+  connect_timeout: 'PGCONNECT_TIMEOUT',
+  target_session_attrs: 'PGTARGETSESSIONATTRS',
+} as const
+
+type Parameter = keyof typeof VARIABLES
+type Parameters = Partial<Record<Parameter, string>>
+
+/** In seconds. */
+const CONNECT_TIMEOUT = '5'
+const FORM = /^postgres(?:ql)?:\/\/(?:([^/?]*)@)?([^@/?]*)(?:\/([^?]*))?(?:\?(.*))?$/
+
+export const isPostgresAddress = (text: string): boolean => /^postgres(?:ql)?:/.test(text)
+
+/**
+ * Reads `postgres://user:password@host:port,host:port/database?parameter=value`. What it leaves open is taken from the
+ * variables that every PostgreSQL client knows (https://www.postgresql.org/docs/current/libpq-envars.html).
+ *
+ * @throws Error that says what is wrong and never holds the address, which may hold a password
+ */
+export function readPostgresAddress(text: string, environment: NodeJS.ProcessEnv): PostgresAddress {
+  const [, userInfoText, authority, path, search] = FORM.exec(text) ?? []
+  if (authority === undefined) throw new Error('is not an address like postgres://user@host:5432/database')
+  const [user, password] = cut(userInfoText ?? '', ':').map(decoded)
+  const [hosts, ports] = hostsIn(authority)
+  const given: Parameters = {
+    ...environmentParameters(environment),
+    ...present({ user, password, host: hosts, port: ports, dbname: decoded(path ?? '') }),
+    ...searchParameters(search ?? ''),
+  }
+  const name = given.user ?? userInfo().username
+  const database = given.dbname ?? name
+  const all = pairHosts(given.host ?? 'localhost', given.port ?? '5432')
+  mustBeOneOf('target_session_attrs', given.target_session_attrs ?? 'read-write', ['read-write', 'primary'])
+  return {
+    engine: 'postgres',
+    hosts: all,
+    database,
+    user: name,
+    password: () => given.password,
+    tls: tlsOf(given),
+    applicationName: given.application_name ?? 'plantstore',
+    options: given.options,
+    connectTimeout: wholeNumber('connect_timeout', given.connect_timeout ?? CONNECT_TIMEOUT, 1, 3600) * 1000,
+    shown: `postgres://${all.map(({ host, port }) => `${encodeURI(host)}:${port}`).join(',')}/${encodeURI(database)}`,
+  }
+}
+
+function hostsIn(authority: string): [string, string] {
+  const parts = authority.split(',').map((each) => {
+    const [, host = '', port = ''] = /^(\[[^\]]*\]|[^:]*)(?::(\d*))?$/.exec(each) ?? []
+    if (host === '' && each !== '') throw new Error('names a host that is not one')
+    return [decoded(host.replace(/^\[|\]$/g, '')), port] as const
+  })
+  const ports = parts.map(([, port]) => port)
+  return [parts.map(([host]) => host).join(','), ports.some((port) => port !== '') ? ports.join(',') : '']
+}
+
+/** One port counts for all hosts. */
+function pairHosts(hosts: string, ports: string): { host: string; port: number }[] {
+  const list = ports.split(',').map((port) => wholeNumber('port', port === '' ? '5432' : port, 1, 65535))
+  const names = hosts.split(',')
+  if (list.length > 1 && list.length !== names.length) throw new Error('has another number of ports than of hosts')
+  return names.map((host, i) => ({ host: host === '' ? 'localhost' : host, port: list[i] ?? list[0] ?? 5432 }))
+}
+
+function tlsOf({ sslmode = 'disable', sslrootcert, sslcert, sslkey }: Parameters): PostgresTls | undefined {
+  // `allow` and `prefer` speak without TLS to whoever says that he has none, so they protect from nobody.
+  mustBeOneOf('sslmode', sslmode, ['disable', 'require', 'verify-ca', 'verify-full'])
+  if (sslmode === 'disable') return undefined
+  if ((sslcert === undefined) !== (sslkey === undefined)) throw new Error('has only one of sslcert and sslkey')
+  // As with PostgreSQL's own clients: whoever names the authorities wants them to be asked.
+  const asked = sslmode === 'require' && sslrootcert !== undefined ? 'verify-ca' : sslmode
+  const check = asked === 'verify-full' ? 'full' : asked === 'verify-ca' ? 'authority' : 'none'
+  return { check, authorities: sslrootcert, certificate: sslcert, key: sslkey }
+}
+
+function searchParameters(search: string): Parameters {
+  const found: Record<string, string> = {}
+  for (const pair of search === '' ? [] : search.split('&')) {
+    const [name = '', value = ''] = cut(pair, '=').map(decoded)
+    if (!Object.hasOwn(VARIABLES, name)) {
+      throw new Error(`has a parameter that is none of ${Object.keys(VARIABLES).join(', ')}`)
+    }
+    found[name] = value
+  }
+  return found
+}
+
+function environmentParameters(environment: NodeJS.ProcessEnv): Parameters {
+  const names = Object.entries(VARIABLES).map(([name, variable]) => [name, environment[variable]] as const)
+  return present(Object.fromEntries(names))
+}
+
+/** Empty is as good as absent. */
+function present(parameters: { readonly [K in Parameter]?: string | undefined }): Parameters {
+  return Object.fromEntries(Object.entries(parameters).filter(([, value]) => value !== undefined && value !== ''))
+}
+
+function cut(text: string, separator: string): string[] {
+  const at = text.indexOf(separator)
+  return at === -1 ? [text] : [text.slice(0, at), text.slice(at + 1)]
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    throw new Error('is not valid percent-encoding; write % as %25')
+  }
+}
+
+function wholeNumber(name: string, text: string, min: number, max: number): number {
+  const value = Number(text)
+  if (/^\d+$/.test(text) && value >= min && value <= max) return value
+  throw new Error(`has a ${name} that is not a whole number from ${min} to ${max}`)
+}
+
+function mustBeOneOf(name: string, value: string, known: readonly string[]): void {
+  if (!known.includes(value)) throw new Error(`has a ${name} that is none of ${known.join(', ')}`)
+}

@@ -1,0 +1,70 @@
+// Arrays as parameters in PostgreSQL's binary format (src/backend/utils/adt/arrayfuncs.c, array_recv). pg sends a Buffer
+// as it is; an array it would write as a text, character by character, for the server to read in the same way.
+
+/** Types by their numbers (pg_type.oid), which never change. */
+const BIGINT = 20
+const TEXT = 25
+const TSVECTOR = 3614
+
+const HEAD = 20
+const LENGTH = 4
+const NULL = -1
+/** Bytes that one UTF-16 unit takes at the most in UTF-8. */
+const WIDEST = 3
+
+export function bigintArray(values: readonly bigint[]): Buffer {
+  const bytes = Buffer.allocUnsafe(HEAD + values.length * (LENGTH + 8))
+  let at = writeHead(bytes, BIGINT, values.length)
+  for (const value of values) {
+    at = bytes.writeInt32BE(8, at)
+    at = bytes.writeBigInt64BE(value, at)
+  }
+  return bytes
+}
+
+export function textArray(values: readonly (string | undefined)[]): Buffer {
+  let room = HEAD
+  for (const value of values) room += LENGTH + (value?.length ?? 0) * WIDEST
+  const bytes = Buffer.allocUnsafe(room)
+  let at = writeHead(bytes, TEXT, values.length)
+  for (const value of values) {
+    if (value === undefined) {
+      at = bytes.writeInt32BE(NULL, at)
+    } else {
+      const length = bytes.write(value, at + LENGTH, 'utf8')
+      at = bytes.writeInt32BE(length, at) + length
+    }
+  }
+  return bytes.subarray(0, at)
+}
+
+/** Each tsvector from its lexemes, without positions (tsvector.c, tsvectorrecv); the server sorts them. */
+export function tsvectorArray(values: readonly ReadonlySet<string>[]): Buffer {
+  let room = HEAD
+  for (const lexemes of values) {
+    room += 2 * LENGTH
+    for (const lexeme of lexemes) room += lexeme.length * WIDEST + 3
+  }
+  const bytes = Buffer.allocUnsafe(room)
+  let at = writeHead(bytes, TSVECTOR, values.length)
+  for (const lexemes of values) {
+    const start = at
+    at = bytes.writeInt32BE(lexemes.size, start + LENGTH)
+    for (const lexeme of lexemes) {
+      at += bytes.write(lexeme, at, 'utf8')
+      // The end of the text, and no positions.
+      at = bytes.writeUInt16BE(0, bytes.writeUInt8(0, at))
+    }
+    bytes.writeInt32BE(at - start - LENGTH, start)
+  }
+  return bytes.subarray(0, at)
+}
+
+/** One dimension, counted from 1. An array without elements has none. */
+function writeHead(bytes: Buffer, type: number, count: number): number {
+  let at = bytes.writeInt32BE(1, 0)
+  at = bytes.writeInt32BE(1, at)
+  at = bytes.writeInt32BE(type, at)
+  at = bytes.writeInt32BE(count, at)
+  return bytes.writeInt32BE(1, at)
+}

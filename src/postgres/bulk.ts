@@ -1,0 +1,67 @@
+import type { NewPlant } from '../plant.ts'
+import { matches, type PlantFilter, type PlantOrder } from '../plant-query.ts'
+import type { ImportMode, ImportResult } from '../store.ts'
+import type { Connection } from './connection.ts'
+import { selectPlants, selectStatement } from './reader.ts'
+import { COLUMNS, columnsOf, plantOf, refusalOf } from './rows.ts'
+import { byId, imported } from './writer.ts'
+
+/** How long one step may take, in ms: a filter may skip many plants until it finds one. */
+const STEP = 10 * 60_000
+/** Plants in one chunk: at most, at first, and as many later as have about so many UTF-16 units of text. */
+const CHUNK = 1000
+const FIRST_CHUNK = 100
+const CHUNK_TEXT = 4 * 2 ** 20
+
+/**
+ * All plants of a filter, from one moment on, on a connection that nobody else uses meanwhile. The transaction is left
+ * open; ending the connection ends it.
+ */
+export async function* exported(
+  { run }: Connection,
+  filter: PlantFilter,
+  order: PlantOrder,
+): AsyncGenerator<readonly NewPlant[], void, void> {
+  await run({ text: 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY' })
+  // All of it will be read, so the fastest plan for all of it is wanted, and not for the first rows.
+  await run({ text: `SET LOCAL cursor_tuple_fraction = 1; SET LOCAL statement_timeout = ${STEP}` })
+  const { text, values } = selectStatement(filter, order, undefined)
+  await run({ text: `DECLARE export NO SCROLL CURSOR FOR ${text}`, values, timeout: STEP })
+  for (let size = FIRST_CHUNK; ; ) {
+    const { rows } = await run({ text: `FETCH ${size} FROM export`, timeout: STEP })
+    if (rows.length === 0) return
+    const plants = rows.map(plantOf)
+    const meant = plants.filter((plant) => matches(filter, plant))
+    if (meant.length > 0) yield meant
+    const text = plants.reduce((sum, { name, tag }) => sum + name.length + (tag?.length ?? 0), 0)
+    size = Math.max(1, Math.min(CHUNK, Math.floor((CHUNK_TEXT * plants.length) / (text + 1))))
+  }
+}
+
+/** An import that stores nothing: what it would have stored lies in a temporary table of its connection. */
+export class Trial {
+  readonly #connection: Connection
+  readonly #mode: ImportMode
+  #hasTable = false
+
+  constructor(connection: Connection, mode: ImportMode) {
+    this.#connection = connection
+    this.#mode = mode
+  }
+
+  async tryPlants(plants: readonly NewPlant[]): Promise<ImportResult[]> {
+    const { run } = this.#connection
+    if (!this.#hasTable) {
+      await run({ text: 'CREATE TEMPORARY TABLE tried (id bigint PRIMARY KEY, name text NOT NULL, tag text)' })
+      this.#hasTable = true
+    }
+    const wanted = plants.filter((plant) => refusalOf(plant) === undefined)
+    const there = byId([...(await selectPlants(run, wanted)), ...(await selectPlants(run, wanted, 'tried'))])
+    const { results, changed } = imported(plants, this.#mode, there)
+    if (changed.length > 0) await run({ name: 'try', text: TRY, values: columnsOf(changed) })
+    return results
+  }
+}
+
+const TRY = `INSERT INTO tried SELECT id, name, tag FROM ${COLUMNS} AS v (id, name, tag, sort_key, words)
+  ON CONFLICT (id) DO UPDATE SET name = excluded.name, tag = excluded.tag`

@@ -1,0 +1,52 @@
+import { type AppliedMigration, pendingMigrations, readMigrations } from '../migrations.ts'
+import { OperatorError } from '../operator-error.ts'
+import type { Run } from './connection.ts'
+import type { Connections } from './connections.ts'
+import { sqlState } from './errors.ts'
+
+const DIRECTORY = new URL('../../sql/postgres/', import.meta.url)
+/** Whoever holds this advisory lock migrates: the bytes "PLNT" twice. */
+const LOCK = '5785235428497378900'
+/** How long it may take, in ms: others may migrate first, and a new index takes its time. */
+const PATIENCE = 60 * 60_000
+const DUPLICATE_TABLE = '42P07'
+
+/**
+ * Brings the schema up to date, in one transaction. Safe when many processes do it at once: each takes the lock and looks
+ * again.
+ *
+ * @throws OperatorError when the store is newer than this program, its schema is another one, or there is none and
+ *   `create` is not set
+ */
+export async function migrate(connections: Connections, create: boolean): Promise<void> {
+  const known = readMigrations(DIRECTORY)
+  const before = await applied(connections.run)
+  if (before.length === 0 && !create) throw new OperatorError('there is none yet')
+  if (pendingMigrations(known, before).length === 0) return
+  await connections.transaction('BEGIN', async (run) => {
+    const wait: Run = (statement) => run({ ...statement, timeout: PATIENCE })
+    await wait({ text: 'SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0' })
+    await wait({ text: `SELECT pg_advisory_xact_lock(${LOCK})` })
+    await wait({
+      text: `CREATE TABLE IF NOT EXISTS plantstore_migrations
+        (number integer PRIMARY KEY, checksum text COLLATE "C" NOT NULL)`,
+    })
+    for (const { number, sql, checksum } of pendingMigrations(known, await applied(wait))) {
+      const values = [number, checksum]
+      await wait({ text: 'INSERT INTO plantstore_migrations (number, checksum) VALUES ($1, $2)', values })
+      await wait({ text: sql }).catch(explain)
+    }
+  })
+}
+
+async function applied(run: Run): Promise<AppliedMigration[]> {
+  const [row] = (await run({ text: "SELECT to_regclass('plantstore_migrations')" })).rows
+  if (row?.[0] == null) return []
+  const { rows } = await run({ text: 'SELECT number, checksum FROM plantstore_migrations ORDER BY number' })
+  return rows.map(([number, checksum]) => ({ number: Number(number), checksum: checksum ?? '' }))
+}
+
+function explain(error: unknown): never {
+  if (sqlState(error) !== DUPLICATE_TABLE) throw error
+  throw new OperatorError(`it holds tables of another program: ${error instanceof Error ? error.message : ''}`)
+}

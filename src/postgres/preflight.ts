@@ -1,0 +1,59 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { OperatorError } from '../operator-error.ts'
+import type { Connections } from './connections.ts'
+import { ConnectionFault, sqlState } from './errors.ts'
+
+/** Between two attempts to reach the database, in ms. */
+const INTERVAL = 250
+const OLDEST = 150_000
+
+/** Classes of SQLSTATE that say "not now": connection, resources, shutdown or start-up. */
+const PASSING = ['08', '53', '57']
+
+export interface Waiting {
+  /** Milliseconds; 0 for one attempt. */
+  readonly patience: number
+  /** Told once, with the reason, when the first attempt has failed. */
+  readonly onWaiting: (reason: string) => void
+}
+
+/**
+ * Waits until the database can be reached and takes writes.
+ *
+ * @throws whatever the last attempt threw; at once where waiting would not help, such as with a wrong password
+ */
+export async function reach(connections: Connections, { patience, onWaiting }: Waiting): Promise<void> {
+  const start = performance.now()
+  for (let attempt = 1; ; attempt++) {
+    try {
+      await connections.run({ text: 'SELECT 1' })
+      return
+    } catch (error) {
+      const isPassing = error instanceof ConnectionFault || PASSING.includes(sqlState(error)?.slice(0, 2) ?? '')
+      if (!isPassing || performance.now() - start + INTERVAL > patience) throw error
+      if (attempt === 1) onWaiting(error instanceof Error ? error.message : String(error))
+      await sleep(INTERVAL)
+    }
+  }
+}
+
+/**
+ * Looks at the server before anything is made or changed there.
+ *
+ * @returns what should be known, in words, but does not keep us from working
+ * @throws OperatorError when the server is too old, or can't keep what it has acknowledged or what it is given
+ */
+export async function preflight({ run }: Connections): Promise<string[]> {
+  const names = ['server_version_num', 'server_version', 'server_encoding', 'fsync', 'full_page_writes']
+  const { rows } = await run({ text: 'SELECT current_setting(n) FROM unnest($1::text[]) n', values: [names] })
+  const [number, version, encoding, fsync, fullPageWrites] = rows.map(([setting]) => setting)
+  if (Number(number) < OLDEST) throw new OperatorError(`PostgreSQL ${version} is too old; it has to be 15 or newer`)
+  if (encoding !== 'UTF8') {
+    throw new OperatorError(`the database has the encoding ${encoding}; make one with ENCODING 'UTF8'`)
+  }
+  if (fsync !== 'on') {
+    throw new OperatorError('the server has fsync off, so a power cut would lose what was acknowledged; set it to on')
+  }
+  if (fullPageWrites === 'on') return []
+  return ['the server has full_page_writes off; unless its file system writes pages whole, a power cut may damage them']
+}

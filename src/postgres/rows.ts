@@ -1,0 +1,60 @@
+import type { AppError } from '../errors.ts'
+import { sortKey } from '../fold.ts'
+import { MAX_ID, MIN_ID, type NewPlant, type Plant } from '../plant.ts'
+import { plantWords } from '../plant-query.ts'
+import { bigintArray, textArray, tsvectorArray } from './arrays.ts'
+import type { Row } from './connection.ts'
+import { refusedRecord } from './errors.ts'
+
+/** Plants as columns of binary arrays, which cost both sides a fraction of what their texts would. */
+export function columnsOf(plants: readonly NewPlant[]): Buffer[] {
+  return [
+    bigintArray(plants.map(({ id }) => id)),
+    textArray(plants.map(({ name }) => name)),
+    textArray(plants.map(({ tag }) => tag)),
+    textArray(plants.map(({ name }) => sortKey(name))),
+    tsvectorArray(plants.map(indexedWords)),
+  ]
+}
+
+/** The same as the source of a statement's rows. */
+export const COLUMNS = 'unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::tsvector[])'
+
+/** A plant as `SELECT id, name, tag` gives it. */
+export function plantOf([id, name, tag]: Row): NewPlant {
+  return { id: BigInt(id ?? ''), name: name ?? '', tag: tag ?? undefined }
+}
+
+/**
+ * What no column can hold; undefined for a plant that can be stored. The service lets no such plant through: it is here
+ * so that one, should it come, costs none of those that share its statement their place.
+ */
+export function refusalOf({ id, name, tag }: NewPlant): AppError | undefined {
+  if (id < MIN_ID || id > MAX_ID) return refusedRecord(new Error('the id is no int64'))
+  if (name.includes('\0') || tag?.includes('\0') === true) return refusedRecord(new Error('a text holds U+0000'))
+  return undefined
+}
+
+/** Code points of a word that are indexed: PostgreSQL takes 2,046 bytes, but longer ones only fill the index. */
+const WORD_LENGTH = 64
+/** UTF-16 units of words that are indexed for one plant, of the 2^20 bytes that PostgreSQL takes. */
+const MAX_WORDS_LENGTH = 2 ** 16
+/** In place of the words of a plant that has too many. No word is like it, and every search looks at such plants. */
+const MARKER = '*'
+
+/** As it is indexed, a word is cut; so is one that is searched for. */
+export function indexedWord(word: string): string {
+  return word.length <= WORD_LENGTH ? word : Array.from(word).slice(0, WORD_LENGTH).join('')
+}
+
+/** The query for plants with all of these words as prefixes of theirs. It finds a few more, never less. */
+export function wordQuery(words: readonly string[]): string {
+  return `${words.map((word) => `'${indexedWord(word)}':*`).join(' & ')} | '${MARKER}'`
+}
+
+function indexedWords(plant: Plant): ReadonlySet<string> {
+  const words = new Set(plantWords(plant).map(indexedWord))
+  let length = 0
+  for (const word of words) length += word.length
+  return length <= MAX_WORDS_LENGTH ? words : new Set([MARKER])
+}

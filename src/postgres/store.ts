@@ -1,0 +1,258 @@
+import type { Condition } from '../condition.ts'
+import { AppError } from '../errors.ts'
+import { GroupCommit } from '../group-commit.ts'
+import { OperatorError } from '../operator-error.ts'
+import type { NewPlant } from '../plant.ts'
+import type { PlantChange } from '../plant-change.ts'
+import type { PlantFilter, PlantOrder, PlantQuery } from '../plant-query.ts'
+import type { PostgresAddress } from '../postgres-address.ts'
+import type {
+  Answer,
+  CreateOptions,
+  CreateResult,
+  ImportMode,
+  ImportResult,
+  ImportTrial,
+  PlantPatch,
+  ReplaceResult,
+  Store,
+  TagCount,
+} from '../store.ts'
+import type { Token } from '../token.ts'
+import { exported, Trial } from './bulk.ts'
+import type { Connection } from './connection.ts'
+import { Connections } from './connections.ts'
+import { appErrorOf } from './errors.ts'
+import { migrate } from './migrate.ts'
+import { preflight, reach } from './preflight.ts'
+import { listPlants, listTags, selectPlants } from './reader.ts'
+import { PostgresTokens } from './tokens.ts'
+import { byId, type CreateRow, PostgresWriter } from './writer.ts'
+
+export interface PostgresStoreOptions {
+  readonly maxWaiting: number
+  /** Creates in one statement; 1 gives each its own. */
+  readonly maxGroup?: number
+  /** Statements with creates that may be under way at once. */
+  readonly groupsInFlight?: number
+  /** Connections for requests, and as many again for imports and exports. */
+  readonly connections: number
+  /** Milliseconds that one statement may take. */
+  readonly statementTimeout: number
+  /** How long to wait for the database when it can't be reached, in ms; 0: not at all. */
+  readonly patience: number
+  /** Make the tables where there are none. */
+  readonly create: boolean
+  /** Told what the operator should know but need not act on at once. */
+  readonly onNotice: (text: string) => void
+}
+
+/** UTF-16 code units of names and tags that may wait at once. */
+const MAX_WAITING_TEXT = 64 * 2 ** 20
+const GROUPS_IN_FLIGHT = 2
+
+/** The engine for several instances of the service: a PostgreSQL database that they share. */
+export class PostgresStore implements Store {
+  readonly #connections: Connections
+  readonly #bulk: Connections
+  readonly #writer: PostgresWriter
+  readonly #tokens: PostgresTokens
+  readonly #creates: GroupCommit<CreateRow, CreateResult>
+  readonly #gets: GroupCommit<bigint, { readonly plant: NewPlant | undefined }>
+  /** Connections of exports and trials. */
+  readonly #held = new Set<Connection>()
+  #closing: Promise<void> | undefined
+
+  /**
+   * Opens the store in a database, and makes its tables there.
+   *
+   * @throws OperatorError in one line when the database can't be reached or can't be a store
+   */
+  static async open(address: PostgresAddress, options: PostgresStoreOptions): Promise<PostgresStore> {
+    const store = new PostgresStore(address, options)
+    try {
+      await store.#prepare(options)
+      return store
+    } catch (error) {
+      await store.close()
+      throw openingError(address, error)
+    }
+  }
+
+  private constructor(address: PostgresAddress, options: PostgresStoreOptions) {
+    const { connections: max, statementTimeout, maxWaiting, onNotice } = options
+    const onTrouble = (error: Error) => onNotice(`a connection to the database broke: ${error.message}`)
+    this.#connections = new Connections({ address, max, statementTimeout, onTrouble })
+    this.#bulk = new Connections({ address, max, statementTimeout, onTrouble })
+    this.#writer = new PostgresWriter(this.#connections, this.#bulk)
+    this.#tokens = new PostgresTokens(this.#connections)
+    const limits = {
+      maxWaiting,
+      maxWeight: MAX_WAITING_TEXT,
+      maxGroup: options.maxGroup ?? 1000,
+      maxInFlight: options.groupsInFlight ?? GROUPS_IN_FLIGHT,
+    }
+    this.#creates = new GroupCommit<CreateRow, CreateResult>(
+      (rows) => this.#do(() => this.#writer.createPlants(rows)),
+      {
+        ...limits,
+        weigh: ({ plant }) => plant.name.length + (plant.tag?.length ?? 0),
+      },
+    )
+    // Reads that come together share a statement as creates do.
+    this.#gets = new GroupCommit((ids) => this.#do(() => this.#getPlants(ids)), { ...limits, weigh: () => 1 })
+  }
+
+  createPlant(plant: NewPlant, { mustBeNew }: CreateOptions, answer: Answer<CreateResult>): void {
+    this.#creates.submit({ plant, mustBeNew }, answer)
+  }
+
+  getPlant(id: bigint, answer: Answer<NewPlant | undefined>): void {
+    this.#gets.submit(id, (error, result) => answer(error, result?.plant))
+  }
+
+  async replacePlant(plant: NewPlant, condition: Condition): Promise<ReplaceResult> {
+    const { before } = await this.#change({ kind: 'replace', plant, condition })
+    return before === undefined ? 'created' : 'replaced'
+  }
+
+  async updatePlant(id: bigint, patch: PlantPatch, condition: Condition): Promise<NewPlant> {
+    const { after } = await this.#change({ kind: 'update', id, patch, condition })
+    if (after === undefined) throw new Error('an update deleted its plant')
+    return after
+  }
+
+  async deletePlant(id: bigint, condition: Condition): Promise<void> {
+    await this.#change({ kind: 'delete', id, condition })
+  }
+
+  listPlants(query: PlantQuery, limit: number): Promise<NewPlant[]> {
+    return this.#ask(() => listPlants(this.#connections, query, limit))
+  }
+
+  listTags(after: string | undefined, limit: number): Promise<TagCount[]> {
+    return this.#ask(() => listTags(this.#connections, after, limit))
+  }
+
+  importPlants(plants: readonly NewPlant[], mode: ImportMode): Promise<ImportResult[]> {
+    return this.#ask(() => this.#writer.importPlants(plants, mode))
+  }
+
+  async tryImport(mode: ImportMode): Promise<ImportTrial> {
+    const connection = await this.#ask(() => this.#hold())
+    const trial = new Trial(connection, mode)
+    return {
+      tryPlants: (plants) => this.#ask(() => trial.tryPlants(plants)),
+      close: async () => this.#letGo(connection),
+    }
+  }
+
+  async *exportPlants(filter: PlantFilter, order: PlantOrder): AsyncIterable<readonly NewPlant[]> {
+    const connection = await this.#ask(() => this.#hold())
+    try {
+      yield* exported(connection, filter, order)
+    } catch (error) {
+      throw this.#closing === undefined ? appErrorOf(error) : closing()
+    } finally {
+      this.#letGo(connection)
+    }
+  }
+
+  checkWritable(): Promise<void> {
+    const values = [Date.now()]
+    return this.#ask(async () => {
+      await this.#connections.run({ name: 'check', text: 'UPDATE write_check SET checked_at = $1', values })
+    })
+  }
+
+  createToken(token: Token, hash: Buffer): Promise<void> {
+    return this.#ask(() => this.#tokens.create(token, hash))
+  }
+
+  findToken(hash: Buffer): Promise<Token | undefined> {
+    return this.#ask(() => this.#tokens.find(hash))
+  }
+
+  listTokens(): Promise<Token[]> {
+    return this.#ask(() => this.#tokens.list())
+  }
+
+  touchToken(id: string, usedAt: Date): Promise<void> {
+    return this.#ask(() => this.#tokens.touch(id, usedAt))
+  }
+
+  revokeToken(id: string): Promise<boolean> {
+    return this.#ask(() => this.#tokens.revoke(id))
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close()
+    return this.#closing
+  }
+
+  /** Creates that wait for their commit, for the metrics. */
+  get waiting(): number {
+    return this.#creates.waiting
+  }
+
+  async #prepare({ patience, create, onNotice }: PostgresStoreOptions): Promise<void> {
+    const onWaiting = (reason: string) => onNotice(`waiting for the database: ${reason}`)
+    await reach(this.#connections, { patience, onWaiting })
+    for (const notice of await preflight(this.#connections)) onNotice(notice)
+    await migrate(this.#bulk, create)
+    await this.checkWritable()
+  }
+
+  async #getPlants(ids: readonly bigint[]): Promise<{ plant: NewPlant | undefined }[]> {
+    const found = byId(
+      await selectPlants(
+        this.#connections.run,
+        ids.map((id) => ({ id })),
+      ),
+    )
+    return ids.map((id) => ({ plant: found.get(id) }))
+  }
+
+  #change(change: PlantChange): Promise<{ before: NewPlant | undefined; after: NewPlant | undefined }> {
+    return this.#ask(() => this.#writer.changePlant(change))
+  }
+
+  async #hold(): Promise<Connection> {
+    const connection = await this.#bulk.take()
+    this.#held.add(connection)
+    return connection
+  }
+
+  /** Ends it, and so whatever it has left open. */
+  #letGo(connection: Connection): void {
+    if (this.#held.delete(connection)) this.#bulk.release(connection, false)
+  }
+
+  async #ask<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#closing !== undefined) throw closing()
+    return this.#do(work)
+  }
+
+  async #do<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await work()
+    } catch (error) {
+      throw appErrorOf(error)
+    }
+  }
+
+  async #close(): Promise<void> {
+    await Promise.all([this.#creates.close(), this.#gets.close()])
+    for (const connection of this.#held) this.#letGo(connection)
+    await Promise.all([this.#connections.close(), this.#bulk.close()])
+  }
+}
+
+const closing = (): AppError => new AppError(50303, 'the service is shutting down; nothing was done')
+
+/** What the operator is told: in one line, and without credentials. */
+function openingError({ shown }: PostgresAddress, error: unknown): unknown {
+  const reason = error instanceof AppError ? error.cause : error
+  if (!(reason instanceof Error)) return error
+  return new OperatorError(`store ${shown}: ${reason.message}`, { cause: error })
+}

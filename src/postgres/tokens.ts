@@ -1,0 +1,53 @@
+import type { Scope, Token } from '../token.ts'
+import type { Row } from './connection.ts'
+import type { Connections } from './connections.ts'
+
+const COLUMNS = 'id, name, scopes, created_at, expires_at, last_used_at'
+
+/** Access tokens. Each write resolves after its commit. */
+export class PostgresTokens {
+  readonly #connections: Connections
+
+  constructor(connections: Connections) {
+    this.#connections = connections
+  }
+
+  async create({ id, name, scopes, createdAt, expiresAt, lastUsedAt }: Token, hash: Buffer): Promise<void> {
+    const times = [createdAt, expiresAt, lastUsedAt].map((date) => date?.getTime() ?? null)
+    const text = `INSERT INTO tokens (hash, ${COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7)`
+    await this.#connections.run({ text, values: [hash, id, name, scopes.join(' '), ...times] })
+  }
+
+  async find(hash: Buffer): Promise<Token | undefined> {
+    const text = `SELECT ${COLUMNS} FROM tokens WHERE hash = $1`
+    const [row] = (await this.#connections.run({ name: 'find-token', text, values: [hash] })).rows
+    return row === undefined ? undefined : tokenOf(row)
+  }
+
+  async list(): Promise<Token[]> {
+    return (await this.#connections.run({ text: `SELECT ${COLUMNS} FROM tokens ORDER BY created_at, id` })).rows.map(
+      tokenOf,
+    )
+  }
+
+  async touch(id: string, usedAt: Date): Promise<void> {
+    const text = 'UPDATE tokens SET last_used_at = $2 WHERE id = $1'
+    await this.#connections.run({ text, values: [id, usedAt.getTime()] })
+  }
+
+  async revoke(id: string): Promise<boolean> {
+    return (await this.#connections.run({ text: 'DELETE FROM tokens WHERE id = $1', values: [id] })).count > 0
+  }
+}
+
+function tokenOf([id, name, scopes, createdAt, expiresAt, lastUsedAt]: Row): Token {
+  const date = (text: string | null | undefined) => (text == null ? undefined : new Date(Number(text)))
+  return {
+    id: id ?? '',
+    name: name ?? '',
+    scopes: (scopes ?? '').split(' ') as Scope[],
+    createdAt: new Date(Number(createdAt)),
+    expiresAt: date(expiresAt),
+    lastUsedAt: date(lastUsedAt),
+  }
+}

@@ -1,0 +1,159 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import {
+  chmodSync,
+  chownSync,
+  closeSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { type AddressInfo, createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { Client } from 'pg'
+import { copyBinaries, serverUser } from './postgres-binaries.ts'
+
+const WATCHDOG = fileURLToPath(new URL('./postgres-watchdog.ts', import.meta.url))
+const USER = 'plantstore'
+const PASSWORD = 'a password: 100% /of@it?'
+
+/** A PostgreSQL of the tests' own, in a temporary folder and on a free port, with the settings it comes with. */
+export class PostgresServer {
+  readonly port: number
+  readonly #folder: string
+  readonly #watchdog: ChildProcess
+  #process: ChildProcess | undefined
+
+  private constructor(folder: string, port: number, watchdog: ChildProcess) {
+    this.#folder = folder
+    this.port = port
+    this.#watchdog = watchdog
+  }
+
+  /** @param disk an existing folder for its data, if not the one of its programs */
+  static async create(disk?: string): Promise<PostgresServer> {
+    const folder = mkdtempSync(join(tmpdir(), 'plantstore-postgres-'))
+    // Before anything is there to be left over. Of its own, so that it outlives a signal to the whole test run.
+    const watchdog = spawn(process.execPath, [WATCHDOG, folder], {
+      stdio: ['pipe', 'ignore', 'inherit'],
+      detached: true,
+    })
+    watchdog.unref()
+    const server = new PostgresServer(folder, await freePort(), watchdog)
+    try {
+      server.#initialise(disk)
+      await server.start()
+      return server
+    } catch (error) {
+      await server.close()
+      throw error
+    }
+  }
+
+  /** Its address, for a database of it. */
+  url(database = 'postgres', port = this.port): string {
+    return `postgres://${USER}:${encodeURIComponent(PASSWORD)}@127.0.0.1:${port}/${database}`
+  }
+
+  /** @param settings those of postgresql.conf, `name=value` */
+  async start(settings: readonly string[] = []): Promise<void> {
+    const log = openSync(join(this.#folder, 'log'), 'a')
+    const child = spawn(
+      this.#program('postgres'),
+      ['-D', this.#data, '-p', String(this.port), ...settings.flatMap((setting) => ['-c', setting])],
+      { stdio: ['ignore', log, log], ...serverUser() },
+    )
+    closeSync(log)
+    // Not what keeps a test's process alive; the watchdog ends it then.
+    child.unref()
+    this.#process = child
+    while (!(await this.#answers())) {
+      if (child.exitCode !== null || child.signalCode !== null)
+        throw new Error(`PostgreSQL does not start:\n${this.log}`)
+      await sleep(20)
+    }
+  }
+
+  /** SIGKILL is a crash of the whole server; SIGTERM waits for clients, SIGINT does not. */
+  async stop(signal: 'SIGKILL' | 'SIGINT' | 'SIGTERM' = 'SIGINT'): Promise<void> {
+    const child = this.#process
+    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return
+    const ended = once(child, 'exit')
+    child.ref()
+    child.kill(signal)
+    await ended
+  }
+
+  /** What it has logged. */
+  get log(): string {
+    return readFileSync(join(this.#folder, 'log'), 'utf8')
+  }
+
+  /** Ends it and removes all that it left. */
+  async close(): Promise<void> {
+    const { stdin, exitCode, signalCode } = this.#watchdog
+    if (exitCode !== null || signalCode !== null) return
+    const ended = once(this.#watchdog, 'exit')
+    this.#watchdog.ref()
+    stdin?.end()
+    await ended
+  }
+
+  get #data(): string {
+    return join(this.#folder, 'data')
+  }
+
+  #program(name: string): string {
+    return join(this.#folder, 'native', 'bin', name)
+  }
+
+  #initialise(disk: string | undefined): void {
+    copyBinaries(join(this.#folder, 'native'))
+    const user = serverUser()
+    const passwordFile = join(this.#folder, 'password')
+    writeFileSync(passwordFile, PASSWORD)
+    if (disk === undefined) mkdirSync(this.#data)
+    else symlinkSync(disk, this.#data)
+    chmodSync(this.#folder, 0o755)
+    if (user !== undefined) for (const path of [passwordFile, this.#data]) chownSync(path, user.uid, user.gid)
+    const args = ['-D', this.#data, '-U', USER, '-E', 'UTF8', '--locale=C', '-A', 'scram-sha-256', '--no-sync']
+    execFileSync(this.#program('initdb'), [...args, '--no-instructions', `--pwfile=${passwordFile}`], {
+      stdio: 'pipe',
+      ...user,
+    })
+    writeFileSync(join(this.#data, 'postgresql.auto.conf'), CONFIGURATION)
+  }
+
+  async #answers(): Promise<boolean> {
+    const client = new Client(this.url())
+    client.on('error', () => {})
+    try {
+      await client.connect()
+      return true
+    } catch {
+      return false
+    } finally {
+      await client.end().catch(() => {})
+    }
+  }
+}
+
+const CONFIGURATION = `
+listen_addresses = '127.0.0.1'
+unix_socket_directories = ''
+max_connections = 200
+`
+
+async function freePort(): Promise<number> {
+  const probe = createServer().listen(0, '127.0.0.1')
+  await once(probe, 'listening')
+  const { port } = probe.address() as AddressInfo
+  await once(probe.close(), 'close')
+  return port
+}

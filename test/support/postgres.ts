@@ -1,0 +1,56 @@
+import { randomBytes } from 'node:crypto'
+import { Client, type QueryResultRow } from 'pg'
+import type { NewPlant } from '../../src/plant.ts'
+import { PostgresServer } from './postgres-server.ts'
+
+/** Names the server on which tests make their databases, as `postgres://…`; one that may create databases. */
+export const SERVER_VARIABLE = 'PLANTSTORE_TEST_POSTGRES'
+
+/** What a test context has to offer for cleaning up; the last registered is cleaned up first by cleanUp alone. */
+type CleanUp = (work: () => Promise<void>) => void
+
+let own: Promise<PostgresServer> | undefined
+
+/** `npm test` starts one server for all files (global-setup.ts); a file that runs alone starts its own. */
+async function serverUrl(): Promise<URL> {
+  const named = process.env[SERVER_VARIABLE]
+  if (named !== undefined && named !== '') return new URL(named)
+  own ??= PostgresServer.create()
+  return new URL((await own).url())
+}
+
+/** The address of a new, empty database, which is gone after the test. */
+export async function newDatabase(cleanUp: CleanUp, options = ''): Promise<string> {
+  const server = await serverUrl()
+  const name = `plantstore_test_${randomBytes(6).toString('hex')}`
+  await onServer(server, `CREATE DATABASE ${name} ${options}`)
+  cleanUp(() => onServer(server, `DROP DATABASE ${name} WITH (FORCE)`))
+  const database = new URL(server)
+  database.pathname = name
+  return database.href
+}
+
+/** Runs one statement past the store. */
+export async function query<R extends QueryResultRow>(url: string, sql: string, values: unknown[] = []): Promise<R[]> {
+  const client = new Client({ connectionString: url })
+  client.on('error', () => {})
+  await client.connect()
+  try {
+    return (await client.query<R>(sql, values)).rows
+  } finally {
+    await client.end()
+  }
+}
+
+/** All plants of a database by id, read past the store. */
+export async function plantsOf(url: string): Promise<NewPlant[]> {
+  const rows = await query<{ id: string; name: string; tag: string | null }>(
+    url,
+    'SELECT id, name, tag FROM plants ORDER BY id',
+  )
+  return rows.map(({ id, name, tag }) => ({ id: BigInt(id), name, tag: tag ?? undefined }))
+}
+
+async function onServer(server: URL, sql: string): Promise<void> {
+  await query(server.href, sql)
+}
