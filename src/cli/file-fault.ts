@@ -13,8 +13,8 @@ const REASONS: Readonly<Record<string, string>> = {
   ENAMETOOLONG: 'the name is too long',
   EMFILE: 'too many files are open',
   EIO: 'the device fails',
-  Z_DATA_ERROR: 'its gzip data is damaged',
-  Z_BUF_ERROR: 'its gzip data is cut short',
+  Z_DATA_ERROR: 'it is not packed by gzip, or damaged',
+  Z_BUF_ERROR: 'it is packed by gzip, but its end is missing',
 }
 
 /** A fault of the file system or of gzip in one line that a person understands; anything else is returned as it is. */

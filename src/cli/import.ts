@@ -51,19 +51,22 @@ export async function importFile(file: string, flags: ImportFlags, config: Confi
     }
   } catch (error) {
     progress.end()
-    if (!dryRun && tally.rows > 0) progress.note(`broken off: ${tally}. ${GO_ON}`)
+    if (tally.rows > 0 || error instanceof Stopped) progress.note(`broken off: ${tally}`)
+    if (!dryRun && tally.rows > 0) progress.note(GO_ON)
     if (error instanceof Stopped) return error.exitCode
     throw error
+  } finally {
+    input.close()
   }
   progress.end()
   if (!quiet) progress.note(`${dryRun ? 'tried only, nothing was stored' : 'done'}: ${tally}`)
   if (tally.refused === 0) return 0
-  progress.note(REFUSED)
+  if (!dryRun) progress.note(MEND)
   return 1
 }
 
-const GO_ON = 'To go on, run the same command again: rows that are stored already are counted as unchanged.'
-const REFUSED =
+const GO_ON = 'Run the same command again to go on: rows that are stored already are counted as unchanged.'
+const MEND =
   'Some rows were refused. Mend them and import the same file again: rows that are stored already are counted as unchanged.'
 
 function patienceOf(time: string): number {

@@ -16,10 +16,11 @@ export interface Input {
    * @throws OperatorError when it can't be read or unpacked
    */
   content(): AsyncGenerator<Buffer>
+  close(): void
 }
 
-/** Bytes that are read at once. */
-const CHUNK = 2 ** 18
+/** Bytes that are read at once, and given on at once: their rows share a commit or a request. */
+const PIECE = 2 ** 18
 
 /**
  * Opens a file, or standard input for `-`.
@@ -29,6 +30,9 @@ const CHUNK = 2 ** 18
  */
 export async function openInput(file: string, gzip: boolean, signal: AbortSignal): Promise<Input> {
   const { stream, size } = file === '-' ? standardInput() : await openFile(file)
+  const name = file === '-' ? 'standard input' : file
+  // Thrown where it is read; a stream that nobody reads yet must not end the process.
+  stream.on('error', () => {})
   signal.addEventListener('abort', () => stream.destroy(signal.reason as Error), { once: true })
   return {
     get share() {
@@ -36,18 +40,14 @@ export async function openInput(file: string, gzip: boolean, signal: AbortSignal
     },
     async *content() {
       try {
-        // Its own errors end the unpacking, and are thrown there.
-        const unpacked = gzip ? pipeline(stream, createGunzip({ chunkSize: CHUNK }), () => {}) : stream
-        let isFirst = !gzip
-        for await (const chunk of unpacked as AsyncIterable<Buffer>) {
-          if (isFirst) mustNotBePacked(file, chunk)
-          isFirst = false
-          yield chunk
-        }
+        yield* inPieces(gzip ? unpacked(stream) : notPacked(stream, name))
       } catch (error) {
         signal.throwIfAborted()
-        throw fileFault(file === '-' ? 'standard input' : file, error)
+        throw fileFault(name, error)
       }
+    },
+    close() {
+      stream.destroy()
     },
   }
 }
@@ -65,7 +65,7 @@ async function openFile(path: string): Promise<Source> {
       await handle.close()
       throw new OperatorError(`${path}: it is a folder`)
     }
-    return { stream: handle.createReadStream({ highWaterMark: CHUNK }), size: stat.isFile() ? stat.size : undefined }
+    return { stream: handle.createReadStream({ highWaterMark: PIECE }), size: stat.isFile() ? stat.size : undefined }
   } catch (error) {
     throw fileFault(path, error)
   }
@@ -76,8 +76,33 @@ function standardInput(): Source {
   return { stream: process.stdin, size: stat.isFile() ? stat.size : undefined }
 }
 
-/** Every gzip file begins with these two bytes (RFC 1952), and no file of plants does. */
-function mustNotBePacked(file: string, chunk: Uint8Array): void {
-  if (chunk[0] !== 0x1f || chunk[1] !== 0x8b) return
-  throw new OperatorError(`${file === '-' ? 'standard input' : file}: is packed by gzip; say so with --gzip`)
+/** Errors of the stream are thrown where the unpacked bytes are read. */
+const unpacked = (stream: Readable): AsyncIterable<Buffer> =>
+  pipeline(stream, createGunzip({ chunkSize: PIECE }), () => {})
+
+/** Every gzip file begins with two bytes (RFC 1952) that no file of plants begins with. */
+async function* notPacked(stream: AsyncIterable<Buffer>, name: string): AsyncGenerator<Buffer> {
+  let isFirst = true
+  for await (const chunk of stream) {
+    if (isFirst && chunk[0] === 0x1f && (chunk.length === 1 || chunk[1] === 0x8b)) {
+      throw new OperatorError(`${name}: it is packed by gzip; say so with --gzip`)
+    }
+    isFirst = false
+    yield chunk
+  }
+}
+
+/** Pipes bring less at once than files do. */
+async function* inPieces(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  let gathered: Buffer[] = []
+  let length = 0
+  for await (const chunk of chunks) {
+    gathered.push(chunk)
+    length += chunk.length
+    if (length < PIECE) continue
+    yield gathered.length === 1 ? chunk : Buffer.concat(gathered)
+    gathered = []
+    length = 0
+  }
+  if (length > 0) yield Buffer.concat(gathered)
 }

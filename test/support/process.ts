@@ -17,6 +17,8 @@ export interface ProgramOptions {
   readonly nodeArgs?: readonly string[]
   /** A command that runs the program under its eyes, with its arguments. */
   readonly under?: readonly string[]
+  /** Give it a standard input to write to, as `child.stdin`; it has none else. */
+  readonly hasInput?: true
 }
 
 export interface Outcome {
@@ -46,7 +48,7 @@ export class Program {
     this.child = spawn(command, rest, {
       env: { ...ownEnvironment(), ...options.env },
       cwd: options.cwd,
-      stdio: ['ignore', 'pipe', 'pipe'],
+      stdio: [options.hasInput === true ? 'pipe' : 'ignore', 'pipe', 'pipe'],
       detached: this.#isGroup,
     })
     this.child.stdout?.setEncoding('utf8').on('data', (text: string) => {

@@ -1,0 +1,169 @@
+import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { suite, test } from 'node:test'
+import { gzipSync } from 'node:zlib'
+import { plantsIn, snapshot, tempFolder } from '../support/files.ts'
+import { KINDS, manyPlants, PLANTS, textOf, writePlantFile } from '../support/plant-files.ts'
+import { run } from '../support/process.ts'
+
+const asMap = (plants: typeof PLANTS) => new Map(plants.map(({ id, name, tag }) => [id, { name, tag }]))
+
+/** What the summary counts. */
+const COUNTS = (added: number, updated: number, unchanged: number, refused: number | string) =>
+  new RegExp(`: ${added} added, ${updated} updated, ${unchanged} unchanged, ${refused} refused; .* rows in .*s, .*/s\n`)
+
+suite('plantstore import, straight into a store', () => {
+  for (const name of KINDS) {
+    test(`makes the store and puts every plant of ${name} into it exactly; again, it finds them there`, async (t) => {
+      const folder = tempFolder(t)
+      writePlantFile(join(folder, name), PLANTS)
+      const args = ['import', name, '--store', 'sqlite:plants.db']
+      const first = await run(t, args, { cwd: folder })
+      assert.match(first.stderr, COUNTS(PLANTS.length, 0, 0, 0))
+      assert.deepEqual([first.code, first.stdout], [0, ''])
+      assert.deepEqual(plantsIn(join(folder, 'plants.db')), asMap(PLANTS))
+      const second = await run(t, args, { cwd: folder })
+      assert.match(second.stderr, COUNTS(0, 0, PLANTS.length, 0))
+      assert.equal(second.code, 0)
+    })
+  }
+
+  test('takes the configured store when none is named, and makes the default one', async (t) => {
+    const folder = tempFolder(t)
+    writePlantFile(join(folder, 'plants.csv'), PLANTS)
+    assert.equal((await run(t, ['import', 'plants.csv'], { cwd: folder })).code, 0)
+    assert.equal(plantsIn(join(folder, 'data/plants.db')).size, PLANTS.length)
+    const env = { PLANTSTORE_STORE: 'sqlite:other.db' }
+    assert.equal((await run(t, ['import', 'plants.csv'], { cwd: folder, env })).code, 0)
+    assert.equal(plantsIn(join(folder, 'other.db')).size, PLANTS.length)
+  })
+
+  test('reads standard input, packed or not, as the flags say', async (t) => {
+    const folder = tempFolder(t)
+    writeFileSync(join(folder, 'a'), textOf('csv', PLANTS))
+    writeFileSync(join(folder, 'b'), gzipSync(textOf('ndjson', PLANTS)))
+    const read = (file: string, ...flags: string[]) =>
+      run(t, ['import', '-', '--store', `sqlite:${file}.db`, ...flags], {
+        cwd: folder,
+        under: ['sh', '-c', `cat ${file} | "$0" "$@"`],
+      })
+    assert.equal((await read('a', '--format', 'csv')).code, 0)
+    assert.equal((await read('b', '--format', 'ndjson', '--gzip')).code, 0)
+    for (const file of ['a', 'b']) assert.deepEqual(plantsIn(join(folder, `${file}.db`)), asMap(PLANTS))
+  })
+
+  test('refuses rows one by one, by their lines, stores the others, and ends with 1', async (t) => {
+    const folder = tempFolder(t)
+    const path = join(folder, 'plants.ndjson')
+    writeFileSync(path, '{"id":1,"name":"a"}\n\nnonsense\n{"id":2}\n{"id":1,"name":"b"}\n{"id":3,"name":"c"}')
+    const { code, stdout, stderr } = await run(t, ['import', path, '--store', `sqlite:${folder}/plants.db`])
+    assert.match(stderr, COUNTS(2, 0, 0, 3))
+    assert.deepEqual(
+      stderr.match(/^line \d+: error \d+: .*/gm)?.map((line) => line.split(': ', 2).join(': ')),
+      ['line 3: error 40001', 'line 4: error 40002', 'line 5: error 40901'],
+    )
+    assert.match(stderr, /^line 4: error 40002: name is required$/m)
+    assert.match(stderr, /^Some rows were refused\. Mend them and import the same file again/m)
+    assert.deepEqual([code, stdout], [1, ''])
+    assert.deepEqual([...plantsIn(join(folder, 'plants.db')).keys()], [1n, 3n])
+  })
+
+  test('tells the first thousand refused rows and counts the others', async (t) => {
+    const folder = tempFolder(t)
+    writeFileSync(join(folder, 'plants.ndjson'), '{}\n'.repeat(2500))
+    const { code, stderr } = await run(t, ['import', 'plants.ndjson', '--store', 'sqlite:plants.db'], { cwd: folder })
+    const told = stderr.match(/^line \d+: /gm) ?? []
+    assert.deepEqual([told.length, told.at(-1)], [1000, 'line 1000: '])
+    assert.match(stderr, /^more rows were refused; they are counted, but not listed$/m)
+    assert.match(stderr, COUNTS(0, 0, 0, '2,500'))
+    assert.equal(code, 1)
+  })
+
+  test('with --mode update, plants become those of the file', async (t) => {
+    const folder = tempFolder(t)
+    writePlantFile(join(folder, 'before.csv'), manyPlants(10))
+    const changed = manyPlants(12).map((plant) => (plant.id < 3n ? { ...plant, name: 'changed' } : plant))
+    writePlantFile(join(folder, 'after.csv'), changed)
+    const store = ['--store', 'sqlite:plants.db']
+    await run(t, ['import', 'before.csv', ...store], { cwd: folder })
+    const { code, stderr } = await run(t, ['import', 'after.csv', '--mode', 'update', ...store], { cwd: folder })
+    assert.match(stderr, COUNTS(2, 3, 7, 0))
+    assert.equal(code, 0)
+    assert.deepEqual(plantsIn(join(folder, 'plants.db')), asMap(changed))
+  })
+
+  test('with --dry-run, it tells all of that and stores nothing', async (t) => {
+    const folder = tempFolder(t)
+    writePlantFile(join(folder, 'before.csv'), manyPlants(10))
+    writePlantFile(join(folder, 'after.csv'), [...manyPlants(10, 5), { id: 12n, name: 'another', tag: undefined }])
+    const store = ['--store', 'sqlite:plants.db']
+    const none = await run(t, ['import', 'before.csv', '--dry-run', ...store], { cwd: folder })
+    assert.match(none.stderr, /store plants\.db: there is none yet/)
+    assert.equal(none.code, 1)
+    await run(t, ['import', 'before.csv', ...store], { cwd: folder })
+    const before = plantsIn(join(folder, 'plants.db'))
+    const { code, stderr } = await run(t, ['import', 'after.csv', '--dry-run', ...store], { cwd: folder })
+    assert.match(stderr, /^tried only, nothing was stored: 5 added, 0 updated, 5 unchanged, 1 refused;/m)
+    assert.match(stderr, /^line 12: error 40901: /m)
+    assert.equal(code, 1)
+    assert.deepEqual(plantsIn(join(folder, 'plants.db')), before)
+  })
+
+  test('with --quiet, it tells only what goes wrong', async (t) => {
+    const folder = tempFolder(t)
+    writePlantFile(join(folder, 'plants.csv'), PLANTS)
+    const args = ['import', 'plants.csv', '--quiet', '--store', 'sqlite:plants.db']
+    assert.deepEqual(await run(t, args, { cwd: folder }), { code: 0, stdout: '', stderr: '' })
+    writePlantFile(join(folder, 'plants.csv'), [{ id: 7n, name: 'another', tag: undefined }])
+    assert.match((await run(t, args, { cwd: folder })).stderr, /^line 2: error 40901: .*\nSome rows were refused/)
+  })
+})
+
+/** What is in the file, how it is called, and what is said of it. Nothing is stored, and the exit code is 1. */
+const BAD_FILES: readonly (readonly [what: string, name: string, bytes: Buffer | string | undefined, says: RegExp])[] =
+  [
+    ['is not there', 'plants.csv', undefined, /^plantstore: plants\.csv: there is no such file or folder\n$/],
+    ['is named .gz but is not packed', 'plants.csv.gz', textOf('csv', PLANTS), /not packed by gzip, or damaged/],
+    [
+      'is packed but not named .gz',
+      'plants.csv',
+      gzipSync(textOf('csv', PLANTS)),
+      /packed by gzip; say so with --gzip/,
+    ],
+    [
+      'is packed and cut short',
+      'plants.csv.gz',
+      gzipSync(textOf('csv', PLANTS)).subarray(0, -20),
+      /its end is missing/,
+    ],
+    ['is a table and empty', 'plants.csv', '', /error 40001: the file has no header/],
+    ['is a table with another header', 'plants.csv', 'name,price\r\nRose,3\r\n', /error 40001: the header is not one/],
+    [
+      'has control characters in its name',
+      'a\u001b[31m\u202eb.csv',
+      undefined,
+      /^plantstore: a\\u\{1b\}\[31m\\u\{202e\}b\.csv: /,
+    ],
+  ]
+
+suite('plantstore import refuses a file that', () => {
+  for (const [what, name, bytes, says] of BAD_FILES) {
+    test(what, async (t) => {
+      const folder = tempFolder(t)
+      if (bytes !== undefined) writeFileSync(join(folder, name), bytes)
+      const { code, stdout, stderr } = await run(t, ['import', name, '--store', 'sqlite:plants.db'], { cwd: folder })
+      assert.match(stderr, says)
+      assert.doesNotMatch(stderr, /^\s+at /m, 'no stack')
+      assert.deepEqual([code, stdout], [1, ''])
+    })
+  }
+
+  test('is a folder', async (t) => {
+    const folder = tempFolder(t)
+    const { code, stderr } = await run(t, ['import', folder, '--format', 'csv'], { cwd: folder })
+    assert.match(stderr, /^plantstore: .*: it is a folder\n$/)
+    assert.equal(code, 1)
+    assert.deepEqual(snapshot(folder), {})
+  })
+})

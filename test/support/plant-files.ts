@@ -1,0 +1,40 @@
+import { writeFileSync } from 'node:fs'
+import { gunzipSync, gzipSync } from 'node:zlib'
+import { type Format, headerOf, writePlants } from '../../src/formats/format.ts'
+import { MAX_ID, MIN_ID, type NewPlant } from '../../src/plant.ts'
+
+/** Names of files of every kind that the commands tell by its name. */
+export const KINDS = ['plants.ndjson', 'plants.jsonl.gz', 'plants.csv', 'plants.csv.gz'] as const
+
+/** By id, as an export has them: texts that a file could spoil, and ids that a double would. */
+export const PLANTS: readonly NewPlant[] = [
+  { id: MIN_ID, name: '', tag: undefined },
+  { id: -1n, name: 'Köchin "Ana", 100 %', tag: '' },
+  { id: 0n, name: 'two\nlines\r\nand a third', tag: ' spaced ' },
+  { id: 7n, name: 'Ginkgo 🌿 銀杏', tag: 'tree' },
+  { id: 2n ** 53n, name: '\u001b[31mred\u001b[0m', tag: 'fern' },
+  { id: 2n ** 53n + 1n, name: '=SUM(A1)', tag: "'" },
+  { id: MAX_ID, name: 'a\tb\u2028c\ufeff', tag: 'tree' },
+]
+
+/** Many plants with ids from `first` on. */
+export function manyPlants(count: number, first = 0): NewPlant[] {
+  return Array.from({ length: count }, (_, i) => first + i).map((number) => ({
+    id: BigInt(number),
+    name: `Plant number ${number}`,
+    tag: number % 3 === 0 ? undefined : `tag ${number % 7}`,
+  }))
+}
+
+export const textOf = (format: Format, plants: readonly NewPlant[]): string =>
+  headerOf(format) + writePlants(format, plants)
+
+/** Writes a file of these plants, of the kind that its name says. */
+export function writePlantFile(path: string, plants: readonly NewPlant[]): void {
+  const bytes = Buffer.from(textOf(path.includes('.csv') ? 'csv' : 'ndjson', plants))
+  writeFileSync(path, path.endsWith('.gz') ? gzipSync(bytes) : bytes)
+}
+
+/** What is in a file, unpacked. */
+export const contentOf = (path: string, bytes: Buffer): string =>
+  (path.endsWith('.gz') ? gunzipSync(bytes) : bytes).toString('utf8')
