@@ -57,6 +57,8 @@ export class Program {
     this.child.stderr?.setEncoding('utf8').on('data', (text: string) => {
       this.#stderr += text
     })
+    // A program that has ended reads no more.
+    this.child.stdin?.on('error', () => {})
     this.outcome = once(this.child, 'close').then(([code]) => ({
       code: code as number | null,
       stdout: this.#stdout,

@@ -1,0 +1,161 @@
+import assert from 'node:assert/strict'
+import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { suite, type TestContext, test } from 'node:test'
+import { SqliteStore } from '../../src/sqlite/store.ts'
+import { cleanUp } from '../support/clean-up.ts'
+import { tempFolder } from '../support/files.ts'
+import { isRoot, notTestedHere } from '../support/not-tested.ts'
+import { contentOf, KINDS, manyPlants, PLANTS, textOf } from '../support/plant-files.ts'
+import { type Outcome, type ProgramOptions, run } from '../support/process.ts'
+
+interface Scene {
+  readonly folder: string
+  /** Runs `plantstore export` in the folder. */
+  readonly exports: (args: readonly string[], options?: ProgramOptions) => Promise<Outcome>
+  readonly read: (name: string) => string
+}
+
+/** A folder with a store of these plants in it. */
+async function withPlants(t: TestContext, plants = PLANTS): Promise<Scene> {
+  const folder = tempFolder(t)
+  const options = { serving: false, create: true, maxWaiting: 1, onFatal: () => {} }
+  const store = await SqliteStore.open(join(folder, 'plants.db'), options)
+  await store.importPlants(plants, 'add')
+  await store.close()
+  return {
+    folder,
+    exports: (args, options) => run(t, ['export', ...args, '--store', 'sqlite:plants.db'], { cwd: folder, ...options }),
+    read: (name) => contentOf(name, readFileSync(join(folder, name))),
+  }
+}
+
+const formatOf = (name: string) => (name.includes('.csv') ? 'csv' : 'ndjson')
+
+suite('plantstore export, straight from a store', () => {
+  for (const name of KINDS) {
+    test(`writes ${name}; imported and exported again, it is the same to the byte`, async (t) => {
+      const { folder, exports, read } = await withPlants(t)
+      const { code, stdout, stderr } = await exports([name])
+      assert.match(stderr, /^done: 7 plants in \d+\.\d s\n$/)
+      assert.deepEqual([code, stdout], [0, ''])
+      assert.equal(read(name), textOf(formatOf(name), PLANTS))
+      assert.equal((await run(t, ['import', name, '--store', 'sqlite:other.db'], { cwd: folder })).code, 0)
+      const again = ['export', `again.${name}`, '--store', 'sqlite:other.db']
+      assert.equal((await run(t, again, { cwd: folder })).code, 0)
+      assert.deepEqual(readFileSync(join(folder, `again.${name}`)), readFileSync(join(folder, name)))
+    })
+  }
+
+  test('writes a store without plants as a file without plants', async (t) => {
+    const { exports, read } = await withPlants(t, [])
+    assert.equal((await exports(['a.csv'])).code, 0)
+    assert.equal((await exports(['a.ndjson'])).code, 0)
+    assert.deepEqual([read('a.csv'), read('a.ndjson')], ['id,name,tag\r\n', ''])
+  })
+
+  test('writes to standard output in the format that is said, and nothing else there', async (t) => {
+    const { exports, read } = await withPlants(t)
+    const { code, stdout } = await exports(['-', '--format', 'csv'])
+    assert.deepEqual([code, stdout], [0, textOf('csv', PLANTS)])
+    const packed = await exports(['-', '--format', 'ndjson', '--gzip'], {
+      under: ['sh', '-c', '"$0" "$@" > out.ndjson.gz'],
+    })
+    assert.equal(packed.code, 0)
+    assert.equal(read('out.ndjson.gz'), textOf('ndjson', PLANTS))
+  })
+
+  test('writes only the plants that are asked for, in the order that is asked for', async (t) => {
+    const { exports } = await withPlants(t, [
+      { id: 1n, name: 'Ölbaum', tag: 'tree' },
+      { id: 2n, name: 'Ginkgo biloba', tag: 'tree' },
+      { id: 3n, name: 'Olive, small', tag: 'shrub' },
+      { id: 4n, name: 'Fern', tag: undefined },
+    ])
+    const ids = async (...args: string[]) =>
+      [...(await exports(['-', '--format', 'ndjson', ...args])).stdout.matchAll(/"id":(\d+)/g)]
+        .map(([, id]) => id)
+        .join()
+    assert.equal(await ids('--tag', 'tree'), '1,2')
+    assert.equal(await ids('--tag', 'shrub', '--tag', 'tree', '--sort', '-id'), '3,2,1')
+    assert.equal(await ids('--q', 'ol'), '1,3')
+    assert.equal(await ids('--q', 'OLI small'), '3')
+    assert.equal(await ids('--sort', 'name'), '4,2,1,3')
+    assert.equal(await ids('--tag', 'nothing'), '')
+  })
+
+  test('ends quietly when nobody reads its standard output any more', async (t) => {
+    const { exports } = await withPlants(t, manyPlants(20_000))
+    const { stdout, stderr } = await exports(['-', '--format', 'csv', '--quiet'], {
+      under: ['sh', '-c', '"$0" "$@" | head -n 1'],
+    })
+    assert.deepEqual([stdout, stderr], ['id,name,tag\r\n', ''])
+  })
+
+  test('says when standard output takes no more, and ends with 1', async (t) => {
+    if (!existsSync('/dev/full')) return notTestedHere(t, 'a standard output without space, as there is no /dev/full')
+    const { exports } = await withPlants(t)
+    const { code, stderr } = await exports(['-', '--format', 'csv'], { under: ['sh', '-c', '"$0" "$@" > /dev/full'] })
+    assert.equal(stderr, 'plantstore: standard output: no space is left on the device\n')
+    assert.equal(code, 1)
+  })
+})
+
+suite('plantstore export keeps files safe', () => {
+  test('it replaces no file but with --force, and a link to one stays a link', async (t) => {
+    const { folder, exports, read } = await withPlants(t)
+    writeFileSync(join(folder, 'plants.csv'), 'mine')
+    symlinkSync('plants.csv', join(folder, 'link.csv'))
+    for (const name of ['plants.csv', 'link.csv']) {
+      const { code, stderr } = await exports([name])
+      assert.equal(stderr, `plantstore: ${name}: exists already; --force replaces it\n`)
+      assert.equal(code, 1)
+    }
+    assert.equal(read('plants.csv'), 'mine')
+    assert.equal((await exports(['link.csv', '--force'])).code, 0)
+    assert.ok(lstatSync(join(folder, 'link.csv')).isSymbolicLink())
+    assert.equal(read('plants.csv'), textOf('csv', PLANTS))
+  })
+
+  test('it writes no device, folder or pipe over', async (t) => {
+    const { folder, exports } = await withPlants(t)
+    mkdirSync(join(folder, 'folder.csv'))
+    for (const name of ['folder.csv', '/dev/null']) {
+      const { code, stderr } = await exports([name, '--format', 'csv', '--force'])
+      assert.equal(stderr, `plantstore: ${name}: is not a file; use - for standard output\n`)
+      assert.equal(code, 1)
+    }
+    assert.ok(lstatSync('/dev/null').isCharacterDevice())
+  })
+
+  test('it says why it can not write, and leaves nothing', async (t) => {
+    const { folder, exports } = await withPlants(t)
+    const before = readdirSync(folder)
+    const { code, stderr } = await exports(['nowhere/plants.csv'])
+    assert.equal(stderr, 'plantstore: nowhere/plants.csv: there is no such file or folder\n')
+    assert.equal(code, 1)
+    assert.deepEqual(readdirSync(folder), before)
+    if (isRoot) return notTestedHere(t, 'an export to a folder that may not be written, as root may write all')
+    mkdirSync(join(folder, 'locked'))
+    chmodSync(join(folder, 'locked'), 0o500)
+    cleanUp(t, () => chmodSync(join(folder, 'locked'), 0o700))
+    assert.match((await exports(['locked/plants.csv'])).stderr, /this user has no permission/)
+  })
+
+  test('it does not make a store that is not there', async (t) => {
+    const folder = tempFolder(t)
+    const { code, stderr } = await run(t, ['export', 'plants.csv'], { cwd: folder })
+    assert.match(stderr, /^plantstore: store /)
+    assert.equal(code, 1)
+    assert.deepEqual(readdirSync(folder), [])
+  })
+})

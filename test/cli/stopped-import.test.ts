@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict'
+import { existsSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { isIntact, plantsIn, tempFolder } from '../support/files.ts'
+import { manyPlants, textOf } from '../support/plant-files.ts'
+import { Program, run } from '../support/process.ts'
+
+/** More than an import reads before it stores. */
+const PLANTS = manyPlants(20_000)
+const TEXT = textOf('ndjson', PLANTS)
+
+/** Waits until a store has plants, and tells how many. */
+async function stored(path: string): Promise<number> {
+  for (;;) {
+    const count = existsSync(path) ? plantsIn(path).size : 0
+    if (count > 0) return count
+    await sleep(20)
+  }
+}
+
+for (const [signal, exitCode] of [
+  ['SIGINT', 130],
+  ['SIGTERM', 143],
+] as const) {
+  test(`${signal} stops an import in order: it says what is stored, ends with ${exitCode}, and can be gone on with`, async (t) => {
+    const folder = tempFolder(t)
+    const path = join(folder, 'plants.db')
+    const args = ['import', '-', '--format', 'ndjson', '--store', `sqlite:${path}`]
+    const program = new Program(t, args, { hasInput: true })
+    // Without an end, so that it waits for more.
+    program.child.stdin?.write(TEXT)
+    await stored(path)
+    program.signal(signal)
+    const { code, stderr } = await program.outcome
+    const added = plantsIn(path).size
+    assert.match(stderr, /^broken off: ([\d,]+) added, 0 updated, 0 unchanged, 0 refused;/m)
+    assert.equal(Number(/([\d,]+) added/.exec(stderr)?.[1]?.replaceAll(',', '')), added)
+    assert.match(stderr, /^Run the same command again to go on/m)
+    assert.equal(code, exitCode)
+    assert.ok(isIntact(path))
+    writeFileSync(join(folder, 'plants.ndjson'), TEXT)
+    const again = await run(t, ['import', join(folder, 'plants.ndjson'), '--store', `sqlite:${path}`])
+    const [total, before] = [PLANTS.length, added].map((number) => number.toLocaleString('en-US'))
+    const rest = (PLANTS.length - added).toLocaleString('en-US')
+    assert.match(again.stderr, new RegExp(`: ${rest} added, 0 updated, ${before} unchanged, 0 refused; ${total} rows`))
+    assert.equal(again.code, 0)
+    assert.equal(plantsIn(path).size, PLANTS.length)
+  })
+}
+
+test('SIGINT before anything has come stops an import that waits for its input', async (t) => {
+  const folder = tempFolder(t)
+  const path = join(folder, 'plants.db')
+  const args = ['import', '-', '--format', 'csv', '--store', `sqlite:${path}`]
+  const program = new Program(t, args, { hasInput: true })
+  while (!existsSync(path)) await sleep(20)
+  program.signal('SIGINT')
+  const { code, stderr } = await program.outcome
+  assert.equal(stderr.split(';')[0], 'broken off: 0 added, 0 updated, 0 unchanged, 0 refused')
+  assert.equal(code, 130)
+})
+
+test('killed in the middle, an import leaves a store that is whole, and is gone on with', async (t) => {
+  const folder = tempFolder(t)
+  const path = join(folder, 'plants.db')
+  const program = new Program(t, ['import', '-', '--format', 'ndjson', '--store', `sqlite:${path}`], { hasInput: true })
+  program.child.stdin?.write(TEXT)
+  const count = await stored(path)
+  await program.kill()
+  assert.ok(isIntact(path))
+  assert.ok(plantsIn(path).size >= count)
+  writeFileSync(join(folder, 'plants.ndjson'), TEXT)
+  assert.equal((await run(t, ['import', join(folder, 'plants.ndjson'), '--store', `sqlite:${path}`])).code, 0)
+  assert.equal(plantsIn(path).size, PLANTS.length)
+})

@@ -1,0 +1,65 @@
+import { once } from 'node:events'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import type { TestContext } from 'node:test'
+import { cleanUp } from './clean-up.ts'
+
+export interface CuttingProxy {
+  readonly address: string
+  /** Connections that it has made until now. */
+  readonly connections: number
+  /** Resolves once as many bytes of answers were passed on as there may be. */
+  readonly held: Promise<void>
+}
+
+/**
+ * A network that fails: it passes everything on, until a connection has carried so many bytes.
+ *
+ * @param address of the service behind it, `http://host:port`
+ * @param limits bytes towards the service (`sent`) or from it (`received`) after which a connection is reset, or only held
+ *   up with `holds`; the first so many connections only, when `connections` says so
+ */
+export async function cuttingProxy(
+  t: TestContext,
+  address: string,
+  limits: { sent?: number; received?: number; connections?: number; holds?: true },
+): Promise<CuttingProxy> {
+  const { hostname, port } = new URL(address)
+  const { sent = Number.POSITIVE_INFINITY, received = Number.POSITIVE_INFINITY } = limits
+  const sockets = new Set<Socket>()
+  const held = Promise.withResolvers<void>()
+  let connections = 0
+  const server = createServer((client) => {
+    const service = connect(Number(port), hostname)
+    const cuts = ++connections <= (limits.connections ?? Number.POSITIVE_INFINITY)
+    const reset = () => {
+      client.resetAndDestroy()
+      service.resetAndDestroy()
+    }
+    const pass = (from: Socket, to: Socket, limit: number) => {
+      let passed = 0
+      sockets.add(from)
+      from.on('error', () => {})
+      from.on('close', () => to.destroy())
+      from.on('data', (chunk) => {
+        passed += chunk.length
+        if (!cuts || passed < limit) to.write(chunk)
+        else if (limits.holds !== true) reset()
+        else if (passed - chunk.length < limit) to.write(chunk.subarray(0, limit - passed), () => held.resolve())
+      })
+    }
+    pass(client, service, sent)
+    pass(service, client, received)
+  })
+  await once(server.listen({ port: 0, host: '127.0.0.1' }), 'listening')
+  cleanUp(t, () => {
+    for (const socket of sockets) socket.destroy()
+    server.close()
+  })
+  return {
+    address: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    get connections() {
+      return connections
+    },
+    held: held.promise,
+  }
+}
