@@ -40,7 +40,7 @@ export async function cuttingProxy(
       sockets.add(from)
       from.on('error', () => {})
       from.on('close', () => to.destroy())
-      from.on('data', (chunk) => {
+      from.on('data', (chunk: Buffer) => {
         passed += chunk.length
         if (!cuts || passed < limit) to.write(chunk)
         else if (limits.holds !== true) reset()
