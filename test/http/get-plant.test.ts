@@ -1,0 +1,116 @@
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import { MAX_ID, MIN_ID } from '../../src/plant.ts'
+import { errorOf, messageOf, withService } from '../support/service.ts'
+
+const MONSTERA = { id: 1, name: 'Monstera deliciosa', tag: 'houseplant' }
+
+suite('reading a plant', () => {
+  test('answers the whole of it, with its entity tag', async (t) => {
+    const service = await withService(t)
+    const created = await service.create(MONSTERA)
+    const answer = await service.send('GET', '/plants/1')
+    assert.deepEqual([answer.status, answer.body], [200, JSON.stringify(MONSTERA)])
+    assert.equal(answer.headers['content-type'], 'application/json')
+    assert.equal(answer.headers.etag, created.headers.etag, 'the same as the create gave')
+    assert.equal(answer.headers['cache-control'], 'private, no-cache')
+  })
+
+  test('leaves out a tag that is absent, and has one that is empty', async (t) => {
+    const service = await withService(t)
+    await service.create({ id: 1, name: '' })
+    await service.create({ id: 2, name: '', tag: '' })
+    assert.equal((await service.send('GET', '/plants/1')).body, '{"id":1,"name":""}')
+    assert.equal((await service.send('GET', '/plants/2')).body, '{"id":2,"name":"","tag":""}')
+  })
+
+  test('gives every id exactly, the neighbours of what a double can hold as well', async (t) => {
+    const service = await withService(t)
+    const edge = 2n ** 53n
+    for (const id of [MIN_ID, -edge - 1n, -1n, 0n, edge, edge + 1n, MAX_ID]) {
+      await service.create(`{"id":${id},"name":"n${id}"}`)
+    }
+    for (const id of [MIN_ID, -edge - 1n, -1n, 0n, edge, edge + 1n, MAX_ID]) {
+      assert.equal((await service.send('GET', `/plants/${id}`)).body, `{"id":${id},"name":"n${id}"}`)
+    }
+    for (const id of [MIN_ID + 1n, -edge, edge + 2n, MAX_ID - 1n]) {
+      assert.equal(errorOf(await service.send('GET', `/plants/${id}`)), 40402)
+    }
+  })
+
+  test('is 40402 where there is none, whatever the preconditions say', async (t) => {
+    const service = await withService(t)
+    for (const headers of [{}, { 'If-Match': '*' }, { 'If-None-Match': '*' }, { 'If-Match': '"x"' }]) {
+      const answer = await service.send('GET', '/plants/7', { headers })
+      assert.deepEqual([answer.status, errorOf(answer)], [404, 40402])
+      assert.equal(messageOf(answer), 'there is no plant with the id 7')
+    }
+  })
+
+  test('sees what was answered before, also in the same moment', async (t) => {
+    const service = await withService(t)
+    for (let id = 0; id < 50; id++) {
+      assert.equal((await service.create({ id, name: 'x' })).status, 200)
+      assert.equal((await service.send('GET', `/plants/${id}`)).status, 200)
+    }
+  })
+})
+
+suite('the id in a path', () => {
+  test('has one spelling: plain decimal, of which percent-encoding is no other', async (t) => {
+    const service = await withService(t)
+    await service.create({ id: 7, name: 'x' })
+    await service.create({ id: -7, name: 'y' })
+    assert.equal((await service.send('GET', '/plants/%37')).status, 200)
+    assert.equal((await service.send('GET', '/plants/%2D7')).body, '{"id":-7,"name":"y"}')
+    const others = ['+7', '007', '-07', '7.0', '7e0', '-0', '00', '0x7', '%207', '7%20', '7%00', '%EF%BC%97', '%D9%A7']
+    const nonsense = ['seven', '-', '--7', '7,8', '7;a=b', '7%2F8', '..%2F7', 'null', 'NaN', '1_000', '%2B7']
+    const outOfRange = ['9223372036854775808', '-9223372036854775809', '9'.repeat(2000)]
+    for (const id of [...others, ...nonsense, ...outOfRange]) {
+      for (const method of ['GET', 'HEAD', 'DELETE']) {
+        const answer = await service.send(method, `/plants/${id}`)
+        assert.equal(answer.status, 400, `${method} ${id}`)
+        if (method === 'HEAD') continue
+        assert.equal(errorOf(answer), 40003, id)
+        assert.match(messageOf(answer), /^id must be an integer from -9223372036854775808 to .*plain decimal/, id)
+      }
+    }
+    assert.equal((await service.plants()).length, 2)
+  })
+})
+
+suite('If-None-Match on reading', () => {
+  test('answers 304 while the plant is the same, and the plant once it is another', async (t) => {
+    const service = await withService(t)
+    const { etag = '' } = (await service.create(MONSTERA)).headers
+    for (const value of [etag, `W/${etag}`, '*', `"other", ${etag}`, `,,"a,b" ,W/${etag},`]) {
+      const answer = await service.send('GET', '/plants/1', { headers: { 'If-None-Match': value } })
+      assert.deepEqual([answer.status, answer.body], [304, ''], value)
+      assert.deepEqual([answer.headers.etag, answer.headers['cache-control']], [etag, 'private, no-cache'])
+    }
+    for (const value of ['"other"', `"${etag.slice(1, -2)}"`, 'W/""']) {
+      const answer = await service.send('GET', '/plants/1', { headers: { 'If-None-Match': value } })
+      assert.deepEqual([answer.status, answer.body], [200, JSON.stringify(MONSTERA)], value)
+    }
+    await service.send('DELETE', '/plants/1')
+    await service.create({ ...MONSTERA, tag: 'outdoors' })
+    assert.equal((await service.send('GET', '/plants/1', { headers: { 'If-None-Match': etag } })).status, 200)
+  })
+})
+
+suite('If-Match on reading', () => {
+  test('answers 412 unless the plant has one of the tags, and goes before If-None-Match', async (t) => {
+    const service = await withService(t)
+    const { etag = '' } = (await service.create(MONSTERA)).headers
+    for (const value of [etag, '*', `"other",${etag}`]) {
+      assert.equal((await service.send('GET', '/plants/1', { headers: { 'If-Match': value } })).status, 200, value)
+    }
+    for (const value of ['"other"', `W/${etag}`]) {
+      const headers = { 'If-Match': value, 'If-None-Match': etag }
+      const answer = await service.send('GET', '/plants/1', { headers })
+      assert.deepEqual([answer.status, errorOf(answer)], [412, 41201], value)
+    }
+    const both = { 'If-Match': etag, 'If-None-Match': etag }
+    assert.equal((await service.send('GET', '/plants/1', { headers: both })).status, 304)
+  })
+})

@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict'
+import type { NewPlant } from '../../src/plant.ts'
+import type { Answer, Sending, Service } from './service.ts'
+
+/** Sends a body to replacePlant: a text or bytes as they are, anything else as JSON. */
+export function put(service: Service, id: unknown, body: unknown, sending: Sending = {}): Promise<Answer> {
+  return service.send('PUT', `/plants/${id}`, withBody(body, 'application/json', sending))
+}
+
+/** Sends a body to updatePlant, in the same way. */
+export function patch(service: Service, id: unknown, body: unknown, sending: Sending = {}): Promise<Answer> {
+  return service.send('PATCH', `/plants/${id}`, withBody(body, 'application/merge-patch+json', sending))
+}
+
+function withBody(body: unknown, type: string, { headers, ...sending }: Sending): Sending {
+  const bytes = typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body)
+  return { ...sending, headers: { 'Content-Type': type, ...headers }, body: bytes }
+}
+
+/** The plants of an answer, their ids exact. */
+export function plantsIn(body: string): NewPlant[] {
+  const exact = (key: string, value: unknown, context?: { source?: string }) =>
+    key === 'id' ? BigInt(context?.source ?? assert.fail()) : value
+  return (JSON.parse(body, exact) as { id: bigint; name: string; tag?: string }[]).map(({ id, name, tag }) => ({
+    id,
+    name,
+    tag,
+  }))
+}
+
+/** The target of the link to the next page, if there is one. */
+export function nextOf(answer: Answer): string | undefined {
+  const link = answer.headers['link']
+  if (link === undefined) return undefined
+  return /^<(\/[^<> ]+)>; rel="next"$/.exec(String(link))?.[1] ?? assert.fail(`not a link: ${link}`)
+}
+
+/** All pages from a path on, as a client that follows the links sees them; none of them but a sole one is empty. */
+export async function pagesFrom(service: Service, path: string, onPage?: () => Promise<void>): Promise<Answer[]> {
+  const pages: Answer[] = []
+  for (let next: string | undefined = path; next !== undefined; ) {
+    const page = await service.send('GET', next)
+    assert.equal(page.status, 200, `${next}: ${page.body}`)
+    pages.push(page)
+    assert.ok(pages.length === 1 || page.body !== '[]', 'a page behind the first is not empty')
+    await onPage?.()
+    next = nextOf(page)
+  }
+  return pages
+}
