@@ -1,0 +1,73 @@
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import { patch } from '../support/exchanges.ts'
+import { errorOf, messageOf, withService } from '../support/service.ts'
+
+const MONSTERA = { id: 1, name: 'Monstera deliciosa', tag: 'houseplant' }
+
+suite('deleting a plant', () => {
+  test('is 204 without a body, and the plant is gone', async (t) => {
+    const service = await withService(t)
+    await service.create(MONSTERA)
+    await service.create({ ...MONSTERA, id: 2 })
+    const answer = await service.send('DELETE', '/plants/1')
+    assert.deepEqual([answer.status, answer.body], [204, ''])
+    assert.deepEqual(await service.plants(), [{ id: 2n, name: MONSTERA.name, tag: MONSTERA.tag }])
+    assert.equal(errorOf(await service.send('GET', '/plants/1')), 40402)
+    assert.equal((await service.send('GET', '/plants')).body, JSON.stringify([{ ...MONSTERA, id: 2 }]))
+  })
+
+  test('is 40402 where there is none, and so when it is sent again', async (t) => {
+    const service = await withService(t)
+    await service.create(MONSTERA)
+    assert.equal((await service.send('DELETE', '/plants/1')).status, 204)
+    for (const headers of [{}, { 'If-Match': '*' }, { 'If-None-Match': '*' }]) {
+      const answer = await service.send('DELETE', '/plants/1', { headers })
+      assert.deepEqual([answer.status, errorOf(answer)], [404, 40402])
+      assert.equal(messageOf(answer), 'there is no plant with the id 1')
+    }
+  })
+
+  test('makes room for another plant under the same id', async (t) => {
+    const service = await withService(t)
+    const first = await service.create(MONSTERA)
+    await service.send('DELETE', '/plants/1')
+    const other = await service.create({ id: 1, name: 'Ficus' })
+    assert.equal(other.status, 200)
+    assert.notEqual(other.headers.etag, first.headers.etag)
+  })
+
+  test('many times at once is 204 once', async (t) => {
+    const service = await withService(t)
+    await service.create(MONSTERA)
+    const answers = await Promise.all(Array.from({ length: 20 }, () => service.send('DELETE', '/plants/1')))
+    assert.deepEqual(
+      answers.map(({ status }) => status).toSorted((a, b) => a - b),
+      [204, ...Array.from({ length: 19 }, () => 404)],
+    )
+  })
+
+  test('is bound to what was read by If-Match', async (t) => {
+    const service = await withService(t)
+    const { etag = '' } = (await service.create(MONSTERA)).headers
+    const changed = await patch(service, 1, { tag: 'other' })
+    for (const headers of [
+      { 'If-Match': etag },
+      { 'If-Match': `W/${changed.headers.etag}` },
+      { 'If-None-Match': '*' },
+    ]) {
+      const answer = await service.send('DELETE', '/plants/1', { headers })
+      assert.deepEqual([answer.status, errorOf(answer)], [412, 41201])
+    }
+    assert.equal((await service.plants()).length, 1)
+    const headers = { 'If-Match': `"x", ${changed.headers.etag}` }
+    assert.equal((await service.send('DELETE', '/plants/1', { headers })).status, 204)
+  })
+
+  test('does not look at a body', async (t) => {
+    const service = await withService(t)
+    await service.create(MONSTERA)
+    const sending = { headers: { 'Content-Type': 'application/json' }, body: '{"id":2}' }
+    assert.equal((await service.send('DELETE', '/plants/1', sending)).status, 204)
+  })
+})

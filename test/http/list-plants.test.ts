@@ -1,0 +1,134 @@
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import { MAX_ID, MIN_ID } from '../../src/plant.ts'
+import { nextOf, plantsIn } from '../support/exchanges.ts'
+import { type Service, withService } from '../support/service.ts'
+
+const GARDEN = [
+  { id: 1, name: 'Monstera deliciosa', tag: 'houseplant' },
+  { id: 2, name: 'Ficus lyrata', tag: 'houseplant' },
+  { id: 3, name: 'Café-Baum', tag: 'crop' },
+  { id: 4, name: 'Straße (Sorte)', tag: '' },
+  { id: 5, name: 'ficus carica' },
+  { id: 6, name: 'Ficus carica', tag: 'House plant' },
+  { id: -1, name: '', tag: 'a&b=c+d%' },
+]
+
+async function withGarden(t: Parameters<typeof withService>[0]): Promise<Service> {
+  const service = await withService(t)
+  for (const plant of GARDEN) await service.create(plant)
+  return service
+}
+
+async function ids(service: Service, query: string): Promise<bigint[]> {
+  const answer = await service.send('GET', `/plants${query}`)
+  assert.equal(answer.status, 200, answer.body)
+  assert.equal(nextOf(answer), undefined, query)
+  return plantsIn(answer.body).map(({ id }) => id)
+}
+
+suite('the list of plants', () => {
+  test('is a bare array, ordered by id, of plants as they are read one by one', async (t) => {
+    const service = await withGarden(t)
+    const answer = await service.send('GET', '/plants')
+    assert.deepEqual(answer.json, [GARDEN.at(-1), ...GARDEN.slice(0, -1)])
+    assert.equal(answer.headers['content-type'], 'application/json')
+    assert.equal(answer.headers['cache-control'], 'private, no-cache')
+    for (const plant of plantsIn(answer.body)) {
+      const one = await service.send('GET', `/plants/${plant.id}`)
+      assert.deepEqual(plantsIn(`[${one.body}]`), [plant])
+    }
+  })
+
+  test('is empty where there are none', async (t) => {
+    const service = await withService(t)
+    for (const query of ['', '?', '?&&', '?sort=-name', '?tag=x', '?q=x', '?limit=1']) {
+      const answer = await service.send('GET', `/plants${query}`)
+      assert.deepEqual([answer.status, answer.body, answer.headers['link']], [200, '[]', undefined], query)
+    }
+  })
+
+  test('has every id exactly', async (t) => {
+    const service = await withService(t)
+    const edge = 2n ** 53n
+    const all = [MIN_ID, -edge - 1n, -edge, -1n, 0n, edge, edge + 1n, MAX_ID]
+    for (const id of all) await service.create(`{"id":${id},"name":"x"}`)
+    assert.deepEqual(await ids(service, ''), all)
+    assert.deepEqual(await ids(service, '?sort=-id'), all.toReversed())
+  })
+
+  test('is sorted by id or by name without case and accents, both ways', async (t) => {
+    const service = await withGarden(t)
+    assert.deepEqual(await ids(service, '?sort=id'), [-1n, 1n, 2n, 3n, 4n, 5n, 6n])
+    assert.deepEqual(await ids(service, '?sort=-id'), [6n, 5n, 4n, 3n, 2n, 1n, -1n])
+    assert.deepEqual(await ids(service, '?sort=name'), [-1n, 3n, 5n, 6n, 2n, 1n, 4n])
+    assert.deepEqual(await ids(service, '?sort=-name'), [4n, 1n, 2n, 6n, 5n, 3n, -1n])
+  })
+
+  test('is filtered by tag, exactly; by any of several; the empty one is a tag', async (t) => {
+    const service = await withGarden(t)
+    assert.deepEqual(await ids(service, '?tag=houseplant'), [1n, 2n])
+    assert.deepEqual(await ids(service, '?tag=Houseplant'), [])
+    assert.deepEqual(await ids(service, '?tag='), [4n])
+    assert.deepEqual(await ids(service, '?tag'), [4n])
+    assert.deepEqual(await ids(service, '?tag=crop&tag=houseplant&tag=crop&tag=none'), [1n, 2n, 3n])
+    assert.deepEqual(await ids(service, '?tag=House+plant'), [6n])
+    assert.deepEqual(await ids(service, '?tag=House%20plant'), [6n])
+    assert.deepEqual(await ids(service, '?tag=a%26b%3Dc%2Bd%25'), [-1n])
+    assert.deepEqual(await ids(service, '?tag=a%26b=c%2Bd%25'), [-1n], 'only the first = counts')
+  })
+
+  test('is searched by beginnings of words of name and tag, all of them, without case and accents', async (t) => {
+    const service = await withGarden(t)
+    assert.deepEqual(await ids(service, '?q=ficus'), [2n, 5n, 6n])
+    assert.deepEqual(await ids(service, '?q=FIC+hou'), [2n, 6n])
+    assert.deepEqual(await ids(service, '?q=CAFE'), [3n])
+    assert.deepEqual(await ids(service, `?q=${encodeURIComponent('cafe\u0301')}`), [3n])
+    assert.deepEqual(await ids(service, '?q=baum'), [3n])
+    assert.deepEqual(await ids(service, '?q=aum'), [])
+    assert.deepEqual(await ids(service, '?q=STRASSE,sort'), [4n])
+    assert.deepEqual(await ids(service, '?q=ficus&tag=houseplant&sort=-id'), [2n])
+    assert.deepEqual(await ids(service, '?q=%F0%9F%8C%B5'), [])
+  })
+
+  test('is not narrowed by a search without any word', async (t) => {
+    const service = await withGarden(t)
+    for (const query of ['?q', '?q=', '?q=+', '?q=-.%21']) assert.equal((await ids(service, query)).length, 7, query)
+  })
+
+  test('shows what was written before, and no more what was deleted', async (t) => {
+    const service = await withGarden(t)
+    for (let id = 100; id < 130; id++) {
+      await service.create({ id, name: `new ${id}`, tag: 'new' })
+      assert.deepEqual(await ids(service, `?q=new+${id}`), [BigInt(id)])
+      assert.deepEqual(await ids(service, '?tag=new'), [BigInt(id)])
+      await service.send('DELETE', `/plants/${id}`)
+      assert.deepEqual(await ids(service, '?tag=new'), [])
+    }
+  })
+})
+
+suite('the limit of a list', () => {
+  test('is 100 unless it is said, and at most 1000', async (t) => {
+    const service = await withService(t)
+    await service.store.importPlants(
+      Array.from({ length: 1001 }, (_, i) => ({ id: BigInt(i), name: `plant ${i}`, tag: undefined })),
+      'add',
+    )
+    for (const [query, length] of [
+      ['', 100],
+      ['?limit=1', 1],
+      ['?limit=50', 50],
+      ['?limit=1000', 1000],
+      ['?limit=1001', 1000],
+      [`?limit=${'9'.repeat(400)}`, 1000],
+    ] as const) {
+      const answer = await service.send('GET', `/plants${query}`)
+      assert.equal(plantsIn(answer.body).length, length, query)
+      assert.ok(nextOf(answer)?.startsWith(`/plants?limit=${length}&sort=id&cursor=`), query)
+    }
+    assert.equal((await service.send('DELETE', '/plants/0')).status, 204)
+    const whole = await service.send('GET', '/plants?limit=1000')
+    assert.deepEqual([plantsIn(whole.body).length, nextOf(whole)], [1000, undefined], 'the last page says so')
+  })
+})
