@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import { compareCodePoints } from '../../src/fold.ts'
+import { matches } from '../../src/plant-query.ts'
+import { pagesFrom, plantsIn } from '../support/exchanges.ts'
+import { withService } from '../support/service.ts'
+
+suite('the list of tags', () => {
+  test('counts the plants of each tag, by code points, the empty tag included', async (t) => {
+    const service = await withService(t)
+    assert.equal((await service.send('GET', '/tags')).body, '[]')
+    const tags = ['', 'b', 'B', 'a', 'a', '\uffff', '\u{1f331}', 'é', 'e\u0301', undefined, 'b', 'a']
+    for (const [id, tag] of tags.entries()) await service.create({ id, name: 'x', tag })
+    const answer = await service.send('GET', '/tags')
+    const present = tags.filter((tag) => tag !== undefined)
+    const expected = [...new Set(present)]
+      .toSorted(compareCodePoints)
+      .map((tag) => ({ tag, plants: present.filter((other) => other === tag).length }))
+    assert.deepEqual(answer.json, expected)
+    assert.equal(answer.headers['cache-control'], 'private, no-cache')
+    await service.send('DELETE', '/plants/0')
+    assert.equal((await service.send('GET', '/tags')).body.includes('"tag":""'), false)
+  })
+
+  test('has pages that together are all of it, also with tags that no link could hold', async (t) => {
+    const service = await withService(t)
+    const long = 'tag '.repeat(100)
+    const huge = '\u{1f331}'.repeat(100_000)
+    const tags = [
+      '',
+      'a',
+      long,
+      `${long}a`,
+      `${long}b`,
+      `${long}\u{1f331}`,
+      long.slice(0, 200),
+      'z',
+      huge,
+      `${huge}a`,
+      `${huge}b`,
+    ]
+    const plants = tags.map((tag, i) => ({ id: BigInt(i), name: 'x', tag }))
+    await service.store.importPlants(plants, 'add')
+    for (const limit of [1, 2, 3, 4, 5, 11]) {
+      const pages = await pagesFrom(service, `/tags?limit=${limit}`)
+      for (const page of pages) assert.ok(String(page.headers['link'] ?? '').length < 1500)
+      assert.deepEqual(
+        pages.flatMap(({ json }) => json),
+        tags.toSorted(compareCodePoints).map((tag) => ({ tag, plants: 1 })),
+        `limit ${limit}`,
+      )
+    }
+  })
+
+  test('agrees with the filter by tag', async (t) => {
+    const service = await withService(t)
+    for (let id = 0; id < 20; id++) await service.create({ id, name: 'x', tag: ['', 'a', 'b & c', undefined][id % 4] })
+    const { json } = await service.send('GET', '/tags')
+    for (const { tag, plants } of json as { tag: string; plants: number }[]) {
+      const listed = plantsIn((await service.send('GET', `/plants?tag=${encodeURIComponent(tag)}`)).body)
+      assert.equal(listed.length, plants)
+      for (const plant of listed) assert.ok(matches({ tags: [tag], words: [] }, plant))
+    }
+  })
+})

@@ -1,0 +1,197 @@
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import fc from 'fast-check'
+import { comparePositions, PLANT_ORDERS, positionOf } from '../../src/plant-query.ts'
+import { nextOf, pagesFrom, plantsIn, put } from '../support/exchanges.ts'
+import { anyPlant } from '../support/plants.ts'
+import { errorOf, messageOf, type Scene, type Service, withService } from '../support/service.ts'
+
+const REFUSAL =
+  'cursor was not made for this list with this order and these filters; follow the Link of the page before as it is, or begin again without cursor'
+
+async function withPlants(t: Scene, count: number): Promise<Service> {
+  const service = await withService(t)
+  const plants = Array.from({ length: count }, (_, i) => ({
+    id: BigInt(i),
+    name: `Pflanze ${i % 7}`,
+    tag: ['', 'a', 'b', undefined][i % 4],
+  }))
+  await service.store.importPlants(plants, 'add')
+  return service
+}
+
+const cursorOf = (target: string | undefined): string =>
+  new URL(target ?? assert.fail('no next page'), 'http://a').searchParams.get('cursor') ?? assert.fail()
+
+suite('the pages of a list', () => {
+  test('put together are the whole list in its order, for any plants, order and limit', async (t) => {
+    const service = await withService(t)
+    await fc.assert(
+      fc.asyncProperty(
+        fc.uniqueArray(anyPlant, { selector: ({ id }) => id, maxLength: 12 }),
+        fc.constantFrom(...PLANT_ORDERS),
+        fc.integer({ min: 1, max: 5 }),
+        async (plants, order, limit) => {
+          await service.store.importPlants(plants, 'update')
+          const pages = await pagesFrom(service, `/plants?sort=${order}&limit=${limit}`)
+          const sorted = plants.toSorted((a, b) => comparePositions(order, positionOf(order, a), positionOf(order, b)))
+          assert.deepEqual(
+            pages.flatMap(({ body }) => plantsIn(body)),
+            sorted.map(({ id, name, tag }) => ({ id, name, tag })),
+          )
+          assert.equal(pages.length, Math.max(1, Math.ceil(plants.length / limit)))
+          for (const { id } of plants) await service.send('DELETE', `/plants/${id}`)
+        },
+      ),
+      { numRuns: 25 },
+    )
+  })
+
+  test('keep all filters, also those that are hard to write', async (t) => {
+    const service = await withService(t)
+    const tag = 'a&b=c+d%20e/"<>ä🌵\n'
+    for (let id = 0; id < 9; id++) await put(service, id, { name: `Käfer ${id}`, tag: id % 3 === 0 ? 'other' : tag })
+    const query = `?limit=2&sort=-name&q=k%C3%A4f&tag=${encodeURIComponent(tag)}&tag=`
+    const pages = await pagesFrom(service, `/plants${query}`)
+    const expected = [8, 7, 5, 4, 2, 1].map(BigInt)
+    assert.deepEqual(
+      pages.flatMap(({ body }) => plantsIn(body)).map(({ id }) => id),
+      expected,
+    )
+    const { searchParams } = new URL(nextOf(pages[0] ?? assert.fail()) ?? '', 'http://a')
+    assert.deepEqual(
+      [...searchParams].filter(([name]) => name !== 'cursor'),
+      [
+        ['limit', '2'],
+        ['sort', '-name'],
+        ['tag', tag],
+        ['tag', ''],
+        ['q', 'käf'],
+      ],
+    )
+  })
+
+  test('may have another limit each', async (t) => {
+    const service = await withPlants(t, 10)
+    const first = await service.send('GET', '/plants?limit=2')
+    const target = (nextOf(first) ?? '').replace('limit=2', 'limit=5')
+    const second = await service.send('GET', target)
+    assert.deepEqual(
+      plantsIn(second.body).map(({ id }) => id),
+      [2n, 3n, 4n, 5n, 6n],
+    )
+    const rest = await service.send('GET', (nextOf(second) ?? '').replace(/limit=\d+&/, ''))
+    assert.deepEqual([plantsIn(rest.body).length, nextOf(rest)], [3, undefined])
+  })
+
+  test('have every plant that is there all the time exactly once, while others come, change and go', async (t) => {
+    const service = await withPlants(t, 200)
+    for (const order of PLANT_ORDERS) {
+      let writes = 0
+      const pages = await pagesFrom(service, `/plants?sort=${order}&limit=7`, async () => {
+        const i = writes++
+        await put(service, i, { name: `${i % 2 === 0 ? 'aa' : 'zz'} ${i}` })
+        await service.create({ id: -1 - i, name: `Pflanze ${i % 7}` })
+        await service.create({ id: 10_000 + i, name: `Pflanze ${i % 7}` })
+        await service.send('DELETE', `/plants/${199 - i}`)
+      })
+      const seen = pages.flatMap(({ body }) => plantsIn(body)).map(({ id }) => id)
+      const untouched = Array.from({ length: 200 }, (_, i) => i).filter((i) => i >= writes && i <= 199 - writes)
+      assert.ok(untouched.length > 100)
+      for (const id of untouched) assert.equal(seen.filter((other) => other === BigInt(id)).length, 1, `${order} ${id}`)
+      for (let i = 0; i < writes; i++) {
+        await put(service, i, { name: `Pflanze ${i % 7}` })
+        await put(service, 199 - i, { name: `Pflanze ${(199 - i) % 7}` })
+        await service.send('DELETE', `/plants/${-1 - i}`)
+        await service.send('DELETE', `/plants/${10_000 + i}`)
+      }
+    }
+  })
+
+  test('go on behind a plant that was deleted meanwhile', async (t) => {
+    const service = await withPlants(t, 6)
+    for (const order of PLANT_ORDERS) {
+      const first = await service.send('GET', `/plants?limit=3&sort=${order}`)
+      const last = plantsIn(first.body).at(-1) ?? assert.fail()
+      await service.send('DELETE', `/plants/${last.id}`)
+      const second = await service.send('GET', nextOf(first) ?? '')
+      assert.equal(plantsIn(second.body).length, 3)
+      await put(service, last.id, { name: last.name, tag: last.tag })
+    }
+  })
+
+  test('have links of bounded length, however long the names are', async (t) => {
+    const service = await withService(t)
+    for (const id of [1, 2]) await service.create({ id, name: '\u{1f331}'.repeat(100_000) })
+    const link = String((await service.send('GET', '/plants?sort=name&limit=1')).headers['link'])
+    assert.ok(link.length < 1000, link)
+    assert.deepEqual((await pagesFrom(service, '/plants?sort=name&limit=1')).length, 2)
+  })
+})
+
+suite('a cursor', () => {
+  test('is the same on every instance and after every start, for all of version 1.x', async (t) => {
+    const service = await withService(t)
+    for (const id of [1, 2, 3]) await service.create({ id, name: `Ünger ${id}` })
+    const targets = [
+      '/plants?limit=1&sort=id&cursor=WcEO4sF7PjoAAAAAAAAAAQ',
+      '/plants?limit=1&sort=-name&tag=&tag=x&q=U&cursor=HJZ1Fb4SqF0AAAAAAAAAA3VuZ2VyIDM',
+    ]
+    await put(service, 2, { name: 'Ünger 2', tag: 'x' })
+    await put(service, 3, { name: 'Ünger 3', tag: '' })
+    const [byId, byName] = [
+      await service.send('GET', '/plants?limit=1'),
+      await service.send('GET', '/plants?limit=1&sort=-name&tag=&tag=x&q=U'),
+    ]
+    assert.deepEqual([byId, byName].map(nextOf), targets)
+  })
+
+  test('that was made for another list, order or filter is refused, and so is one made by hand', async (t) => {
+    const service = await withPlants(t, 12)
+    const cursor = cursorOf(nextOf(await service.send('GET', '/plants?limit=2&tag=a&tag=&q=pfl')))
+    const right = `/plants?tag=a&tag=&q=pfl&cursor=${cursor}`
+    assert.equal((await service.send('GET', right)).status, 200)
+    assert.equal((await service.send('GET', right.replace('tag=a&tag=', 'tag=&tag=a&tag=a'))).status, 200)
+    const others = [
+      right.replace('tag=a&', ''),
+      right.replace('tag=a', 'tag=b'),
+      right.replace('q=pfl', 'q=pf'),
+      right.replace('&q=pfl', ''),
+      `${right}&sort=-id`,
+      `${right}&sort=name`,
+      `/plants?cursor=${cursor}`,
+      `/tags?cursor=${cursor}`,
+    ]
+    const swapped = cursor.startsWith('A') ? `B${cursor.slice(1)}` : `A${cursor.slice(1)}`
+    const made = [
+      '',
+      'x',
+      '0',
+      '7',
+      cursor.slice(1),
+      cursor.slice(0, -1),
+      `${cursor}A`,
+      `${cursor}%3D`,
+      swapped,
+      `${cursor}%20`,
+    ]
+    const encoded = Buffer.from('{"id":3}').toString('base64url')
+    for (const path of [...others, ...[...made, encoded].map((text) => right.replace(cursor, text))]) {
+      const answer = await service.send('GET', path)
+      assert.deepEqual([answer.status, errorOf(answer), messageOf(answer)], [400, 40003, REFUSAL], path)
+    }
+  })
+
+  test('is refused in each text that differs from it by a character', async (t) => {
+    const service = await withPlants(t, 3)
+    const cursor = cursorOf(nextOf(await service.send('GET', '/plants?limit=1&sort=name')))
+    for (let i = 0; i < cursor.length; i++) {
+      for (const other of ['A', '_', 'z']) {
+        if (cursor[i] === other) continue
+        const wrong = cursor.slice(0, i) + other + cursor.slice(i + 1)
+        const answer = await service.send('GET', `/plants?sort=name&cursor=${wrong}`)
+        assert.equal(messageOf(answer), REFUSAL, wrong)
+      }
+    }
+  })
+})
