@@ -26,6 +26,7 @@ export interface Config {
   readonly storeWait: number
   readonly headersTimeout: number
   readonly requestTimeout: number
+  readonly stallTimeout: number
   readonly keepAliveTimeout: number
   readonly drainWindow: number
   readonly maxWaiting: number
@@ -111,6 +112,13 @@ export const SETTINGS: Settings = {
     duration,
   ),
   requestTimeout: number('request-timeout', 'TIME', '30s', 'how long a whole request may take to arrive', duration),
+  stallTimeout: number(
+    'stall-timeout',
+    'TIME',
+    '30s',
+    'how long the client of an import or export, which have no request timeout, may neither send nor read anything',
+    duration,
+  ),
   keepAliveTimeout: number(
     'keep-alive-timeout',
     'TIME',

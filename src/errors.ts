@@ -3,7 +3,7 @@
  * reused. openapi.yaml names them per operation and docs/reference/errors.md is generated from here.
  */
 export const ERRORS = {
-  40001: 'The body is not JSON: bad syntax, bad UTF-8, empty, or nested too deep.',
+  40001: 'The body can not be read: bad syntax, bad UTF-8, empty, or nested too deep.',
   40002: 'The body is JSON but not a valid record.',
   40003: 'A path or query parameter is not valid.',
   40004: 'The request is not valid HTTP.',

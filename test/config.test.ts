@@ -107,6 +107,13 @@ const CASES: { readonly [K in Key]: { right: readonly [string, Config[K]][]; wro
     ],
     wrong: ['', '30', 'never', '61m'],
   },
+  stallTimeout: {
+    right: [
+      ['5s', 5000],
+      ['0ms', 0],
+    ],
+    wrong: ['', '5 s', '5S'],
+  },
   keepAliveTimeout: {
     right: [
       ['5s', 5000],
@@ -169,6 +176,7 @@ suite('the configuration', () => {
       nestingLimit: 32,
       headersTimeout: 10_000,
       requestTimeout: 30_000,
+      stallTimeout: 30_000,
       keepAliveTimeout: 65_000,
       drainWindow: 1000,
       maxWaiting: 10_000,

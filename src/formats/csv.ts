@@ -106,12 +106,11 @@ function textOf(cell: string): string {
 
 const BEYOND_ASCII = /[\x80-\xff]/
 
-/** Rows as RFC 4180 has them, with CRLF. An absent tag is an empty cell, an empty text is `""`. */
-export function writeCsv(plants: readonly NewPlant[]): string {
-  let text = ''
-  for (const { id, name, tag } of plants) text += `${id},${cellOf(name)},${tag === undefined ? '' : cellOf(tag)}\r\n`
-  return text
-}
+export const CSV_HEADER = 'id,name,tag\r\n'
+
+/** A row as RFC 4180 has it, with CRLF. An absent tag is an empty cell, an empty text is `""`. */
+export const csvRow = ({ id, name, tag }: NewPlant): string =>
+  `${id},${cellOf(name)},${tag === undefined ? '' : cellOf(tag)}\r\n`
 
 const cellOf = (text: string): string =>
   text === '' || /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text

@@ -1,7 +1,7 @@
 import type { NewPlant } from '../plant.ts'
 import type { Batch } from './batch.ts'
-import { readCsv, writeCsv } from './csv.ts'
-import { readNdjson, writeNdjson } from './ndjson.ts'
+import { CSV_HEADER, csvRow, readCsv } from './csv.ts'
+import { ndjsonRow, readNdjson } from './ndjson.ts'
 
 export const FORMATS = ['ndjson', 'csv'] as const
 /** What files of plants can look like: a JSON object in each line, or a table. */
@@ -40,10 +40,34 @@ export function readPlants(
   return format === 'csv' ? readCsv(source, options.rowLimit) : readNdjson(source, options)
 }
 
-/** What a file begins with, before all plants; reading and writing again gives the same bytes. */
-export const headerOf = (format: Format): string => (format === 'csv' ? 'id,name,tag\r\n' : '')
+/** What a file begins with, before all plants. */
+export const headerOf = (format: Format): string => (format === 'csv' ? CSV_HEADER : '')
 
-/** The rows of a file for these plants, in their order. */
+/** The rows of a file for these plants, in their order. Reading a file and writing it again gives the same bytes. */
 export function writePlants(format: Format, plants: readonly NewPlant[]): string {
-  return format === 'csv' ? writeCsv(plants) : writeNdjson(plants)
+  const rowOf = format === 'csv' ? csvRow : ndjsonRow
+  let text = ''
+  for (const plant of plants) text += rowOf(plant)
+  return text
 }
+
+/** Writes a whole file in pieces of about 64 KiB, however large single plants are, and no faster than they are taken. */
+export async function* writeFile(
+  format: Format,
+  pages: AsyncIterable<readonly NewPlant[]>,
+): AsyncGenerator<string, void> {
+  const rowOf = format === 'csv' ? csvRow : ndjsonRow
+  let piece = headerOf(format)
+  for await (const page of pages) {
+    for (const plant of page) {
+      piece += rowOf(plant)
+      if (piece.length < PIECE) continue
+      yield piece
+      piece = ''
+    }
+  }
+  if (piece !== '') yield piece
+}
+
+/** UTF-16 code units. */
+const PIECE = 2 ** 16

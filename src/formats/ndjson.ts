@@ -75,8 +75,4 @@ class RowStart {
   }
 }
 
-export function writeNdjson(plants: readonly NewPlant[]): string {
-  let text = ''
-  for (const plant of plants) text += `${newPlantJson(plant)}\n`
-  return text
-}
+export const ndjsonRow = (plant: NewPlant): string => `${newPlantJson(plant)}\n`

@@ -7,9 +7,11 @@ import { Auth, type Identity } from './auth.ts'
 import type { Contract } from './contract.ts'
 import { docsHandlers } from './docs.ts'
 import { Exit } from './exit.ts'
+import { exportHandlers } from './export.ts'
 import { guardOperations } from './guard.ts'
 import { faultOfHead } from './head.ts'
 import { healthHandlers } from './health.ts'
+import { importHandlers } from './import.ts'
 import { Metrics } from './metrics.ts'
 import type { Phase } from './phase.ts'
 import { plantListHandlers } from './plant-list.ts'
@@ -85,6 +87,8 @@ export function buildApp({ config, contract, store, log, phase, waiting }: AppOp
     if (request.is404) return unrouted(request, reply)
     done()
   })
+  const stopping = new AbortController()
+  app.addHook('preClose', async () => stopping.abort(new AppError(50303, 'the service is shutting down')))
   app.setErrorHandler((error, _request, reply) => exit.refuse(reply, error))
 
   addRoutes(
@@ -93,6 +97,8 @@ export function buildApp({ config, contract, store, log, phase, waiting }: AppOp
     {
       ...plantHandlers(store, exit, config.nestingLimit),
       ...plantListHandlers(store, exit),
+      ...importHandlers(store, exit, contract, config, stopping.signal),
+      ...exportHandlers(store, exit, config.stallTimeout),
       ...tagHandlers(store, exit),
       ...healthHandlers(store, exit, phase),
       ...docsHandlers(contract, exit),

@@ -27,7 +27,12 @@ export function readBody(
   }
 }
 
-function refusalByHeaders({ headers }: FastifyRequest, operation: Operation, limit: number): AppError | undefined {
+/** What rules a body out before any of it is read. */
+export function refusalByHeaders(
+  { headers }: FastifyRequest,
+  operation: Operation,
+  limit: number,
+): AppError | undefined {
   if (Number(headers['content-length'] ?? 0) > limit) return tooLarge(limit)
   const transfer = headers['transfer-encoding'] ?? 'chunked'
   const coding = headers['content-encoding'] ?? 'identity'

@@ -21,6 +21,8 @@ export interface Operation {
   readonly parameters: ParameterReader
   /** The media types of its body; empty: it takes none. */
   readonly mediaTypes: readonly string[]
+  /** Its body is read in pieces, as it may be larger than any memory. */
+  readonly isStreamed: boolean
   /** Every fault of a body, in words; empty: it is valid. */
   readonly faultsOf: (body: unknown) => Fault[]
 }
@@ -51,7 +53,7 @@ export interface OperationObject {
   readonly operationId?: string
   readonly security?: readonly Requirement[]
   readonly parameters?: readonly (ParameterObject | Reference)[]
-  readonly requestBody?: { readonly content: Content }
+  readonly requestBody?: { readonly content: Content; readonly 'x-streamed'?: boolean }
   readonly responses: Readonly<Record<string, ResponseObject | Reference>>
 }
 interface Reference {
@@ -98,6 +100,7 @@ function operation(document: Document, ajv: Ajv2020, path: string, method: strin
     scopes: scopesOf(document, id, object.security ?? document.security ?? []),
     parameters: new ParameterReader(parametersOf(document, ajv, object), { isWrite: method !== 'get' }),
     mediaTypes: Object.keys(content),
+    isStreamed: object.requestBody?.['x-streamed'] ?? false,
     faultsOf: bodyFaults(ajv, content),
   }
 }

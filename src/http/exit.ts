@@ -2,9 +2,13 @@ import { randomBytes } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
 import { AppError, errorJson } from '../errors.ts'
+import { ClientGone } from './client-gone.ts'
+import type { Incoming } from './incoming.ts'
+import { endAfterBody } from './linger.ts'
 import { LogThrottle } from './log-throttle.ts'
 import type { Metrics } from './metrics.ts'
 import type { Phase } from './phase.ts'
+import { sendPieces } from './send-pieces.ts'
 
 export const JSON_TYPE = 'application/json'
 /** For what is read: only the client itself may keep it, and has to ask each time whether it is still so. */
@@ -40,17 +44,13 @@ export class Exit {
   answer(reply: FastifyReply, status: number, headers: string[], body?: string | Buffer): void {
     const { request, raw } = reply
     this.#end(reply, status, headers, body)
-    if (this.#logsEveryRequest) {
-      this.#log.debug({ req: this.#nextId(), ...about(request), status, ms: sinceStart(request) }, 'answered')
-    }
-    this.#metrics.observe(request.operationId, raw.statusCode, performance.now() - request.startedAt)
+    this.#done(request, raw.statusCode, 'answered')
   }
 
   /** Answers `{error, message}`. An error that is not ours is logged with its cause and answered without. */
   refuse(reply: FastifyReply, error: unknown): void {
     const { request } = reply
-    const refusal =
-      error instanceof AppError ? error : new AppError(50001, 'something went wrong on our side', { cause: error })
+    const refusal = asRefusal(error)
     const { status, number, message } = refusal
     const headers = ['Content-Type', JSON_TYPE, ...Object.entries(refusal.headers).flat()]
     const id = this.#nextId()
@@ -60,6 +60,42 @@ export class Exit {
     this.#metrics.observe(request.operationId, status, performance.now() - request.startedAt)
   }
 
+  /**
+   * Answers 200 with pieces as they come, and no faster than the client takes them. An error before the first is a
+   * refusal; one behind it breaks the connection off, so that the client sees that the answer is not whole.
+   *
+   * @param stallTimeout ms in which the client has to take something
+   */
+  async stream(
+    reply: FastifyReply,
+    headers: string[],
+    pieces: AsyncGenerator<string, void>,
+    stallTimeout: number,
+  ): Promise<void> {
+    const { request, raw } = reply
+    try {
+      const first = await pieces.next()
+      this.#begin(reply, 200, headers)
+      if (request.method !== 'HEAD') await sendPieces(raw, first, pieces, stallTimeout)
+      raw.end()
+      this.#done(request, 200, 'answered')
+    } catch (error) {
+      if (!raw.headersSent) return this.refuse(reply, error)
+      raw.destroy()
+      if (error instanceof ClientGone) return this.gone(reply)
+      const refusal = asRefusal(error)
+      this.#logRefusal(refusal, { req: this.#nextId(), ...about(request), ms: sinceStart(request), brokenOff: true })
+      this.#metrics.observe(request.operationId, refusal.status, performance.now() - request.startedAt)
+    } finally {
+      await pieces.return()
+    }
+  }
+
+  /** Takes note of a client that left before it had its answer. */
+  gone({ request }: FastifyReply): void {
+    this.#done(request, CLIENT_GONE, 'the client left')
+  }
+
   /** Takes note of a refusal that was written to a connection on which there was no request to answer. */
   note(refusal: AppError, address: string | undefined): void {
     this.#logRefusal(refusal, { address })
@@ -67,13 +103,27 @@ export class Exit {
   }
 
   #end(reply: FastifyReply, status: number, headers: string[], body: string | Buffer | undefined): void {
-    const { request, raw } = reply
+    const { raw } = reply
     if (body !== undefined) headers.push('Content-Length', String(Buffer.byteLength(body)))
+    this.#begin(reply, status, headers)
+    const incoming = raw.req as Incoming
+    if (incoming.isStreamed && !incoming.complete && body !== undefined) endAfterBody(raw, body)
+    else raw.end(body)
+  }
+
+  #begin(reply: FastifyReply, status: number, headers: string[]): void {
+    const { request, raw } = reply
     if (request.rateLimitHeaders !== undefined) headers.push(...request.rateLimitHeaders)
     if (this.#phase.current !== 'serving') headers.push('Connection', 'close')
     reply.hijack()
     raw.writeHead(status, headers)
-    raw.end(body)
+  }
+
+  #done(request: FastifyRequest, status: number, message: string): void {
+    if (this.#logsEveryRequest) {
+      this.#log.debug({ req: this.#nextId(), ...about(request), status, ms: sinceStart(request) }, message)
+    }
+    this.#metrics.observe(request.operationId, status, performance.now() - request.startedAt)
   }
 
   #nextId(): string {
@@ -89,6 +139,12 @@ export class Exit {
     else this.#log.error({ ...all, err: cause ?? refusal }, `failed: ${message}`)
   }
 }
+
+/** The status that the metrics count for it; no client ever sees it (https://nginx.org/en/docs/http/ngx_http_log_module.html has it too). */
+const CLIENT_GONE = 499
+
+const asRefusal = (error: unknown): AppError =>
+  error instanceof AppError ? error : new AppError(50001, 'something went wrong on our side', { cause: error })
 
 const sinceStart = (request: FastifyRequest): number => Math.round((performance.now() - request.startedAt) * 100) / 100
 

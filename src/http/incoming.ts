@@ -10,6 +10,8 @@ type Sink = (body: Buffer | undefined) => void
 export class Incoming extends IncomingMessage {
   /** Called when the body is asked for, and so never where the head alone is refused. */
   onWanted: (() => void) | undefined
+  /** Its body is read in pieces, so it has no time limit as a whole: body-pieces.ts looks after its progress. */
+  isStreamed = false
   #sink: Sink | undefined
   #body: Buffer | undefined
   #more: Buffer[] = []

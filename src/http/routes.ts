@@ -1,11 +1,11 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { readBody } from './body.ts'
+import { readBody, refusalByHeaders } from './body.ts'
 import type { Contract, Method, Operation } from './contract.ts'
 import type { Exit } from './exit.ts'
 import type { Guard } from './guard.ts'
 import type { Parameters } from './parameters.ts'
 
-/** @param body all of it; empty where the operation takes none */
+/** @param body all of it; empty where the operation takes none, and where it reads its body in pieces itself */
 export type Handler = (
   request: FastifyRequest,
   reply: FastifyReply,
@@ -18,6 +18,8 @@ export type Handler = (
 export interface Handlers {
   readonly createPlant: Handler
   readonly listPlants: Handler
+  readonly importPlants: Handler
+  readonly exportPlants: Handler
   readonly getPlant: Handler
   readonly replacePlant: Handler
   readonly updatePlant: Handler
@@ -55,7 +57,7 @@ export function addRoutes(app: FastifyInstance, contract: Contract, handlers: Ha
       method: operation.method,
       url: operation.path.replaceAll(/\{(\w+)\}/g, ':$1'),
       onRequest: options.guard(operation),
-      handler: operation.mediaTypes.length === 0 ? bodiless(handler, operation) : withBody(handler, operation, options),
+      handler: wayOf(operation)(handler, operation, options),
     })
   }
   for (const { method, url } of mistakable(contract)) app.route({ method, url, handler: options.unrouted })
@@ -78,12 +80,26 @@ function mistakable({ operations }: Contract): { method: Method; url: string }[]
   })
 }
 
+function wayOf({ mediaTypes, isStreamed }: Operation) {
+  if (isStreamed) return withStream
+  return mediaTypes.length === 0 ? bodiless : withBody
+}
+
 const bodiless =
   (handler: Handler, operation: Operation) =>
   (request: FastifyRequest, reply: FastifyReply): void =>
     handler(request, reply, operation, operation.parameters.read(request), NO_BODY)
 
 const NO_BODY = Buffer.alloc(0)
+
+const withStream =
+  (handler: Handler, operation: Operation, { exit }: RouteOptions) =>
+  (request: FastifyRequest, reply: FastifyReply): void => {
+    const parameters = operation.parameters.read(request)
+    const refusal = refusalByHeaders(request, operation, Number.POSITIVE_INFINITY)
+    if (refusal === undefined) handler(request, reply, operation, parameters, NO_BODY)
+    else exit.refuse(reply, refusal)
+  }
 
 /** The body arrives after the framework has called, so a refusal is caught here. */
 const withBody =

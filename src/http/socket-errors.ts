@@ -1,6 +1,7 @@
 import type { Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { AppError, errorJson } from '../errors.ts'
+import { Incoming } from './incoming.ts'
 
 /** Takes note of a refusal and the address that it went to. */
 export type Note = (refusal: AppError, address: string | undefined) => void
@@ -22,6 +23,7 @@ export function answerSocketErrors(server: Server, note: Note): void {
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
     // What still comes after a refusal is another error, and thrown away while the refusal is on its way.
     if (socket.writableEnded) return
+    if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && isStreamed(socket)) return
     if (error.code === 'ECONNRESET' || !socket.writable || awaitsAnswer(socket)) return socket.destroy()
     refuse(socket, refusalOf(error))
   })
@@ -43,14 +45,24 @@ function refusalOf(error: NodeJS.ErrnoException): AppError {
   }
 }
 
+/** Node asks here what to do with a request that is over its time, and leaves it alone where nothing is done. */
+function isStreamed(socket: Socket): boolean {
+  const request = responseOn(socket)?.req
+  return request instanceof Incoming && request.isStreamed
+}
+
 /**
  * Whether a whole request was read from this socket and is not answered yet. A refusal of what came after it would be
  * taken for its answer, so then the connection is closed without one.
  */
 function awaitsAnswer(socket: Socket): boolean {
-  const response = (socket as { _httpMessage?: ServerResponse })._httpMessage
-  return response !== undefined && response !== null && (response.headersSent || response.req.complete)
+  const response = responseOn(socket)
+  return response !== undefined && (response.headersSent || response.req.complete)
 }
+
+/** The response that is being made on this socket, if one is. */
+const responseOn = (socket: Socket): ServerResponse | undefined =>
+  (socket as { _httpMessage?: ServerResponse | null })._httpMessage ?? undefined
 
 function write(socket: Socket, { status, number, message, headers }: AppError): void {
   const body = errorJson(number, message)

@@ -1,9 +1,16 @@
 import assert from 'node:assert/strict'
+import { Readable } from 'node:stream'
 import { suite, test } from 'node:test'
 import fc from 'fast-check'
-import { FORMATS, formatOf, headerOf, writePlants } from '../../src/formats/format.ts'
+import { FORMATS, type Format, formatOf, headerOf, writeFile, writePlants } from '../../src/formats/format.ts'
+import type { NewPlant } from '../../src/plant.ts'
 import { anyPlant } from '../support/plants.ts'
 import { readAll } from './support.ts'
+
+async function written(format: Format, pages: readonly (readonly NewPlant[])[]): Promise<string> {
+  const pieces = await Array.fromAsync(writeFile(format, Readable.from(pages)))
+  return pieces.join('')
+}
 
 suite('what is written', () => {
   for (const format of FORMATS) {
@@ -11,6 +18,7 @@ suite('what is written', () => {
       await fc.assert(
         fc.asyncProperty(fc.array(anyPlant), fc.integer({ min: 1, max: 200 }), async (plants, pieces) => {
           const file = headerOf(format) + writePlants(format, plants)
+          assert.equal(await written(format, [plants.slice(0, 1), plants.slice(1)]), file)
           const { plants: read, refused, fault } = await readAll(format, file, { pieces })
           assert.deepEqual([read.map(([, plant]) => plant), refused, fault], [plants, [], undefined])
         }),
@@ -19,7 +27,7 @@ suite('what is written', () => {
     })
   }
 
-  test('is quoted only where it has to be', () => {
+  test('is quoted only where it has to be', async () => {
     const rows: [name: string, tag: string | undefined, row: string][] = [
       ['Fern', 'shade', '1,Fern,shade'],
       ['Fern', undefined, '1,Fern,'],
@@ -28,7 +36,9 @@ suite('what is written', () => {
       ['a\nb', 'a\rb', '1,"a\nb","a\rb"'],
       [' a ', "=1+1|'", "1, a ,=1+1|'"],
     ]
-    for (const [name, tag, row] of rows) assert.equal(writePlants('csv', [{ id: 1n, name, tag }]), `${row}\r\n`)
+    for (const [name, tag, row] of rows) {
+      assert.equal(await written('csv', [[{ id: 1n, name, tag }]]), `id,name,tag\r\n${row}\r\n`)
+    }
   })
 })
 

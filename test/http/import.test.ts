@@ -1,0 +1,175 @@
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import { type Answer, errorOf, messageOf, type Sending, type Service, withService } from '../support/service.ts'
+
+interface Report {
+  readonly dryRun: boolean
+  readonly added: number
+  readonly updated: number
+  readonly unchanged: number
+  readonly refused: number
+  readonly refusedRows: readonly { readonly line: number; readonly error: number; readonly message: string }[]
+}
+
+const NDJSON = 'application/x-ndjson'
+const CSV = 'text/csv'
+
+const send = (
+  service: Service,
+  body: string | Buffer,
+  { type = NDJSON, query = '', headers = {}, ...sending }: Sending & { type?: string; query?: string } = {},
+): Promise<Answer> =>
+  service.send('POST', `/plants/import${query}`, { ...sending, body, headers: { 'Content-Type': type, ...headers } })
+
+/** Added, updated, unchanged and refused. */
+function countsOf(answer: Answer): number[] {
+  assert.equal(answer.status, 200, answer.body)
+  const { added, updated, unchanged, refused } = answer.json as Report
+  return [added, updated, unchanged, refused]
+}
+
+const refusedIn = (answer: Answer) =>
+  (answer.json as Report).refusedRows.map(({ line, error }) => [line, error] as const)
+
+const ROWS = '{"id":1,"name":"Fern","tag":"shade"}\n{"id":2,"name":"Moss"}\n'
+const TABLE = 'id,name,tag\r\n1,Fern,shade\r\n2,Moss,\r\n'
+
+suite('an import', () => {
+  for (const [type, file] of [
+    [NDJSON, ROWS],
+    [CSV, TABLE],
+    ['TEXT/CSV; header=present; charset=UTF-8', TABLE],
+  ] as const) {
+    test(`of ${type} stores every row, and changes nothing when it is sent again`, async (t) => {
+      const service = await withService(t)
+      assert.deepEqual(countsOf(await send(service, file, { type })), [2, 0, 0, 0])
+      assert.deepEqual(await service.plants(), [
+        { id: 1n, name: 'Fern', tag: 'shade' },
+        { id: 2n, name: 'Moss', tag: null },
+      ])
+      assert.deepEqual(countsOf(await send(service, file, { type, chunked: true })), [0, 0, 2, 0])
+    })
+  }
+
+  test('of nothing is one of no rows, or a table without a header', async (t) => {
+    const service = await withService(t)
+    assert.deepEqual(countsOf(await send(service, '')), [0, 0, 0, 0])
+    assert.deepEqual(countsOf(await send(service, 'id,name\n', { type: CSV })), [0, 0, 0, 0])
+    const answer = await send(service, '', { type: CSV })
+    assert.equal(errorOf(answer), 40001)
+    assert.match(messageOf(answer), /^the file has no header; .*; no row was done; .* safe$/)
+  })
+
+  test('refuses a row alone, by its line, and stores the others', async (t) => {
+    const service = await withService(t)
+    await service.create({ id: 2, name: 'Oak' })
+    const answer = await send(
+      service,
+      `${ROWS}\n{"id":3}\nrubbish\n{"id":1,"name":"Fern","tag":"shade"}\n{"id":1,"name":"x"}`,
+    )
+    assert.deepEqual(countsOf(answer), [1, 0, 1, 4])
+    assert.deepEqual(refusedIn(answer), [
+      [2, 40901],
+      [4, 40002],
+      [5, 40001],
+      [7, 40901],
+    ])
+    assert.deepEqual(
+      (await service.plants()).map(({ id, name }) => `${id} ${name}`),
+      ['1 Fern', '2 Oak'],
+    )
+  })
+
+  test('with the mode update makes the plants in the store those of the file', async (t) => {
+    const service = await withService(t)
+    await send(service, ROWS)
+    const file = 'id,name,tag\n1,Fern,sun\n2,Moss,\n3,Oak,\n3,Oak,tree\n'
+    assert.deepEqual(countsOf(await send(service, file, { type: CSV, query: '?mode=update' })), [1, 2, 1, 0])
+    assert.deepEqual(await service.plants(), [
+      { id: 1n, name: 'Fern', tag: 'sun' },
+      { id: 2n, name: 'Moss', tag: null },
+      { id: 3n, name: 'Oak', tag: 'tree' },
+    ])
+  })
+
+  test('that is a dry run tells what it would do, and stores nothing', async (t) => {
+    const service = await withService(t)
+    await send(service, '{"id":1,"name":"Fern"}')
+    const file = '{"id":1,"name":"x"}\n{"id":2,"name":"Moss"}\n{"id":2,"name":"Moss"}\n{"id":2,"name":"x"}'
+    const added = await send(service, file, { query: '?dryRun=true' })
+    assert.deepEqual(countsOf(added), [1, 0, 1, 2])
+    assert.equal((added.json as Report).dryRun, true)
+    assert.deepEqual(countsOf(await send(service, file, { query: '?dryRun=true&mode=update' })), [1, 2, 1, 0])
+    assert.deepEqual(await service.plants(), [{ id: 1n, name: 'Fern', tag: null }])
+  })
+
+  test('tells the first 1000 refused rows, and counts them all', async (t) => {
+    const service = await withService(t)
+    const answer = await send(service, `${'x\n'.repeat(2500)}{"id":1,"name":"a"}`)
+    assert.deepEqual(countsOf(answer), [1, 0, 0, 2500])
+    assert.deepEqual(
+      (answer.json as Report).refusedRows.map(({ line }) => line),
+      Array.from({ length: 1000 }, (_, i) => i + 1),
+    )
+  })
+
+  test('has rows up to the limit of a body, and no limit itself', async (t) => {
+    const service = await withService(t, { bodyLimit: '1KiB' })
+    const row = (id: number, bytes: number) => `{"id":${id},"name":"a"}`.padEnd(bytes, ' ')
+    const answer = await send(service, [row(1, 1024), row(2, 1025), row(3, 5000), row(4, 20)].join('\n'))
+    assert.deepEqual(
+      [countsOf(answer), refusedIn(answer)],
+      [
+        [2, 0, 0, 2],
+        [
+          [2, 41301],
+          [3, 41301],
+        ],
+      ],
+    )
+  })
+
+  test('of a table that can not be read on says where, and how far it got', async (t) => {
+    const service = await withService(t, { bodyLimit: '1KiB' })
+    const open = await send(service, `${TABLE}3,"Oak,\r\n4,Elm,\r\n`, { type: CSV })
+    assert.equal(errorOf(open), 40001)
+    assert.equal(
+      messageOf(open),
+      'the row that begins in line 4 has a quotation mark that is not closed; nothing behind it can be read; ' +
+        'all rows up to line 3 were done (2 added, 0 updated, 0 unchanged, 0 refused); ' +
+        'of those behind none; importing all again is safe',
+    )
+    const large = await send(service, `${TABLE}3,"${'x'.repeat(5000)}",\r\n`, { type: CSV })
+    assert.equal(errorOf(large), 41301)
+    assert.match(messageOf(large), /^the row that begins in line 4 is larger than 1024 bytes.*up to line 3 were done/)
+    assert.equal((await service.plants()).length, 2)
+  })
+})
+
+suite('before its body is read, an import is refused', () => {
+  const cases: [what: string, error: number, sending: Parameters<typeof send>[2]][] = [
+    ['without a token', 40101, { authorization: null }],
+    ['with an unknown parameter', 40003, { query: '?dryrun=true' }],
+    ['with another mode', 40003, { query: '?mode=replace' }],
+    ['with a dry run that is neither true nor false', 40003, { query: '?dryRun=1' }],
+    ['as JSON', 41501, { type: 'application/json' }],
+    ['in another charset', 41501, { type: 'text/csv; charset=utf-16' }],
+    ['compressed', 41501, { headers: { 'Content-Encoding': 'gzip' } }],
+  ]
+  for (const [what, error, sending] of cases) {
+    test(`${what}: ${error}`, async (t) => {
+      const service = await withService(t)
+      for (const chunked of [false, true]) {
+        assert.equal(errorOf(await send(service, ROWS, { ...sending, chunked })), error)
+      }
+      assert.deepEqual(await service.plants(), [])
+    })
+  }
+
+  test('with a token that may only read: 40301', async (t) => {
+    const service = await withService(t)
+    const { secret } = await service.mint(['plants:read'])
+    assert.equal(errorOf(await send(service, ROWS, { authorization: `Bearer ${secret}` })), 40301)
+    assert.deepEqual(await service.plants(), [])
+  })
+})
