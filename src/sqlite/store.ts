@@ -1,4 +1,5 @@
 import { type Stats, statSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Condition } from '../condition.ts'
 import { OperatorError } from '../operator-error.ts'
 import type { NewPlant } from '../plant.ts'
@@ -24,7 +25,7 @@ import { PlantReads } from './plant-reads.ts'
 import { PlantWrites } from './plant-writes.ts'
 import { preflight } from './preflight.ts'
 import { openingError, prepareFile } from './prepare-file.ts'
-import { takeServeLock } from './serve-lock.ts'
+import { isServed, takeServeLock } from './serve-lock.ts'
 import type { WriterPort } from './writer-port.ts'
 
 export interface SqliteStoreOptions {
@@ -47,6 +48,7 @@ const PRESENCE_INTERVAL = 1000
 /** The embedded engine: one SQLite file, one writer, short reads on the main thread and long ones in another. */
 export class SqliteStore implements Store {
   readonly #path: string
+  readonly #isServing: boolean
   readonly #unlock: () => void
   readonly #file: Stats
   readonly #reader: DirectReader
@@ -97,6 +99,7 @@ export class SqliteStore implements Store {
   private constructor(path: string, unlock: () => void, options: SqliteStoreOptions) {
     const fail = (error: Error) => this.#fail(error)
     this.#path = path
+    this.#isServing = options.serving
     this.#unlock = unlock
     this.#file = statSync(path)
     this.#onFatal = options.onFatal
@@ -155,7 +158,12 @@ export class SqliteStore implements Store {
 
   async importPlants(plants: readonly NewPlant[], mode: ImportMode): Promise<ImportResult[]> {
     this.#mustBeOpen()
-    return this.#writes.import(plants, mode)
+    const startedAt = performance.now()
+    const results = await this.#writes.import(plants, mode)
+    // SQLite gives the write lock to whoever asks when it is free, so that one import after the other kept a server
+    // waiting for seconds.
+    if (!this.#isServing && isServed(this.#path)) await sleep(performance.now() - startedAt)
+    return results
   }
 
   async tryImport(mode: ImportMode): Promise<ImportTrial> {
