@@ -4,10 +4,11 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import type { NewPlant } from '../src/plant.ts'
 import { SqliteStore } from '../src/sqlite/store.ts'
-import { plant, type StoreUnderTest, storeSuite } from './store-suite.ts'
+import { storeSuite } from './store-suite.ts'
 import { cleanUp } from './support/clean-up.ts'
 import { createPlant } from './support/create-plant.ts'
 import { plantsIn, tempFolder } from './support/files.ts'
+import { plant, type StoreUnderTest } from './support/store-under-test.ts'
 
 async function openSqlite(t: TestContext, { maxWaiting = 10_000 } = {}): Promise<StoreUnderTest> {
   const path = join(tempFolder(t), 'plants.db')

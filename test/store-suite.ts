@@ -1,51 +1,37 @@
 import assert from 'node:assert/strict'
-import { type TestContext, test } from 'node:test'
-import { AppError, type ErrorNumber } from '../src/errors.ts'
-import { MAX_ID, MIN_ID, type NewPlant } from '../src/plant.ts'
-import type { Store } from '../src/store.ts'
+import { test } from 'node:test'
+import { UNCONDITIONAL } from '../src/condition.ts'
+import { MAX_ID, MIN_ID } from '../src/plant.ts'
 import { hashSecret } from '../src/token.ts'
+import { changeTests } from './change-suite.ts'
+import { exportTests } from './export-suite.ts'
+import { freshnessTests, propertyTests } from './freshness-suite.ts'
+import { importTests } from './import-suite.ts'
+import { listTests } from './list-suite.ts'
 import { createPlant } from './support/create-plant.ts'
+import { EVERYTHING, exportAll, getPlant } from './support/store-calls.ts'
+import { type OpenStore, plant, refusal, type Suite } from './support/store-under-test.ts'
+import { tagTests } from './tag-suite.ts'
 import { token, tokenTests } from './token-suite.ts'
-
-/** One engine's store, as the suite needs it. It is closed after the test. */
-export interface StoreUnderTest {
-  readonly store: Store
-  /** Closes the store and opens it again. */
-  reopen(): Promise<Store>
-  /** All plants that are kept, read past the store. */
-  plants(): Promise<NewPlant[]>
-}
-
-export type OpenStore = (t: TestContext, options?: { maxWaiting?: number }) => Promise<StoreUnderTest>
 
 /** The specification of Store (src/store.ts) as tests; every engine passes it unchanged. */
 export function storeSuite(name: string, open: OpenStore): void {
   const suite: Suite = (title, work) => void test(`${name}: ${title}`, work)
   createTests(suite, open)
   concurrencyTests(suite, open)
+  changeTests(suite, open)
+  listTests(suite, open)
+  freshnessTests(suite, open)
+  propertyTests(suite, open)
+  tagTests(suite, open)
+  importTests(suite, open)
+  exportTests(suite, open)
   tokenTests(suite, open)
   closeTests(suite, open)
 }
 
-export type Suite = (title: string, work: (t: TestContext) => Promise<void>) => void
-
-export const plant = (id: bigint, name = `plant ${id}`, tag: string | undefined = undefined): NewPlant => ({
-  id,
-  name,
-  tag,
-})
-
 const lenient = { mustBeNew: false }
 const strict = { mustBeNew: true }
-
-/** How `assert.rejects` knows a refusal. */
-export const refusal =
-  (number: ErrorNumber) =>
-  (error: unknown): boolean => {
-    assert.ok(error instanceof AppError, `not an AppError: ${error instanceof Error ? error.stack : error}`)
-    assert.equal(error.number, number, error.message)
-    return true
-  }
 
 function createTests(suite: Suite, open: OpenStore): void {
   suite('a plant is created once, and found unchanged after that', async (t) => {
@@ -241,11 +227,32 @@ function closeTests(suite: Suite, open: OpenStore): void {
       store.touchToken('tok_any', new Date()),
       store.revokeToken('tok_any'),
       store.checkWritable(),
+      store.replacePlant(plant(1n), UNCONDITIONAL),
+      store.updatePlant(1n, {}, UNCONDITIONAL),
+      store.deletePlant(1n, UNCONDITIONAL),
+      store.importPlants([plant(1n)], 'add'),
     ]
     for (const write of writes()) await assert.rejects(write, refusal(50303))
     await closing
     for (const write of writes()) await assert.rejects(write, refusal(50303))
     assert.deepEqual(await plants(), [])
+  })
+
+  suite('a store that is closed refuses every read', async (t) => {
+    const { store } = await open(t)
+    const trial = await store.tryImport('add')
+    await store.close()
+    const reads = [
+      getPlant(store, 1n),
+      store.listPlants({ ...EVERYTHING, order: 'id', after: undefined }, 1),
+      store.listPlants({ ...EVERYTHING, order: 'name', after: undefined }, 1),
+      store.listTags(undefined, 1),
+      store.tryImport('add'),
+      trial.tryPlants([plant(1n)]),
+      exportAll(store),
+    ]
+    for (const read of reads) await assert.rejects(read, refusal(50303))
+    await trial.close()
   })
 
   suite('closing again does nothing', async (t) => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { hashSecret, makeSecret, makeTokenId, type Token } from '../src/token.ts'
-import type { OpenStore, Suite } from './store-suite.ts'
+import type { OpenStore, Suite } from './support/store-under-test.ts'
 
 /** A token as `plantstore token create` makes it, but for what is given. */
 export const token = (name: string, more: Partial<Token> = {}): Token => ({

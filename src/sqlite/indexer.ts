@@ -6,10 +6,10 @@ import type { WriterPort } from './writer-port.ts'
 /** Nobody has written for so long when plants are indexed in the background, in milliseconds. */
 const IDLE = 30
 /** Plants that are indexed with one commit while nobody writes, or while somebody waits for it. */
-const BATCH = 2000
+const BATCH = 1000
 /** With so many plants to go, some are indexed after every group, so that they don't become many more. */
 const BUSY_BACKLOG = 100_000
-const BUSY_BATCH = 500
+const BUSY_BATCH = 200
 /** How soon it is tried again in the background after it failed, in milliseconds. */
 const RETRY = 1000
 

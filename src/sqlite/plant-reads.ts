@@ -9,7 +9,7 @@ import { ReaderClient } from './reader-client.ts'
 import { flatten, plantsOf } from './rows.ts'
 
 /** How long a read waits for the indexes, in milliseconds. */
-const PATIENCE = 3000
+const PATIENCE = 5000
 /**
  * Unindexed plants that a read looks at one by one, at about 5 µs each: few, but more each time that others have written
  * too many while it waited for the indexes, as an import does all the time.

@@ -1,0 +1,103 @@
+import assert from 'node:assert/strict'
+import { UNCONDITIONAL } from '../src/condition.ts'
+import { matches, PLANT_ORDERS } from '../src/plant-query.ts'
+import { EVERYTHING, exportAll, importAll, listAll } from './support/store-calls.ts'
+import { type OpenStore, plant, refusal, type Suite } from './support/store-under-test.ts'
+
+const MANY = Array.from({ length: 3500 }, (_, i) =>
+  plant(BigInt(i * 3), `${['Aloe', 'monstera', 'Échium'][i % 3]} ${i % 50}`, i % 4 === 0 ? undefined : `tag ${i % 5}`),
+)
+
+/** The part of the Store's specification that is about exports. */
+export function exportTests(suite: Suite, open: OpenStore): void {
+  suite('an export has all plants that are meant, in every order, in chunks of up to about a thousand', async (t) => {
+    const { store } = await open(t)
+    assert.deepEqual(await exportAll(store), [])
+    await importAll(store, MANY)
+    for (const order of PLANT_ORDERS) {
+      for (const filter of [EVERYTHING, { tags: ['tag 1', 'tag 2', 'none'], words: [] }, { tags: [], words: ['al'] }]) {
+        const chunks = await Array.fromAsync(store.exportPlants(filter, order))
+        assert.deepEqual(chunks.flat(), await listAll(store, { ...filter, order }, 777))
+        assert.equal(chunks.flat().length, MANY.filter((one) => matches(filter, one)).length)
+        for (const chunk of chunks) assert.ok(chunk.length > 0 && chunk.length <= 1100, `${chunk.length} in a chunk`)
+      }
+    }
+  })
+
+  for (const order of PLANT_ORDERS) {
+    suite(`an export by ${order} has the plants as they were at its start, whatever others write meanwhile`, async (t) => {
+      const { store } = await open(t)
+      await importAll(store, MANY)
+      const before = await listAll(store, { order })
+      const exported = []
+      for await (const chunk of store.exportPlants(EVERYTHING, order)) {
+        exported.push(...chunk)
+        // Behind and before the place that it has come to, in all orders.
+        await Promise.all([
+          store.deletePlant(MANY[exported.length % 100]?.id ?? 0n, UNCONDITIONAL).catch(refusal(40402)),
+          store.deletePlant(MANY.at(-exported.length % 100)?.id ?? 0n, UNCONDITIONAL).catch(refusal(40402)),
+          store.replacePlant(plant(BigInt(exported.length * 3 + 1), 'Aloe new'), UNCONDITIONAL),
+          store.replacePlant(plant(3n * 1750n, `changed ${exported.length}`, 'new'), UNCONDITIONAL),
+        ])
+      }
+      assert.deepEqual(exported, before)
+    })
+  }
+
+  suite('an export sees every write that was answered before its first chunk was asked for', async (t) => {
+    const { store } = await open(t)
+    const exporting = store.exportPlants({ tags: [], words: ['late'] }, 'name')
+    await importAll(store, [plant(1n, 'too late?')])
+    assert.deepEqual((await Array.fromAsync(exporting)).flat(), [plant(1n, 'too late?')])
+  })
+
+  suite('an export that is left early frees what it holds', async (t) => {
+    const { store } = await open(t)
+    await importAll(store, MANY)
+    for (let i = 0; i < 50; i++) {
+      for await (const chunk of store.exportPlants(EVERYTHING, 'name')) {
+        assert.ok(chunk.length > 0)
+        break
+      }
+    }
+    const abandoned = store.exportPlants(EVERYTHING, 'id')[Symbol.asyncIterator]()
+    await abandoned.return?.()
+    await store.close()
+  })
+
+  suite('exports at the same time are apart from each other', async (t) => {
+    const { store } = await open(t)
+    await importAll(store, MANY)
+    const exports = await Promise.all(PLANT_ORDERS.map((order) => exportAll(store, EVERYTHING, order)))
+    for (const [i, order] of PLANT_ORDERS.entries()) assert.deepEqual(exports[i], await listAll(store, { order }))
+  })
+
+  suite('an export that is under way when the store closes ends with a refusal, and does not hold it up', async (t) => {
+    const { store } = await open(t)
+    await importAll(store, MANY)
+    const exporting = store.exportPlants(EVERYTHING, 'id')[Symbol.asyncIterator]()
+    await exporting.next()
+    await store.close()
+    await assert.rejects(exporting.next(), refusal(50303))
+    assert.deepEqual(await exporting.next(), { done: true, value: undefined })
+  })
+
+  suite('what was exported and imported elsewhere is exported the same', async (t) => {
+    const { store } = await open(t)
+    const { store: elsewhere } = await open(t)
+    await importAll(store, MANY)
+    const exported = await exportAll(store, EVERYTHING, 'name')
+    await importAll(elsewhere, exported)
+    assert.deepEqual(await exportAll(elsewhere, EVERYTHING, 'name'), exported)
+  })
+
+  suite('plants with texts of a megabyte are exported whole', async (t) => {
+    const { store } = await open(t)
+    const large = Array.from({ length: 6 }, (_, i) =>
+      plant(BigInt(i), `${i}${'🌵'.repeat(2 ** 18)}`, 'x'.repeat(2 ** 19)),
+    )
+    await importAll(store, large)
+    assert.deepEqual(await exportAll(store), large)
+    assert.deepEqual(await exportAll(store, EVERYTHING, '-name'), large.toReversed())
+  })
+}

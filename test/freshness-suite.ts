@@ -1,0 +1,157 @@
+import assert from 'node:assert/strict'
+import fc from 'fast-check'
+import { UNCONDITIONAL } from '../src/condition.ts'
+import { words } from '../src/fold.ts'
+import type { NewPlant } from '../src/plant.ts'
+import { PLANT_ORDERS, type PlantQuery, positionOf } from '../src/plant-query.ts'
+import { createPlant } from './support/create-plant.ts'
+import { expectedPlants, expectedTags } from './support/expected.ts'
+import { anyId, anyText } from './support/plants.ts'
+import { EVERYTHING, importAll, listAll } from './support/store-calls.ts'
+import { type OpenStore, plant, refusal, type Suite } from './support/store-under-test.ts'
+
+const ids = (plants: readonly NewPlant[]) => plants.map(({ id }) => id)
+
+/** Lists beside writes: they are never late, never miss a plant, and never show one as it no longer is. */
+export function freshnessTests(suite: Suite, open: OpenStore): void {
+  suite('a plant is found by the first list after its write was answered, and as it is now', async (t) => {
+    const { store } = await open(t)
+    const found = async (text: string) => ids(await listAll(store, { words: words(text), order: 'name' }))
+    for (let i = 0; i < 60; i++) {
+      await createPlant(store, plant(BigInt(i), `new ${i}`, 'old'), { mustBeNew: true })
+      assert.ok((await found('new')).includes(BigInt(i)))
+      await store.replacePlant(plant(BigInt(i), `changed ${i}`, 'other'), UNCONDITIONAL)
+      assert.deepEqual(await found('new'), [])
+      assert.deepEqual(await listAll(store, { tags: ['old'] }), [])
+      await store.updatePlant(BigInt(i), { tag: null }, UNCONDITIONAL)
+      assert.deepEqual(await found('other'), [])
+      assert.ok((await found('chan')).includes(BigInt(i)))
+      if (i % 2 === 0) await store.deletePlant(BigInt(i), UNCONDITIONAL)
+      assert.equal((await found('chan')).includes(BigInt(i)), i % 2 === 1)
+    }
+  })
+
+  suite('all plants of a large import are found at once', async (t) => {
+    const { store } = await open(t)
+    for (let round = 0; round < 3; round++) {
+      const some = Array.from({ length: 4000 }, (_, i) =>
+        plant(BigInt(round * 4000 + i), `plant ${i}`, `round ${round}`),
+      )
+      await importAll(store, some)
+      assert.deepEqual(await listAll(store, { tags: [`round ${round}`], words: ['plant'] }), some)
+    }
+    assert.equal((await listAll(store, { order: 'name' })).length, 12_000)
+  })
+
+  suite('who reads page by page sees each plant that stays exactly once, while others come and go', async (t) => {
+    const { store } = await open(t)
+    const staying = Array.from({ length: 600 }, (_, i) => plant(BigInt(i * 2), `stay ${i % 37}`, 'stay'))
+    await importAll(store, staying)
+    let isOver = false
+    const write = async (client: number) => {
+      for (let i = 0; !isOver; i++) {
+        const id = BigInt(((i * 97 + client * 31) % 1200) | 1)
+        await store.replacePlant(plant(id, `passing stay ${i % 50}`, 'stay'), UNCONDITIONAL)
+        if (i % 3 !== 0) await store.deletePlant(id, UNCONDITIONAL).catch(refusal(40402))
+      }
+    }
+    const writing = [0, 1, 2].map(write)
+    try {
+      for (const order of PLANT_ORDERS) {
+        for (const filter of [EVERYTHING, { tags: ['stay'], words: [] }, { tags: [], words: ['sta'] }]) {
+          const seen = (await listAll(store, { ...filter, order }, 50)).filter(({ id }) => id % 2n === 0n)
+          assert.deepEqual(seen, expectedPlants(staying, { ...EVERYTHING, order, after: undefined }, 1000))
+        }
+      }
+    } finally {
+      isOver = true
+      await Promise.all(writing)
+    }
+  })
+
+  suite('a plant that is changed all the time is never missed', async (t) => {
+    const { store } = await open(t)
+    await importAll(
+      store,
+      Array.from({ length: 500 }, (_, i) => plant(BigInt(i), `some ${i}`, 'some')),
+    )
+    let isOver = false
+    const writing = (async () => {
+      for (let i = 0; !isOver; i++) await store.replacePlant(plant(250n, `some changing ${i}`, 'some'), UNCONDITIONAL)
+    })()
+    try {
+      for (let i = 0; i < 60; i++) {
+        const filter = i % 2 === 0 ? { words: ['some'] } : { tags: ['some'] }
+        assert.equal((await listAll(store, { ...filter, order: PLANT_ORDERS[i % 4] ?? 'id' })).length, 500)
+      }
+    } finally {
+      isOver = true
+      await writing
+    }
+  })
+}
+
+export function propertyTests(suite: Suite, open: OpenStore): void {
+  // Few pieces, so that words, tags and names meet; and texts that are anything.
+  const piece = fc.constantFrom(
+    'a',
+    'A',
+    'á',
+    'ab',
+    'B',
+    'ß',
+    'ss',
+    '1',
+    '🌵',
+    'abcdefgh',
+    'abcdefghi',
+    'ABCDEFGHJ',
+    'ﬁ',
+    'Σ',
+    'ς',
+    '×',
+    '"',
+    '*',
+    '-',
+    '%',
+  )
+  const text = fc.oneof(
+    { weight: 3, arbitrary: fc.array(piece, { maxLength: 4 }).map((pieces) => pieces.join(' ')) },
+    { weight: 1, arbitrary: fc.array(piece, { maxLength: 6 }).map((pieces) => pieces.join('')) },
+    { weight: 1, arbitrary: anyText },
+  )
+  const query = fc.record({
+    tags: fc.array(text, { maxLength: 3 }),
+    words: fc.oneof(fc.constant(''), text, text).map(words),
+    order: fc.constantFrom(...PLANT_ORDERS),
+  })
+
+  suite('whatever is asked, the answer is what filtering and sorting all plants gives', async (t) => {
+    const { store } = await open(t)
+    const plants = new Map<bigint, NewPlant>()
+    const id = fc.oneof(fc.bigInt(0n, 60n), anyId)
+    const some = fc.array(fc.record({ id, name: text, tag: fc.option(text, { nil: undefined }) }), { maxLength: 12 })
+    const property = fc.asyncProperty(
+      some,
+      fc.array(fc.tuple(query, fc.integer({ min: 1, max: 9 })), { minLength: 1, maxLength: 4 }),
+      id,
+      async (written, asked, gone) => {
+        await store.importPlants(written, 'update')
+        for (const one of written) plants.set(one.id, { id: one.id, name: one.name, tag: one.tag })
+        if (plants.delete(gone)) await store.deletePlant(gone, UNCONDITIONAL)
+        for (const [filter, limit] of asked) {
+          let whole: PlantQuery = { ...filter, order: filter.order, after: undefined }
+          for (let page = 0; page < 3; page++) {
+            const answer = await store.listPlants(whole, limit)
+            assert.deepEqual(answer, expectedPlants(plants.values(), whole, limit))
+            const last = answer.at(-1)
+            if (last === undefined) break
+            whole = { ...whole, after: positionOf(whole.order, last) }
+          }
+        }
+        assert.deepEqual(await store.listTags(undefined, 1000), expectedTags(plants.values()))
+      },
+    )
+    await fc.assert(property, { numRuns: 150 })
+  })
+}

@@ -1,0 +1,135 @@
+import assert from 'node:assert/strict'
+import { UNCONDITIONAL } from '../src/condition.ts'
+import { AppError } from '../src/errors.ts'
+import type { NewPlant } from '../src/plant.ts'
+import type { ImportMode, ImportResult } from '../src/store.ts'
+import { importAll } from './support/store-calls.ts'
+import { type OpenStore, plant, type Suite } from './support/store-under-test.ts'
+
+/** Plants in the store, plants that come, and what each mode makes of every one of them. */
+const BEFORE = [plant(1n, 'Monstera', 'houseplant'), plant(2n, 'Aloe'), plant(3n, 'Ficus', '')]
+const COMING: readonly (readonly [NewPlant, add: ImportResult | number, update: ImportResult])[] = [
+  [plant(1n, 'Monstera', 'houseplant'), 'unchanged', 'unchanged'],
+  [plant(2n, 'Aloe', ''), 40901, 'updated'],
+  [plant(3n, 'Ficus elastica', ''), 40901, 'updated'],
+  [plant(4n, 'Hoya'), 'added', 'added'],
+  [plant(4n, 'Hoya'), 'unchanged', 'unchanged'],
+  [plant(4n, 'Hoya', 'x'), 40901, 'updated'],
+  [plant(4n, 'Hoya'), 'unchanged', 'updated'],
+]
+const AFTER: Record<ImportMode, NewPlant[]> = {
+  add: [...BEFORE, plant(4n, 'Hoya')],
+  update: [
+    plant(1n, 'Monstera', 'houseplant'),
+    plant(2n, 'Aloe', ''),
+    plant(3n, 'Ficus elastica', ''),
+    plant(4n, 'Hoya'),
+  ],
+}
+const coming = COMING.map(([one]) => one)
+const expected = (mode: ImportMode) => COMING.map(([, add, update]) => (mode === 'add' ? add : update))
+const told = (results: readonly ImportResult[]) =>
+  results.map((result) => (result instanceof AppError ? result.number : result))
+
+/** The part of the Store's specification that is about imports, real and tried. */
+export function importTests(suite: Suite, open: OpenStore): void {
+  for (const mode of ['add', 'update'] as const) {
+    suite(`an import to ${mode} does for each plant what it should, and each sees the earlier`, async (t) => {
+      const { store, plants, reopen } = await open(t)
+      assert.deepEqual(told(await store.importPlants(BEFORE, mode)), ['added', 'added', 'added'])
+      assert.deepEqual(told(await store.importPlants(coming, mode)), expected(mode))
+      assert.deepEqual(await plants(), AFTER[mode])
+      await reopen()
+      assert.deepEqual(await plants(), AFTER[mode])
+    })
+
+    suite(`an import that is tried to ${mode} tells the same and stores nothing`, async (t) => {
+      const { store, plants } = await open(t)
+      await importAll(store, BEFORE)
+      const trial = await store.tryImport(mode)
+      assert.deepEqual(told(await trial.tryPlants(coming.slice(0, 5))), expected(mode).slice(0, 5))
+      assert.deepEqual(
+        told(await trial.tryPlants(coming.slice(5))),
+        expected(mode).slice(5),
+        'it knows the earlier ones',
+      )
+      await trial.close()
+      await trial.close()
+      assert.deepEqual(await plants(), BEFORE)
+    })
+  }
+
+  suite('an import of no plant has no result', async (t) => {
+    const { store } = await open(t)
+    assert.deepEqual(await store.importPlants([], 'add'), [])
+    const trial = await store.tryImport('add')
+    assert.deepEqual(await trial.tryPlants([]), [])
+    await trial.close()
+  })
+
+  suite('a plant that the engine itself refuses is refused alone', async (t) => {
+    const { store, plants } = await open(t)
+    const results = await store.importPlants([plant(1n), plant(2n ** 63n), plant(3n)], 'update')
+    assert.deepEqual(told(results), ['added', 50001, 'added'])
+    assert.deepEqual(await plants(), [plant(1n), plant(3n)])
+  })
+
+  suite('imports at the same time are done one behind the other', async (t) => {
+    const { store, plants } = await open(t)
+    const versions = Array.from({ length: 8 }, (_, version) =>
+      Array.from({ length: 300 }, (_, i) => plant(BigInt(i), `version ${version}`)),
+    )
+    const results = await Promise.all(versions.map((version) => store.importPlants(version, 'update')))
+    assert.deepEqual(
+      results.map((result) => new Set(result).size),
+      versions.map(() => 1),
+      'each found or made all of them',
+    )
+    assert.equal(results.filter(([first]) => first === 'added').length, 1)
+    assert.equal(new Set((await plants()).map(({ name }) => name)).size, 1, 'all are of the last one')
+  })
+
+  suite('20,000 plants are imported in four groups beside other writes', async (t) => {
+    const { store, plants } = await open(t)
+    const all = Array.from({ length: 20_000 }, (_, i) =>
+      plant(BigInt(i), `plant ${i}`, i % 3 === 0 ? undefined : 'tag'),
+    )
+    let isOver = false
+    const importing = importAll(store, all).finally(() => {
+      isOver = true
+    })
+    for (let i = 0; !isOver; i++) await store.replacePlant(plant(-1n, `meanwhile ${i}`), UNCONDITIONAL)
+    await importing
+    assert.deepEqual((await plants()).slice(1), all)
+  })
+
+  suite('a trial sees what others write, and they don’t see it', async (t) => {
+    const { store } = await open(t)
+    const trial = await store.tryImport('add')
+    assert.deepEqual(told(await trial.tryPlants([plant(1n, 'tried')])), ['added'])
+    assert.deepEqual(told(await store.importPlants([plant(1n, 'real'), plant(2n, 'real')], 'add')), ['added', 'added'])
+    assert.deepEqual(told(await trial.tryPlants([plant(2n, 'real'), plant(2n, 'tried')])), ['unchanged', 40901])
+    await trial.close()
+  })
+
+  suite('many trials at once are apart from each other', async (t) => {
+    const { store, plants } = await open(t)
+    const trials = await Promise.all(Array.from({ length: 5 }, () => store.tryImport('add')))
+    for (const [i, trial] of trials.entries()) {
+      assert.deepEqual(told(await trial.tryPlants([plant(1n, `by ${i}`)])), ['added'])
+    }
+    await Promise.all(trials.map((trial) => trial.close()))
+    assert.deepEqual(await plants(), [])
+  })
+
+  suite('a trial of 50,000 plants', async (t) => {
+    const { store } = await open(t)
+    const trial = await store.tryImport('add')
+    for (let first = 0; first < 50_000; first += 5000) {
+      const some = Array.from({ length: 5000 }, (_, i) => plant(BigInt(first + i)))
+      assert.deepEqual(new Set(await trial.tryPlants(some)), new Set(['added']))
+    }
+    assert.deepEqual(told(await trial.tryPlants([plant(12_345n), plant(12_346n, 'other')])), ['unchanged', 40901])
+    await trial.close()
+  })
+}

@@ -1,0 +1,141 @@
+import assert from 'node:assert/strict'
+import { UNCONDITIONAL } from '../src/condition.ts'
+import { words } from '../src/fold.ts'
+import { MAX_ID, MIN_ID, type NewPlant } from '../src/plant.ts'
+import { PLANT_ORDERS, positionOf } from '../src/plant-query.ts'
+import { createPlant } from './support/create-plant.ts'
+import { expectedPlants } from './support/expected.ts'
+import { EVERYTHING, importAll, listAll } from './support/store-calls.ts'
+import { type OpenStore, plant, type Suite } from './support/store-under-test.ts'
+
+const PLANTS = [
+  plant(MIN_ID, 'Zamioculcas', 'houseplant'),
+  plant(-7n, 'crème de menthe', 'herb'),
+  plant(0n, 'Ångström aloe', ''),
+  plant(1n, 'Monstera deliciosa', 'houseplant'),
+  plant(2n, 'monstera adansonii', 'Houseplant'),
+  plant(3n, 'Aloe vera'),
+  plant(4n, 'aloe vera', 'succulent'),
+  plant(MAX_ID, '🌵', 'succulent, rare'),
+]
+const ids = (plants: readonly NewPlant[]) => plants.map(({ id }) => id)
+
+/** The part of the Store's specification that is about lists of plants. */
+export function listTests(suite: Suite, open: OpenStore): void {
+  orderTests(suite, open)
+  filterTests(suite, open)
+}
+
+function orderTests(suite: Suite, open: OpenStore): void {
+  suite('plants are listed by id or by name, upwards or downwards, without regard to case and accents', async (t) => {
+    const { store } = await open(t)
+    assert.deepEqual(await listAll(store), [])
+    await importAll(store, PLANTS.toReversed())
+    const byName = [3n, 4n, 0n, -7n, 2n, 1n, MIN_ID, MAX_ID]
+    assert.deepEqual(await listAll(store, { order: 'id' }), PLANTS)
+    assert.deepEqual(await listAll(store, { order: '-id' }), PLANTS.toReversed())
+    assert.deepEqual(ids(await listAll(store, { order: 'name' })), byName)
+    assert.deepEqual(ids(await listAll(store, { order: '-name' })), byName.toReversed())
+  })
+
+  suite('pages of every size follow each other without a gap or a repetition', async (t) => {
+    const { store } = await open(t)
+    // Names that are the same, or the same as far as they count.
+    const alike = Array.from({ length: 40 }, (_, i) => plant(BigInt(i), `${'Á'.repeat(130 + (i % 2))}${i % 7}`))
+    await importAll(store, [...PLANTS.filter(({ id }) => id < 0n || id > 40n), ...alike])
+    for (const order of PLANT_ORDERS) {
+      const whole = await listAll(store, { order })
+      for (const limit of [1, 2, 7, 46]) assert.deepEqual(await listAll(store, { order }, limit), whole)
+    }
+  })
+
+  suite('a list goes on behind a position, whether or not the plant there is still the same', async (t) => {
+    const { store } = await open(t)
+    await importAll(store, PLANTS)
+    for (const order of PLANT_ORDERS) {
+      const whole = await listAll(store, { order })
+      for (const [i, last] of whole.entries()) {
+        const query = { ...EVERYTHING, order, after: positionOf(order, last) }
+        assert.deepEqual(await store.listPlants(query, 100), whole.slice(i + 1))
+        await store.deletePlant(last.id, UNCONDITIONAL)
+        assert.deepEqual(await store.listPlants(query, 100), whole.slice(i + 1))
+        await createPlant(store, last, { mustBeNew: true })
+      }
+    }
+  })
+
+  suite('names with texts beyond U+FFFF are in the order of code points', async (t) => {
+    const { store } = await open(t)
+    const names = ['\ud7ff', '\ue000', '\ufa0e', '\u{10000}', '\u{10ffff}']
+    await importAll(
+      store,
+      names.map((name, i) => plant(BigInt(-i), name)),
+    )
+    assert.deepEqual(
+      (await listAll(store, { order: 'name' })).map(({ name }) => name),
+      names,
+    )
+  })
+}
+
+function filterTests(suite: Suite, open: OpenStore): void {
+  const FILTERS: readonly (readonly [tags: string[], words: string, found: bigint[]])[] = [
+    [['houseplant'], '', [MIN_ID, 1n]],
+    [['houseplant', 'herb', 'herb', 'unknown'], '', [MIN_ID, -7n, 1n]],
+    [[''], '', [0n]],
+    [['house'], '', []],
+    [[], 'aloe', [0n, 3n, 4n]],
+    [[], 'VERA al', [3n, 4n]],
+    [[], 'al al aloe', [0n, 3n, 4n]],
+    [[], 'creme', [-7n]],
+    [[], 'MENTHÉ', [-7n]],
+    [[], 'angstrom', [0n]],
+    [[], 'succ rare', [MAX_ID]],
+    [[], 'houseplant', [MIN_ID, 1n, 2n]],
+    [[], 'houseplants', []],
+    [[], 'deliciosas', []],
+    [[], 'zamioculcas', [MIN_ID]],
+    [[], 'onstera', []],
+    [[], '🌵', [MAX_ID]],
+    [[], 'aloe"*-(:^+', [0n, 3n, 4n]],
+    [['succulent'], 'aloe', [4n]],
+    [['houseplant', 'Houseplant'], 'mon', [1n, 2n]],
+    [['herb'], 'aloe', []],
+    [[''], 'aloe', [0n]],
+  ]
+  suite('a filter by tags finds them exactly, one by words the beginnings of words, folded', async (t) => {
+    const { store } = await open(t)
+    await importAll(store, PLANTS)
+    for (const [tags, text, found] of FILTERS) {
+      const filter = { tags, words: words(text) }
+      assert.deepEqual(ids(await listAll(store, filter)), found, JSON.stringify([tags, text]))
+      for (const order of PLANT_ORDERS) {
+        const query = { ...filter, order, after: undefined }
+        assert.deepEqual(await store.listPlants(query, 2), expectedPlants(PLANTS, query, 2), `${tags} ${text} ${order}`)
+      }
+    }
+  })
+
+  suite('hundreds of tags in one filter', async (t) => {
+    const { store } = await open(t)
+    const many = Array.from({ length: 3000 }, (_, i) => plant(BigInt(i), `plant ${i % 10}`, `tag ${i % 700}`))
+    await importAll(store, many)
+    const tags = Array.from({ length: 400 }, (_, i) => `tag ${i}`)
+    for (const order of PLANT_ORDERS) {
+      for (const text of ['', 'pl 7']) {
+        const query = { tags, words: words(text), order, after: undefined }
+        assert.deepEqual(await listAll(store, query, 90), expectedPlants(many, query, 10_000))
+      }
+    }
+  })
+
+  suite('a word of any length, and a name of very many words', async (t) => {
+    const { store } = await open(t)
+    const long = plant(1n, 'x'.repeat(100_000))
+    const wide = plant(2n, Array.from({ length: 20_000 }, (_, i) => `w${i}`).join(' '))
+    await importAll(store, [long, wide, plant(3n, 'x'.repeat(99_999))])
+    assert.deepEqual(await listAll(store, { words: ['x'.repeat(100_000)] }), [long])
+    assert.deepEqual(ids(await listAll(store, { words: ['x'.repeat(8)] })), [1n, 3n])
+    assert.deepEqual(await listAll(store, { words: ['w0', 'w19999'] }), [wide])
+  })
+}

@@ -1,0 +1,41 @@
+import assert from 'node:assert/strict'
+import type { NewPlant } from '../../src/plant.ts'
+import { type PlantFilter, type PlantOrder, type PlantQuery, positionOf } from '../../src/plant-query.ts'
+import type { ImportMode, Store } from '../../src/store.ts'
+
+/** A read as a promise, for tests that await it. */
+export function getPlant(store: Store, id: bigint): Promise<NewPlant | undefined> {
+  return new Promise((resolve, reject) => {
+    store.getPlant(id, (error, plant) => {
+      if (error === undefined) resolve(plant)
+      else reject(error)
+    })
+  })
+}
+
+export const EVERYTHING: PlantFilter = { tags: [], words: [] }
+
+/** All that the query means, page by page from its position on. */
+export async function listAll(store: Store, query: Partial<PlantQuery> = {}, limit = 1000): Promise<NewPlant[]> {
+  const all: NewPlant[] = []
+  let whole: PlantQuery = { ...EVERYTHING, order: 'id', after: undefined, ...query }
+  for (;;) {
+    const page = await store.listPlants(whole, limit)
+    all.push(...page)
+    const last = page.at(-1)
+    if (last === undefined || page.length < limit) return all
+    whole = { ...whole, after: positionOf(whole.order, last) }
+  }
+}
+
+export async function exportAll(store: Store, filter = EVERYTHING, order: PlantOrder = 'id'): Promise<NewPlant[]> {
+  return (await Array.fromAsync(store.exportPlants(filter, order))).flat()
+}
+
+/** Plants go in groups of a few thousand, as an import sends them. */
+export async function importAll(store: Store, plants: readonly NewPlant[], mode: ImportMode = 'add'): Promise<void> {
+  for (let i = 0; i < plants.length; i += 5000) {
+    for (const result of await store.importPlants(plants.slice(i, i + 5000), mode))
+      assert.equal(typeof result, 'string')
+  }
+}

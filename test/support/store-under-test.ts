@@ -1,0 +1,33 @@
+import assert from 'node:assert/strict'
+import type { TestContext } from 'node:test'
+import { AppError, type ErrorNumber } from '../../src/errors.ts'
+import type { NewPlant } from '../../src/plant.ts'
+import type { Store } from '../../src/store.ts'
+
+/** One engine's store, as the suite needs it. It is closed after the test. */
+export interface StoreUnderTest {
+  readonly store: Store
+  /** Closes the store and opens it again. */
+  reopen(): Promise<Store>
+  /** All plants that are kept, read past the store. */
+  plants(): Promise<NewPlant[]>
+}
+
+export type OpenStore = (t: TestContext, options?: { maxWaiting?: number }) => Promise<StoreUnderTest>
+
+export type Suite = (title: string, work: (t: TestContext) => Promise<void>) => void
+
+export const plant = (id: bigint, name = `plant ${id}`, tag: string | undefined = undefined): NewPlant => ({
+  id,
+  name,
+  tag,
+})
+
+/** How `assert.rejects` knows a refusal. */
+export const refusal =
+  (number: ErrorNumber) =>
+  (error: unknown): boolean => {
+    assert.ok(error instanceof AppError, `not an AppError: ${error instanceof Error ? error.stack : error}`)
+    assert.equal(error.number, number, error.message)
+    return true
+  }

@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict'
+import { UNCONDITIONAL } from '../src/condition.ts'
+import { importAll } from './support/store-calls.ts'
+import { type OpenStore, plant, type Suite } from './support/store-under-test.ts'
+
+/** The part of the Store's specification that is about the list of tags. */
+export function tagTests(suite: Suite, open: OpenStore): void {
+  suite('tags are listed by code points, with how many plants have each', async (t) => {
+    const { store } = await open(t)
+    assert.deepEqual(await store.listTags(undefined, 10), [])
+    const tags = ['b', 'B', 'a', '', 'á', '\u{10000}', '\uffee', 'a', undefined, 'b', 'a']
+    await importAll(
+      store,
+      tags.map((tag, i) => plant(BigInt(i), 'x', tag)),
+    )
+    const counts = [
+      ['', 1],
+      ['B', 1],
+      ['a', 3],
+      ['b', 2],
+      ['á', 1],
+      ['\uffee', 1],
+      ['\u{10000}', 1],
+    ] as const
+    const all = counts.map(([tag, plants]) => ({ tag, plants }))
+    assert.deepEqual(await store.listTags(undefined, 10), all)
+    assert.deepEqual(await store.listTags(undefined, 3), all.slice(0, 3))
+    for (const [i, { tag }] of all.entries()) assert.deepEqual(await store.listTags(tag, 2), all.slice(i + 1, i + 3))
+    assert.deepEqual(await store.listTags('aa', 1), [{ tag: 'b', plants: 2 }])
+  })
+
+  suite('a tag is counted as its plants come, change and go, and is no longer listed when none has it', async (t) => {
+    const { store } = await open(t)
+    const counts = async () =>
+      Object.fromEntries((await store.listTags(undefined, 10)).map(({ tag, plants }) => [tag, plants]))
+    for (let i = 0; i < 20; i++) {
+      await importAll(
+        store,
+        [1n, 2n, 3n].map((id) => plant(id, 'x', 'a')),
+      )
+      assert.deepEqual(await counts(), { a: 3 })
+      await store.replacePlant(plant(1n, 'x', 'b'), UNCONDITIONAL)
+      assert.deepEqual(await counts(), { a: 2, b: 1 })
+      await store.updatePlant(2n, { tag: null }, UNCONDITIONAL)
+      assert.deepEqual(await counts(), { a: 1, b: 1 })
+      for (const id of [1n, 2n, 3n]) await store.deletePlant(id, UNCONDITIONAL)
+      assert.deepEqual(await counts(), {})
+    }
+  })
+}
