@@ -1,0 +1,139 @@
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import { contract } from '../support/conforms.ts'
+import { raw } from '../support/raw.ts'
+import { errorOf, type Service, withService } from '../support/service.ts'
+
+const FREE = { authorization: null }
+const ALLOW: Readonly<Record<string, string>> = {
+  '/plants': 'GET, HEAD, POST, OPTIONS',
+  '/plants/1': 'GET, HEAD, PUT, PATCH, DELETE, OPTIONS',
+  '/plants/nonsense': 'GET, HEAD, PUT, PATCH, DELETE, OPTIONS',
+  '/tags': 'GET, HEAD, OPTIONS',
+  '/health/live': 'GET, HEAD, OPTIONS',
+  '/docs/start.js': 'GET, HEAD, OPTIONS',
+}
+
+suite('OPTIONS', () => {
+  test('is 204 with the methods of the path, for anybody', async (t) => {
+    const service = await withService(t)
+    for (const [path, allow] of Object.entries(ALLOW)) {
+      for (const target of [path, `${path}?x=1`]) {
+        const { status, headers, body } = await service.send('OPTIONS', target, FREE)
+        assert.deepEqual([status, headers.allow, body], [204, allow, ''], target)
+        assert.deepEqual([headers['content-length'], headers['content-type']], [undefined, undefined])
+      }
+    }
+  })
+
+  test('names what may be sent with POST and PATCH', async (t) => {
+    const service = await withService(t)
+    const { headers: list } = await service.send('OPTIONS', '/plants', FREE)
+    const { headers: one } = await service.send('OPTIONS', '/plants/1', FREE)
+    assert.deepEqual([list['accept-post'], list['accept-patch']], ['application/json', undefined])
+    assert.deepEqual([one['accept-post'], one['accept-patch']], [undefined, 'application/merge-patch+json'])
+  })
+
+  test('of * is about the service as a whole', async (t) => {
+    const service = await withService(t)
+    const [answer] = await raw(service.port, 'OPTIONS * HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n')
+    assert.equal(answer?.status, 204)
+    assert.equal(answer.headers['allow'], 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS')
+  })
+
+  test('is 40401 where there is no path', async (t) => {
+    const service = await withService(t)
+    for (const path of ['/', '/plants/', '/plants/1/x', '/nowhere']) {
+      const answer = await service.send('OPTIONS', path, FREE)
+      assert.deepEqual([answer.status, errorOf(answer)], [404, 40401], path)
+    }
+  })
+})
+
+suite('a method that a path does not have', () => {
+  test('is 40501 with the same methods in Allow, and no token is asked for', async (t) => {
+    const service = await withService(t)
+    for (const [path, allow] of Object.entries(ALLOW)) {
+      for (const method of ['POST', 'PUT', 'PATCH', 'DELETE', 'TRACE', 'QUERY']) {
+        if (allow.split(', ').includes(method)) continue
+        const answer = await service.send(method, path, FREE)
+        assert.deepEqual([answer.status, errorOf(answer), answer.headers.allow], [405, 40501, allow], path)
+      }
+    }
+  })
+
+  test('does not become another by a header or a parameter', async (t) => {
+    const service = await withService(t)
+    await service.create({ id: 1, name: 'x' })
+    const headers = { 'X-HTTP-Method-Override': 'DELETE', 'X-HTTP-Method': 'DELETE', 'X-Method-Override': 'DELETE' }
+    assert.equal((await service.send('GET', '/plants/1', { headers })).status, 200)
+    assert.equal(errorOf(await service.send('GET', '/plants/1?_method=DELETE')), 40003)
+    assert.equal((await service.plants()).length, 1)
+  })
+})
+
+suite('HEAD', () => {
+  const REQUESTS: readonly [string, Record<string, string>?][] = [
+    ['/plants/1'],
+    ['/plants/2'],
+    ['/plants/x'],
+    ['/plants/1', { 'If-None-Match': '*' }],
+    ['/plants/1', { 'If-Match': '"x"' }],
+    ['/plants'],
+    ['/plants?limit=1&sort=-name&q=x'],
+    ['/plants?limit=0'],
+    ['/plants?cursor=x'],
+    ['/tags'],
+    ['/tags?limit=1'],
+    ['/nowhere'],
+  ]
+
+  test('is answered as GET is, with every header and no body', async (t) => {
+    const service = await withService(t)
+    for (const tag of ['a', 'b']) await service.create({ id: tag === 'a' ? 1 : 3, name: 'x', tag })
+    for (const [path, headers = {}] of REQUESTS) {
+      const [get, head] = await both(service, path, headers)
+      assert.equal(head.body, '')
+      assert.deepEqual({ ...head.headers, date: '' }, { ...get.headers, date: '' }, path)
+      assert.equal(head.status, get.status, path)
+      if (get.status !== 304) assert.equal(head.headers['content-length'], String(Buffer.byteLength(get.body)), path)
+    }
+  })
+
+  test('counts as the same operation, needs the same scope, and is there wherever GET is', async (t) => {
+    const service = await withService(t)
+    const { secret } = await service.mint(['plants:write'])
+    for (const { method, path, scopes } of contract.operations) {
+      if (method !== 'GET') continue
+      const target = path.replace('{id}', '1').replace('{file}', 'start.js')
+      const answer = await service.send('HEAD', target, { authorization: `Bearer ${secret}` })
+      assert.equal(answer.status, scopes === undefined ? 200 : 403, path)
+    }
+    await service.send('HEAD', '/plants')
+    const { body } = await service.send('GET', '/metrics')
+    assert.ok(body.includes('plantstore_http_requests_total{operation="listPlants",status="200"} 1'), body)
+  })
+})
+
+suite('scopes', () => {
+  test('are plants:read to read and plants:write to write', async (t) => {
+    const service = await withService(t)
+    const reader = `Bearer ${(await service.mint(['plants:read'])).secret}`
+    const writer = `Bearer ${(await service.mint(['plants:write'])).secret}`
+    for (const { id, method, path, scopes } of contract.operations) {
+      if (scopes === undefined) continue
+      const isRead = method === 'GET'
+      assert.deepEqual(scopes, [isRead ? 'plants:read' : 'plants:write'], id)
+      const target = path.replace('{id}', '1')
+      const headers = { 'Content-Type': 'application/json' }
+      const right = await service.send(method, target, { authorization: isRead ? reader : writer, headers })
+      const wrong = await service.send(method, target, { authorization: isRead ? writer : reader, headers })
+      const none = await service.send(method, target, { authorization: null, headers })
+      assert.ok(![401, 403].includes(right.status), `${id} ${right.status}`)
+      assert.deepEqual([errorOf(wrong), errorOf(none)], [40301, 40101], id)
+    }
+  })
+})
+
+const both = async (service: Service, path: string, headers: Record<string, string>) =>
+  [await service.send('GET', path, { headers }), await service.send('HEAD', path, { headers })] as const

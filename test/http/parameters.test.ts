@@ -1,0 +1,208 @@
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import fc from 'fast-check'
+import { readQueryString, writeQueryString } from '../../src/http/query-string.ts'
+import { contract } from '../support/conforms.ts'
+import { anyText } from '../support/plants.ts'
+import { errorOf, messageOf, withService } from '../support/service.ts'
+
+/** A path that the operation is found at. */
+const at = (path: string): string => path.replace('{id}', '1').replace('{file}', 'start.js')
+
+suite('the query parameters of every operation', () => {
+  test('are refused by their names where the contract has none such', async (t) => {
+    const service = await withService(t)
+    for (const { id, method, path } of contract.operations) {
+      const headers = { 'Content-Type': 'application/json' }
+      for (const [query, names] of [
+        ['?colour=green', 'colour'],
+        ['?colour', 'colour'],
+        ['?LIMIT=1&%63olour=&colour=1', 'LIMIT, colour'],
+        ['?a=1&b=2&c=3&d=4&e=5&f=6', 'a, b, c, d, e'],
+      ] as const) {
+        const answer = await service.send(method, at(path) + query, { headers })
+        assert.deepEqual([answer.status, errorOf(answer)], [400, 40003], `${id} ${query}`)
+        assert.match(messageOf(answer), new RegExp(`^unknown query parameter ${names}; this operation has `), id)
+      }
+    }
+    assert.deepEqual(await service.plants(), [])
+  })
+
+  test('are told with those that there are', async (t) => {
+    const service = await withService(t)
+    const message = async (path: string) => messageOf(await service.send('GET', path))
+    assert.equal(
+      await message('/plants?x=1'),
+      'unknown query parameter x; this operation has limit, cursor, sort, tag, q',
+    )
+    assert.equal(await message('/tags?sort=id'), 'unknown query parameter sort; this operation has limit, cursor')
+    assert.equal(await message('/health/live?x'), 'unknown query parameter x; this operation has none')
+  })
+
+  test('are not told by a name that could be anything, such as a secret', async (t) => {
+    const service = await withService(t)
+    for (const name of ['x'.repeat(31), '%3Cscript%3E', '%00', '', '__proto__%0A', 'p%C3%A4sse']) {
+      const answer = await service.send('GET', `/plants?${name}=1`)
+      assert.equal(messageOf(answer), 'unknown query parameter; this operation has limit, cursor, sort, tag, q', name)
+    }
+    for (const name of ['__proto__', 'constructor', 'toString']) {
+      assert.match(messageOf(await service.send('GET', `/plants?${name}=1`)), new RegExp(`^unknown .* ${name};`))
+    }
+  })
+
+  test('may be none behind the question mark', async (t) => {
+    const service = await withService(t)
+    for (const query of ['?', '?&', '?&&&']) {
+      assert.equal((await service.send('GET', `/health/live${query}`)).status, 200)
+    }
+  })
+
+  test('are refused only after the token and before the body', async (t) => {
+    const service = await withService(t)
+    const { secret } = await service.mint(['plants:write'])
+    const without = await service.send('GET', '/plants?x=1', { authorization: null })
+    const lacking = await service.send('GET', '/plants?x=1', { authorization: `Bearer ${secret}` })
+    const before = await service.send('POST', '/plants?x=1', { headers: { 'Content-Type': 'text/plain' }, body: '{' })
+    assert.deepEqual([without, lacking, before].map(errorOf), [40101, 40301, 40003])
+  })
+
+  test('change nothing where there is no operation', async (t) => {
+    const service = await withService(t)
+    assert.equal(errorOf(await service.send('GET', '/nowhere?limit=x')), 40401)
+    assert.equal(errorOf(await service.send('TRACE', '/plants?limit=x')), 40501)
+    assert.equal((await service.send('OPTIONS', '/plants?limit=x')).status, 204)
+  })
+})
+
+suite('a query parameter', () => {
+  const WRONG: readonly [string, string][] = [
+    ['limit=0', 'limit must be at least 1'],
+    ['limit=-1', 'limit must be at least 1'],
+    ['limit=-0', 'limit must be at least 1'],
+    [`limit=-${'9'.repeat(400)}`, 'limit must be an integer'],
+    ...[
+      '',
+      'x',
+      '1.5',
+      '1.0',
+      '1e2',
+      '+1',
+      '%2B1',
+      '%201',
+      '1%20',
+      '0x10',
+      '1,000',
+      'NaN',
+      'Infinity',
+      '%D9%A1',
+      '1%00',
+    ].map((text): [string, string] => [`limit=${text}`, 'limit must be an integer']),
+    ['limit', 'limit must be an integer'],
+    ['limit=1&limit=1', 'limit must stand only once'],
+    ...['', 'ID', 'tag', '+id', '%2Bid', 'id,name', '--id'].map((text): [string, string] => [
+      `sort=${text}`,
+      'sort must be one of id, -id, name, -name',
+    ]),
+    ['sort=id&sort=name', 'sort must stand only once'],
+    ['q=a&q=b', 'q must stand only once'],
+    ['q=a%00b', 'q must not contain U+0000'],
+    [`q=${'%C3%A4'.repeat(501)}`, 'q must not have more than 500 characters'],
+    ['cursor=a&cursor=a', 'cursor must stand only once'],
+    ['tag=%00', 'tag must not contain U+0000 or a lone surrogate'],
+    ['tag=a&tag=%00&tag=b%00', 'tag must not contain U+0000 or a lone surrogate'],
+    ['tag=a&'.repeat(101), 'tag must not stand more than 100 times'],
+    ...['%', '%f', '%zz', '%u0041', '%ff', '%C3', '%C3%28', '%ED%A0%80', '%C0%80', '%F4%90%80%80'].flatMap(
+      (text): [string, string][] => [
+        [`q=${text}`, 'the query is not valid percent-encoded UTF-8'],
+        [`tag=a${text}`, 'the query is not valid percent-encoded UTF-8'],
+        [text, 'the query is not valid percent-encoded UTF-8'],
+      ],
+    ),
+    [
+      'limit=0&sort=x&tag=%00&q=%00&page=2',
+      'limit must be at least 1; sort must be one of id, -id, name, -name; tag must not contain U+0000 or a lone surrogate; q must not contain U+0000; unknown query parameter page; this operation has limit, cursor, sort, tag, q',
+    ],
+  ]
+
+  test('of the list of plants that is wrong is 40003, with all that is wrong', async (t) => {
+    const service = await withService(t)
+    for (const [query, message] of WRONG) {
+      const answer = await service.send('GET', `/plants?${query}`)
+      assert.deepEqual([answer.status, errorOf(answer), messageOf(answer)], [400, 40003, message], query)
+    }
+  })
+
+  test('of the list of tags that is wrong is 40003', async (t) => {
+    const service = await withService(t)
+    for (const [query, message] of WRONG.filter(([text]) => /^(?:limit|cursor)/.test(text) && !text.includes('sort'))) {
+      const answer = await service.send('GET', `/tags?${query}`)
+      assert.deepEqual([answer.status, errorOf(answer), messageOf(answer)], [400, 40003, message], query)
+    }
+  })
+
+  test('is told together with what is wrong with the path and the preconditions', async (t) => {
+    const service = await withService(t)
+    const headers = { 'If-Match': 'x', 'If-None-Match': '"y' }
+    const answer = await service.send('DELETE', '/plants/x?force=1', { headers })
+    const tags = 'must be * or a list of entity tags, each in double quotes'
+    assert.equal(
+      messageOf(answer),
+      `id must be an integer from -9223372036854775808 to 9223372036854775807, in plain decimal without plus sign or leading zeros; unknown query parameter force; this operation has none; If-Match ${tags}; If-None-Match ${tags}`,
+    )
+  })
+
+  test('may be as long as a head may be', async (t) => {
+    const service = await withService(t)
+    const answer = await service.send('GET', `/plants?tag=${'a'.repeat(15_000)}`)
+    assert.deepEqual([answer.status, answer.body], [200, '[]'])
+    assert.equal(errorOf(await service.send('GET', `/plants?tag=${'a'.repeat(17_000)}`)), 43101)
+  })
+})
+
+suite('a query string', () => {
+  test('is read as URLSearchParams reads it, wherever it is valid', () => {
+    const piece = fc.constantFrom(
+      'a',
+      '=',
+      '&',
+      '+',
+      '%20',
+      '%2B',
+      '%26',
+      '%3D',
+      '%C3%A4',
+      'tag',
+      ';',
+      '?',
+      '%F0%9F%8C%B5',
+    )
+    fc.assert(
+      fc.property(fc.array(piece, { maxLength: 12 }), (pieces) => {
+        const query = pieces.join('')
+        const read = [...(readQueryString(query) ?? assert.fail())]
+        const expected = Map.groupBy(new URLSearchParams(`?${query}`), ([name]) => name)
+        assert.deepEqual(
+          read,
+          [...expected].map(([name, pairs]) => [name, pairs.map(([, text]) => text)]),
+        )
+      }),
+    )
+  })
+
+  test('that is written is read as it was', () => {
+    fc.assert(
+      fc.property(fc.array(fc.tuple(anyText, anyText)), (pairs) => {
+        const query = writeQueryString(pairs)
+        assert.match(query, /^[\w.!~*'()%=&-]*$/)
+        const expected = Map.groupBy(pairs, ([name]) => name)
+        const read = readQueryString(query) ?? assert.fail()
+        for (const [name, found] of expected) {
+          assert.deepEqual(
+            read.get(name),
+            found.map(([, text]) => text),
+          )
+        }
+      }),
+    )
+  })
+})

@@ -1,0 +1,174 @@
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import fc from 'fast-check'
+import { conditionOf, readEntityTags } from '../../src/http/entity-tags.ts'
+import { contract } from '../support/conforms.ts'
+import { patch, put } from '../support/exchanges.ts'
+import { errorOf, messageOf, withService } from '../support/service.ts'
+
+suite('the value of If-Match and If-None-Match', () => {
+  const VALID: readonly [string, '*' | string[]][] = [
+    ['*', '*'],
+    ['"a"', ['"a"']],
+    ['""', ['""']],
+    ['W/"a"', ['W/"a"']],
+    ['"a", W/"b" ,\t"c"', ['"a"', 'W/"b"', '"c"']],
+    ['"a","b"', ['"a"', '"b"']],
+    [',, "a" , ,,"b", ', ['"a"', '"b"']],
+    ['"a,b", "*"', ['"a,b"', '"*"']],
+    ['"!#~\x80\xff"', ['"!#~\x80\xff"']],
+    ['"W/"', ['"W/"']],
+  ]
+  const MALFORMED = [
+    '',
+    ' ',
+    ',',
+    ', ,',
+    'a',
+    '"',
+    '"a',
+    'a"',
+    '"a" "b"',
+    '"a""b"',
+    "'a'",
+    'w/"a"',
+    'W/ "a"',
+    'W/a',
+    'W/',
+    '"a b"',
+    '"a\x7fb"',
+    '"a"; "b"',
+    '*, "a"',
+    '"a", *',
+    '**',
+    '"a", b',
+    '"a"x',
+  ]
+
+  test('is * or a list of entity tags (RFC 9110 section 8.8.3)', () => {
+    for (const [text, tags] of VALID) assert.deepEqual(readEntityTags(text), tags, text)
+    for (const text of MALFORMED) assert.equal(readEntityTags(text), undefined, text)
+  })
+
+  test('is read whatever is put around the tags', () => {
+    const tag = fc
+      .tuple(fc.constantFrom('', 'W/'), fc.string({ unit: fc.constantFrom('!', ',', 'a', '~', 'W', '/', '*') }))
+      .map(([weak, opaque]) => `${weak}"${opaque}"`)
+    const gap = fc.constantFrom(',', ', ', ' ,', '\t,\t', ',,', ' , , ')
+    fc.assert(
+      fc.property(fc.array(fc.tuple(tag, gap), { minLength: 1 }), (parts) => {
+        const text = parts.flat().join('')
+        const tags = parts.map(([one]) => one)
+        assert.deepEqual(readEntityTags(text), tags)
+        assert.deepEqual(readEntityTags(text.replace(/[ \t,]+$/, '')), tags)
+      }),
+    )
+  })
+
+  test('costs no more for what is long and almost right', () => {
+    for (const text of [`"a"${' '.repeat(16_000)}x`, `${','.repeat(16_000)}x`, `${'"a",'.repeat(4000)}x`]) {
+      assert.equal(readEntityTags(text), undefined)
+    }
+    assert.equal(readEntityTags('"a",'.repeat(4000))?.length, 4000)
+  })
+
+  test('counts strongly in If-Match and weakly in If-None-Match', () => {
+    const tags = ['"a"', 'W/"b"']
+    assert.deepEqual(conditionOf({ 'If-Match': tags, 'If-None-Match': tags }), {
+      ifMatch: ['"a"'],
+      ifNoneMatch: ['"a"', '"b"'],
+    })
+    assert.deepEqual(conditionOf({ 'If-Match': '*' }), { ifMatch: '*' })
+    assert.deepEqual(conditionOf({}), {})
+  })
+
+  test('is 40003 where it is malformed, and nothing is done', async (t) => {
+    const service = await withService(t)
+    await service.create({ id: 1, name: 'x' })
+    for (const name of ['If-Match', 'If-None-Match']) {
+      for (const value of ['', 'a', '"a', '*, "a"', '"a" "b"', 'w/"a"']) {
+        const headers = { [name]: value }
+        const answers = [
+          await service.send('GET', '/plants/1', { headers }),
+          await service.send('DELETE', '/plants/1', { headers }),
+          await put(service, 1, { name: 'y' }, { headers }),
+          await patch(service, 1, { name: 'y' }, { headers }),
+        ]
+        for (const answer of answers) {
+          assert.equal(errorOf(answer), 40003, `${name}: ${value}`)
+          assert.equal(messageOf(answer), `${name} must be * or a list of entity tags, each in double quotes`)
+        }
+      }
+    }
+    assert.deepEqual(await service.plants(), [{ id: 1n, name: 'x', tag: null }])
+  })
+})
+
+suite('a precondition that an operation does not take', () => {
+  test('is refused where something would be written, as its sender relies on it', async (t) => {
+    const service = await withService(t)
+    const values: Readonly<Record<string, string>>[] = [{ 'If-Match': '*' }, { 'If-Match': '"x"' }]
+    for (const headers of values) {
+      const answer = await service.create({ id: 1, name: 'x' }, { headers })
+      assert.deepEqual(
+        [errorOf(answer), messageOf(answer)],
+        [40003, 'If-Match is not possible on this operation; leave it out'],
+      )
+    }
+    assert.deepEqual(await service.plants(), [])
+  })
+
+  test('does not matter where something without an entity tag is read', async (t) => {
+    const service = await withService(t)
+    const headers = { 'If-Match': '"x"', 'If-None-Match': '*' }
+    for (const { id, method, path } of contract.operations) {
+      if (method !== 'GET' || path.includes('{id}')) continue
+      const answer = await service.send('GET', path.replace('{file}', 'start.js'), { headers })
+      assert.equal(answer.status, 200, id)
+    }
+  })
+})
+
+suite('two who write with one If-Match at the same time', () => {
+  test('are answered 200 and 412, and the one who was answered 200 is kept, a thousand times', async (t) => {
+    const service = await withService(t)
+    let etag = (await service.create({ id: 1, name: 'start' })).headers.etag ?? ''
+    for (let round = 0; round < 1000; round++) {
+      const sending = { headers: { 'If-Match': etag } }
+      const names = [`${round} left`, `${round} right`]
+      const answers = await Promise.all([
+        put(service, 1, { name: names[0] }, sending),
+        round % 2 === 0 ? put(service, 1, { name: names[1] }, sending) : patch(service, 1, { name: names[1] }, sending),
+      ])
+      assert.deepEqual(answers.map(({ status }) => status).toSorted(), [200, 412])
+      const winner = answers.findIndex(({ status }) => status === 200)
+      etag = answers[winner]?.headers.etag ?? assert.fail()
+      const read = await service.send('GET', '/plants/1')
+      assert.deepEqual([read.json, read.headers.etag], [{ id: 1, name: names[winner] }, etag])
+    }
+  })
+
+  test('or create with If-None-Match: * are answered 201 and 412', async (t) => {
+    const service = await withService(t)
+    for (let id = 0; id < 100; id++) {
+      const sending = { headers: { 'If-None-Match': '*' } }
+      const answers = await Promise.all(['left', 'right'].map((name) => put(service, id, { name }, sending)))
+      assert.deepEqual(answers.map(({ status }) => status).toSorted(), [201, 412])
+    }
+  })
+
+  test('or replace and delete are answered so that one of them was first', async (t) => {
+    const service = await withService(t)
+    for (let round = 0; round < 100; round++) {
+      const { etag = '' } = (await put(service, 1, { name: 'before' })).headers
+      const sending = { headers: { 'If-Match': etag } }
+      const [replaced, deleted] = await Promise.all([
+        put(service, 1, { name: 'after' }, sending),
+        service.send('DELETE', '/plants/1', sending),
+      ])
+      const isFirst = replaced.status === 200
+      assert.deepEqual([replaced.status, deleted.status], isFirst ? [200, 412] : [412, 204])
+      assert.equal((await service.send('GET', '/plants/1')).status, isFirst ? 200 : 404)
+    }
+  })
+})
