@@ -6,11 +6,15 @@ import { assertError, type Seen } from './conforms.ts'
 /** Long enough for a loaded machine; a test that needs it all has failed. */
 const PATIENCE = 20_000
 
-/** Sends the bytes as they are and reads until the service closes the connection. */
-export async function raw(port: number, bytes: string | Buffer): Promise<Seen[]> {
+/**
+ * Sends the bytes as they are and reads until the service closes the connection.
+ *
+ * @param methods of the requests in turn, where one of them is HEAD
+ */
+export async function raw(port: number, bytes: string | Buffer, methods?: readonly string[]): Promise<Seen[]> {
   const connection = new RawConnection(port)
   connection.write(bytes)
-  return answersIn(await connection.untilClosed())
+  return answersIn(await connection.untilClosed(), methods)
 }
 
 /** The one answer to bytes that are no request; every such answer is JSON in the form of the catalog and closes. */
@@ -85,8 +89,11 @@ export class RawConnection {
   }
 }
 
-/** The answers in a stream of bytes, told apart by Content-Length; interim ones (1xx), 204 and 304 have neither that nor a body. */
-export function answersIn(bytes: Buffer): Seen[] {
+/**
+ * The answers in a stream of bytes, told apart by Content-Length; interim ones (1xx), 204 and 304 have neither that nor a
+ * body, and those to HEAD no body.
+ */
+export function answersIn(bytes: Buffer, methods: readonly string[] = []): Seen[] {
   const answers: Seen[] = []
   for (let rest = bytes; rest.length > 0; ) {
     const headEnd = rest.indexOf('\r\n\r\n')
@@ -102,7 +109,8 @@ export function answersIn(bytes: Buffer): Seen[] {
     const isEmpty = status < 200 || status === 204 || status === 304
     assert.equal(headers['content-length'] === undefined, isEmpty, `Content-Length: ${statusLine}`)
     if (isEmpty) assert.equal(headers['transfer-encoding'], undefined, statusLine)
-    const end = headEnd + 4 + Number(headers['content-length'] ?? 0)
+    const hasBody = methods[answers.length] !== 'HEAD'
+    const end = headEnd + 4 + (hasBody ? Number(headers['content-length'] ?? 0) : 0)
     assert.ok(end <= rest.length, 'the answer is cut short')
     answers.push({ status, headers, body: rest.toString('utf8', headEnd + 4, end) })
     rest = rest.subarray(end)

@@ -1,0 +1,174 @@
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import { assertConforms, type Seen } from '../support/conforms.ts'
+import { raw } from '../support/raw.ts'
+import { type Scene, SECRET, type Service, withService } from '../support/service.ts'
+
+/** A request on a connection that stays open, with a body if one is given. */
+function request(method: string, target: string, fields: readonly string[] = [], body?: string): string {
+  const length = body === undefined ? [] : [`Content-Length: ${Buffer.byteLength(body)}`]
+  const head = [`${method} ${target} HTTP/1.1`, 'Host: a', `Authorization: Bearer ${SECRET}`, ...fields, ...length]
+  return `${head.join('\r\n')}\r\n\r\n${body ?? ''}`
+}
+
+const LAST = request('GET', '/health/live', ['Connection: close'])
+
+async function withPlant(t: Scene): Promise<{ service: Service; etag: string }> {
+  const service = await withService(t)
+  const { headers } = await service.create({ id: 1, name: 'Monstera' })
+  return { service, etag: headers.etag ?? '' }
+}
+
+const bodyless = ({ headers, body }: Seen): unknown[] => [body, headers['content-length'], headers['transfer-encoding']]
+
+suite('answers without a body leave the connection in step', () => {
+  test('304, 204 and HEAD, one behind the other on one connection', async (t) => {
+    const { service, etag } = await withPlant(t)
+    const requests = [
+      request('GET', '/plants/1', [`If-None-Match: ${etag}`]),
+      request('HEAD', '/plants/1', [`If-None-Match: ${etag}`]),
+      request('OPTIONS', '/plants/1'),
+      request('GET', '/plants/1'),
+      request('DELETE', '/plants/1'),
+      request('DELETE', '/plants/1'),
+      LAST,
+    ]
+    const answers = await raw(service.port, requests.join(''))
+    assert.deepEqual(
+      answers.map(({ status }) => status),
+      [304, 304, 204, 200, 204, 404, 200],
+    )
+    for (const i of [0, 1, 2, 4]) {
+      assert.deepEqual(bodyless(answers[i] ?? assert.fail()), ['', undefined, undefined])
+      assert.equal(answers[i]?.headers['content-type'], undefined)
+    }
+    for (const i of [0, 3]) assertConforms('getPlant', answers[i] ?? assert.fail())
+    for (const i of [4, 5]) assertConforms('deletePlant', answers[i] ?? assert.fail())
+  })
+
+  test('HEAD has the length that GET has, and not a byte behind its head', async (t) => {
+    const { service } = await withPlant(t)
+    for (const target of ['/plants/1', '/plants', '/tags', '/plants/2', '/plants/x', '/nowhere']) {
+      const [head] = await raw(service.port, request('HEAD', target, ['Connection: close']), ['HEAD'])
+      const [get] = await raw(service.port, request('GET', target, ['Connection: close']))
+      assert.deepEqual([head?.status, head?.body], [get?.status, ''], target)
+      assert.equal(head?.headers['content-length'], get?.headers['content-length'], target)
+      const answers = await raw(service.port, request('HEAD', target) + LAST, ['HEAD', 'GET'])
+      assert.deepEqual(
+        answers.map(({ status, body }) => [status, body]),
+        [
+          [get?.status, ''],
+          [200, '{"status":"live"}'],
+        ],
+      )
+    }
+  })
+})
+
+suite('a body that nobody asked for', () => {
+  const BODY = '{"name":"smuggled"}GET /nowhere HTTP/1.1\r\nHost: a\r\n\r\n'
+
+  test('is passed over with GET, HEAD, OPTIONS and DELETE, and is no request of its own', async (t) => {
+    const { service } = await withPlant(t)
+    const chunked = `${BODY.length.toString(16)}\r\n${BODY}\r\n0\r\n\r\n`
+    const cases: readonly [string, number][] = [
+      ['GET', 200],
+      ['OPTIONS', 204],
+      ['DELETE', 204],
+      ['DELETE', 404],
+      ['GET', 404],
+    ]
+    for (const [method, status] of cases) {
+      const whole = request(method, '/plants/1', ['Content-Type: application/json'], BODY)
+      const answers = await raw(service.port, whole + LAST)
+      assert.deepEqual(
+        answers.map((answer) => answer.status),
+        [status, 200],
+        method,
+      )
+    }
+    await service.create({ id: 1, name: 'Monstera' })
+    for (const [method, status] of cases) {
+      const answers = await raw(
+        service.port,
+        request(method, '/plants/1', ['Transfer-Encoding: chunked']) + chunked + LAST,
+      )
+      assert.deepEqual(
+        answers.map((answer) => answer.status),
+        [status, 200],
+        `${method}, in chunks`,
+      )
+    }
+    const answers = await raw(service.port, request('HEAD', '/plants', [], BODY) + LAST, ['HEAD', 'GET'])
+    assert.deepEqual(
+      answers.map(({ status, body }) => [status, body]),
+      [
+        [200, ''],
+        [200, '{"status":"live"}'],
+      ],
+    )
+  })
+
+  test('is passed over where PUT and PATCH are refused by their heads alone', async (t) => {
+    const { service } = await withPlant(t)
+    const json = ['Content-Type: application/json']
+    const patch = ['Content-Type: application/merge-patch+json']
+    const cases: readonly [string, number][] = [
+      [request('PUT', '/plants/x', json, BODY), 400],
+      [request('PUT', '/plants/1?x', json, BODY), 400],
+      [request('PUT', '/plants/1', patch, BODY), 415],
+      [request('PATCH', '/plants/1', json, BODY), 415],
+      [request('PATCH', '/plants/1', [...patch, 'If-Match: x'], BODY), 400],
+      [request('PUT', '/plants/1', json, BODY).replace(SECRET, 'wrong'), 401],
+      [request('PUT', '/plants', json, BODY), 405],
+      [request('PUT', '/nowhere', json, BODY), 404],
+    ]
+    for (const [bytes, status] of cases) {
+      const answers = await raw(service.port, bytes + LAST)
+      assert.deepEqual(
+        answers.map((answer) => answer.status),
+        [status, 200],
+        bytes,
+      )
+    }
+    assert.equal((await service.send('GET', '/plants/1')).body, '{"id":1,"name":"Monstera"}')
+  })
+
+  test('of a write that failed its precondition was read all the same', async (t) => {
+    const { service } = await withPlant(t)
+    const body = '{"name":"late"}'
+    const late = ['If-Match: "late"', 'Content-Type: application/json']
+    const answers = await raw(service.port, request('PUT', '/plants/1', late, body) + LAST)
+    assert.deepEqual(
+      answers.map(({ status }) => status),
+      [412, 200],
+    )
+    assertConforms('replacePlant', answers[0] ?? assert.fail())
+  })
+})
+
+suite('many requests on one connection', () => {
+  test('are answered in their order, whatever they are and however long each takes', async (t) => {
+    const { service } = await withPlant(t)
+    const patch = ['Content-Type: application/merge-patch+json']
+    const rounds = Array.from({ length: 50 }, (_, i) => [
+      request('PUT', '/plants/2', ['Content-Type: application/json'], `{"name":"n${i}"}`),
+      request('GET', '/plants/1'),
+      request('PATCH', '/plants/1', patch, `{"tag":"t${i}"}`),
+      request('GET', '/plants?limit=1'),
+      request('GET', '/tags'),
+      request('DELETE', '/plants/2'),
+    ])
+    const answers = await raw(service.port, rounds.flat().join('') + LAST)
+    const statuses = [201, 200, 200, 200, 200, 204]
+    assert.deepEqual(
+      answers.map(({ status }) => status),
+      [...rounds.flatMap(() => statuses), 200],
+    )
+    rounds.forEach((_, i) => {
+      const [put, , patched] = answers.slice(i * 6)
+      assert.equal(put?.body, `{"id":2,"name":"n${i}"}`)
+      assert.equal(patched?.body, `{"id":1,"name":"Monstera","tag":"t${i}"}`)
+    })
+  })
+})
