@@ -1,9 +1,10 @@
 import type { TestContext } from 'node:test'
 import { PostgresStore } from '../src/postgres/store.ts'
 import { readPostgresAddress } from '../src/postgres-address.ts'
-import { type StoreUnderTest, storeSuite } from './store-suite.ts'
+import { storeSuite } from './store-suite.ts'
 import { cleanUp } from './support/clean-up.ts'
 import { newDatabase, plantsOf } from './support/postgres.ts'
+import type { StoreUnderTest } from './support/store-under-test.ts'
 
 async function openPostgres(t: TestContext, { maxWaiting = 10_000 } = {}): Promise<StoreUnderTest> {
   const url = await newDatabase((work) => cleanUp(t, work))

@@ -1,42 +1,14 @@
 import assert from 'node:assert/strict'
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
-import { type TestContext, test } from 'node:test'
-import type { NewPlant } from '../src/plant.ts'
+import { test } from 'node:test'
 import { SqliteStore } from '../src/sqlite/store.ts'
 import { storeSuite } from './store-suite.ts'
 import { cleanUp } from './support/clean-up.ts'
 import { createPlant } from './support/create-plant.ts'
 import { plantsIn, tempFolder } from './support/files.ts'
-import { plant, type StoreUnderTest } from './support/store-under-test.ts'
-
-async function openSqlite(t: TestContext, { maxWaiting = 10_000 } = {}): Promise<StoreUnderTest> {
-  const path = join(tempFolder(t), 'plants.db')
-  let store = await open()
-  cleanUp(t, () => store.close())
-
-  function open(): Promise<SqliteStore> {
-    return SqliteStore.open(path, {
-      serving: true,
-      create: true,
-      maxWaiting,
-      onFatal: (error) => assert.fail(error),
-    })
-  }
-
-  return {
-    store,
-    async reopen() {
-      await store.close()
-      store = await open()
-      return store
-    },
-    async plants() {
-      const byId = ([a]: [bigint, unknown], [b]: [bigint, unknown]) => (a < b ? -1 : 1)
-      return [...plantsIn(path)].sort(byId).map(([id, { name, tag }]): NewPlant => ({ id, name, tag }))
-    },
-  }
-}
+import { openSqlite } from './support/open-sqlite.ts'
+import { plant } from './support/store-under-test.ts'
 
 storeSuite('SQLite', openSqlite)
 

@@ -1,0 +1,32 @@
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import type { TestContext } from 'node:test'
+import type { NewPlant } from '../../src/plant.ts'
+import { SqliteStore } from '../../src/sqlite/store.ts'
+import { cleanUp } from './clean-up.ts'
+import { plantsIn, tempFolder } from './files.ts'
+import type { StoreUnderTest } from './store-under-test.ts'
+
+/** A new SQLite store in a folder of its own. */
+export async function openSqlite(
+  t: TestContext,
+  { maxWaiting = 10_000, path = join(tempFolder(t), 'plants.db') } = {},
+): Promise<StoreUnderTest> {
+  const open = (): Promise<SqliteStore> =>
+    SqliteStore.open(path, { serving: true, create: true, maxWaiting, onFatal: (error) => assert.fail(error) })
+  let store = await open()
+  cleanUp(t, () => store.close())
+
+  return {
+    store,
+    async reopen() {
+      await store.close()
+      store = await open()
+      return store
+    },
+    async plants() {
+      const byId = ([a]: [bigint, unknown], [b]: [bigint, unknown]) => (a < b ? -1 : 1)
+      return [...plantsIn(path)].sort(byId).map(([id, { name, tag }]): NewPlant => ({ id, name, tag }))
+    },
+  }
+}
