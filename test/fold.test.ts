@@ -1,0 +1,114 @@
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import fc from 'fast-check'
+import { compareCodePoints, fold, SORT_KEY_LENGTH, sortKey, words } from '../src/fold.ts'
+import { anyText } from './support/plants.ts'
+
+/** Every character that there is or could be, but for surrogates. */
+function* characters(): Iterable<string> {
+  for (let code = 0; code <= 0x10ffff; code++) {
+    if (code < 0xd800 || code > 0xdfff) yield String.fromCodePoint(code)
+  }
+}
+
+const byBytes = (a: string, b: string): number => Buffer.compare(Buffer.from(a), Buffer.from(b))
+
+suite('folding', () => {
+  const FOLDED = {
+    'Monstera Deliciosa': 'monstera deliciosa',
+    crème: 'creme',
+    'cre\u0300me': 'creme',
+    Ångström: 'angstrom',
+    ΦΊΚΟΣ: 'φικοσ',
+    φίκος: 'φικοσ',
+    ß: 'ss',
+    ẞ: 'ss',
+    STRASSE: 'strasse',
+    straße: 'strasse',
+    İ: 'i',
+    ı: 'i',
+    ﬁcus: 'ficus',
+    ﬀ: 'ff',
+    ſ: 's',
+    Ⅷ: 'viii',
+    ＡＬＯＥ: 'aloe',
+    'Ǆ ǅ ǆ': 'dz dz dz',
+    नीम: 'नम',
+    'Ё й': 'е и',
+    '🌵 × ½': '🌵 × 1⁄2',
+  }
+
+  test('takes away case, accents and forms', () => {
+    for (const [text, folded] of Object.entries(FOLDED)) assert.equal(fold(text), folded, text)
+  })
+
+  test('what is folded stays as it is, for every character and for any text', () => {
+    for (const character of characters()) {
+      const folded = fold(character)
+      if (fold(folded) !== folded) assert.fail(`U+${character.codePointAt(0)?.toString(16)}`)
+    }
+    fc.assert(fc.property(anyText, (text) => assert.equal(fold(fold(text)), fold(text))))
+  })
+
+  test('each character folds as its small and its composed form do', () => {
+    for (const character of characters()) {
+      const folded = fold(character)
+      const same = fold(character.toLowerCase()) === folded && fold(character.normalize('NFC')) === folded
+      if (!same) assert.fail(`U+${character.codePointAt(0)?.toString(16)}`)
+    }
+  })
+})
+
+suite('words', () => {
+  test('are runs of letters and digits, and every pictograph', () => {
+    assert.deepEqual(words(''), [])
+    assert.deepEqual(words(' -\'*%"\t'), [])
+    assert.deepEqual(words("Rosa × 'Graham Thomas' (R. 2)"), ['rosa', 'graham', 'thomas', 'r', '2'])
+    assert.deepEqual(words('Aloe🌵🌿vera'), ['aloe', '🌵', '🌿', 'vera'])
+    assert.deepEqual(words('E\u0301chium_ÉCHIUM'), ['echium', 'echium'])
+    assert.deepEqual(words('龍舌蘭 ٣'), ['龍舌蘭', '٣'])
+  })
+
+  test('of a word are that word', () => {
+    fc.assert(
+      fc.property(anyText, (text) => {
+        for (const word of words(text)) assert.deepEqual(words(word), [word])
+      }),
+    )
+  })
+})
+
+suite('the order of names', () => {
+  test('is that of code points, as in UTF-8, and not that of UTF-16', () => {
+    const ascending = ['', '\u0001', 'A', 'a', 'aa', 'b', '\ud7ff', '\ue000', '\uffff', '\u{10000}', '\u{10ffff}']
+    for (const [i, a] of ascending.entries()) {
+      for (const [j, b] of ascending.entries()) assert.equal(Math.sign(compareCodePoints(a, b)), Math.sign(i - j))
+    }
+    assert.ok('\uffff' > '\u{10000}', 'as JavaScript has it')
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary' }), fc.string({ unit: 'binary' }), (a, b) =>
+        assert.equal(Math.sign(compareCodePoints(a, b)), Math.sign(byBytes(a, b))),
+      ),
+    )
+  })
+
+  test('counts the first characters of the folded name alone', () => {
+    assert.equal(sortKey('Échium'), 'echium')
+    assert.equal(sortKey('x'.repeat(1000)), 'x'.repeat(SORT_KEY_LENGTH))
+    assert.equal(sortKey('🌵'.repeat(1000)), '🌵'.repeat(SORT_KEY_LENGTH))
+    assert.equal(sortKey(`x${'🌵'.repeat(1000)}`), `x${'🌵'.repeat(SORT_KEY_LENGTH - 1)}`)
+    assert.equal(sortKey('e\u0301'.repeat(1000)), 'e'.repeat(SORT_KEY_LENGTH))
+  })
+
+  test('has keys that are whole texts and bounded, whatever the name', () => {
+    const long = fc.string({ unit: 'binary', minLength: 100, maxLength: 3000 })
+    fc.assert(
+      fc.property(fc.oneof(anyText, long), (name) => {
+        const key = sortKey(name)
+        assert.ok(key.isWellFormed())
+        assert.ok(Array.from(key).length <= SORT_KEY_LENGTH)
+        assert.equal(sortKey(key), key)
+      }),
+    )
+  })
+})

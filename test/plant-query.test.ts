@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { words } from '../src/fold.ts'
+import { MAX_ID, MIN_ID } from '../src/plant.ts'
+import { comparePositions, matches, PLANT_ORDERS, positionOf } from '../src/plant-query.ts'
+import { anyPlant } from './support/plants.ts'
+import { plant } from './support/store-under-test.ts'
+
+const monstera = plant(1n, 'Monstera deliciosa', 'House plant')
+const meant = (tags: string[], text = '') => matches({ tags, words: words(text) }, monstera)
+
+test('an empty filter means every plant', () => {
+  assert.ok(meant([]))
+  assert.ok(matches({ tags: [], words: [] }, plant(1n, '')))
+})
+
+test('a filter by tags means those that have one of them, character for character', () => {
+  assert.ok(meant(['x', 'House plant']))
+  for (const tags of [['house plant'], ['House'], ['']]) assert.equal(meant(tags), false)
+  assert.equal(matches({ tags: [''], words: [] }, plant(1n, 'x')), false, 'no tag is not the empty tag')
+  assert.ok(matches({ tags: [''], words: [] }, plant(1n, 'x', '')))
+})
+
+test('a filter by words means plants where each begins a word of the name or the tag', () => {
+  for (const text of ['mon', 'DELI mon', 'plant', 'mon hou', 'del del', 'Móñ']) assert.ok(meant([], text), text)
+  for (const text of ['onstera', 'mon x', 'monsteras', 'deliciosahouse']) assert.equal(meant([], text), false, text)
+})
+
+test('a plant is found by the beginning of each of its own words, together with its tag', () => {
+  fc.assert(
+    fc.property(anyPlant, fc.nat(), (one, length) => {
+      const own = words(`${one.name} ${one.tag ?? ''}`)
+      const starts = own.map((word) =>
+        Array.from(word)
+          .slice(0, 1 + (length % word.length))
+          .join(''),
+      )
+      assert.ok(matches({ tags: one.tag === undefined ? [] : [one.tag], words: starts }, one))
+    }),
+  )
+})
+
+test('positions are ordered by folded name and then id, or by id, and the other way round', () => {
+  const ascending = [plant(2n, 'ALOE'), plant(3n, 'áloe'), plant(MIN_ID, 'b'), plant(MAX_ID, 'B'), plant(1n, 'c')]
+  const byId = [plant(MIN_ID, 'z'), plant(-1n, 'b'), plant(0n, 'c'), plant(2n ** 53n, 'a'), plant(2n ** 53n + 1n, 'a')]
+  for (const order of PLANT_ORDERS) {
+    const sorted = order.endsWith('name') ? ascending : byId
+    const places = (order.startsWith('-') ? sorted.toReversed() : sorted).map((one) => positionOf(order, one))
+    for (const [i, a] of places.entries()) {
+      for (const [j, b] of places.entries()) assert.ok(Math.sign(comparePositions(order, a, b)) === Math.sign(i - j))
+    }
+  }
+})
+
+test('orders are total: of any two plants with different ids one comes first, and each order reverses the other', () => {
+  fc.assert(
+    fc.property(anyPlant, anyPlant, (a, b) => {
+      for (const order of ['id', 'name'] as const) {
+        const difference = comparePositions(order, positionOf(order, a), positionOf(order, b))
+        const reversed = comparePositions(`-${order}`, positionOf(`-${order}`, a), positionOf(`-${order}`, b))
+        assert.ok(Math.sign(difference) === -Math.sign(reversed))
+        assert.equal(difference === 0, a.id === b.id && positionOf(order, a).key === positionOf(order, b).key)
+      }
+    }),
+  )
+})
