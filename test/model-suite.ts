@@ -1,0 +1,171 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { inspect } from 'node:util'
+import fc from 'fast-check'
+import type { NewPlant } from '../src/plant.ts'
+import type { PlantFilter, PlantOrder } from '../src/plant-query.ts'
+import type { Store } from '../src/store.ts'
+import { hashSecret, SCOPES, type Token } from '../src/token.ts'
+import { createPlant } from './support/create-plant.ts'
+import { expectedPlants, expectedTags } from './support/expected.ts'
+import {
+  type Action,
+  act,
+  actionOf,
+  CLIENTS,
+  filter,
+  isOf,
+  order,
+  type Plants,
+  plantOf,
+} from './support/model-client.ts'
+import { exportAll, listAll } from './support/store-calls.ts'
+
+/** What the store should hold. */
+interface Model {
+  readonly plants: Plants
+  readonly tokens: Map<string, Token>
+}
+
+/** A store, new for every run. */
+export interface ModelStore {
+  readonly store: Store
+  /** Closes it and opens it again. */
+  reopen(): Promise<void>
+  /** Opens it as a crash would have left it; absent where that can't be had. */
+  readonly crash?: () => Promise<void>
+  /** All plants that are kept, read past the store, by id. */
+  plants(): Promise<NewPlant[]>
+  close(): Promise<void>
+}
+
+/** @param open called for each run, with a test that is over after all of them */
+export function modelSuite(name: string, open: (t: TestContext) => Promise<ModelStore>): void {
+  test(`${name}: whatever is done to a store by several clients, it holds and finds what a map would`, async (t) => {
+    const property = fc.asyncProperty(fc.commands(COMMANDS, { maxCommands: 30 }), async (sequence) => {
+      const real = await open(t)
+      const model: Model = { plants: new Map(), tokens: new Map() }
+      try {
+        await fc.asyncModelRun(() => ({ model, real }), sequence)
+        await assertSame(model, real)
+      } finally {
+        await real.close()
+      }
+    })
+    await fc.assert(property, { numRuns: 40 })
+  })
+}
+
+/** A step of a run, as fast-check wants it. */
+class Step implements fc.AsyncCommand<Model, ModelStore> {
+  readonly #name: string
+  readonly #work: (model: Model, real: ModelStore) => Promise<void>
+
+  constructor(name: string, work: (model: Model, real: ModelStore) => Promise<void>) {
+    this.#name = name
+    this.#work = work
+  }
+
+  check = () => true
+  run = (model: Model, real: ModelStore) => this.#work(model, real)
+  toString = () => this.#name
+}
+
+/** Clients that work at the same time, each on plants of its own. */
+const together = (work: readonly (readonly Action[])[]) =>
+  new Step(`together(${inspect(work, { depth: 9 })})`, async ({ plants }, { store }) => {
+    await Promise.all(
+      work.map(async (actions, client) => {
+        for (const action of actions) await act(store, action, plants, isOf(client))
+      }),
+    )
+  })
+
+/** Creates of the same few ids at the same time. */
+const rivals = (creates: readonly NewPlant[]) =>
+  new Step(`rivals(${inspect(creates)})`, async ({ plants }, { store }) => {
+    const results = await Promise.allSettled(creates.map((plant) => createPlant(store, plant, { mustBeNew: false })))
+    // Which of several creates of a new id comes first is the store's to say; everything else follows from that.
+    for (const [i, plant] of creates.entries()) {
+      const result = results[i]
+      if (result?.status !== 'fulfilled' || result.value !== 'created') continue
+      assert.ok(!plants.has(plant.id), `${plant.id} was created twice`)
+      plants.set(plant.id, plant)
+    }
+    for (const [i, { id, name, tag }] of creates.entries()) {
+      const there = plants.get(id)
+      assert.ok(there, `${id} was refused although it did not exist`)
+      assert.equal(results[i]?.status === 'fulfilled', there.name === name && there.tag === tag)
+    }
+  })
+
+const search = (meant: PlantFilter, by: PlantOrder, limit: number) =>
+  new Step(`search(${inspect(meant)}, ${by}, ${limit})`, async ({ plants }, { store }) => {
+    const expected = expectedPlants(plants.values(), { ...meant, order: by, after: undefined }, 10_000)
+    assert.deepEqual(await listAll(store, { ...meant, order: by }, limit), expected)
+    assert.deepEqual(await exportAll(store, meant, by), expected)
+    assert.deepEqual(await store.listTags(undefined, 1000), expectedTags(plants.values()))
+  })
+
+const createToken = (name: string, expiresAt: Date | undefined) =>
+  new Step(`createToken(${name})`, async ({ tokens }, { store }) => {
+    const token = { id: `tok_${name}`, name, scopes: SCOPES, createdAt: new Date(0), expiresAt, lastUsedAt: undefined }
+    if (tokens.has(token.id)) return
+    await store.createToken(token, hashSecret(token.id))
+    tokens.set(token.id, token)
+  })
+
+const revokeToken = (name: string) =>
+  new Step(`revokeToken(${name})`, async ({ tokens }, { store }) => {
+    assert.equal(await store.revokeToken(`tok_${name}`), tokens.delete(`tok_${name}`))
+  })
+
+const touchToken = (name: string, lastUsedAt: Date) =>
+  new Step(`touchToken(${name})`, async ({ tokens }, { store }) => {
+    await store.touchToken(`tok_${name}`, lastUsedAt)
+    const token = tokens.get(`tok_${name}`)
+    if (token !== undefined) tokens.set(token.id, { ...token, lastUsedAt })
+  })
+
+const reopen = new Step('reopen()', async (model, real) => {
+  await real.reopen()
+  await assertSame(model, real)
+})
+
+const crash = new Step('crash()', async (model, real) => {
+  await (real.crash?.() ?? real.reopen())
+  await assertSame(model, real)
+})
+
+async function assertSame({ plants, tokens }: Model, { store, plants: kept }: ModelStore): Promise<void> {
+  const all = expectedPlants(plants.values(), { tags: [], words: [], order: 'id', after: undefined }, 10_000)
+  assert.deepEqual(await kept(), all)
+  assert.deepEqual(await listAll(store), all)
+  assert.deepEqual(new Map((await store.listTokens()).map((token) => [token.id, token])), tokens)
+  for (const [id, token] of tokens) assert.deepEqual(await store.findToken(hashSecret(id)), token)
+}
+
+const clients = Array.from({ length: Number(CLIENTS) }, (_, client) =>
+  fc.array(actionOf(isOf(client)), { maxLength: 8 }),
+)
+const tokenName = fc.constantFrom('a', 'b', 'c')
+const time = fc.date({ noInvalidDate: true, min: new Date(0), max: new Date('9999-12-31') })
+const COMMANDS = [
+  // Some are named again: they are most of what happens.
+  fc.tuple(...clients).map(together),
+  fc.tuple(...clients).map(together),
+  fc.tuple(...clients).map(together),
+  fc
+    .array(
+      plantOf(() => true),
+      { maxLength: 12 },
+    )
+    .map(rivals),
+  fc.tuple(filter, order, fc.integer({ min: 1, max: 9 })).map((asked) => search(...asked)),
+  fc.tuple(filter, order, fc.integer({ min: 1, max: 9 })).map((asked) => search(...asked)),
+  fc.tuple(tokenName, fc.option(time, { nil: undefined })).map((asked) => createToken(...asked)),
+  tokenName.map(revokeToken),
+  fc.tuple(tokenName, time).map((asked) => touchToken(...asked)),
+  fc.constant(reopen),
+  fc.constant(crash),
+]
