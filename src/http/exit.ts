@@ -87,7 +87,7 @@ export class Exit {
       this.#logRefusal(refusal, { req: this.#nextId(), ...about(request), ms: sinceStart(request), brokenOff: true })
       this.#metrics.observe(request.operationId, refusal.status, performance.now() - request.startedAt)
     } finally {
-      await pieces.return()
+      await pieces.return().catch((error: unknown) => this.#log.warn({ err: error }, 'an answer could not be let go'))
     }
   }
 

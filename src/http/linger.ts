@@ -1,8 +1,8 @@
 import type { ServerResponse } from 'node:http'
 
-/** How long the rest of a body is waited for at most, and how long for any of it, in ms; as nginx does by default. */
+/** How long the rest of a body is waited for at most, and how long for any of it, in ms. */
 const TOTAL = 30_000
-const IDLE = 5000
+const IDLE = 2000
 
 /**
  * Sends an answer whose request has not arrived as a whole, and throws the rest of that away until it has. Ending at

@@ -1,0 +1,149 @@
+import assert from 'node:assert/strict'
+import { readdirSync, readlinkSync } from 'node:fs'
+import { DatabaseSync } from 'node:sqlite'
+import { suite, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { isLinux, notTestedHere } from '../support/not-tested.ts'
+import { RawConnection } from '../support/raw.ts'
+import { untilNoConnection } from '../support/requests.ts'
+import { type Scene, SECRET, type Service, withService } from '../support/service.ts'
+
+const COUNT = 1500
+/** So much that the buffers of a connection do not hold all of it. */
+const NAME = 'x'.repeat(10_000)
+
+async function withMuch(scene: Scene, flags: Parameters<typeof withService>[1] = {}): Promise<Service> {
+  const service = await withService(scene, flags)
+  const plants = Array.from({ length: COUNT }, (_, i) => ({ id: BigInt(i), name: `${i} ${NAME}`, tag: undefined }))
+  await service.store.importPlants(plants, 'add')
+  return service
+}
+
+const exportHead = (...fields: string[]): string =>
+  ['GET /plants/export HTTP/1.1', 'Host: a', `Authorization: Bearer ${SECRET}`, ...fields, '', ''].join('\r\n')
+
+/** An export whose client has read the beginning and reads no more. */
+async function stalledExport(service: Service): Promise<RawConnection> {
+  const connection = new RawConnection(service.port)
+  connection.write(exportHead('Connection: close'))
+  await connection.until('{"id":0,')
+  connection.socket.pause()
+  return connection
+}
+
+const metric = async (service: Service, status: number): Promise<number> => {
+  const { body } = await service.send('GET', '/metrics')
+  const line = new RegExp(`plantstore_http_requests_total\\{operation="exportPlants",status="${status}"\\} (\\d+)`)
+  return Number(line.exec(body)?.[1] ?? 0)
+}
+
+suite('an export that goes on for long', () => {
+  test('holds the plants of one moment, while others are written', async (t) => {
+    const service = await withMuch(t)
+    const connection = await stalledExport(service)
+    assert.equal((await service.create({ id: COUNT, name: 'new' })).status, 200)
+    assert.equal((await service.send('DELETE', `/plants/${COUNT - 1}`)).status, 204)
+    connection.socket.resume()
+    const received = (await connection.untilClosed()).toString()
+    assert.ok(received.endsWith('\r\n0\r\n\r\n'))
+    const ids = [...received.matchAll(/\{"id":(\d+),/g)].map(([, id]) => Number(id))
+    assert.deepEqual(
+      ids,
+      Array.from({ length: COUNT }, (_, i) => i),
+    )
+  })
+
+  test('is broken off where the store fails, so that its client sees that it is not whole', async (t) => {
+    const service = await withMuch(t)
+    const connection = await stalledExport(service)
+    await service.store.close()
+    connection.socket.resume()
+    const received = (await connection.untilClosed()).toString()
+    assert.ok(received.startsWith('HTTP/1.1 200 OK\r\n'))
+    assert.ok(!received.endsWith('\r\n0\r\n\r\n'), 'the last chunk is missing')
+    assert.match(service.log, /"brokenOff":true,"status":503,"error":50303/)
+    assert.equal(await metric(service, 503), 1)
+  })
+
+  test('is broken off where its client reads nothing for too long', async (t) => {
+    const service = await withMuch(t, { stallTimeout: '300ms' })
+    const connection = await stalledExport(service)
+    await untilNoConnection(service)
+    connection.socket.resume()
+    const received = (await connection.untilClosed()).toString()
+    assert.ok(!received.endsWith('\r\n0\r\n\r\n'), 'the last chunk is missing')
+    assert.equal(await metric(service, 408), 1)
+  })
+
+  test('ends where its client leaves, and lets go of its moment', async (t) => {
+    const service = await withMuch(t)
+    const connection = await stalledExport(service)
+    await service.create({ id: COUNT, name: 'later' })
+    assert.equal(isLogFree(service), false, 'what it has yet to read can not be overwritten')
+    connection.socket.destroy()
+    while (!isLogFree(service)) await sleep(20)
+    assert.equal(await metric(service, 499), 1)
+  })
+
+  test('ends where its client leaves, and opens no more for the next one', async (t) => {
+    if (!isLinux) return notTestedHere(t, 'what exports open, because only Linux lists it')
+    const service = await withMuch(t)
+    const opened: number[] = []
+    for (let round = 0; round < 20; round++) {
+      const connections = await Promise.all([1, 2, 3].map(() => stalledExport(service)))
+      opened.push(readdirSync('/proc/self/fd').filter((fd) => linkOf(fd).startsWith(service.folder)).length)
+      for (const { socket } of connections) socket.destroy()
+      while ((await metric(service, 499)) < opened.length * 3) await sleep(20)
+    }
+    assert.ok((opened.at(-1) ?? 0) <= Math.max(...opened.slice(0, 3)), `${opened}`)
+  })
+
+  test('leaves the event loop to others', async (t) => {
+    const service = await withMuch(t)
+    const connection = new RawConnection(service.port)
+    connection.write(exportHead())
+    await connection.until('{"id":0,')
+    const during = await service.send('GET', '/health/live')
+    assert.equal(during.status, 200)
+    assert.ok(!connection.received.endsWith('\r\n0\r\n\r\n'), 'it goes on')
+    connection.socket.destroy()
+  })
+})
+
+test('an export to an HTTP/1.0 client is ended by closing', async (t) => {
+  const service = await withService(t)
+  await service.create({ id: 1, name: 'a' })
+  const connection = new RawConnection(service.port)
+  connection.write(exportHead().replace('HTTP/1.1', 'HTTP/1.0'))
+  const received = (await connection.untilClosed()).toString()
+  assert.match(received, /^HTTP\/1\.1 200 OK\r\n/)
+  assert.match(received, /\r\nConnection: close\r\n/)
+  assert.doesNotMatch(received, /Transfer-Encoding|Content-Length/)
+  assert.match(received, /\r\n\r\n\{"id":1,"name":"a"\}\n$/)
+})
+
+test('an export may be followed by another request on the same connection', async (t) => {
+  const service = await withService(t)
+  const connection = new RawConnection(service.port)
+  connection.write(`${exportHead()}${exportHead('Connection: close')}`)
+  const received = (await connection.untilClosed()).toString()
+  assert.equal(received.split('HTTP/1.1 200 OK').length, 3)
+})
+
+/** Whether no reader keeps SQLite from using its log anew. */
+function isLogFree({ path }: Service): boolean {
+  const db = new DatabaseSync(path)
+  try {
+    return db.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get()?.['busy'] === 0
+  } finally {
+    db.close()
+  }
+}
+
+function linkOf(fd: string): string {
+  try {
+    return readlinkSync(`/proc/self/fd/${fd}`)
+  } catch {
+    return ''
+  }
+}

@@ -1,0 +1,157 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { suite, test } from 'node:test'
+import { assertConforms } from '../support/conforms.ts'
+import { beginImport, chunk, importHead, LAST_CHUNK, NDJSON, rowsFrom, untilStored } from '../support/import.ts'
+import { answersIn, RawConnection, raw } from '../support/raw.ts'
+import { LIVE, untilNoConnection } from '../support/requests.ts'
+import { type Service, withService } from '../support/service.ts'
+
+interface Outcome {
+  readonly status: number
+  readonly error?: number
+  readonly message?: string
+  readonly added?: number
+  readonly unchanged?: number
+}
+
+/** What an import was answered; the connection is closed by then. */
+function outcomeIn(bytes: Buffer): Outcome {
+  const answer = answersIn(bytes).find(({ status }) => status >= 200)
+  assert.ok(answer)
+  assertConforms('importPlants', answer)
+  return { status: answer.status, ...(JSON.parse(answer.body) as Omit<Outcome, 'status'>) }
+}
+
+async function importAll(service: Service, rows: string): Promise<Outcome> {
+  const connection = beginImport(service, rows, 'Connection: close')
+  connection.write(LAST_CHUNK)
+  return outcomeIn(await connection.untilClosed())
+}
+
+suite('while an import is under way', () => {
+  test('rows are stored before the last has come, and others are served', async (t) => {
+    const service = await withService(t)
+    const connection = beginImport(service, rowsFrom(1, 3), 'Connection: close')
+    await untilStored(service, 3)
+    assert.equal((await service.create({ id: 9, name: 'x' })).status, 200)
+    connection.write(chunk(rowsFrom(4, 2)) + LAST_CHUNK)
+    const { status, added } = outcomeIn(await connection.untilClosed())
+    assert.deepEqual([status, added], [200, 5])
+  })
+
+  test('a row may come in many pieces', async (t) => {
+    const service = await withService(t)
+    const connection = new RawConnection(service.port)
+    connection.socket.setNoDelay(true)
+    connection.write(importHead(NDJSON, 'Connection: close'))
+    for (const byte of Buffer.from(`${rowsFrom(1, 2)}{"id":3,"name":"é😀"}`)) {
+      connection.write(Buffer.concat([Buffer.from('1\r\n'), Buffer.from([byte]), Buffer.from('\r\n')]))
+    }
+    connection.write(LAST_CHUNK)
+    assert.equal(outcomeIn(await connection.untilClosed()).added, 3)
+    assert.equal((await service.plants()).at(-1)?.name, 'é😀')
+  })
+
+  test('there is no time limit for the whole, though there is one for all other requests', async (t) => {
+    const service = await withService(t, { requestTimeout: '1s', headersTimeout: '1s' })
+    const connection = beginImport(service, rowsFrom(1, 1))
+    await once(service.server, 'clientError')
+    connection.write(chunk(rowsFrom(2, 1)) + LAST_CHUNK)
+    await connection.until('"added":2')
+    connection.write(`${LIVE}\r\n`)
+    await connection.until('"live"')
+    // The connection is as any other again: its next request has a limit.
+    connection.write('POST /plants HTTP/1.1\r\nHost: a\r\n')
+    assert.match((await connection.untilClosed()).toString(), /"error":40801/)
+  })
+
+  test('a client that stands still is refused with 40801, and told how far it got', async (t) => {
+    const service = await withService(t, { stallTimeout: '300ms' })
+    const connection = beginImport(service, `${rowsFrom(1, 3)}{"id":4,`)
+    const { status, error, message } = outcomeIn(await connection.untilClosed())
+    assert.deepEqual([status, error], [408, 40801])
+    assert.equal(
+      message,
+      'nothing more came for 0.3 s; all rows up to line 3 were done (3 added, 0 updated, 0 unchanged, 0 refused); ' +
+        'of those behind none; importing all again is safe',
+    )
+    assert.equal((await service.plants()).length, 3)
+  })
+
+  test('a connection that breaks leaves whole rows, and the same file again does the rest', async (t) => {
+    const service = await withService(t)
+    const file = rowsFrom(1, 2000)
+    const connection = beginImport(service, file.slice(0, file.length / 2))
+    await untilStored(service, 500)
+    connection.socket.destroy()
+    await untilNoConnection(service)
+    const stored = await service.plants()
+    assert.ok(stored.length < 2000)
+    for (const [i, { id, name }] of stored.entries()) assert.deepEqual([id, name], [BigInt(i + 1), `plant ${i + 1}`])
+    const { added, unchanged } = await importAll(service, file)
+    assert.deepEqual([added, unchanged], [2000 - stored.length, stored.length])
+    const metrics = await service.send('GET', '/metrics')
+    assert.match(metrics.body, /plantstore_http_requests_total\{operation="importPlants",status="499"\} 1\n/)
+  })
+
+  test('a store that closes ends it with 50303, and how far it got', async (t) => {
+    const service = await withService(t)
+    const connection = beginImport(service, rowsFrom(1, 3), 'Connection: close')
+    await untilStored(service, 3)
+    await service.store.close()
+    connection.write(chunk(rowsFrom(4, 3)) + LAST_CHUNK)
+    const { status, error, message } = outcomeIn(await connection.untilClosed())
+    assert.deepEqual([status, error], [503, 50303])
+    assert.equal(
+      message,
+      'the service is shutting down; all rows up to line 3 were done (3 added, 0 updated, 0 unchanged, 0 refused); ' +
+        'of those behind none; importing all again is safe',
+    )
+  })
+})
+
+suite('the body of an import', () => {
+  test('is asked for where the client expects that', async (t) => {
+    const service = await withService(t)
+    const connection = new RawConnection(service.port)
+    connection.write(importHead(NDJSON, 'Expect: 100-continue', 'Connection: close'))
+    await connection.until('100 Continue\r\n\r\n')
+    connection.write(chunk(rowsFrom(1, 1)) + LAST_CHUNK)
+    assert.equal(outcomeIn(await connection.untilClosed()).added, 1)
+  })
+
+  test('is not asked for where the head alone is refused', async (t) => {
+    const service = await withService(t)
+    const expecting = importHead(NDJSON, 'Expect: 100-continue')
+    const refused: readonly [string, number][] = [
+      [expecting.replace('ndjson', 'json'), 415],
+      [expecting.replace('Bearer', 'Basic'), 401],
+      [expecting.replace('/import', '/import?mode=x'), 400],
+    ]
+    for (const [head, status] of refused) {
+      const answers = await raw(service.port, head)
+      assert.deepEqual(
+        answers.map((answer) => answer.status),
+        [status],
+      )
+    }
+  })
+
+  test('that is refused in its middle is read to its end, so that every client gets the answer', async (t) => {
+    const service = await withService(t)
+    const connection = new RawConnection(service.port)
+    // This client does not listen before it has sent everything.
+    connection.socket.pause()
+    connection.write(importHead('text/csv') + chunk('not,a,header\n'))
+    for (let i = 0; i < 400; i++) connection.write(chunk('1,x,\n'.repeat(10_000)))
+    const rest = `${LAST_CHUNK}${LIVE}Connection: close\r\n\r\n`
+    await new Promise<unknown>((sent) => connection.socket.write(rest, sent))
+    connection.socket.resume()
+    const answers = answersIn(await connection.untilClosed())
+    assert.deepEqual(
+      answers.map(({ status }) => status),
+      [400, 200],
+    )
+  })
+})

@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import fc from 'fast-check'
+import { FORMATS, type Format, MEDIA_TYPES } from '../../src/formats/format.ts'
+import type { NewPlant } from '../../src/plant.ts'
+import { anyPlant } from '../support/plants.ts'
+import { type Scene, type Service, withService } from '../support/service.ts'
+
+async function exported(service: Service, format: Format): Promise<string> {
+  const { status, body } = await service.send('GET', `/plants/export?format=${format}`)
+  assert.equal(status, 200)
+  return body
+}
+
+async function imported(service: Service, format: Format, body: string): Promise<unknown> {
+  const answer = await service.send('POST', '/plants/import', {
+    body,
+    headers: { 'Content-Type': MEDIA_TYPES[format] },
+  })
+  return answer.json
+}
+
+async function withPlants(scene: Scene, plants: readonly NewPlant[]): Promise<Service> {
+  const service = await withService(scene)
+  await service.store.importPlants(plants, 'add')
+  return service
+}
+
+const anyPlants = fc.uniqueArray(anyPlant, { minLength: 20, maxLength: 100, selector: ({ id }) => id })
+
+suite('exporting, importing into an empty store and exporting again', () => {
+  for (const format of FORMATS) {
+    test(`gives the same bytes in ${format}, whatever the plants are`, async (t) => {
+      await fc.assert(
+        fc.asyncProperty(anyPlants, async (plants) => {
+          const file = await exported(await withPlants(t, plants), format)
+          const other = await withService(t)
+          assert.deepEqual(await imported(other, format, file), {
+            dryRun: false,
+            added: plants.length,
+            updated: 0,
+            unchanged: 0,
+            refused: 0,
+            refusedRows: [],
+          })
+          assert.equal(await exported(other, format), file)
+          const byId = plants.toSorted((a, b) => (a.id < b.id ? -1 : 1))
+          assert.deepEqual(
+            (await other.plants()).map(({ id, name, tag }) => ({ id, name, tag: tag ?? undefined })),
+            byId,
+          )
+        }),
+        { numRuns: 10 },
+      )
+    })
+  }
+
+  test('goes from one format to the other and back', async (t) => {
+    const [plants] = fc.sample(anyPlants, { numRuns: 1, seed: 7 }) as [NewPlant[]]
+    const table = await exported(await withPlants(t, plants), 'csv')
+    const second = await withService(t)
+    await imported(second, 'csv', table)
+    const third = await withService(t)
+    await imported(third, 'ndjson', await exported(second, 'ndjson'))
+    assert.equal(await exported(third, 'csv'), table)
+  })
+})

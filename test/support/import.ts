@@ -1,0 +1,41 @@
+import assert from 'node:assert/strict'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { RawConnection } from './raw.ts'
+import { SECRET, type Service } from './service.ts'
+
+export const NDJSON = 'application/x-ndjson'
+
+/** The head of an import whose body comes in chunks. */
+export const importHead = (type: string, ...fields: string[]): string =>
+  [
+    'POST /plants/import HTTP/1.1',
+    'Host: a',
+    `Authorization: Bearer ${SECRET}`,
+    `Content-Type: ${type}`,
+    'Transfer-Encoding: chunked',
+    ...fields,
+    '',
+    '',
+  ].join('\r\n')
+
+export const chunk = (text: string): string => `${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n`
+export const LAST_CHUNK = '0\r\n\r\n'
+
+export const rowsFrom = (first: number, count: number): string =>
+  Array.from({ length: count }, (_, i) => `{"id":${first + i},"name":"plant ${first + i}"}\n`).join('')
+
+/** An import that has begun: the head and these rows are sent, the end is not. */
+export function beginImport(service: Service, rows: string, ...fields: string[]): RawConnection {
+  const connection = new RawConnection(service.port)
+  connection.write(importHead(NDJSON, ...fields) + chunk(rows))
+  return connection
+}
+
+/** Waits until so many plants are in the store. */
+export async function untilStored(service: Service, count: number): Promise<void> {
+  for (let tries = 0; tries < 400; tries++) {
+    if ((await service.plants()).length >= count) return
+    await sleep(20)
+  }
+  assert.fail(`the store does not get ${count} plants`)
+}
