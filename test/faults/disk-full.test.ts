@@ -9,6 +9,7 @@ import { appErrorOf, isFatal, sqliteFault } from '../../src/sqlite/errors.ts'
 import { SqliteStore } from '../../src/sqlite/store.ts'
 import { cleanUp } from '../support/clean-up.ts'
 import { isIntact, snapshot, tempFolder } from '../support/files.ts'
+import { startServerWithLid } from '../support/lid.ts'
 import { Load, send } from '../support/load.ts'
 import { isLinux, isRoot, notTestedHere, runs } from '../support/not-tested.ts'
 import { run, type Server, startServer } from '../support/process.ts'
@@ -40,22 +41,10 @@ test('a full file is 50304, undoes the whole transaction, and is no reason to en
 })
 
 test('served from a file that can not grow, it refuses what does not fit and goes on when it can', async (t) => {
-  const folder = tempFolder(t)
-  const lid = join(folder, 'lid')
-  // Before each transaction the file's greatest size is set anew: none while the lid is there.
-  const script = `import { existsSync } from 'node:fs'
-    import { DatabaseSync } from 'node:sqlite'
-    const { exec } = DatabaseSync.prototype
-    DatabaseSync.prototype.exec = function (sql) {
-      if (sql === 'BEGIN IMMEDIATE')
-        exec.call(this, 'PRAGMA max_page_count = ' + (existsSync(${JSON.stringify(lid)}) ? 1 : 1000000))
-      return exec.call(this, sql)
-    }`
-  const nodeArgs = ['--import', `data:text/javascript,${encodeURIComponent(script)}`]
-  const server = await startServer(t, folder, [], { nodeArgs })
+  const { lid, ...server } = await startServerWithLid(t, tempFolder(t))
   await assertSurvives(server, {
-    fill: () => writeFileSync(lid, ''),
-    free: () => rmSync(lid),
+    fill: lid.close,
+    free: lid.open,
     isNoticed: false,
     nameLength: 3000,
   })

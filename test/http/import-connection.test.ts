@@ -1,32 +1,25 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { suite, test } from 'node:test'
-import { assertConforms } from '../support/conforms.ts'
-import { beginImport, chunk, importHead, LAST_CHUNK, NDJSON, rowsFrom, untilStored } from '../support/import.ts'
+import {
+  beginImport,
+  chunk,
+  type ImportOutcome,
+  importHead,
+  LAST_CHUNK,
+  NDJSON,
+  outcomeOf,
+  rowsFrom,
+  untilStored,
+} from '../support/import.ts'
 import { answersIn, RawConnection, raw } from '../support/raw.ts'
 import { LIVE, untilNoConnection } from '../support/requests.ts'
 import { type Service, withService } from '../support/service.ts'
 
-interface Outcome {
-  readonly status: number
-  readonly error?: number
-  readonly message?: string
-  readonly added?: number
-  readonly unchanged?: number
-}
-
-/** What an import was answered; the connection is closed by then. */
-function outcomeIn(bytes: Buffer): Outcome {
-  const answer = answersIn(bytes).find(({ status }) => status >= 200)
-  assert.ok(answer)
-  assertConforms('importPlants', answer)
-  return { status: answer.status, ...(JSON.parse(answer.body) as Omit<Outcome, 'status'>) }
-}
-
-async function importAll(service: Service, rows: string): Promise<Outcome> {
+async function importAll(service: Service, rows: string): Promise<ImportOutcome> {
   const connection = beginImport(service, rows, 'Connection: close')
   connection.write(LAST_CHUNK)
-  return outcomeIn(await connection.untilClosed())
+  return outcomeOf(connection)
 }
 
 suite('while an import is under way', () => {
@@ -36,7 +29,7 @@ suite('while an import is under way', () => {
     await untilStored(service, 3)
     assert.equal((await service.create({ id: 9, name: 'x' })).status, 200)
     connection.write(chunk(rowsFrom(4, 2)) + LAST_CHUNK)
-    const { status, added } = outcomeIn(await connection.untilClosed())
+    const { status, added } = await outcomeOf(connection)
     assert.deepEqual([status, added], [200, 5])
   })
 
@@ -49,7 +42,7 @@ suite('while an import is under way', () => {
       connection.write(Buffer.concat([Buffer.from('1\r\n'), Buffer.from([byte]), Buffer.from('\r\n')]))
     }
     connection.write(LAST_CHUNK)
-    assert.equal(outcomeIn(await connection.untilClosed()).added, 3)
+    assert.equal((await outcomeOf(connection)).added, 3)
     assert.equal((await service.plants()).at(-1)?.name, 'é😀')
   })
 
@@ -69,7 +62,7 @@ suite('while an import is under way', () => {
   test('a client that stands still is refused with 40801, and told how far it got', async (t) => {
     const service = await withService(t, { stallTimeout: '300ms' })
     const connection = beginImport(service, `${rowsFrom(1, 3)}{"id":4,`)
-    const { status, error, message } = outcomeIn(await connection.untilClosed())
+    const { status, error, message } = await outcomeOf(connection)
     assert.deepEqual([status, error], [408, 40801])
     assert.equal(
       message,
@@ -101,7 +94,7 @@ suite('while an import is under way', () => {
     await untilStored(service, 3)
     await service.store.close()
     connection.write(chunk(rowsFrom(4, 3)) + LAST_CHUNK)
-    const { status, error, message } = outcomeIn(await connection.untilClosed())
+    const { status, error, message } = await outcomeOf(connection)
     assert.deepEqual([status, error], [503, 50303])
     assert.equal(
       message,
@@ -118,7 +111,7 @@ suite('the body of an import', () => {
     connection.write(importHead(NDJSON, 'Expect: 100-continue', 'Connection: close'))
     await connection.until('100 Continue\r\n\r\n')
     connection.write(chunk(rowsFrom(1, 1)) + LAST_CHUNK)
-    assert.equal(outcomeIn(await connection.untilClosed()).added, 1)
+    assert.equal((await outcomeOf(connection)).added, 1)
   })
 
   test('is not asked for where the head alone is refused', async (t) => {

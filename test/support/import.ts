@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { RawConnection } from './raw.ts'
+import { assertConforms } from './conforms.ts'
+import { answersIn, RawConnection } from './raw.ts'
 import { SECRET, type Service } from './service.ts'
 
 export const NDJSON = 'application/x-ndjson'
@@ -25,10 +26,26 @@ export const rowsFrom = (first: number, count: number): string =>
   Array.from({ length: count }, (_, i) => `{"id":${first + i},"name":"plant ${first + i}"}\n`).join('')
 
 /** An import that has begun: the head and these rows are sent, the end is not. */
-export function beginImport(service: Service, rows: string, ...fields: string[]): RawConnection {
+export function beginImport(service: Pick<Service, 'port'>, rows: string, ...fields: string[]): RawConnection {
   const connection = new RawConnection(service.port)
   connection.write(importHead(NDJSON, ...fields) + chunk(rows))
   return connection
+}
+
+export interface ImportOutcome {
+  readonly status: number
+  readonly error?: number
+  readonly message?: string
+  readonly added?: number
+  readonly unchanged?: number
+}
+
+/** What an import was answered on a connection that is closed by then. */
+export async function outcomeOf(connection: RawConnection): Promise<ImportOutcome> {
+  const answer = answersIn(await connection.untilClosed()).find(({ status }) => status >= 200)
+  assert.ok(answer)
+  assertConforms('importPlants', answer)
+  return { status: answer.status, ...(JSON.parse(answer.body) as Omit<ImportOutcome, 'status'>) }
 }
 
 /** Waits until so many plants are in the store. */
