@@ -5,8 +5,13 @@ import type { WriterPort } from './writer-port.ts'
 
 /** Nobody has written for so long when plants are indexed in the background, in milliseconds. */
 const IDLE = 30
-/** Plants that are indexed with one commit while nobody writes, or while somebody waits for it. */
+/**
+ * Plants that are indexed with one commit while nobody writes, or while somebody waits for it; more when many are to go,
+ * as a page of an index that is written anew then takes more of them.
+ */
 const BATCH = 1000
+const LARGE_BACKLOG = 50_000
+const LARGE_BATCH = 10_000
 /** With so many plants to go, some are indexed after every group, so that they don't become many more. */
 const BUSY_BACKLOG = 100_000
 const BUSY_BATCH = 200
@@ -46,7 +51,7 @@ export class Indexer {
     for (let left = plants; left > 0; ) {
       if (this.#isClosed) throw shuttingDown()
       if (performance.now() > deadline) throw stillBehind(left)
-      const { indexed, isDone } = await this.#index(BATCH)
+      const { indexed, isDone } = await this.#index(this.#batch)
       left = isDone ? 0 : left - indexed
     }
   }
@@ -58,11 +63,15 @@ export class Indexer {
     await this.#running?.catch(() => {})
   }
 
+  get #batch(): number {
+    return this.#backlog > LARGE_BACKLOG ? LARGE_BATCH : BATCH
+  }
+
   #wait(time: number): void {
     if (this.#backlog <= 0 || this.#isClosed) return
     this.#timer ??= setTimeout(() => {
       this.#timer = undefined
-      if (performance.now() - this.#wroteAt >= IDLE) this.#inBackground(BATCH)
+      if (performance.now() - this.#wroteAt >= IDLE) this.#inBackground(this.#batch)
       else this.#wait(IDLE)
     }, time).unref()
   }

@@ -45,18 +45,37 @@ export class PlantIndex {
   /** Adds those of the plants that are there and not indexed yet. */
   add(ids: readonly bigint[]): void {
     const counts = new Map<string, bigint>()
-    // In the order of the ids: where they go back, the full-text index begins another segment.
-    for (const id of BigInt64Array.from(ids).sort()) {
-      const row = this.#selectPlant.get(id)
-      if (row === undefined) continue
-      const plant = plantOf(row)
-      if (this.#insertName.run(sortKey(plant.name), id).changes === 0n) continue
+    for (const id of this.#addNames(ids)) {
+      const plant = this.#plant(id)
+      if (plant === undefined) continue
       this.#insertWords.run(id, indexedTerms(plant))
       if (plant.tag === undefined) continue
       this.#insertTag.run(plant.tag, id)
       counts.set(plant.tag, (counts.get(plant.tag) ?? 0n) + 1n)
     }
     for (const [tag, plants] of counts) this.#countTag.run(tag, plants)
+  }
+
+  /**
+   * Adds names in the order of their keys, so that those on one page are written together.
+   *
+   * @returns the ids that were not there yet, in their order: where they go back, the full-text index begins a segment
+   */
+  #addNames(ids: readonly bigint[]): BigInt64Array {
+    const names: { key: string; id: bigint }[] = []
+    for (const id of BigInt64Array.from(ids).sort()) {
+      const plant = this.#plant(id)
+      if (plant !== undefined) names.push({ key: sortKey(plant.name), id })
+    }
+    const added = names
+      .sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0))
+      .filter(({ key, id }) => this.#insertName.run(key, id).changes > 0n)
+    return BigInt64Array.from(added, ({ id }) => id).sort()
+  }
+
+  #plant(id: bigint): NewPlant | undefined {
+    const row = this.#selectPlant.get(id)
+    return row === undefined ? undefined : plantOf(row)
   }
 
   /** Takes away what is indexed of a plant, which is given as it is before it changes or goes. */
