@@ -1,10 +1,12 @@
 import { pipeline } from 'node:stream'
 import { createGzip } from 'node:zlib'
 import type { Config } from '../config.ts'
+import { AppError } from '../errors.ts'
 import { words } from '../fold.ts'
-import { type Format, headerOf, MEDIA_TYPES, writePlants } from '../formats/format.ts'
+import { type Format, MEDIA_TYPES, writeFile } from '../formats/format.ts'
 import { OperatorError } from '../operator-error.ts'
-import type { PlantOrder } from '../plant-query.ts'
+import type { NewPlant } from '../plant.ts'
+import type { PlantFilter, PlantOrder } from '../plant-query.ts'
 import type { Store } from '../store.ts'
 import { fileKind, type KindFlags } from './file-kind.ts'
 import { withStore } from './open-store.ts'
@@ -44,14 +46,16 @@ export async function exportFile(file: string, flags: ExportFlags, config: Confi
     output(gzip ? packed(counter.count(rows)) : counter.count(rows), stop)
   try {
     if (place.kind === 'store') {
-      await withStore(place.address, { create: false }, (store) => write(rowsIn(store, format, flags)))
+      const onWait = () => progress.note('many plants were written lately; waiting until they can be searched')
+      await withStore(place.address, { create: false }, (store) => write(bytesIn(store, format, flags, onWait)))
     } else {
-      await write(rowsFrom(place.service, format, flags, stop))
+      await write(bytesFrom(place.service, format, flags, stop))
     }
   } catch (error) {
     progress.end()
-    if (error instanceof Stopped) return error.exitCode
-    throw error
+    if (!(error instanceof Stopped)) throw error
+    progress.note('stopped; no file was written')
+    return error.exitCode
   }
   progress.end()
   const seconds = (performance.now() - startedAt) / 1000
@@ -59,17 +63,35 @@ export async function exportFile(file: string, flags: ExportFlags, config: Confi
   return 0
 }
 
-async function* rowsIn(
+async function* bytesIn(
   store: Store,
   format: Format,
   { tag = [], q = '', sort = 'id' }: ExportFlags,
+  onWait: () => void,
 ): AsyncGenerator<Uint8Array> {
-  yield Buffer.from(headerOf(format))
   const filter = { tags: [...new Set(tag)], words: [...new Set(words(q))] }
-  for await (const plants of store.exportPlants(filter, sort)) yield Buffer.from(writePlants(format, plants))
+  for await (const text of writeFile(format, pagesIn(store, filter, sort, onWait))) yield Buffer.from(text)
 }
 
-function rowsFrom(
+/** Where a service has to refuse, since the indexes are too far behind, a command goes on waiting for them. */
+async function* pagesIn(
+  store: Store,
+  filter: PlantFilter,
+  order: PlantOrder,
+  onWait: () => void,
+): AsyncGenerator<readonly NewPlant[]> {
+  for (let tries = 0; ; tries++) {
+    try {
+      return yield* store.exportPlants(filter, order)
+    } catch (error) {
+      // It comes before the first page, if at all.
+      if (!(error instanceof AppError) || error.number !== 50305) throw error
+      if (tries === 0) onWait()
+    }
+  }
+}
+
+function bytesFrom(
   service: Service,
   format: Format,
   { tag = [], q = '', sort = 'id' }: ExportFlags,

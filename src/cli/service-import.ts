@@ -24,12 +24,9 @@ export function serviceImporter(
       query: new URLSearchParams({ mode }),
       signal: AbortSignal.timeout(PIECE_TIMEOUT),
     })
-  let wasThere = false
   const put = async ({ plants }: Batch): Promise<BatchOutcome> => {
     if (plants.length === 0) return NOTHING
-    // A service that never answered is a wrong address rather than a bad network.
-    const { refusedRows, ...counts } = await (wasThere ? patiently(() => send(plants), patience) : send(plants))
-    wasThere = true
+    const { refusedRows, ...counts } = await patiently(() => send(plants), patience)
     // A piece has one row in each line.
     return { ...counts, refusals: refusedRows.map(({ line, ...refusal }) => ({ ...refusal, index: line - 1 })) }
   }

@@ -1,3 +1,7 @@
+import { Agent, type ClientRequest, request as httpRequest, type IncomingMessage } from 'node:http'
+import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
+import { text } from 'node:stream/consumers'
+import { pipeline } from 'node:stream/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { OperatorError } from '../operator-error.ts'
 import { type Outcome, outcomeIn } from './tally.ts'
@@ -17,78 +21,109 @@ interface Request {
   readonly query: URLSearchParams
   /** Of the body that is sent or received. */
   readonly mediaType: string
+  /** Ends the request; its reason is thrown then. */
   readonly signal: AbortSignal
 }
 
-/** A running service, over HTTP. Every method throws Unavailable, or OperatorError where trying again is no use. */
+type Body = string | AsyncIterable<Uint8Array>
+
+/**
+ * A running service, over HTTP. Every method throws Unavailable, or OperatorError where trying again is no use.
+ *
+ * It does not use `fetch`, which refuses to connect to some ports (https://fetch.spec.whatwg.org/#port-blocking).
+ */
 export class Service {
   readonly #address: URL
   readonly #token: string
+  readonly #agent: Agent
+  #wasReached = false
 
   /** @param address without query; a path is that of a proxy, below which the service's own paths are */
   constructor(address: URL, token: string) {
     this.#address = address
     this.#token = token
+    this.#agent = new (address.protocol === 'https:' ? HttpsAgent : Agent)({ keepAlive: true, maxSockets: 1 })
   }
 
-  async importPlants(body: string | AsyncIterable<Uint8Array>, request: Request): Promise<Outcome> {
-    const response = await this.#send('POST', 'plants/import', request, body)
-    try {
-      return outcomeIn(await response.json())
-    } catch (error) {
-      throw this.#fault(error, request.signal)
-    }
+  async importPlants(body: Body, request: Request): Promise<Outcome> {
+    const answer = await this.#send('POST', 'plants/import', request, body)
+    return outcomeIn(await this.#read(text(answer), request.signal)) ?? this.#isNone()
   }
 
   /** The bytes of a whole file; ends without an error only when all of them have come. */
   async *exportPlants(request: Request): AsyncGenerator<Uint8Array> {
-    const response = await this.#send('GET', 'plants/export', request)
+    const answer = await this.#send('GET', 'plants/export', request)
+    if (answer.headers['content-type']?.startsWith(request.mediaType) !== true) this.#isNone()
     try {
-      yield* response.body ?? []
+      yield* answer
     } catch (error) {
       throw this.#fault(error, request.signal)
     }
   }
 
   /** Resolves with a successful answer, whose body is still to be read. */
-  async #send(
-    method: string,
-    path: string,
-    { query, mediaType, signal }: Request,
-    body?: string | AsyncIterable<Uint8Array>,
-  ): Promise<Response> {
+  async #send(method: string, path: string, request: Request, body?: Body): Promise<IncomingMessage> {
+    const { query, mediaType, signal } = request
     const url = new URL(`${this.#address.pathname.replace(/\/?$/, '/')}${path}?${query}`, this.#address)
     const headers = {
       Authorization: `Bearer ${this.#token}`,
       [body === undefined ? 'Accept' : 'Content-Type']: mediaType,
     }
-    let response: Response
+    const send = url.protocol === 'https:' ? httpsRequest : httpRequest
+    const outgoing = send(url, { method, headers, agent: this.#agent, signal })
+    outgoing.on('socket', (socket) => {
+      socket.once('connect', () => {
+        this.#wasReached = true
+      })
+    })
+    const answer = await this.#read(exchange(outgoing, body), signal)
+    if (answer.statusCode !== 200) throw await this.#refusal(answer)
+    return answer
+  }
+
+  async #read<T>(what: Promise<T>, signal: AbortSignal): Promise<T> {
     try {
-      // A redirect is not followed: it would take the token to another place.
-      const common = { method, headers, signal, redirect: 'manual' as const }
-      response = await fetch(url, body === undefined ? common : { ...common, body, duplex: 'half' })
+      return await what
     } catch (error) {
       throw this.#fault(error, signal)
     }
-    if (response.status !== 200) throw await this.#refusal(response)
-    return response
   }
 
-  /** What to say of a connection that could not be made, or broke. */
+  /** What to say of a connection that could not be made, or broke. Other errors are returned as they are. */
   #fault(error: unknown, signal: AbortSignal): unknown {
-    if (signal.aborted && !isTimeout(signal.reason)) return signal.reason
-    if (!(error instanceof TypeError) && !isTimeout(error)) return error
-    const { code, message } = (error.cause ?? error) as NodeJS.ErrnoException
-    const reason = REASONS[code ?? ''] ?? `the connection broke (${code ?? message})`
-    return new Unavailable(`${this.#address.href}: ${reason}`, { cause: error })
+    const cause = signal.aborted ? signal.reason : error
+    if (!(cause instanceof Error)) return cause
+    const code = cause.name === 'TimeoutError' ? 'ETIMEDOUT' : 'code' in cause ? String(cause.code) : ''
+    const unreached = UNREACHED[code]
+    const message = `${this.#address.href}: ${unreached ?? `the connection broke (${code})`}`
+    // A service that was never reached is a wrong address rather than a bad network.
+    if (BROKEN.includes(code) || (unreached !== undefined && this.#wasReached)) {
+      return new Unavailable(message, { cause })
+    }
+    return code === '' ? cause : new OperatorError(message, { cause })
   }
 
-  async #refusal(response: Response): Promise<OperatorError> {
-    const text = await response.text().catch(() => '')
-    const message = `${this.#address.href} answered ${response.status}: ${messageIn(text)}`
-    if (!TRANSIENT.includes(response.status)) return new OperatorError(message)
-    return new Unavailable(message, { retryAfter: Number(response.headers.get('Retry-After') ?? 0) * 1000 })
+  #isNone(): never {
+    throw new OperatorError(`${this.#address.href}: ${NO_PLANT_STORE}`)
   }
+
+  async #refusal(answer: IncomingMessage): Promise<OperatorError> {
+    const { statusCode = 0, headers } = answer
+    const said = messageIn(await text(answer).catch(() => ''))
+    const message = `${this.#address.href} answered ${statusCode}: ${said ?? NO_PLANT_STORE}`
+    if (!TRANSIENT.includes(statusCode)) return new OperatorError(message)
+    return new Unavailable(message, { retryAfter: Number(headers['retry-after'] ?? 0) * 1000 })
+  }
+}
+
+/** Sends a body and resolves with the answer, which may come before all of the body is sent. */
+function exchange(outgoing: ClientRequest, body: Body | undefined): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    outgoing.on('response', resolve)
+    outgoing.on('error', reject)
+    if (typeof body === 'object') pipeline(body, outgoing).catch(reject)
+    else outgoing.end(body)
+  })
 }
 
 export interface Patience {
@@ -123,19 +158,20 @@ export async function patiently<T>(attempt: () => Promise<T>, patience: Patience
 const FIRST_PAUSE = 200
 const LONGEST_PAUSE = 5000
 const TRANSIENT: readonly number[] = [408, 429, 502, 503, 504]
-const REASONS: Readonly<Record<string, string>> = {
+const BROKEN: readonly string[] = ['ECONNRESET', 'ECONNABORTED', 'EPIPE', 'ETIMEDOUT', 'EHOSTUNREACH', 'ENETUNREACH']
+const UNREACHED: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'nothing answers there; is the service running?',
   ENOTFOUND: 'there is no host of this name',
   EAI_AGAIN: 'the name of the host can not be looked up now',
 }
+const NO_PLANT_STORE = 'it is no plant store; is the address right?'
 
-const isTimeout = (error: unknown): error is Error => error instanceof Error && error.name === 'TimeoutError'
-
-/** The number and message of a refusal; anything else is not shown. */
-function messageIn(text: string): string {
+/** The number and message of a refusal, if the text is one; what others say is not shown. */
+function messageIn(text: string): string | undefined {
   try {
     const { error, message } = JSON.parse(text) as { error?: unknown; message?: unknown }
-    if (typeof error === 'number' && typeof message === 'string') return `error ${error}: ${message}`
-  } catch {}
-  return 'it is no plant store; is the address right?'
+    return typeof error === 'number' && typeof message === 'string' ? `error ${error}: ${message}` : undefined
+  } catch {
+    return undefined
+  }
 }

@@ -65,15 +65,13 @@ export class Tally {
   }
 }
 
-/**
- * The report of an import over HTTP.
- *
- * @throws TypeError when it is none
- */
-export function outcomeIn(report: unknown): Outcome {
-  const { added, updated, unchanged, refused, refusedRows } = report as Outcome
-  if (![added, updated, unchanged, refused].every(Number.isSafeInteger) || !Array.isArray(refusedRows)) {
-    throw new TypeError('the answer is no report of an import')
+/** The outcome in a report of an import over HTTP; undefined when the text is none. */
+export function outcomeIn(text: string): Outcome | undefined {
+  try {
+    const { added, updated, unchanged, refused, refusedRows } = JSON.parse(text) as Outcome
+    const isReport = [added, updated, unchanged, refused].every(Number.isSafeInteger) && Array.isArray(refusedRows)
+    return isReport ? { added, updated, unchanged, refused, refusedRows } : undefined
+  } catch {
+    return undefined
   }
-  return { added, updated, unchanged, refused, refusedRows }
 }

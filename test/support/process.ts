@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
+import type { Readable } from 'node:stream'
 import type { TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { cleanUp } from './clean-up.ts'
@@ -92,17 +93,26 @@ export class Program {
   }
 
   /** Resolves with what `find` finds in the standard output. */
-  async says<T>(find: (stdout: string) => T | undefined): Promise<T> {
+  says<T>(find: (stdout: string) => T | undefined): Promise<T> {
+    return this.#until(this.child.stdout, () => find(this.#stdout))
+  }
+
+  /** Resolves once its standard error has this. */
+  async tells(what: RegExp): Promise<void> {
+    await this.#until(this.child.stderr, () => (what.test(this.#stderr) ? true : undefined))
+  }
+
+  async #until<T>(stream: Readable | null, find: () => T | undefined): Promise<T> {
     for (;;) {
-      const found = find(this.#stdout)
+      const found = find()
       if (found !== undefined) return found
       if (!this.isRunning) {
         const { code, stderr } = await this.outcome
-        const last = find(this.#stdout)
+        const last = find()
         if (last !== undefined) return last
         throw new Error(`plantstore ended with ${code}: ${stderr}`)
       }
-      await Promise.race([once(this.child.stdout ?? this.child, 'data'), once(this.child, 'exit')])
+      await Promise.race([once(stream ?? this.child, 'data'), once(this.child, 'exit')])
     }
   }
 }

@@ -1,0 +1,244 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { suite, type TestContext, test } from 'node:test'
+import { cleanUp } from '../support/clean-up.ts'
+import { cuttingProxy } from '../support/cutting-proxy.ts'
+import { plantsIn, tempFolder } from '../support/files.ts'
+import { contentOf, KINDS, manyPlants, PLANTS, textOf, writePlantFile } from '../support/plant-files.ts'
+import { Program, run, type Server, startServer, TOKEN } from '../support/process.ts'
+
+const env = { PLANTSTORE_TOKEN: TOKEN }
+/** More than one request of an import. */
+const MANY = manyPlants(20_000)
+
+interface Scene extends Server {
+  readonly folder: string
+}
+
+async function served(t: TestContext): Promise<Scene> {
+  const folder = tempFolder(t)
+  return { folder, ...(await startServer(t, folder)) }
+}
+
+suite('plantstore import and export through a service', () => {
+  for (const name of KINDS) {
+    test(`take ${name} in, and give the same out to the byte`, async (t) => {
+      const { folder, address, storePath } = await served(t)
+      writePlantFile(join(folder, name), PLANTS)
+      const imported = await run(t, ['import', name, '--url', address], { cwd: folder, env })
+      assert.match(imported.stderr, /^done: 7 added, 0 updated, 0 unchanged, 0 refused; /)
+      assert.deepEqual([imported.code, imported.stdout], [0, ''])
+      const exported = await run(t, ['export', `again.${name}`, '--url', address], { cwd: folder, env })
+      assert.match(exported.stderr, /^done: 7 plants in /)
+      assert.deepEqual([exported.code, exported.stdout], [0, ''])
+      const again = readFileSync(join(folder, `again.${name}`))
+      assert.equal(contentOf(name, again), contentOf(name, readFileSync(join(folder, name))))
+      const straight = ['export', `straight.${name}`, '--store', `sqlite:${storePath}`]
+      assert.equal((await run(t, straight, { cwd: folder })).code, 0)
+      assert.deepEqual(again, readFileSync(join(folder, `straight.${name}`)))
+    })
+  }
+
+  test('tell refused rows by their lines in the file, whoever refused them', async (t) => {
+    const { folder, address } = await served(t)
+    const path = join(folder, 'plants.csv')
+    const rows = ['id,name,tag', '1,a,', '', 'x,b,', '2,"two', 'lines",', '1,c,', '3', '4,d,']
+    writeFileSync(path, rows.join('\n'))
+    for (const flags of [['--dry-run'], []]) {
+      const { code, stderr } = await run(t, ['import', path, '--url', address, ...flags], { env })
+      assert.deepEqual(stderr.match(/^line \d+: error \d+/gm), [
+        'line 4: error 40002',
+        'line 7: error 40901',
+        'line 8: error 40002',
+      ])
+      assert.match(stderr, /: 3 added, 0 updated, 0 unchanged, 3 refused; 6 rows in/)
+      assert.equal(code, 1)
+    }
+  })
+
+  test('import what a mode says, and with --dry-run nothing', async (t) => {
+    const { folder, address, storePath } = await served(t)
+    const path = join(folder, 'plants.ndjson')
+    const imports = async (...flags: string[]) =>
+      (await run(t, ['import', path, '--url', address, ...flags], { env })).stderr
+    writePlantFile(path, MANY)
+    assert.match(await imports('--dry-run'), /^tried only, nothing was stored: 20,000 added,/m)
+    assert.equal(plantsIn(storePath).size, 0)
+    assert.match(await imports(), /^done: 20,000 added,/m)
+    writePlantFile(
+      path,
+      MANY.slice(0, 10).map((plant) => ({ ...plant, name: 'changed' })),
+    )
+    assert.match(await imports('--mode', 'update', '--dry-run'), /: 0 added, 10 updated,/)
+    assert.match(await imports('--mode', 'update'), /^done: 0 added, 10 updated,/)
+    assert.equal(plantsIn(storePath).get(9n)?.name, 'changed')
+  })
+
+  test('export what the filters mean', async (t) => {
+    const { folder, address } = await served(t)
+    writePlantFile(join(folder, 'plants.csv'), PLANTS)
+    await run(t, ['import', 'plants.csv', '--url', address], { cwd: folder, env })
+    const args = ['--tag', 'tree', '--tag', 'fern', '--sort', '-id', '--q', 'gink', '--url', address]
+    const { stdout } = await run(t, ['export', '-', '--format', 'csv', ...args], { env })
+    assert.equal(stdout, 'id,name,tag\r\n7,Ginkgo 🌿 銀杏,tree\r\n')
+  })
+})
+
+suite('plantstore import and export say what is wrong when', () => {
+  for (const args of [
+    ['import', 'plants.csv'],
+    ['import', 'plants.csv', '--dry-run'],
+    ['export', 'out.csv'],
+  ]) {
+    const command = args.join(' ')
+
+    test(`${command}: no token is given`, async (t) => {
+      const { code, stderr } = await run(t, [...args, '--url', 'http://127.0.0.1:1'])
+      assert.equal(stderr, 'plantstore: --url: set PLANTSTORE_TOKEN to an access token of the service\n')
+      assert.equal(code, 2)
+    })
+
+    test(`${command}: the token is wrong, or not enough`, async (t) => {
+      const { folder, address, storePath } = await served(t)
+      writePlantFile(join(folder, 'plants.csv'), MANY)
+      const make = ['token', 'create', '--name', 'x', '--scopes', 'tokens', '--store', `sqlite:${storePath}`]
+      const weak = (await run(t, make)).stdout.trim()
+      for (const [token, says] of [
+        ['wrong-token-0123456789', /answered 401: error 40102: /],
+        [weak, /answered 403: error 40301: /],
+      ] as const) {
+        const { code, stdout, stderr } = await run(t, [...args, '--url', address], {
+          cwd: folder,
+          env: { PLANTSTORE_TOKEN: token },
+        })
+        assert.match(stderr, says)
+        assert.ok(!stderr.includes(token), 'the token is told')
+        assert.deepEqual([code, stdout], [1, ''])
+      }
+      assert.ok(!existsSync(join(folder, 'out.csv')))
+    })
+
+    test(`${command}: nothing answers, or something else does`, async (t) => {
+      const folder = tempFolder(t)
+      writePlantFile(join(folder, 'plants.csv'), MANY)
+      const other = createServer((request, response) => {
+        request.resume()
+        response.writeHead(request.url?.startsWith('/moved') ? 302 : 404, {
+          Location: '/',
+          'Content-Type': 'text/html',
+        })
+        response.end('<h1>\u001b[31mNot here</h1>')
+      })
+      await once(other.listen(0, '127.0.0.1'), 'listening')
+      cleanUp(t, () => void other.close())
+      const { port } = other.address() as AddressInfo
+      for (const [address, says] of [
+        [
+          `http://127.0.0.1:${port}`,
+          /^plantstore: http:\S+ answered 404: it is no plant store; is the address right\?\n$/,
+        ],
+        [`http://127.0.0.1:${port}/moved`, /answered 302: /],
+        [
+          'http://127.0.0.1:1',
+          /^plantstore: http:\/\/127\.0\.0\.1:1\/: nothing answers there; is the service running\?\n$/,
+        ],
+        ['http://nowhere.invalid', /there is no host of this name|can not be looked up now/],
+      ] as const) {
+        const { code, stderr } = await run(t, [...args, '--url', address], { cwd: folder, env })
+        assert.match(stderr, says)
+        assert.equal(code, 1)
+      }
+      assert.deepEqual(readdirSync(folder), ['plants.csv'])
+    })
+  }
+})
+
+suite('over a network that fails', () => {
+  test('an import sends again what was not answered, and all of it arrives', async (t) => {
+    const { folder, address, storePath } = await served(t)
+    writePlantFile(join(folder, 'plants.ndjson'), MANY)
+    // Three connections break while a request is being sent, after the first of each.
+    const proxy = await cuttingProxy(t, address, { sent: 400_000, connections: 3 })
+    const { code, stderr } = await run(t, ['import', 'plants.ndjson', '--url', proxy.address], { cwd: folder, env })
+    assert.equal(code, 0, stderr)
+    assert.match(stderr, /the connection broke \(.*\); trying again for 5m$/m)
+    assert.match(stderr, /^done: .*; 20,000 rows in /m)
+    assert.ok(proxy.connections > 3)
+    assert.equal(plantsIn(storePath).size, MANY.length)
+  })
+
+  test('an import whose service is killed goes on when it is back', async (t) => {
+    const { folder, address, program, storePath } = await served(t)
+    const args = ['import', '-', '--format', 'ndjson', '--url', address]
+    const importing = new Program(t, args, { env, hasInput: true })
+    const text = textOf('ndjson', MANY)
+    importing.child.stdin?.write(text.slice(0, text.length / 2))
+    while (plantsIn(storePath).size === 0)
+      await once(importing.child, 'spawn', { signal: AbortSignal.timeout(20) }).catch(() => {})
+    await program.kill()
+    importing.child.stdin?.end(text.slice(text.length / 2))
+    await importing.tells(/trying again for 5m/)
+    await startServer(t, folder, ['--port', new URL(address).port])
+    const { code, stderr } = await importing.outcome
+    assert.equal(code, 0, stderr)
+    assert.equal(plantsIn(storePath).size, MANY.length)
+  })
+
+  test('an import gives up when it may not wait, says how far it came, and the same command does the rest', async (t) => {
+    const { folder, address, storePath } = await served(t)
+    writePlantFile(join(folder, 'plants.ndjson'), MANY)
+    const proxy = await cuttingProxy(t, address, { sent: 600_000 })
+    const args = ['import', 'plants.ndjson', '--retry-time', '0s', '--url']
+    const first = await run(t, [...args, proxy.address], { cwd: folder, env })
+    assert.match(first.stderr, /^broken off: [\d,]+ added, 0 updated, 0 unchanged, 0 refused; /m)
+    assert.match(first.stderr, /^plantstore: http:\S+: the connection broke/m)
+    assert.equal(first.code, 1)
+    assert.ok(plantsIn(storePath).size > 0)
+    const second = await run(t, [...args, address], { cwd: folder, env })
+    assert.match(second.stderr, /^done: .* 0 refused; 20,000 rows/m)
+    assert.equal(second.code, 0)
+    assert.equal(plantsIn(storePath).size, MANY.length)
+  })
+
+  test('an export that breaks off fails and leaves no file', async (t) => {
+    const { folder, address, storePath } = await served(t)
+    writePlantFile(join(folder, 'plants.ndjson'), MANY)
+    await run(t, ['import', 'plants.ndjson', '--store', `sqlite:${storePath}`], { cwd: folder })
+    const proxy = await cuttingProxy(t, address, { received: 100_000 })
+    const before = readdirSync(folder)
+    for (const name of ['a.csv', 'a.csv.gz', '-']) {
+      const { code, stderr } = await run(t, ['export', name, '--format', 'csv', '--url', proxy.address], {
+        cwd: folder,
+        env,
+      })
+      assert.match(stderr, /^plantstore: http:\S+: the connection broke \(.*\)\n$/)
+      assert.equal(code, 1)
+    }
+    assert.deepEqual(readdirSync(folder), before)
+  })
+
+  test('an export that is stopped leaves no file', async (t) => {
+    const { folder, address, storePath } = await served(t)
+    writePlantFile(join(folder, 'plants.ndjson'), MANY)
+    await run(t, ['import', 'plants.ndjson', '--store', `sqlite:${storePath}`], { cwd: folder })
+    const proxy = await cuttingProxy(t, address, { received: 300_000, holds: true })
+    const before = readdirSync(folder)
+    for (const [signal, exitCode] of [
+      ['SIGINT', 130],
+      ['SIGTERM', 143],
+    ] as const) {
+      const program = new Program(t, ['export', 'a.csv', '--url', proxy.address], { cwd: folder, env })
+      await proxy.held
+      while (!readdirSync(folder).some((name) => name.startsWith('a.csv.new-'))) await new Promise(setImmediate)
+      program.signal(signal)
+      const { code, stderr } = await program.outcome
+      assert.equal(stderr, `stopped; no file was written\n`)
+      assert.equal(code, exitCode)
+      assert.deepEqual(readdirSync(folder), before)
+    }
+  })
+})
