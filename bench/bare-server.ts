@@ -1,28 +1,37 @@
-import { createServer } from 'node:http'
+import { createServer, type ServerResponse } from 'node:http'
 
 /**
- * The yardstick: what this runtime can answer at all. It checks the token and parses the plant as a careful but minimal
- * service would, and stores nothing.
+ * The yardstick: what this runtime can answer at all. It checks the token, parses the plant that it is sent and
+ * answers one that it is asked for, as a careful but minimal service would, and stores nothing.
  */
 const authorization = `Bearer ${process.env['PLANTSTORE_TOKEN']}`
 
 const server = createServer((request, response) => {
-  if (request.method !== 'POST' || request.url !== '/plants') {
-    response.writeHead(404).end()
-    return
-  }
   if (request.headers.authorization !== authorization) {
     response.writeHead(401).end()
+    return
+  }
+  if (request.method === 'GET' && request.url?.startsWith('/plants') === true) {
+    answer(response, { id: Number(/\d+$/.exec(request.url)?.[0]), name: 'Monstera deliciosa', tag: 'houseplant' })
+    return
+  }
+  if (request.method !== 'POST' || request.url !== '/plants') {
+    response.writeHead(404).end()
     return
   }
   const chunks: Buffer[] = []
   request.on('data', (chunk: Buffer) => chunks.push(chunk))
   request.on('end', () => {
     const { name, tag } = JSON.parse(Buffer.concat(chunks).toString('utf8')) as { name: string; tag?: string }
-    const body = JSON.stringify({ name, tag })
-    response.writeHead(200, { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(body) })
-    response.end(body)
+    answer(response, { name, tag })
   })
 })
+
+function answer(response: ServerResponse, record: object): void {
+  const body = JSON.stringify(record)
+  response.writeHead(200, { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(body) })
+  response.end(body)
+}
+
 server.listen(Number(process.env['PLANTSTORE_PORT']), '127.0.0.1', () => console.log('Ready'))
 process.on('SIGTERM', () => process.exit())

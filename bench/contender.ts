@@ -4,11 +4,14 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import type { LoadOptions, LoadResult } from './load.ts'
 
 const TOKEN = 'bench-token-0123456789-abcdefghijklmnop'
 const HERE = import.meta.dirname
+/** What an idle server takes of a core in half a second, at most. */
+const IDLE_TICKS = 5
 
 /** One of the servers that are measured side by side. */
 export interface Contender {
@@ -47,6 +50,7 @@ export class Running {
   readonly store: string
   readonly #port: number
   readonly #process: ChildProcess
+  readonly #plants: number
   #nextId: number
 
   private constructor(
@@ -55,14 +59,15 @@ export class Running {
     port: number,
     store: string,
     startUp: number,
-    nextId: number,
+    plants: number,
   ) {
     this.contender = contender
     this.#process = process
     this.#port = port
     this.store = store
     this.startUp = startUp
-    this.#nextId = nextId
+    this.#plants = plants
+    this.#nextId = plants + 1
   }
 
   /** @param store a database file to start from; it is used, not copied. `plants` of it have the ids from 1 on */
@@ -98,17 +103,35 @@ export class Running {
       child.once('exit', (code) => reject(new Error(`${contender.name} ended with ${code}`)))
     })
     child.stdout?.resume()
-    return new Running(contender, child, port, store, performance.now() - startedAt, plants + 1)
+    return new Running(contender, child, port, store, performance.now() - startedAt, plants)
   }
 
   async load(options: Pick<LoadOptions, 'connections' | 'seconds' | 'work'>, core?: number): Promise<LoadResult> {
-    const all: LoadOptions = { ...options, port: this.#port, token: TOKEN, firstId: this.#nextId }
+    const all: LoadOptions = { ...options, port: this.#port, token: TOKEN, plants: this.#plants, firstId: this.#nextId }
     const [file = '', ...args] = [...pin(core), process.execPath, join(HERE, 'load.ts'), JSON.stringify(all)]
     const { stdout } = await promisify(execFile)(file, args)
     const result = JSON.parse(stdout) as LoadResult
     if (result.failed > 0) throw new Error(`${this.contender.name}: ${result.failed} requests failed`)
-    this.#nextId += result.acknowledged + options.connections
+    if (options.work.startsWith('create')) this.#nextId += result.acknowledged + options.connections
     return result
+  }
+
+  /** Resolves when it has nothing more to do, as far as the system tells: what is left over must not slow the next. */
+  async settled(): Promise<void> {
+    for (let before = this.#cpuTicks(); ; ) {
+      await sleep(500)
+      const now = this.#cpuTicks()
+      if (now - before <= IDLE_TICKS) return
+      before = now
+    }
+  }
+
+  /** Processor time so far in hundredths of a second (proc_pid_stat(5), utime and stime); 0 where there is none. */
+  #cpuTicks(): number {
+    const file = `/proc/${this.#process.pid}/stat`
+    if (!existsSync(file)) return 0
+    const fields = readFileSync(file, 'utf8').split(') ')[1]?.split(' ') ?? []
+    return Number(fields[11]) + Number(fields[12])
   }
 
   /** Resident memory in MB (10^6 bytes) now, and at its highest; undefined where the system does not tell. */

@@ -1,16 +1,19 @@
 import { createStoreFile } from '../src/sqlite/migrate.ts'
-import { type CreateRows, SqliteWriter } from '../src/sqlite/writer.ts'
+import type { PlantRows } from '../src/sqlite/rows.ts'
+import { SqliteWriter } from '../src/sqlite/writer.ts'
+import { nameOf, tagOf } from './plants.ts'
 
-/** Makes a store with `plants` plants, ids from 1 on, by the service's own writer in large groups. */
+const GROUP = 100_000
+
+/** Makes a store with `plants` plants, ids from 1 on, and all of them indexed. */
 export function fill(path: string, plants: number): void {
   createStoreFile(path)
   const writer = new SqliteWriter(path)
-  for (let first = 1; first <= plants; first += 100_000) {
-    const rows: CreateRows = []
-    for (let id = first; id < first + 100_000 && id <= plants; id++) {
-      rows.push(BigInt(id), `Monstera deliciosa ${id}`, id % 3 === 0 ? null : 'houseplant', false)
-    }
-    writer.createPlants(rows)
+  for (let first = 1; first <= plants; first += GROUP) {
+    const rows: PlantRows = []
+    for (let id = first; id < first + GROUP && id <= plants; id++) rows.push(BigInt(id), nameOf(id), tagOf(id) ?? null)
+    writer.importPlants(rows, 'add')
   }
+  while (!writer.indexPlants(GROUP).isDone);
   writer.close()
 }

@@ -1,6 +1,11 @@
-import { setTimeout as sleep } from 'node:timers/promises'
-import type { Running } from './contender.ts'
+import { type Contender, Running } from './contender.ts'
 import type { LoadOptions, LoadResult } from './load.ts'
+
+export interface Effort {
+  readonly rounds: number
+  /** Of each load in each round. */
+  readonly seconds: number
+}
 
 export interface Measured {
   readonly name: string
@@ -28,8 +33,7 @@ export async function sideBySide(
     const results: LoadResult[] = []
     for (const one of running) {
       results.push(await one.load(work, options.generatorCore))
-      // What one has left to the disk must not slow the next.
-      await sleep(500)
+      await one.settled()
     }
     rounds.push(results)
   }
@@ -59,4 +63,23 @@ export function plot(title: string, measured: readonly Measured[]): string {
     return `  ${name.padEnd(26)} ${bar} ${ratio.toFixed(2)}  ${rate}/s  p50 ${p50.toFixed(2)} ms  p99 ${p99.toFixed(2)} ms`
   })
   return `${title}\n${lines.join('\n')}\n`
+}
+
+/** Contenders that run while `work` does. */
+export async function together(
+  contenders: readonly Contender[],
+  work: (running: Running[]) => Promise<void>,
+): Promise<void> {
+  const running: Running[] = []
+  try {
+    for (const contender of contenders) running.push(await Running.start(contender))
+    await work(running)
+  } finally {
+    for (const one of running) await one.stop()
+  }
+}
+
+export function verdict(what: string, measured: Measured | undefined, floor: number): void {
+  const ratio = measured?.ratio ?? 0
+  console.log(`  ${ratio >= floor ? 'holds' : 'MISSED'}: ${what}, ${ratio.toFixed(2)} of a floor of ${floor}\n`)
 }

@@ -33,7 +33,7 @@ async function compare(disk: string, under: readonly string[]): Promise<void> {
       for (const [i, one] of running.entries()) {
         const [creates, reads] = await Promise.all([
           one.load({ connections: 64, seconds: 3, work: 'create' }),
-          one.load({ connections: 4, seconds: 3, work: '/health/live' }),
+          one.load({ connections: 4, seconds: 3, work: 'live' }),
         ])
         rounds[i]?.creates.push(creates.perSecond)
         rounds[i]?.reads.push(reads.p99)

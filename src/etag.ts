@@ -1,42 +1,13 @@
+import { hash64 } from './murmur.ts'
 import type { NewPlant } from './plant.ts'
 
 /**
  * The strong entity tag (RFC 9110 section 8.8.3) of a plant: a function of id, name and tag alone, so every operation,
  * engine and instance gives the same plant the same tag.
- *
- * 64 bits from MurmurHash3_x86_32 with two seeds over the UTF-16 code units. A cryptographic hash here costs a create
- * about 1 µs more (5% of it); docs/decisions/0005-etag.md has the measurement and what the choice gives up.
+ * docs/decisions/0005-etag.md says why it is this hash.
  */
 export function plantETag(plant: NewPlant): string {
   // U+0000 can't occur in a name or tag, so it separates them; the flag keeps an absent tag apart from an empty one.
   const text = `${plant.id}\0${plant.name}\0${plant.tag === undefined ? '' : `=${plant.tag}`}`
-  return `"${hex32(murmur3(text, 0x9747b28c))}${hex32(murmur3(text, 0x3c6ef372))}"`
+  return `"${hash64(text)}"`
 }
-
-/** MurmurHash3_x86_32 of the text's UTF-16LE bytes (Austin Appleby, public domain; smhasher `MurmurHash3.cpp`). */
-export function murmur3(text: string, seed: number): number {
-  const length = text.length
-  let hash = seed
-  let i = 0
-  for (; i + 1 < length; i += 2) {
-    hash ^= scramble(text.charCodeAt(i) | (text.charCodeAt(i + 1) << 16))
-    hash = (hash << 13) | (hash >>> 19)
-    hash = (Math.imul(hash, 5) + 0xe6546b64) | 0
-  }
-  if (i < length) hash ^= scramble(text.charCodeAt(i))
-  hash ^= length * 2
-  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b)
-  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35)
-  return (hash ^ (hash >>> 16)) >>> 0
-}
-
-function scramble(block: number): number {
-  const mixed = Math.imul(block, 0xcc9e2d51)
-  return Math.imul((mixed << 15) | (mixed >>> 17), 0x1b873593)
-}
-
-const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'))
-
-/** Eight digits; a quarter of the time of `toString(16).padStart(8, '0')`. */
-const hex32 = (value: number): string =>
-  `${HEX[value >>> 24]}${HEX[(value >>> 16) & 0xff]}${HEX[(value >>> 8) & 0xff]}${HEX[value & 0xff]}`

@@ -1,5 +1,6 @@
 import { AppError } from './errors.ts'
 import type { Answer } from './store.ts'
+import { tell } from './tell.ts'
 
 export interface GroupCommitOptions<Row> {
   /** Rows that may wait or be in flight at once; one more is refused with 50302. */
@@ -119,14 +120,7 @@ export class GroupCommit<Row, Result> {
     group.forEach((waiting, i) => {
       this.#waiting--
       this.#weight -= this.#options.weigh(waiting.row)
-      try {
-        answer(waiting, i)
-      } catch (error) {
-        // A caller that fails on its answer must not cost the others theirs.
-        queueMicrotask(() => {
-          throw error
-        })
-      }
+      tell(() => answer(waiting, i))
     })
     if (this.#waiting === 0) for (const resolve of this.#idle.splice(0)) resolve()
   }

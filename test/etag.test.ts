@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import fc from 'fast-check'
-import { murmur3, plantETag } from '../src/etag.ts'
+import { plantETag } from '../src/etag.ts'
+import { murmur3 } from '../src/murmur.ts'
 import { MAX_ID, MIN_ID, type NewPlant } from '../src/plant.ts'
 
 suite('murmur3', () => {

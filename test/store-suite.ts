@@ -251,7 +251,7 @@ function closeTests(suite: Suite, open: OpenStore): void {
       trial.tryPlants([plant(1n)]),
       exportAll(store),
     ]
-    for (const read of reads) await assert.rejects(read, refusal(50303))
+    await Promise.all(reads.map((read) => assert.rejects(read, refusal(50303))))
     await trial.close()
   })
 

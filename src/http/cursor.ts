@@ -1,5 +1,5 @@
-import { hash } from 'node:crypto'
 import { AppError } from '../errors.ts'
+import { hash64 } from '../murmur.ts'
 
 /**
  * A place in a list as a text that only the service reads: bytes behind a checksum over them and the list they belong to.
@@ -29,6 +29,5 @@ export function readCursor(list: string, cursor: string, least: number): Buffer 
 
 const CHECKSUM_LENGTH = 8
 
-function checksum(list: string, place: Buffer): Buffer {
-  return hash('sha256', Buffer.concat([Buffer.from(`${list}\n`), place]), 'buffer').subarray(0, CHECKSUM_LENGTH)
-}
+const checksum = (list: string, place: Buffer): Buffer =>
+  Buffer.from(hash64(`${list}\n${place.toString('latin1')}`), 'hex')

@@ -104,10 +104,13 @@ export class Exit {
 
   #end(reply: FastifyReply, status: number, headers: string[], body: string | Buffer | undefined): void {
     const { raw } = reply
-    if (body !== undefined) headers.push('Content-Length', String(Buffer.byteLength(body)))
+    const length = body === undefined ? 0 : Buffer.byteLength(body)
+    if (body !== undefined) headers.push('Content-Length', String(length))
     this.#begin(reply, status, headers)
     const incoming = raw.req as Incoming
     if (incoming.isStreamed && !incoming.complete && body !== undefined) endAfterBody(raw, body)
+    // A text of as many bytes as characters is ASCII, which goes out as it is.
+    else if (length === body?.length) raw.end(body, 'latin1')
     else raw.end(body)
   }
 

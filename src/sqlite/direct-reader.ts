@@ -1,13 +1,24 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { NewPlant } from '../plant.ts'
-import { isByName, isDescending, type PlantQuery } from '../plant-query.ts'
+import { isDescending, type PlantQuery } from '../plant-query.ts'
 import type { Scope, Token } from '../token.ts'
 import { openReader } from './connection.ts'
 import { appErrorOf, isFatal, sqliteFault } from './errors.ts'
-import { plantOf } from './rows.ts'
+import { needsIndex } from './snapshot.ts'
 
 /** A page that takes less than a millisecond. */
 const SHORT_PAGE = 200
+
+export interface PlantPage {
+  readonly query: PlantQuery
+  readonly limit: number
+}
+
+/** Whether a page is short and needs no index. */
+export const isDirect = ({ query, limit }: PlantPage): boolean => limit <= SHORT_PAGE && !needsIndex(query, query.order)
+
+/** A row of plants: its id, name and tag, as arrays, which SQLite gives in two thirds of the time of objects. */
+type Columns = [id: bigint, name: string, tag: string | null]
 
 /** The reads that are over sooner than a message to another thread and back, on the thread that asks. */
 export class DirectReader {
@@ -23,27 +34,29 @@ export class DirectReader {
     const db = openReader(path)
     this.#db = db
     this.#onFatal = onFatal
-    this.#plant = db.prepare('SELECT id, name, tag FROM plants WHERE id = ?')
+    const prepare = (sql: string) => {
+      const statement = db.prepare(`SELECT id, name, tag FROM plants ${sql}`)
+      statement.setReturnArrays(true)
+      return statement
+    }
+    this.#plant = prepare('WHERE id = ?')
     this.#token = db.prepare('SELECT * FROM tokens WHERE hash = ?')
     this.#tokens = db.prepare('SELECT * FROM tokens ORDER BY created_at, id')
     const pages = (sign: string, direction: string) => ({
-      first: db.prepare(`SELECT id, name, tag FROM plants ORDER BY id ${direction} LIMIT ?`),
-      next: db.prepare(`SELECT id, name, tag FROM plants WHERE id ${sign} ? ORDER BY id ${direction} LIMIT ?`),
+      first: prepare(`ORDER BY id ${direction} LIMIT ?`),
+      next: prepare(`WHERE id ${sign} ? ORDER BY id ${direction} LIMIT ?`),
     })
     this.#pages = { id: pages('>', 'ASC'), '-id': pages('<', 'DESC') }
   }
 
-  plant(id: bigint): NewPlant | undefined {
-    const row = this.#read(() => this.#plant.get(id))
-    return row === undefined ? undefined : plantOf(row)
+  /** The plants with these ids, each where its id stands. */
+  plants(ids: readonly bigint[]): (NewPlant | undefined)[] {
+    return this.#together(() => ids.map((id) => plantOfColumns(this.#plant.get(id) as unknown as Columns | undefined)))
   }
 
-  /** A page of plants by id; undefined when it is not short or needs an index. */
-  page(query: PlantQuery, limit: number): NewPlant[] | undefined {
-    if (isByName(query.order) || query.tags.length + query.words.length > 0 || limit > SHORT_PAGE) return undefined
-    const { first, next } = this.#pages[isDescending(query.order) ? '-id' : 'id']
-    const { after } = query
-    return this.#read(() => (after === undefined ? first.all(limit) : next.all(after.id, limit))).map(plantOf)
+  /** Pages of plants by id, each at its place; only such as are `isDirect`. */
+  pages(pages: readonly PlantPage[]): NewPlant[][] {
+    return this.#together(() => pages.map((page) => this.#page(page)))
   }
 
   token(hash: Buffer): Token | undefined {
@@ -59,6 +72,24 @@ export class DirectReader {
     this.#db.close()
   }
 
+  #page({ query: { order, after }, limit }: PlantPage): NewPlant[] {
+    const { first, next } = this.#pages[isDescending(order) ? '-id' : 'id']
+    const rows = after === undefined ? first.all(limit) : next.all(after.id, limit)
+    return (rows as unknown as Columns[]).map((columns) => plantOfColumns(columns))
+  }
+
+  /** Several reads take SQLite's locks once, which take four times as long as one read of a plant. */
+  #together<T>(reads: () => T): T {
+    return this.#read(() => {
+      this.#db.exec('BEGIN')
+      try {
+        return reads()
+      } finally {
+        this.#db.exec('COMMIT')
+      }
+    })
+  }
+
   #read<T>(query: () => T): T {
     try {
       return query()
@@ -70,6 +101,14 @@ export class DirectReader {
       throw appError
     }
   }
+}
+
+function plantOfColumns(columns: Columns): NewPlant
+function plantOfColumns(columns: Columns | undefined): NewPlant | undefined
+function plantOfColumns(columns: Columns | undefined): NewPlant | undefined {
+  if (columns === undefined) return undefined
+  const [id, name, tag] = columns
+  return { id, name, tag: tag ?? undefined }
 }
 
 function tokenOf(row: Record<string, unknown>): Token {

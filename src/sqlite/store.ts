@@ -1,6 +1,7 @@
 import { type Stats, statSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Condition } from '../condition.ts'
+import { GroupRead } from '../group-read.ts'
 import { OperatorError } from '../operator-error.ts'
 import type { NewPlant } from '../plant.ts'
 import type { PlantFilter, PlantOrder, PlantQuery } from '../plant-query.ts'
@@ -17,7 +18,7 @@ import type {
   TagCount,
 } from '../store.ts'
 import type { Token } from '../token.ts'
-import { DirectReader } from './direct-reader.ts'
+import { DirectReader, isDirect, type PlantPage } from './direct-reader.ts'
 import { outOfReach, shuttingDown } from './errors.ts'
 import { Indexer } from './indexer.ts'
 import { PlacedWriter } from './placed-writer.ts'
@@ -52,6 +53,8 @@ export class SqliteStore implements Store {
   readonly #unlock: () => void
   readonly #file: Stats
   readonly #reader: DirectReader
+  readonly #lookups: GroupRead<bigint, NewPlant | undefined>
+  readonly #pages: GroupRead<PlantPage, NewPlant[]>
   readonly #writer: WriterPort
   readonly #indexer: Indexer
   readonly #reads: PlantReads
@@ -104,6 +107,8 @@ export class SqliteStore implements Store {
     this.#file = statSync(path)
     this.#onFatal = options.onFatal
     this.#reader = new DirectReader(path, fail)
+    this.#lookups = new GroupRead((ids) => this.#whileOpen(() => this.#reader.plants(ids)))
+    this.#pages = new GroupRead((pages) => this.#whileOpen(() => this.#reader.pages(pages)))
     this.#writer = options.startWriter?.(path, fail) ?? new PlacedWriter(path, fail)
     this.#indexer = new Indexer(this.#writer)
     this.#reads = new PlantReads(path, this.#indexer, fail)
@@ -118,15 +123,7 @@ export class SqliteStore implements Store {
   }
 
   getPlant(id: bigint, answer: Answer<NewPlant | undefined>): void {
-    let plant: NewPlant | undefined
-    try {
-      this.#mustBeOpen()
-      plant = this.#reader.plant(id)
-    } catch (error) {
-      answer(error)
-      return
-    }
-    answer(undefined, plant)
+    this.#lookups.find(id, answer)
   }
 
   async replacePlant(plant: NewPlant, condition: Condition): Promise<ReplaceResult> {
@@ -148,7 +145,8 @@ export class SqliteStore implements Store {
 
   async listPlants(query: PlantQuery, limit: number): Promise<NewPlant[]> {
     this.#mustBeOpen()
-    return this.#reader.page(query, limit) ?? this.#reads.listPlants(query, limit)
+    const page = { query, limit }
+    return isDirect(page) ? this.#pages.get(page) : this.#reads.listPlants(query, limit)
   }
 
   async listTags(after: string | undefined, limit: number): Promise<TagCount[]> {
@@ -223,6 +221,11 @@ export class SqliteStore implements Store {
   /** Writes of single plants that wait for their commit, for the metrics. */
   get waiting(): number {
     return this.#writes.waiting
+  }
+
+  #whileOpen<T>(work: () => T): T {
+    this.#mustBeOpen()
+    return work()
   }
 
   #mustBeOpen(): void {

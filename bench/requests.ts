@@ -1,0 +1,67 @@
+import { nameOf, queryOf, tagOf } from './plants.ts'
+
+/** What clients do, over and over. */
+export type Work =
+  /** New plants, ids counting up. */
+  | 'create'
+  /** New plants, ids all over int64. */
+  | 'create at random'
+  /** One plant by its id. */
+  | 'get'
+  /** A page of 50 by id. */
+  | 'page'
+  /** The first 50 that a search for two words finds. */
+  | 'search'
+  /** Nothing of the store. */
+  | 'live'
+
+export interface WorkOptions {
+  readonly work: Work
+  readonly token: string
+  /** Plants with the ids from 1 on that are there to be read. */
+  readonly plants: number
+  readonly firstId: number
+}
+
+/** Makes the next request as it goes over the wire. */
+export function requests({ work, token, plants, firstId }: WorkOptions): () => string {
+  const head = `Host: 127.0.0.1\r\nAuthorization: Bearer ${token}\r\n`
+  const get = (path: () => string) => () => `GET ${path()} HTTP/1.1\r\n${head}\r\n`
+  const anyPlant = () => 1 + Math.floor(Math.random() * plants)
+  switch (work) {
+    case 'get':
+      return get(() => `/plants/${anyPlant()}`)
+    case 'page':
+      return get(() => '/plants?limit=50')
+    case 'search':
+      return get(() => `/plants?limit=50&q=${queryOf(anyPlant())}`)
+    case 'live':
+      return get(() => '/health/live')
+    default:
+      return creates(head, firstId, work === 'create' ? undefined : randomIds(BigInt(firstId)))
+  }
+}
+
+function creates(head: string, firstId: number, ids: (() => bigint) | undefined): () => string {
+  let count = firstId
+  return () => {
+    const tag = tagOf(count)
+    const members = `"name":"${nameOf(count)}"${tag === undefined ? '' : `,"tag":"${tag}"`}`
+    const body = `{"id":${ids?.() ?? count},${members}}`
+    count++
+    const length = body.length
+    return `POST /plants HTTP/1.1\r\n${head}Content-Type: application/json\r\nContent-Length: ${length}\r\n\r\n${body}`
+  }
+}
+
+/** SplitMix64 of a counter: every id once, in no order. */
+function randomIds(seed: bigint): () => bigint {
+  let state = seed
+  return () => {
+    state = BigInt.asUintN(64, state + 0x9e3779b97f4a7c15n)
+    let z = state
+    z = BigInt.asUintN(64, (z ^ (z >> 30n)) * 0xbf58476d1ce4e5b9n)
+    z = BigInt.asUintN(64, (z ^ (z >> 27n)) * 0x94d049bb133111ebn)
+    return BigInt.asIntN(64, z ^ (z >> 31n))
+  }
+}
