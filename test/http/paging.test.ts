@@ -134,8 +134,8 @@ suite('a cursor', () => {
     const service = await withService(t)
     for (const id of [1, 2, 3]) await service.create({ id, name: `Ünger ${id}` })
     const targets = [
-      '/plants?limit=1&sort=id&cursor=WcEO4sF7PjoAAAAAAAAAAQ',
-      '/plants?limit=1&sort=-name&tag=&tag=x&q=U&cursor=HJZ1Fb4SqF0AAAAAAAAAA3VuZ2VyIDM',
+      '/plants?limit=1&sort=id&cursor=0Sqlr7uVTMwAAAAAAAAAAQ',
+      '/plants?limit=1&sort=-name&tag=&tag=x&q=U&cursor=d9mSMMYg-dcAAAAAAAAAA3VuZ2VyIDM',
     ]
     await put(service, 2, { name: 'Ünger 2', tag: 'x' })
     await put(service, 3, { name: 'Ünger 3', tag: '' })
