@@ -16,6 +16,9 @@ export interface Batch {
   readonly refused: readonly RefusedRow[]
 }
 
+/** Rows that a batch has at most: thousands of refusals with their stacks would take more memory than all else. */
+const MOST_ROWS = 1000
+
 /** Gathers rows until they are taken as a batch. */
 export class Batcher {
   #plants: NewPlant[] = []
@@ -29,6 +32,10 @@ export class Batcher {
 
   refuse(line: number, refusal: AppError): void {
     this.#refused.push({ line, refusal })
+  }
+
+  get isFull(): boolean {
+    return this.#plants.length + this.#refused.length >= MOST_ROWS
   }
 
   /** What has gathered, if anything has. */

@@ -38,7 +38,10 @@ export async function* readCsv(source: AsyncIterable<Buffer>, rowLimit: number):
     }
   }
   const takeAll = function* (): Generator<Batch, void> {
-    for (const row of rows.take()) take(row)
+    for (const row of rows.take()) {
+      take(row)
+      if (batcher.isFull) yield* batcher.take()
+    }
     yield* batcher.take()
   }
   try {

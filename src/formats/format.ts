@@ -26,8 +26,7 @@ export interface ReadOptions {
 
 /**
  * Reads a file of plants in pieces, in constant memory, and no faster than the batches are taken. A byte order mark at the
- * start is left out. One batch comes for each chunk that completes a row, so the size of the chunks decides how many plants
- * are in a batch.
+ * start is left out. A batch has the rows that a chunk has completed, and at most a thousand.
  *
  * @throws AppError 40001 where nothing that follows can be told apart any more, after all batches before it; what the
  *   source throws is thrown on

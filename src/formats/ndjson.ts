@@ -34,6 +34,7 @@ export async function* readNdjson(
     for (let end = chunk.indexOf(LF); end !== -1; end = chunk.indexOf(LF, from)) {
       take(start.completedBy(chunk.subarray(from, end)))
       line++
+      if (batcher.isFull) yield* batcher.take()
       from = end + 1
     }
     start.append(chunk.subarray(from))
