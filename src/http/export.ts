@@ -1,7 +1,7 @@
 import { type Format, MEDIA_TYPES, writeFile } from '../formats/format.ts'
 import type { PlantOrder } from '../plant-query.ts'
 import type { Store } from '../store.ts'
-import type { Exit } from './exit.ts'
+import { type Exit, READ_CACHING } from './exit.ts'
 import { filterOf } from './plant-filter.ts'
 import type { Handlers } from './routes.ts'
 
@@ -17,7 +17,7 @@ export function exportHandlers(store: Store, exit: Exit, stallTimeout: number): 
     exportPlants(_request, reply, _operation, parameters) {
       const { format, sort } = parameters as { format: Format; sort: PlantOrder }
       const file = writeFile(format, store.exportPlants(filterOf(parameters), sort))
-      const headers = ['Content-Type', CONTENT_TYPES[format]]
+      const headers = ['Content-Type', CONTENT_TYPES[format], 'Cache-Control', READ_CACHING]
       headers.push('Content-Disposition', `attachment; filename="plants.${format}"`)
       void exit.stream(reply, headers, file, stallTimeout)
     },
