@@ -30,9 +30,9 @@ const validators = new Map<string, ValidateFunction>()
 /** The contract's operation behind a method and path; HEAD is GET without its body (RFC 9110 section 9.3.2). */
 export function operationIdOf(method: string, url: string): string | undefined {
   const path = url.split('?', 1)[0] ?? ''
-  return literalFirst.find(
-    (operation) => operation.method === (method === 'HEAD' ? 'GET' : method) && patternOf(operation.path).test(path),
-  )?.id
+  const found = literalFirst.find((operation) => patternOf(operation.path).test(path))
+  const sought = method === 'HEAD' ? 'GET' : method
+  return literalFirst.find((operation) => operation.path === found?.path && operation.method === sought)?.id
 }
 
 const patternOf = (path: string): RegExp =>
