@@ -1,4 +1,4 @@
--- The indexes of plants. They are written later than the plants, many at a time (docs/decisions/0012-search-index.md), so
+-- The indexes of plants. They are written later than the plants, many at a time (docs/decisions/0014-search-index.md), so
 -- a plant may be missing in all of them. It is never in only some of them, and never as it no longer is: whatever
 -- changes or deletes a plant takes its entries away in the same transaction.
 

@@ -13,12 +13,12 @@ const BATCH = 1000
 const LARGE_BACKLOG = 50_000
 const LARGE_BATCH = 10_000
 /** With so many plants to go, some are indexed after every group, so that they don't become many more. */
-const BUSY_BACKLOG = 100_000
+const BUSY_BACKLOG = 200_000
 const BUSY_BATCH = 200
 /** How soon it is tried again in the background after it failed, in milliseconds. */
 const RETRY = 1000
 
-/** Has the writer index plants, when it disturbs least and when somebody needs it (docs/decisions/0012-search-index.md). */
+/** Has the writer index plants, when it disturbs least and when somebody needs it (docs/decisions/0014-search-index.md). */
 export class Indexer {
   readonly #writer: WriterPort
   #running: Promise<IndexProgress> | undefined
