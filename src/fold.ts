@@ -45,10 +45,9 @@ const SPLIT_PAIR = /[\ud800-\udbff]$/
 const ASCII_WORDS = /[a-z0-9]+/g
 const WORDS = /[\p{L}\p{N}]+|\p{Extended_Pictographic}/gu
 const MARKS = /\p{M}+/gu
-// biome-ignore lint/suspicious/noControlCharactersInRegex: all of ASCII is meant
-const ASCII = /^[\x00-\x7f]*$/
+const BEYOND_ASCII = /[\u0080-\uffff]/
 
-const isAscii = (text: string): boolean => ASCII.test(text)
+const isAscii = (text: string): boolean => !BEYOND_ASCII.test(text)
 const withoutMarks = (text: string): string => text.normalize('NFKD').replaceAll(MARKS, '')
 
 /** Surrogates stand for characters beyond U+FFFF, so they go after U+E000 to U+FFFF. */
