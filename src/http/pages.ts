@@ -3,29 +3,40 @@ import { type Exit, JSON_TYPE, READ_CACHING } from './exit.ts'
 import { writeQueryString } from './query-string.ts'
 
 export interface Page<Row> {
-  readonly rows: readonly Row[]
-  /** Whether the list goes on behind them. */
-  readonly hasMore: boolean
-}
-
-/** @param found as the store gave them when it was asked for one more than the limit, so that no page is empty */
-export function pageOf<Row>(found: readonly Row[], limit: number): Page<Row> {
-  return { rows: found.slice(0, limit), hasMore: found.length > limit }
+  /** The JSON text of each row. */
+  readonly texts: readonly string[]
+  /** The last row, where the list goes on behind it. */
+  readonly last: Row | undefined
 }
 
 /**
- * Answers with a page.
- *
- * @param rows the JSON text of each
- * @param next the path and the parameters of the next page; undefined when this is the last
+ * Characters (UTF-16 code units) of JSON after which a page ends, whatever its limit: a thousand names of a mebibyte each
+ * would be longer than a text can be.
  */
+const MAX_TEXT = 8 * 2 ** 20
+
+/** @param found as the store gave them when it was asked for one more than the limit, so that no page is empty */
+export function pageOf<Row>(found: readonly Row[], limit: number, toJson: (row: Row) => string): Page<Row> {
+  const texts: string[] = []
+  let length = 0
+  for (const row of found) {
+    if (texts.length === limit || length > MAX_TEXT) break
+    const text = toJson(row)
+    texts.push(text)
+    length += text.length
+  }
+  return { texts, last: texts.length < found.length ? found[texts.length - 1] : undefined }
+}
+
+/** @param next the parameters of the page behind it; undefined when this is the last */
 export function answerPage(
   exit: Exit,
   reply: FastifyReply,
-  rows: readonly string[],
-  next: readonly [path: string, parameters: readonly (readonly [string, string])[]] | undefined,
+  path: string,
+  texts: readonly string[],
+  next: readonly (readonly [name: string, text: string])[] | undefined,
 ): void {
   const headers = ['Content-Type', JSON_TYPE, 'Cache-Control', READ_CACHING]
-  if (next !== undefined) headers.push('Link', `<${next[0]}?${writeQueryString(next[1])}>; rel="next"`)
-  exit.answer(reply, 200, headers, `[${rows.join(',')}]`)
+  if (next !== undefined) headers.push('Link', `<${path}?${writeQueryString(next)}>; rel="next"`)
+  exit.answer(reply, 200, headers, `[${texts.join(',')}]`)
 }

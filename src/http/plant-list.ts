@@ -22,19 +22,18 @@ export function plantListHandlers(store: Store, exit: Exit): Pick<Handlers, 'lis
       const query = parameters as unknown as ListParameters
       const { limit, sort: order, cursor } = query
       const after = cursor === undefined ? undefined : readPosition(query, cursor)
-      store.listPlants({ ...filterOf(parameters), order, after }, limit + 1).then(
-        (found) => {
-          const { rows, hasMore } = pageOf(found, limit)
-          const last = hasMore ? rows.at(-1) : undefined
-          answerPage(exit, reply, rows.map(newPlantJson), last === undefined ? undefined : nextPage(query, last))
-        },
-        (error: unknown) => exit.refuse(reply, error),
-      )
+      store
+        .listPlants({ ...filterOf(parameters), order, after }, limit + 1)
+        .then((found) => {
+          const { texts, last } = pageOf(found, limit, newPlantJson)
+          answerPage(exit, reply, '/plants', texts, last === undefined ? undefined : parametersBehind(last, query))
+        })
+        .catch((error: unknown) => exit.refuse(reply, error))
     },
   }
 }
 
-function nextPage(query: ListParameters, last: NewPlant) {
+function parametersBehind(last: NewPlant, query: ListParameters): [string, string][] {
   const { limit, sort, tag = [], q } = query
   const parameters: [string, string][] = [
     ['limit', String(limit)],
@@ -43,7 +42,7 @@ function nextPage(query: ListParameters, last: NewPlant) {
   for (const text of tag) parameters.push(['tag', text])
   if (q !== undefined) parameters.push(['q', q])
   parameters.push(['cursor', writePosition(query, positionOf(sort, last))])
-  return ['/plants', parameters] as const
+  return parameters
 }
 
 /** What a cursor belongs to. The order of the tags does not matter to what is listed, and so does not here. */

@@ -24,26 +24,28 @@ export function tagHandlers(store: Store, exit: Exit): Pick<Handlers, 'listTags'
     listTags(_request, reply, _operation, parameters) {
       const { limit, cursor } = parameters as unknown as { limit: number; cursor?: string }
       const place = cursor === undefined ? START : readPlace(cursor)
-      store.listTags(place.after, place.skip + limit + 1).then(
-        (found) => {
-          const { rows, hasMore } = pageOf(found.slice(place.skip), limit)
-          const next = hasMore ? writePlace(placeBehind(rows, place)) : undefined
-          const parametersOfNext = [
-            ['limit', String(limit)],
-            ['cursor', next ?? ''],
-          ] as const
-          answerPage(exit, reply, rows.map(tagJson), next === undefined ? undefined : ['/tags', parametersOfNext])
-        },
-        (error: unknown) => exit.refuse(reply, error),
-      )
+      store
+        .listTags(place.after, place.skip + limit + 1)
+        .then((all) => {
+          const found = all.slice(place.skip)
+          const { texts, last } = pageOf(found, limit, tagJson)
+          const next = last === undefined ? undefined : placeBehind(found.slice(0, texts.length), last, place)
+          answerPage(exit, reply, '/tags', texts, next === undefined ? undefined : parametersOf(next, limit))
+        })
+        .catch((error: unknown) => exit.refuse(reply, error))
     },
   }
 }
 
 const tagJson = ({ tag, plants }: TagCount): string => JSON.stringify({ tag, plants })
 
-function placeBehind(rows: readonly TagCount[], from: Place): Place {
-  const last = rows.at(-1)?.tag ?? ''
+const parametersOf = (place: Place, limit: number): [string, string][] => [
+  ['limit', String(limit)],
+  ['cursor', writePlace(place)],
+]
+
+/** @param rows of the page that begins at `from` and ends with `last` */
+function placeBehind(rows: readonly TagCount[], { tag: last }: TagCount, from: Place): Place {
   const beginning = last.length <= MAX_LENGTH ? last : Array.from(last).slice(0, MAX_LENGTH).join('')
   if (beginning === last) return { after: last, skip: 0 }
   const alike = rows.filter(({ tag }) => tag.length > beginning.length && tag.startsWith(beginning)).length

@@ -120,6 +120,22 @@ suite('the pages of a list', () => {
     }
   })
 
+  test('end early where they would be longer than a few mebibytes, and go on behind that', async (t) => {
+    const service = await withService(t)
+    const names = Array.from({ length: 30 }, (_, i) => `${i} ${'x'.repeat(1_000_000)}`)
+    await service.store.importPlants(
+      names.map((name, i) => ({ id: BigInt(i), name, tag: name })),
+      'add',
+    )
+    for (const path of ['/plants?limit=1000', '/tags?limit=1000']) {
+      const pages = await pagesFrom(service, path)
+      assert.ok(pages.length > 2 && pages.every(({ body }) => body.length < 20 * 2 ** 20))
+      const listed = pages.flatMap(({ json }) => json as { name?: string; tag: string }[])
+      assert.deepEqual(new Set(listed.map(({ tag }) => tag)), new Set(names))
+      assert.equal(listed.length, names.length)
+    }
+  })
+
   test('have links of bounded length, however long the names are', async (t) => {
     const service = await withService(t)
     for (const id of [1, 2]) await service.create({ id, name: '\u{1f331}'.repeat(100_000) })
