@@ -35,7 +35,9 @@ for (const args of [[], ['token'], ...COMMANDS]) {
   })
 }
 
-const MISUSES: readonly (readonly [args: readonly string[], says: RegExp])[] = [
+type Misuse = readonly [args: readonly string[], says: RegExp]
+
+const MISUSES: readonly Misuse[] = [
   [['nonsense'], /unknown command 'nonsense'/],
   [['serve', '--nonsense'], /unknown option '--nonsense'/],
   [['serve', '--port'], /--port/],

@@ -16,8 +16,9 @@ export type Place =
 export function placeOf({ url, store }: PlaceFlags, config: Config): Place {
   if (url === undefined) return { kind: 'store', address: config.store }
   if (store !== undefined) throw wrong('--url and --store: give only one of them')
+  const address = serviceAddress(url)
   if (config.token === undefined) throw wrong('--url: set PLANTSTORE_TOKEN to an access token of the service')
-  return { kind: 'service', service: new Service(serviceAddress(url), config.token) }
+  return { kind: 'service', service: new Service(address, config.token) }
 }
 
 function serviceAddress(text: string): URL {

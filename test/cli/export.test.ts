@@ -17,6 +17,7 @@ import { tempFolder } from '../support/files.ts'
 import { isRoot, notTestedHere } from '../support/not-tested.ts'
 import { contentOf, KINDS, manyPlants, PLANTS, textOf } from '../support/plant-files.ts'
 import { type Outcome, type ProgramOptions, run } from '../support/process.ts'
+import { fillDisk, NO_DISK, smallDisk } from '../support/small-disk.ts'
 
 interface Scene {
   readonly folder: string
@@ -149,6 +150,17 @@ suite('plantstore export keeps files safe', () => {
     chmodSync(join(folder, 'locked'), 0o500)
     cleanUp(t, () => chmodSync(join(folder, 'locked'), 0o700))
     assert.match((await exports(['locked/plants.csv'])).stderr, /this user has no permission/)
+  })
+
+  test('it says when the disk is full, and leaves nothing on it', async (t) => {
+    const disk = smallDisk(t)
+    if (disk === undefined) return notTestedHere(t, `an export to a full disk, ${NO_DISK}`)
+    const { exports } = await withPlants(t, manyPlants(20_000))
+    fillDisk(disk)
+    const { code, stderr } = await exports([join(disk, 'plants.csv')])
+    assert.equal(stderr, `plantstore: ${disk}/plants.csv: no space is left on the device\n`)
+    assert.equal(code, 1)
+    assert.deepEqual(readdirSync(disk), ['ballast'])
   })
 
   test('it does not make a store that is not there', async (t) => {

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
-import { execFileSync } from 'node:child_process'
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { type TestContext, test } from 'node:test'
+import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { openWriter, transaction } from '../../src/sqlite/connection.ts'
 import { appErrorOf, isFatal, sqliteFault } from '../../src/sqlite/errors.ts'
@@ -11,8 +10,9 @@ import { cleanUp } from '../support/clean-up.ts'
 import { isIntact, snapshot, tempFolder } from '../support/files.ts'
 import { startServerWithLid } from '../support/lid.ts'
 import { Load, send } from '../support/load.ts'
-import { isLinux, isRoot, notTestedHere, runs } from '../support/not-tested.ts'
+import { notTestedHere } from '../support/not-tested.ts'
 import { run, type Server, startServer } from '../support/process.ts'
+import { fillDisk, NO_DISK, smallDisk } from '../support/small-disk.ts'
 
 test('a full file is 50304, undoes the whole transaction, and is no reason to end', async (t) => {
   const path = join(tempFolder(t), 'plants.db')
@@ -55,7 +55,7 @@ test('on a disk that is full it refuses, says that it is not ready, and goes on 
   if (disk === undefined) return notTestedHere(t, `a disk that fills up, ${NO_DISK}`)
   const server = await startServer(t, disk)
   await assertSurvives(server, {
-    fill: () => fill(disk),
+    fill: () => fillDisk(disk),
     free: () => rmSync(join(disk, 'ballast')),
     isNoticed: true,
     nameLength: 300,
@@ -68,39 +68,13 @@ test('on a disk that is full it does not start, says why in one line, and leaves
   const { program, storePath } = await startServer(t, disk)
   program.signal('SIGTERM')
   await program.outcome
-  fill(disk)
+  fillDisk(disk)
   const before = snapshot(disk)
   const { code, stdout, stderr } = await run(t, ['serve', '--port', '0', '--store', `sqlite:${storePath}`])
   assert.match(stderr, /^plantstore: store \S+: database or disk is full .*\n$/)
   assert.deepEqual([code, stdout], [1, ''])
   assert.deepEqual(snapshot(disk), before)
 })
-
-/** Bytes. */
-const DISK_SIZE = 64 * 2 ** 20
-const NO_DISK = 'because no small file system can be mounted'
-
-/**
- * A small file system; undefined where none can be mounted. It has room for the log, which grows to 16 MiB before its
- * pages are copied back, and for what the load writes until the readiness check is made again.
- */
-function smallDisk(t: TestContext): string | undefined {
-  const disk = join(tempFolder(t), 'disk')
-  mkdirSync(disk)
-  if (!(isRoot && isLinux && runs('mount', '-t', 'tmpfs', '-o', `size=${DISK_SIZE}`, 'plantstore-test', disk)))
-    return undefined
-  cleanUp(t, () => void execFileSync('umount', ['--lazy', disk]))
-  return disk
-}
-
-function fill(disk: string): void {
-  try {
-    writeFileSync(join(disk, 'ballast'), Buffer.alloc(DISK_SIZE))
-    assert.fail('the disk took more than it can hold')
-  } catch (error) {
-    assert.equal((error as NodeJS.ErrnoException).code, 'ENOSPC')
-  }
-}
 
 interface Disk {
   fill(): void

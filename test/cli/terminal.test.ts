@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { suite, type TestContext, test } from 'node:test'
+import { tempFolder } from '../support/files.ts'
+import { isLinux, notTestedHere, runs } from '../support/not-tested.ts'
+import { manyPlants, PLANTS, writePlantFile } from '../support/plant-files.ts'
+import { type Outcome, run } from '../support/process.ts'
+
+const STORE = ['--store', 'sqlite:plants.db']
+const ERASE = '\r\u001b[K'
+const hasTerminal = isLinux && runs('script', '-qec', 'true', '/dev/null')
+
+/** Runs a command on a terminal, which shows both of its outputs. No argument may have a quotation mark. */
+function onTerminal(t: TestContext, folder: string, ...args: string[]): Promise<Outcome> {
+  const shell = `command=$(printf "'%s' " "$0" "$@"); exec script -qec "stty columns 70; $command" /dev/null`
+  return run(t, args, { cwd: folder, under: ['sh', '-c', shell] })
+}
+
+suite('on a terminal', () => {
+  test('an import shows a bar, takes it away again, and says what was done', async (t) => {
+    if (!hasTerminal) return notTestedHere(t, 'progress on a terminal, as there is no command script')
+    const folder = tempFolder(t)
+    writePlantFile(join(folder, 'plants.ndjson'), manyPlants(100_000))
+    const { code, stdout } = await onTerminal(t, folder, 'import', 'plants.ndjson', ...STORE)
+    const drawings = stdout.split(ERASE)[0]?.split('\u001b[K') ?? []
+    assert.ok(drawings.length > 1, JSON.stringify(stdout))
+    for (const drawing of drawings.slice(0, -1)) {
+      assert.match(drawing, /^\r\[=* *\] \d+%, [\d,]+ plants/)
+      assert.ok(drawing.length <= 70, 'no line is longer than the terminal is wide')
+    }
+    assert.match(stdout.split(ERASE).at(-1) ?? '', /^done: 100,000 added, .* rows in .*\r\n$/)
+    assert.equal(code, 0)
+  })
+
+  test('an export shows plants without what would steer the terminal', async (t) => {
+    if (!hasTerminal) return notTestedHere(t, 'an export to a terminal, as there is no command script')
+    const folder = tempFolder(t)
+    writePlantFile(join(folder, 'plants.ndjson'), PLANTS)
+    await run(t, ['import', 'plants.ndjson', ...STORE], { cwd: folder })
+    for (const format of ['csv', 'ndjson']) {
+      const { code, stdout } = await onTerminal(t, folder, 'export', '-', '--format', format, '--quiet', ...STORE)
+      assert.match(stdout, /\\u(?:\{1b\}|001b)\[31mred/)
+      assert.match(stdout, /b\\u\{2028\}c\\u\{feff\}/)
+      for (const character of ['\u001b', '\u2028', '\ufeff']) assert.ok(!stdout.includes(character))
+      assert.equal(code, 0)
+    }
+    const packed = await onTerminal(t, folder, 'export', '-', '--format', 'csv', '--gzip', ...STORE)
+    assert.match(packed.stdout, /^plantstore: --gzip: a terminal can not show that; name a file\r\n$/)
+    assert.equal(packed.code, 2)
+  })
+})
