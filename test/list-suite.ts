@@ -129,6 +129,17 @@ function filterTests(suite: Suite, open: OpenStore): void {
     }
   })
 
+  suite('thousands of words and tags in one filter, and tags of thousands of words', async (t) => {
+    const { store } = await open(t)
+    const many = Array.from({ length: 3000 }, (_, i) => `w${i}`)
+    const wide = plant(101n, many.join(' '), many.join(' - '))
+    const tagged = plant(102n, 'w1 w2 w3', many.join(' '))
+    await importAll(store, [wide, tagged, ...PLANTS])
+    assert.deepEqual(await listAll(store, { words: many }), [wide, tagged])
+    assert.deepEqual(await listAll(store, { words: many, tags: [wide.tag ?? '', 'w1'] }), [wide])
+    assert.deepEqual(await listAll(store, { words: [...many, 'w3000'], tags: many }), [])
+  })
+
   suite('a word of any length, and a name of very many words', async (t) => {
     const { store } = await open(t)
     const long = plant(1n, 'x'.repeat(100_000))

@@ -75,7 +75,7 @@ export class PlantReads {
 
   get #reader(): ReaderClient {
     if (this.#isClosed) throw shuttingDown()
-    this.#client ??= new ReaderClient(this.#path, this.#onFatal)
+    if (this.#client === undefined || this.#client.isDead) this.#client = new ReaderClient(this.#path, this.#onFatal)
     return this.#client
   }
 

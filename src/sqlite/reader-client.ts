@@ -46,6 +46,11 @@ export class ReaderClient {
     })
   }
 
+  /** Whether its thread has ended: every call is refused then. */
+  get isDead(): boolean {
+    return this.#dead !== undefined
+  }
+
   /** Ends what is under way, closes all connections and ends the thread. */
   async close(): Promise<void> {
     if (this.#dead !== undefined) return

@@ -4,14 +4,16 @@ import { type PlantFilter, plantWords } from '../plant-query.ts'
 
 /** Characters (code points) that are indexed of a word; each shorter prefix has an index of its own (sql/sqlite). */
 const TERM_LENGTH = 8
-/** More tags than these are not looked for by their words. */
+/** More words, tags and words of a tag than these are not looked for: they narrow nothing any more. */
+const MAX_WORDS = 16
 const MAX_TAGS = 8
+const MAX_TAG_WORDS = 4
 /** What a word looks like; other text is in no plant's words, and must not get into an expression. */
 const WORD = /^(?:[\p{L}\p{N}]+|\p{Extended_Pictographic})$/u
 
 /** What the full-text index holds of a plant. */
 export function indexedTerms(plant: Plant): string {
-  return Array.from(new Set(plantWords(plant).map(cut))).join(' ')
+  return unique(plantWords(plant).map(cut)).join(' ')
 }
 
 /**
@@ -19,11 +21,16 @@ export function indexedTerms(plant: Plant): string {
  * beside; undefined where there is none. A tag's words are words of the plant too, so they narrow the search.
  */
 export function matchExpression(filter: PlantFilter): string | undefined {
-  const terms = filter.words.filter((word) => WORD.test(word)).map(term)
-  const tags = filter.tags.length > MAX_TAGS ? [] : filter.tags.map((tag) => words(tag).map((word) => quote(cut(word))))
-  if (terms.length === 0) return undefined
-  if (tags.length > 0 && tags.every((tag) => tag.length > 0)) {
-    terms.push(`(${tags.map((tag) => `(${tag.join(' AND ')})`).join(' OR ')})`)
+  const asked = unique(filter.words.filter((word) => WORD.test(word)))
+  if (asked.length === 0) return undefined
+  // The longest are the rarest.
+  const terms = asked
+    .toSorted((a, b) => b.length - a.length)
+    .slice(0, MAX_WORDS)
+    .map(term)
+  const tags = unique(filter.tags).map((tag) => unique(words(tag)).slice(0, MAX_TAG_WORDS))
+  if (tags.length > 0 && tags.length <= MAX_TAGS && tags.every((tag) => tag.length > 0)) {
+    terms.push(`(${tags.map((tag) => `(${tag.map((word) => quote(cut(word))).join(' AND ')})`).join(' OR ')})`)
   }
   return terms.join(' AND ')
 }
@@ -33,6 +40,7 @@ function term(word: string): string {
   return characters(word) < TERM_LENGTH ? `${quote(shortened)} *` : quote(shortened)
 }
 
+const unique = (texts: readonly string[]): string[] => Array.from(new Set(texts))
 const quote = (word: string): string => `"${word}"`
 const characters = (word: string): number => (word.length < TERM_LENGTH ? word.length : Array.from(word).length)
 
