@@ -25,7 +25,7 @@ const LOG_CHECK_INTERVAL = 64
  * Commits small groups of creates on the event loop as long as the disk is quick, and does everything else in a thread.
  *
  * Waking a thread and being woken costs more than a commit on a quick disk; waiting for a slow disk costs everybody who
- * only reads. docs/decisions/0004-writer-thread.md has the measurements.
+ * only reads. docs/decisions/0015-writer-placement.md has the measurements.
  */
 export class PlacedWriter implements WriterPort {
   readonly #thread: WriterClient
