@@ -170,6 +170,15 @@ suite('the service does not start', () => {
     assert.throws(broken(error, 'content: { application/json: {} }'), /createPlant 409 has no schema/)
   })
 
+  test('with a parameter that it could not enforce', () => {
+    const cursor = 'name: cursor\n      in: query\n'
+    assert.throws(
+      broken(cursor, `${cursor}      required: true\n`),
+      /cursor must be required in the path, and only there/,
+    )
+    assert.throws(broken('schema: { type: integer, format: int64 }', 'x-schema: {}'), /nothing to resolve/)
+  })
+
   test('with a reference that leads nowhere', () => {
     assert.throws(broken('responses/Unforeseen', 'responses/Forgotten'), /responses\/Forgotten leads nowhere/)
     assert.throws(broken('$ref: "#/components/schemas/NewPlant"', '$ref: "#/components/schemas/Old"'), /Old/)

@@ -64,6 +64,12 @@ suite('a method that a path does not have', () => {
     }
   })
 
+  test('is refused alike with HEAD, without the body', async (t) => {
+    const service = await withService(t)
+    const { status, headers, body } = await service.send('HEAD', '/plants/import', FREE)
+    assert.deepEqual([status, headers.allow, body], [405, 'POST, OPTIONS', ''])
+  })
+
   test('does not become another by a header or a parameter', async (t) => {
     const service = await withService(t)
     await service.create({ id: 1, name: 'x' })
