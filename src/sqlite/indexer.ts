@@ -26,11 +26,28 @@ export class Indexer {
   /** Plants that are to be indexed, about; at the start nobody knows whether there are any. */
   #backlog = 1
   #wroteAt = performance.now()
+  #underWay = 0
   #isClosed = false
 
   constructor(writer: WriterPort) {
     this.#writer = writer
     this.#wait(IDLE)
+  }
+
+  /**
+   * Runs one of many writes that come one after the other, as those of an import do. What they write is indexed behind the
+   * last of them: doing both by turns took an import of a million plants twice as long.
+   */
+  async during<T>(plants: number, write: () => Promise<T>): Promise<T> {
+    this.#underWay++
+    try {
+      return await write()
+    } finally {
+      this.#underWay--
+      this.#backlog += plants
+      this.#wroteAt = performance.now()
+      this.#wait(IDLE)
+    }
   }
 
   /** Told after every commit that wrote plants. */
@@ -71,7 +88,7 @@ export class Indexer {
     if (this.#backlog <= 0 || this.#isClosed) return
     this.#timer ??= setTimeout(() => {
       this.#timer = undefined
-      if (performance.now() - this.#wroteAt >= IDLE) this.#inBackground(this.#batch)
+      if (this.#underWay === 0 && performance.now() - this.#wroteAt >= IDLE) this.#inBackground(this.#batch)
       else this.#wait(IDLE)
     }, time).unref()
   }

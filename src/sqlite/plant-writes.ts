@@ -58,8 +58,8 @@ export class PlantWrites {
   }
 
   async import(plants: readonly NewPlant[], mode: ImportMode): Promise<ImportResult[]> {
-    const outcomes = await this.#writer.call('importPlants', flatten(plants), mode)
-    this.#indexer.wrote(plants.length)
+    const put = () => this.#writer.call('importPlants', flatten(plants), mode)
+    const outcomes = await this.#indexer.during(plants.length, put)
     return outcomes.map((outcome, i) => importResultOf(outcome, plants[i]?.id ?? 0n))
   }
 
