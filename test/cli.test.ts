@@ -1,10 +1,18 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { snapshot, tempFolder } from './support/files.ts'
-import { run } from './support/process.ts'
+import { run, startServer } from './support/process.ts'
 
 /** Every command there is; `plantstore --help` and `plantstore token --help` must name them. */
-const COMMANDS = [['serve'], ['token', 'create'], ['token', 'list'], ['token', 'revoke'], ['import'], ['export']]
+const COMMANDS = [
+  ['serve'],
+  ['token', 'create'],
+  ['token', 'list'],
+  ['token', 'revoke'],
+  ['import'],
+  ['export'],
+  ['openapi'],
+]
 
 for (const args of [[], ['token'], ...COMMANDS]) {
   test(`plantstore ${[...args, '--help'].join(' ')} shows the usage and examples that start with plantstore`, async (t) => {
@@ -63,6 +71,13 @@ for (const [args, says] of MISUSES) {
     assert.deepEqual(snapshot(folder), {})
   })
 }
+
+test('plantstore openapi prints the contract that the service answers', async (t) => {
+  const { code, stdout, stderr } = await run(t, ['openapi'])
+  assert.deepEqual([code, stderr], [0, ''])
+  const { address } = await startServer(t, tempFolder(t))
+  assert.deepEqual(JSON.parse(stdout), await (await fetch(`${address}/openapi.json`)).json())
+})
 
 /** Makes the runtime look like another one before the program starts. */
 const pretend = (versions: Record<string, string | undefined>) => {

@@ -46,9 +46,17 @@ function program(): Command {
     .showHelpAfterError('Add --help to see how the command is used.')
     .addHelpText(
       'after',
-      examples('plantstore serve', 'plantstore token create --name "Kew app"', 'plantstore import plants.csv'),
+      examples(
+        'plantstore serve',
+        'plantstore token create --name "Kew app"',
+        'plantstore import plants.csv',
+        'plantstore export plants.ndjson.gz --url http://127.0.0.1:8080',
+      ),
     )
-    .addHelpText('after', 'Exit codes: 0 done, 1 failed, 2 called wrongly.')
+    .addHelpText(
+      'after',
+      'Exit codes: 0 done, 1 failed, 2 called wrongly. "plantstore help COMMAND" says more about each command.',
+    )
 
   addSettings(command(root, 'serve', 'serve the store over HTTP until SIGTERM or SIGINT'), SETTING_KEYS)
     .addHelpText('after', SPELLINGS)
@@ -80,6 +88,10 @@ function program(): Command {
     .argument('<id>', 'the id of the token, as the list shows it')
     .addHelpText('after', examples('plantstore token revoke tok_4bXm09TzQ1r'))
     .action((id, flags) => revokeToken(readConfig(flags, process.env), id))
+
+  command(root, 'openapi', 'print the contract of the API as JSON (OpenAPI 3.1)')
+    .addHelpText('after', examples('plantstore openapi > plantstore.json'))
+    .action(async () => (await import('./openapi.ts')).printContract())
   return root
 }
 
