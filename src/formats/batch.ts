@@ -5,7 +5,8 @@ import type { NewPlant } from '../plant.ts'
 export interface RefusedRow {
   /** Where it begins, counted from 1. */
   readonly line: number
-  readonly refusal: AppError
+  /** What is needed of the AppError; all of it, with its stack, would take far more memory than a row. */
+  readonly refusal: Pick<AppError, 'number' | 'message'>
 }
 
 /** The rows that one piece of a file has completed. Lines are those of the file, counted from 1 by their line feeds. */
@@ -16,7 +17,7 @@ export interface Batch {
   readonly refused: readonly RefusedRow[]
 }
 
-/** Rows that a batch has at most: thousands of refusals with their stacks would take more memory than all else. */
+/** Rows that a batch has at most. */
 const MOST_ROWS = 1000
 
 /** Gathers rows until they are taken as a batch. */
@@ -30,8 +31,8 @@ export class Batcher {
     this.#lines.push(line)
   }
 
-  refuse(line: number, refusal: AppError): void {
-    this.#refused.push({ line, refusal })
+  refuse(line: number, { number, message }: AppError): void {
+    this.#refused.push({ line, refusal: { number, message } })
   }
 
   get isFull(): boolean {

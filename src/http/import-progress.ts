@@ -109,4 +109,8 @@ const STORE_FAULTS: Readonly<Partial<Record<ErrorNumber, string>>> = {
   50304: 'the store has no space left',
 }
 
-const refusedRow = (line: number, { number, message }: AppError): RefusedRow => ({ line, error: number, message })
+const refusedRow = (line: number, { number, message }: Pick<AppError, 'number' | 'message'>): RefusedRow => ({
+  line,
+  error: number,
+  message,
+})
