@@ -247,13 +247,4 @@ function raceTests(suite: Suite, open: OpenStore): void {
     )
     assert.deepEqual(await plants(), [plant(1n), plant(3n)])
   })
-
-  suite('more changes than may wait are refused, and nothing is done for those', async (t) => {
-    const { store, plants } = await open(t, { maxWaiting: 10 })
-    const all = Array.from({ length: 30 }, (_, i) => plant(BigInt(i)))
-    const results = await Promise.allSettled(all.map((one) => store.replacePlant(one, UNCONDITIONAL)))
-    assert.equal(results.filter(({ status }) => status === 'fulfilled').length, 10)
-    for (const result of results) if (result.status === 'rejected') refusal(50302)(result.reason)
-    assert.equal((await plants()).length, 10)
-  })
 }

@@ -2,15 +2,25 @@ import assert from 'node:assert/strict'
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { UNCONDITIONAL } from '../src/condition.ts'
 import { SqliteStore } from '../src/sqlite/store.ts'
 import { storeSuite } from './store-suite.ts'
 import { cleanUp } from './support/clean-up.ts'
 import { createPlant } from './support/create-plant.ts'
 import { plantsIn, tempFolder } from './support/files.ts'
 import { openSqlite } from './support/open-sqlite.ts'
-import { plant } from './support/store-under-test.ts'
+import { plant, refusal } from './support/store-under-test.ts'
 
 storeSuite('SQLite', openSqlite)
+
+test('SQLite: more changes than may wait are refused, and nothing is done for those', async (t) => {
+  const { store, plants } = await openSqlite(t, { maxWaiting: 10 })
+  const all = Array.from({ length: 30 }, (_, i) => plant(BigInt(i)))
+  const results = await Promise.allSettled(all.map((one) => store.replacePlant(one, UNCONDITIONAL)))
+  assert.equal(results.filter(({ status }) => status === 'fulfilled').length, 10)
+  for (const result of results) if (result.status === 'rejected') refusal(50302)(result.reason)
+  assert.equal((await plants()).length, 10)
+})
 
 const options = { serving: true, create: true, maxWaiting: 100, onFatal: () => {} }
 
