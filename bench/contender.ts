@@ -24,6 +24,8 @@ export interface Contender {
   readonly core?: number
   /** What to run it under, such as strace with its flags. */
   readonly under?: readonly string[]
+  /** The address of its store, if that is not a file in a temporary folder. */
+  readonly store?: string
 }
 
 export const BARE: Contender = { name: 'bare node:http', program: ['bare-server.ts'] }
@@ -38,7 +40,7 @@ export const SINGLE = variant('one commit per create', 'one-commit-per-create')
 export const ON_LOOP = variant('always on the event loop', 'writer-on-event-loop')
 export const IN_THREAD = variant('always in its thread', 'writer-in-thread')
 
-function variant(name: string, decision: string): Contender {
+export function variant(name: string, decision: string): Contender {
   return { ...SHIPPED, name, program: ['variant-server.ts', decision] }
 }
 
@@ -91,7 +93,7 @@ export class Running {
         ...process.env,
         PLANTSTORE_PORT: String(port),
         PLANTSTORE_TOKEN: TOKEN,
-        PLANTSTORE_STORE: `sqlite:${store}`,
+        PLANTSTORE_STORE: contender.store ?? `sqlite:${store}`,
       },
       stdio: ['ignore', 'pipe', 'inherit'],
       // A group of its own where it runs under another program, so that a signal reaches both. Not otherwise: the

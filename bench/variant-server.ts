@@ -1,30 +1,49 @@
 import { openLog } from '../src/cli/log.ts'
-import { readConfig } from '../src/config.ts'
+import { readConfig, type SqliteAddress } from '../src/config.ts'
 import { buildApp } from '../src/http/app.ts'
 import { readContract } from '../src/http/contract.ts'
 import type { Phase } from '../src/http/phase.ts'
+import { PostgresStore } from '../src/postgres/store.ts'
+import type { PostgresAddress } from '../src/postgres-address.ts'
 import { SqliteStore } from '../src/sqlite/store.ts'
 import { WriterClient } from '../src/sqlite/writer-client.ts'
 import { EventLoopWriter } from './event-loop-writer.ts'
 
 /**
  * The service with one decision taken the other way, so that the decision can be measured: `one-commit-per-create`,
- * `writer-on-event-loop` or `writer-in-thread`.
+ * `writer-on-event-loop` or `writer-in-thread`; in PostgreSQL, `one-insert-per-create` through ten connections.
  */
 const variant = process.argv[2]
 const config = readConfig({}, process.env)
-if (config.store.engine !== 'sqlite') throw new Error('these variants are of the SQLite engine')
-const store = await SqliteStore.open(config.store.path, {
-  serving: true,
-  create: true,
-  maxWaiting: config.maxWaiting,
-  ...(variant === 'one-commit-per-create' ? { maxGroup: 1 } : {}),
-  ...(variant === 'writer-on-event-loop' ? { startWriter: (path) => new EventLoopWriter(path) } : {}),
-  ...(variant === 'writer-in-thread' ? { startWriter: (path, onFatal) => new WriterClient(path, onFatal) } : {}),
-  onFatal: (error) => {
-    throw error
-  },
-})
+const store = config.store.engine === 'sqlite' ? await openSqlite(config.store) : await openPostgres(config.store)
+
+function openSqlite({ path }: SqliteAddress): Promise<SqliteStore> {
+  return SqliteStore.open(path, {
+    serving: true,
+    create: true,
+    maxWaiting: config.maxWaiting,
+    ...(variant === 'one-commit-per-create' ? { maxGroup: 1 } : {}),
+    ...(variant === 'writer-on-event-loop' ? { startWriter: (path) => new EventLoopWriter(path) } : {}),
+    ...(variant === 'writer-in-thread' ? { startWriter: (path, onFatal) => new WriterClient(path, onFatal) } : {}),
+    onFatal: (error) => {
+      throw error
+    },
+  })
+}
+
+function openPostgres(address: PostgresAddress): Promise<PostgresStore> {
+  return PostgresStore.open(address, {
+    create: true,
+    maxWaiting: config.maxWaiting,
+    connections: 10,
+    ...(variant === 'one-insert-per-create' ? { maxGroup: 1, groupsInFlight: 10 } : {}),
+    ...(variant?.startsWith('groups-in-flight=') ? { groupsInFlight: Number(variant.split('=')[1]) } : {}),
+    statementTimeout: config.storeTimeout,
+    patience: 0,
+    onNotice: console.error,
+  })
+}
+
 const phase: Phase = { current: 'serving' }
 const app = buildApp({
   config,

@@ -11,6 +11,13 @@ export type PlantChange =
 
 export const idOf = (change: PlantChange): bigint => (change.kind === 'replace' ? change.plant.id : change.id)
 
+/** UTF-16 units of the texts of a change, by which those that wait are bounded. */
+export function weightOf(change: PlantChange): number {
+  if (change.kind === 'delete') return 0
+  const { name, tag } = change.kind === 'replace' ? change.plant : change.patch
+  return (name?.length ?? 0) + (tag?.length ?? 0)
+}
+
 /**
  * The plant as it is to be after the change; undefined when it is to be gone.
  *

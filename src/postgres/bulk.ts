@@ -63,5 +63,5 @@ export class Trial {
   }
 }
 
-const TRY = `INSERT INTO tried SELECT id, name, tag FROM ${COLUMNS} AS v (id, name, tag, sort_key, words)
+const TRY = `INSERT INTO tried SELECT id, name, tag FROM unnest(${COLUMNS}) AS v (id, name, tag, sort_key, words)
   ON CONFLICT (id) DO UPDATE SET name = excluded.name, tag = excluded.tag`

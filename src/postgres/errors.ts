@@ -56,5 +56,5 @@ export function appErrorOf(error: unknown): unknown {
 export const refusedRecord = (cause: unknown): AppError =>
   new AppError(50001, 'the store refused the record', { cause })
 
-const outOfReach = (cause: unknown): AppError =>
+export const outOfReach = (cause: unknown): AppError =>
   new AppError(50301, 'the store is out of reach; sending the request again later is safe', { cause })

@@ -3,7 +3,7 @@ import { sortKey } from '../fold.ts'
 import { MAX_ID, MIN_ID, type NewPlant, type Plant } from '../plant.ts'
 import { plantWords } from '../plant-query.ts'
 import { bigintArray, textArray, tsvectorArray } from './arrays.ts'
-import type { Row } from './connection.ts'
+import type { Outcome, Row } from './connection.ts'
 import { refusedRecord } from './errors.ts'
 
 /** Plants as columns of binary arrays, which cost both sides a fraction of what their texts would. */
@@ -17,13 +17,16 @@ export function columnsOf(plants: readonly NewPlant[]): Buffer[] {
   ]
 }
 
-/** The same as the source of a statement's rows. */
-export const COLUMNS = 'unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::tsvector[])'
+/** The same as parameters of a statement. */
+export const COLUMNS = '$1::bigint[], $2::text[], $3::text[], $4::text[], $5::tsvector[]'
 
 /** A plant as `SELECT id, name, tag` gives it. */
 export function plantOf([id, name, tag]: Row): NewPlant {
   return { id: BigInt(id ?? ''), name: name ?? '', tag: tag ?? undefined }
 }
+
+/** The ids of what `RETURNING id` gives. */
+export const idsIn = ({ rows }: Outcome): bigint[] => rows.map(([id]) => BigInt(id ?? ''))
 
 /**
  * What no column can hold; undefined for a plant that can be stored. The service lets no such plant through: it is here

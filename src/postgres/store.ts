@@ -3,7 +3,7 @@ import { AppError } from '../errors.ts'
 import { GroupCommit } from '../group-commit.ts'
 import { OperatorError } from '../operator-error.ts'
 import type { NewPlant } from '../plant.ts'
-import type { PlantChange } from '../plant-change.ts'
+import { type PlantChange, weightOf } from '../plant-change.ts'
 import type { PlantFilter, PlantOrder, PlantQuery } from '../plant-query.ts'
 import type { PostgresAddress } from '../postgres-address.ts'
 import type {
@@ -20,6 +20,7 @@ import type {
 } from '../store.ts'
 import type { Token } from '../token.ts'
 import { exported, Trial } from './bulk.ts'
+import { type Changed, changePlants } from './changes.ts'
 import type { Connection } from './connection.ts'
 import { Connections } from './connections.ts'
 import { appErrorOf } from './errors.ts'
@@ -58,6 +59,7 @@ export class PostgresStore implements Store {
   readonly #writer: PostgresWriter
   readonly #tokens: PostgresTokens
   readonly #creates: GroupCommit<CreateRow, CreateResult>
+  readonly #changes: GroupCommit<PlantChange, Changed>
   readonly #gets: GroupCommit<bigint, { readonly plant: NewPlant | undefined }>
   /** Connections of exports and trials. */
   readonly #held = new Set<Connection>()
@@ -98,6 +100,11 @@ export class PostgresStore implements Store {
         ...limits,
         weigh: ({ plant }) => plant.name.length + (plant.tag?.length ?? 0),
       },
+    )
+    this.#changes = new GroupCommit<PlantChange, Changed>(
+      (changes) => this.#do(() => changePlants(this.#connections, changes)),
+      // Two groups with the same plants would only overtake each other.
+      { ...limits, maxInFlight: 1, weigh: weightOf },
     )
     // Reads that come together share a statement as creates do.
     this.#gets = new GroupCommit((ids) => this.#do(() => this.#getPlants(ids)), { ...limits, weigh: () => 1 })
@@ -190,9 +197,9 @@ export class PostgresStore implements Store {
     return this.#closing
   }
 
-  /** Creates that wait for their commit, for the metrics. */
+  /** Writes of single plants that wait for their commit, for the metrics. */
   get waiting(): number {
-    return this.#creates.waiting
+    return this.#creates.waiting + this.#changes.waiting
   }
 
   async #prepare({ patience, create, onNotice }: PostgresStoreOptions): Promise<void> {
@@ -213,8 +220,13 @@ export class PostgresStore implements Store {
     return ids.map((id) => ({ plant: found.get(id) }))
   }
 
-  #change(change: PlantChange): Promise<{ before: NewPlant | undefined; after: NewPlant | undefined }> {
-    return this.#ask(() => this.#writer.changePlant(change))
+  #change(change: PlantChange): Promise<Changed> {
+    return new Promise((resolve, reject) => {
+      this.#changes.submit(change, (error, result) => {
+        if (result === undefined) reject(error)
+        else resolve(result)
+      })
+    })
   }
 
   async #hold(): Promise<Connection> {
@@ -242,7 +254,7 @@ export class PostgresStore implements Store {
   }
 
   async #close(): Promise<void> {
-    await Promise.all([this.#creates.close(), this.#gets.close()])
+    await Promise.all([this.#creates.close(), this.#changes.close(), this.#gets.close()])
     for (const connection of this.#held) this.#letGo(connection)
     await Promise.all([this.#connections.close(), this.#bulk.close()])
   }

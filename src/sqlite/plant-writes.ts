@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os'
 import { GroupCommit, type GroupCommitOptions } from '../group-commit.ts'
 import type { NewPlant } from '../plant.ts'
-import type { PlantChange } from '../plant-change.ts'
+import { type PlantChange, weightOf } from '../plant-change.ts'
 import type { Answer, CreateResult, ImportMode, ImportResult } from '../store.ts'
 import type { Indexer } from './indexer.ts'
 import { type ChangeResult, changeResultOf, createResultOf, importResultOf } from './outcome.ts'
@@ -86,11 +86,6 @@ export class PlantWrites {
     this.#indexer.wrote(changes.length)
     return outcomes.map(changeResultOf)
   }
-}
-
-function weightOf(change: PlantChange): number {
-  if (change.kind === 'delete') return 0
-  return textOf(change.kind === 'update' ? change.patch : change.plant)
 }
 
 const textOf = ({ name, tag }: { name?: string; tag?: string | null | undefined }): number =>

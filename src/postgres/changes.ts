@@ -1,0 +1,121 @@
+import { AppError } from '../errors.ts'
+import type { NewPlant } from '../plant.ts'
+import { afterChange, idOf, type PlantChange } from '../plant-change.ts'
+import { bigintArray, textArray } from './arrays.ts'
+import type { Run } from './connection.ts'
+import type { Connections } from './connections.ts'
+import { Overtaken, outOfReach } from './errors.ts'
+import { selectPlants } from './reader.ts'
+import { COLUMNS, columnsOf, idsIn, refusalOf } from './rows.ts'
+import { byId, insertPlants } from './writer.ts'
+
+/** A plant before and after a change. */
+export interface Changed {
+  readonly before: NewPlant | undefined
+  readonly after: NewPlant | undefined
+}
+
+/** What is to become of the plant with an id, and what it was when that was decided. */
+interface Swap extends Changed {
+  readonly id: bigint
+}
+
+const UPDATE = `UPDATE plants SET name = v.name, tag = v.tag, sort_key = v.sort_key, words = v.words
+  FROM unnest(${COLUMNS}, $6::text[], $7::text[]) AS v (id, name, tag, sort_key, words, name_before, tag_before)
+  WHERE plants.id = v.id AND plants.name = v.name_before AND plants.tag IS NOT DISTINCT FROM v.tag_before
+  RETURNING plants.id`
+const DELETE = `DELETE FROM plants USING unnest($1::bigint[], $2::text[], $3::text[]) AS v (id, name_before, tag_before)
+  WHERE plants.id = v.id AND plants.name = v.name_before AND plants.tag IS NOT DISTINCT FROM v.tag_before
+  RETURNING plants.id`
+
+/** How long changes are tried again while others change the same plants, in ms. */
+const PATIENCE = 10_000
+
+/**
+ * Decides each change by the plant as it is, and writes it where that still is so; no lock is held in between. Several
+ * changes of one plant are decided one after the other and written as one. Resolves after the commits.
+ *
+ * @returns for each what it did, or an AppError as afterChange throws it
+ */
+export async function changePlants(
+  { run }: Connections,
+  changes: readonly PlantChange[],
+): Promise<(Changed | AppError)[]> {
+  const results: (Changed | AppError)[] = []
+  /** Where in the list the changes of a plant are that are still to be made. */
+  const open = new Map<bigint, number[]>()
+  for (const [i, change] of changes.entries()) {
+    const id = idOf(change)
+    const refusal = refusalOf({ id, name: '', tag: undefined })
+    if (refusal !== undefined) results[i] = refusal
+    else open.set(id, [...(open.get(id) ?? []), i])
+  }
+  const start = performance.now()
+  while (open.size > 0 && performance.now() - start < PATIENCE) {
+    // In the order of ids, so that two groups with the same plants do not wait for each other.
+    const ids = [...open.keys()].sort((a, b) => (a < b ? -1 : 1))
+    const there = byId(
+      await selectPlants(
+        run,
+        ids.map((id) => ({ id })),
+      ),
+    )
+    const swaps = ids.map((id): Swap => {
+      const before = there.get(id)
+      let after = before
+      for (const i of open.get(id) ?? []) {
+        const result = decide(changes[i] as PlantChange, after)
+        results[i] = result
+        if (!(result instanceof AppError)) after = result.after
+      }
+      return { id, before, after }
+    })
+    for (const id of await swapAll(run, swaps)) open.delete(id)
+  }
+  for (const i of [...open.values()].flat()) results[i] = outOfReach(new Overtaken('others went on changing the plant'))
+  return results
+}
+
+function decide(change: PlantChange, before: NewPlant | undefined): Changed | AppError {
+  try {
+    const after = afterChange(change, before)
+    return (after === undefined ? undefined : refusalOf(after)) ?? { before, after }
+  } catch (error) {
+    if (error instanceof AppError) return error
+    throw error
+  }
+}
+
+/** @returns the ids of those that were as expected and now are as wanted */
+async function swapAll(run: Run, swaps: readonly Swap[]): Promise<bigint[]> {
+  const kept: bigint[] = []
+  const added: NewPlant[] = []
+  const removed: NewPlant[] = []
+  const old: NewPlant[] = []
+  const changed: NewPlant[] = []
+  for (const { id, before, after } of swaps) {
+    // What was read was committed, so there is nothing to wait for.
+    if (before?.name === after?.name && before?.tag === after?.tag) kept.push(id)
+    else if (before === undefined) added.push(...(after === undefined ? [] : [after]))
+    else if (after === undefined) removed.push(before)
+    else {
+      old.push(before)
+      changed.push(after)
+    }
+  }
+  const done = [kept, await insertPlants(run, added)]
+  if (removed.length > 0) {
+    const values = [bigintArray(removed.map(({ id }) => id)), ...textsOf(removed)]
+    done.push(idsIn(await run({ name: 'delete', text: DELETE, values })))
+  }
+  if (changed.length > 0) {
+    const values = [...columnsOf(changed), ...textsOf(old)]
+    done.push(idsIn(await run({ name: 'swap', text: UPDATE, values })))
+  }
+  return done.flat()
+}
+
+const textsOf = (plants: readonly NewPlant[]): Buffer[] => [
+  textArray(plants.map(({ name }) => name)),
+  textArray(plants.map(({ tag }) => tag)),
+]

@@ -1,0 +1,40 @@
+import type { TestContext } from 'node:test'
+import { PostgresStore, type PostgresStoreOptions } from '../../src/postgres/store.ts'
+import { readPostgresAddress } from '../../src/postgres-address.ts'
+import { cleanUp } from './clean-up.ts'
+import { newDatabase, plantsOf } from './postgres.ts'
+import type { StoreUnderTest } from './store-under-test.ts'
+
+/** A store in the database at an address, closed after the test. */
+export async function openStore(
+  t: TestContext,
+  url: string,
+  options: Partial<PostgresStoreOptions> = {},
+): Promise<PostgresStore> {
+  const store = await PostgresStore.open(readPostgresAddress(url, {}), {
+    maxWaiting: 10_000,
+    connections: 10,
+    statementTimeout: 10_000,
+    patience: 0,
+    create: true,
+    onNotice: () => {},
+    ...options,
+  })
+  cleanUp(t, () => store.close())
+  return store
+}
+
+/** A PostgreSQL store in a new database, as the store suite needs it. */
+export async function openPostgres(t: TestContext, { maxWaiting = 10_000 } = {}): Promise<StoreUnderTest> {
+  const url = await newDatabase((work) => cleanUp(t, work))
+  let store = await openStore(t, url, { maxWaiting })
+  return {
+    store,
+    async reopen() {
+      await store.close()
+      store = await openStore(t, url, { maxWaiting })
+      return store
+    },
+    plants: () => plantsOf(url),
+  }
+}
