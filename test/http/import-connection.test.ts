@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
+import type { Socket } from 'node:net'
+import { DatabaseSync } from 'node:sqlite'
 import { suite, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import {
   beginImport,
   chunk,
@@ -57,6 +60,24 @@ suite('while an import is under way', () => {
     // The connection is as any other again: its next request has a limit.
     connection.write('POST /plants HTTP/1.1\r\nHost: a\r\n')
     assert.match((await connection.untilClosed()).toString(), /"error":40801/)
+  })
+
+  test('its body is read no faster than the store takes it', async (t) => {
+    const service = await withService(t)
+    const accepted = once(service.server, 'connection') as Promise<[Socket]>
+    const connection = beginImport(service, rowsFrom(1, 1), 'Connection: close')
+    const [socket] = await accepted
+    await untilStored(service, 1)
+    const lock = new DatabaseSync(service.path)
+    lock.exec('BEGIN IMMEDIATE')
+    for (let i = 0; i < 400; i++) connection.write(chunk(`{"id":${i + 2},"name":"${'x'.repeat(50_000)}"}\n`))
+    // It stands when it has not moved for a while.
+    for (let before = -1; socket.bytesRead > before; await sleep(200)) before = socket.bytesRead
+    const read = socket.bytesRead
+    lock.close()
+    connection.write(LAST_CHUNK)
+    assert.equal((await outcomeOf(connection)).added, 401)
+    assert.ok(read < 2 * 2 ** 20, `${read} bytes of 20 MB were read while the store took nothing`)
   })
 
   test('a client that stands still is refused with 40801, and told how far it got', async (t) => {
