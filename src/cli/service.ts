@@ -72,6 +72,7 @@ export class Service {
     const send = url.protocol === 'https:' ? httpsRequest : httpRequest
     const outgoing = send(url, { method, headers, agent: this.#agent, signal })
     outgoing.on('socket', (socket) => {
+      if (!socket.connecting) return
       socket.once('connect', () => {
         this.#wasReached = true
       })

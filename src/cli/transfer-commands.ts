@@ -53,7 +53,8 @@ const MODE =
 const RETRY_TIME = 'how long to try again when a service stops answering, at most 60m (default 5m)'
 
 const IMPORT_NOTES = `
-Without --url the command opens the store itself, which is faster and works beside a service that serves it.
+Without --url the command opens the store itself, also beside a service that serves it. That is faster, unless the
+service is busy: the import gives way to it then.
 Refused rows are told by line, with the number and message of their error: the first 1,000, on standard error.
 Importing the same file again is safe, and goes on where an import was broken off.
 
@@ -65,7 +66,7 @@ const IMPORT_EXAMPLES = [
   'plantstore import - --format csv --store sqlite:/srv/plants.db < plants.csv',
 ]
 const EXPORT_NOTES = `
-Without --url the command opens the store itself, which is faster and works beside a service that serves it.
+Without --url the command opens the store itself, also beside a service that serves it.
 The plants are those of one moment. The file gets its name when it is complete; until then it has another one beside it.
 
 Exit codes: 0 done, 1 failed, 2 called wrongly, 130 or 143 stopped by a signal.`

@@ -1,0 +1,36 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { cleanUp } from '../support/clean-up.ts'
+import { tempFolder } from '../support/files.ts'
+import { manyPlants, PLANTS, writePlantFile } from '../support/plant-files.ts'
+import { newDatabase, plantsOf } from '../support/postgres.ts'
+import { run } from '../support/process.ts'
+
+test('plantstore import and export work straight on PostgreSQL as they do on SQLite', async (t) => {
+  const folder = tempFolder(t)
+  const database = await newDatabase((work) => cleanUp(t, work))
+  const env = { PLANTSTORE_STORE: database }
+  const plants = [...PLANTS, ...manyPlants(12_000, 1000)].sort((a, b) => (a.id < b.id ? -1 : 1))
+  writePlantFile(join(folder, 'plants.ndjson'), plants)
+  const imports = (...flags: string[]) => run(t, ['import', 'plants.ndjson', ...flags], { cwd: folder, env })
+  assert.match((await imports()).stderr, /^done: 12,007 added, 0 updated, 0 unchanged, 0 refused; /m)
+  assert.deepEqual(await plantsOf(database), plants)
+  const again = await imports('--dry-run')
+  assert.match(again.stderr, /^tried only, nothing was stored: 0 added, 0 updated, 12,007 unchanged, 0 refused; /m)
+  assert.equal(again.code, 0)
+  const exported = await run(t, ['export', 'again.ndjson'], { cwd: folder, env })
+  assert.equal(exported.code, 0, exported.stderr)
+  assert.deepEqual(readFileSync(join(folder, 'again.ndjson')), readFileSync(join(folder, 'plants.ndjson')))
+})
+
+test('a dry run does not prepare a database that holds no plant store', async (t) => {
+  const folder = tempFolder(t)
+  const database = await newDatabase((work) => cleanUp(t, work))
+  writePlantFile(join(folder, 'plants.csv'), PLANTS)
+  const args = ['import', 'plants.csv', '--dry-run', '--store', database]
+  const { code, stderr } = await run(t, args, { cwd: folder })
+  assert.match(stderr, /^plantstore: .*there is none yet\n$/)
+  assert.equal(code, 1)
+})
