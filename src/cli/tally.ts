@@ -52,7 +52,7 @@ export class Tally {
       progress.note(`line ${line}: error ${error}: ${message}`)
       this.#told++
     }
-    if (this.#told === MOST_TOLD && refused < MOST_TOLD && this.refused > MOST_TOLD) {
+    if (refused <= MOST_TOLD && this.refused > MOST_TOLD) {
       progress.note('more rows were refused; they are counted, but not listed')
     }
   }
