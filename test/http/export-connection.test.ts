@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { readdirSync, readlinkSync } from 'node:fs'
+import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { suite, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -91,7 +92,7 @@ suite('an export that goes on for long', () => {
     const opened: number[] = []
     for (let round = 0; round < 20; round++) {
       const connections = await Promise.all([1, 2, 3].map(() => stalledExport(service)))
-      opened.push(readdirSync('/proc/self/fd').filter((fd) => linkOf(fd).startsWith(service.folder)).length)
+      opened.push(readdirSync('/proc/self/fd').filter((fd) => linkOf(fd).startsWith(service.under.place)).length)
       for (const { socket } of connections) socket.destroy()
       while ((await metric(service, 499)) < opened.length * 3) await sleep(20)
     }
@@ -131,8 +132,8 @@ test('an export may be followed by another request on the same connection', asyn
 })
 
 /** Whether no reader keeps SQLite from using its log anew. */
-function isLogFree({ path }: Service): boolean {
-  const db = new DatabaseSync(path)
+function isLogFree({ under }: Service): boolean {
+  const db = new DatabaseSync(join(under.place, 'plants.db'))
   try {
     return db.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get()?.['busy'] === 0
   } finally {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import type { Socket } from 'node:net'
+import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { suite, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -68,7 +69,7 @@ suite('while an import is under way', () => {
     const connection = beginImport(service, rowsFrom(1, 1), 'Connection: close')
     const [socket] = await accepted
     await untilStored(service, 1)
-    const lock = new DatabaseSync(service.path)
+    const lock = new DatabaseSync(join(service.under.place, 'plants.db'))
     lock.exec('BEGIN IMMEDIATE')
     for (let i = 0; i < 400; i++) connection.write(chunk(`{"id":${i + 2},"name":"${'x'.repeat(50_000)}"}\n`))
     // It stands when it has not moved for a while.

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { readFileSync, renameSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { suite, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parse } from 'yaml'
@@ -26,14 +26,14 @@ suite('health', () => {
   test('is not ready while the store takes no write, but live', async (t) => {
     const service = await withService(t)
     assert.equal((await service.send('GET', '/health/ready', FREE)).status, 200)
-    renameSync(service.path, `${service.path}.away`)
+    await service.under.takeAway()
     // The outcome of a check is used again for a second.
     await sleep(1100)
     const answer = await service.send('GET', '/health/ready', FREE)
     assert.deepEqual([answer.status, errorOf(answer)], [503, 50301])
     assert.ok(Number(answer.headers['retry-after']) >= 1)
     assert.ok(service.log.includes(String(answer.headers['x-request-id'])), 'the log has the request by its id')
-    assert.ok(!answer.body.includes(service.folder), 'the answer tells nothing of the inside')
+    assert.ok(!answer.body.includes(service.under.place), 'the answer tells nothing of the inside')
     assert.equal((await service.send('GET', '/health/live', FREE)).status, 200)
   })
 })

@@ -7,7 +7,7 @@ import { PostgresServer } from './postgres-server.ts'
 export const SERVER_VARIABLE = 'PLANTSTORE_TEST_POSTGRES'
 
 /** What a test context has to offer for cleaning up; the last registered is cleaned up first by cleanUp alone. */
-type CleanUp = (work: () => Promise<void>) => void
+type CleanUp = (work: () => Promise<void>) => unknown
 
 let own: Promise<PostgresServer> | undefined
 

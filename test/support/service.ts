@@ -3,7 +3,6 @@ import { Agent, type IncomingHttpHeaders, request, type Server } from 'node:http
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
 import { Writable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import pino from 'pino'
@@ -11,10 +10,10 @@ import { type Config, readConfig } from '../../src/config.ts'
 import { buildApp } from '../../src/http/app.ts'
 import { readContract } from '../../src/http/contract.ts'
 import type { Phase } from '../../src/http/phase.ts'
-import { SqliteStore } from '../../src/sqlite/store.ts'
 import type { Store } from '../../src/store.ts'
 import { hashSecret, makeSecret, makeTokenId, type Scope, type Token } from '../../src/token.ts'
 import { assertConforms, operationIdOf, type Seen } from './conforms.ts'
+import { type EngineUnderTest, openEngine, type StoredRow } from './engine-under-test.ts'
 
 /** The configured token of every service here; it has all scopes. */
 export const SECRET = 'the-configured-secret-of-the-tests'
@@ -41,12 +40,6 @@ export interface Sending {
   readonly chunked?: boolean
 }
 
-export interface StoredRow {
-  readonly id: bigint
-  readonly name: string
-  readonly tag: string | null
-}
-
 /** A folder that is gone after the test. */
 export function temporaryFolder(scene: Scene): string {
   const folder = mkdtempSync(join(tmpdir(), 'plantstore-'))
@@ -60,43 +53,33 @@ export function temporaryFolder(scene: Scene): string {
  * @param flags settings as the command line would give them, by their names in Config
  */
 export async function withService(scene: Scene, flags: Partial<Record<keyof Config, string>> = {}): Promise<Service> {
-  const folder = mkdtempSync(join(tmpdir(), 'plantstore-'))
-  const path = join(folder, 'plants.db')
-  const config = readConfig({ token: SECRET, store: `sqlite:${path}`, ...flags }, {})
-  const store = await SqliteStore.open(path, {
-    serving: true,
-    create: true,
-    maxWaiting: config.maxWaiting,
-    onFatal: () => {},
-  })
+  const config = readConfig({ token: SECRET, ...flags }, {})
+  const under = await openEngine(config.maxWaiting)
+  const { store } = under
   const phase: Phase = { current: 'serving' }
   const lines: string[] = []
   const log = pino({ level: config.logLevel, base: null }, new Writable({ write: keepIn(lines) }))
   const app = buildApp({ config, contract: readContract(), store, log, phase, waiting: () => store.waiting })
   await app.listen({ host: '127.0.0.1', port: 0 })
-  const service = new Service({ folder, path, server: app.server, store, phase, log: lines })
+  const service = new Service({ under, server: app.server, phase, log: lines })
   scene.after(async () => {
     service.agent.destroy()
     app.server.closeAllConnections()
     await app.close()
-    await store.close()
-    rmSync(folder, { recursive: true, force: true })
+    await under.remove()
   })
   return service
 }
 
 interface ServiceParts {
-  readonly folder: string
-  readonly path: string
+  readonly under: EngineUnderTest
   readonly server: Server
-  readonly store: Store
   readonly phase: Phase
   readonly log: readonly string[]
 }
 
 export class Service {
-  readonly folder: string
-  readonly path: string
+  readonly under: EngineUnderTest
   readonly server: Server
   readonly port: number
   readonly store: Store
@@ -104,12 +87,11 @@ export class Service {
   readonly agent = new Agent({ keepAlive: true })
   readonly #log: readonly string[]
 
-  constructor({ folder, path, server, store, phase, log }: ServiceParts) {
-    this.folder = folder
-    this.path = path
+  constructor({ under, server, phase, log }: ServiceParts) {
+    this.under = under
     this.server = server
     this.port = (server.address() as AddressInfo).port
-    this.store = store
+    this.store = under.store
     this.phase = phase
     this.#log = log
   }
@@ -146,14 +128,8 @@ export class Service {
   }
 
   /** What is really in the store, read past the service. */
-  async plants(): Promise<StoredRow[]> {
-    const db = new DatabaseSync(this.path, { readOnly: true, readBigInts: true })
-    try {
-      const rows = db.prepare('SELECT id, name, tag FROM plants ORDER BY id').all()
-      return rows.map((row) => ({ ...row }) as unknown as StoredRow)
-    } finally {
-      db.close()
-    }
+  plants(): Promise<StoredRow[]> {
+    return this.under.plants()
   }
 
   #exchange(method: string, path: string, sending: Sending): Promise<Answer> {

@@ -1,0 +1,124 @@
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, renameSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { after } from 'node:test'
+import { type OpenStore, openStore } from '../../src/cli/open-store.ts'
+import { readConfig } from '../../src/config.ts'
+import { newDatabase, plantsOf, query } from './postgres.ts'
+
+export interface StoredRow {
+  readonly id: bigint
+  readonly name: string
+  readonly tag: string | null
+}
+
+/** A new store of one engine, and what tests do to it and ask of it past the service. */
+export interface EngineUnderTest {
+  readonly store: OpenStore
+  /** A name that no answer may tell. */
+  readonly place: string
+  /** What is really in it, by id. */
+  plants(): Promise<StoredRow[]>
+  /** Whether a text is anywhere in what it keeps. */
+  holds(text: string): Promise<boolean>
+  /** Puts it out of reach for good. */
+  takeAway(): Promise<void>
+  /** Closes it and removes all that is left of it. */
+  remove(): Promise<void>
+}
+
+/** Which engine the tests of the service run on in this process; SQLite, if nobody says otherwise. */
+export const engine = { current: 'sqlite' as 'sqlite' | 'postgres' }
+
+export const openEngine = (maxWaiting: number): Promise<EngineUnderTest> =>
+  engine.current === 'sqlite' ? openSqlite(maxWaiting) : openPostgres(maxWaiting)
+
+async function openSqlite(maxWaiting: number): Promise<EngineUnderTest> {
+  const folder = mkdtempSync(join(tmpdir(), 'plantstore-'))
+  const path = join(folder, 'plants.db')
+  const store = await open(`sqlite:${path}`, maxWaiting)
+  return {
+    store,
+    place: folder,
+    async plants() {
+      const db = new DatabaseSync(path, { readOnly: true, readBigInts: true })
+      try {
+        const rows = db.prepare('SELECT id, name, tag FROM plants ORDER BY id').all()
+        return rows.map((row) => ({ ...row }) as unknown as StoredRow)
+      } finally {
+        db.close()
+      }
+    },
+    holds: async (text) => filesWith(folder, text) > 0,
+    takeAway: async () => renameSync(path, `${path}.away`),
+    async remove() {
+      await store.close()
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+/** Databases of this process; those that nobody uses are empty, so that the next need not make one. */
+const free: string[] = []
+const drops: (() => Promise<void>)[] = []
+after(async () => {
+  for (const drop of drops) await drop()
+})
+
+async function openPostgres(maxWaiting: number): Promise<EngineUnderTest> {
+  const url = free.pop() ?? (await newDatabase((drop) => drops.push(drop)))
+  let isAway = false
+  const name = new URL(url).pathname.slice(1)
+  const store = await open(url, maxWaiting)
+  return {
+    store,
+    place: name,
+    plants: async () => (await plantsOf(url)).map((plant) => ({ ...plant, tag: plant.tag ?? null })),
+    async holds(text) {
+      const rows = await query(url, 'SELECT plants::text FROM plants UNION ALL SELECT tokens::text FROM tokens')
+      return JSON.stringify(rows).includes(text)
+    },
+    async takeAway() {
+      isAway = true
+      const server = new URL(url)
+      server.pathname = 'postgres'
+      await query(server.href, `ALTER DATABASE ${name} ALLOW_CONNECTIONS false`)
+      await query(server.href, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '${name}'`)
+    },
+    async remove() {
+      await store.close()
+      if (isAway) return
+      await query(url, 'TRUNCATE plants, tokens')
+      free.push(url)
+    },
+  }
+}
+
+function open(address: string, maxWaiting: number): Promise<OpenStore> {
+  const { store, storeConnections, storeTimeout } = readConfig({ store: address }, {})
+  return openStore(store, {
+    serving: true,
+    create: true,
+    maxWaiting,
+    connections: storeConnections,
+    timeout: storeTimeout,
+    wait: 0,
+    onFatal: () => {},
+    onNotice: () => {},
+  })
+}
+
+/**
+ * Counts the files of a folder that hold the text. In a process of its own: a process that closes a database file which
+ * it also has open as a store drops SQLite's locks (https://sqlite.org/howtocorrupt.html section 2.2).
+ */
+function filesWith(folder: string, text: string): number {
+  const script = `
+    const { readdirSync, readFileSync } = require('node:fs')
+    const [folder, text] = process.argv.slice(1)
+    const files = readdirSync(folder).map((name) => readFileSync(folder + '/' + name))
+    console.log(files.filter((bytes) => bytes.includes(text)).length)`
+  return Number(execFileSync(process.execPath, ['-e', script, folder, text], { encoding: 'utf8' }))
+}
