@@ -4,6 +4,9 @@ import type { ImportMode } from '../store.ts'
 import { type BatchOutcome, feed, type Importer } from './feed.ts'
 import { type Patience, patiently, type Service } from './service.ts'
 
+/** Rows, and UTF-16 units of their texts, with which a request is large enough. */
+const PIECE_ROWS = 5000
+const PIECE_TEXT = 2 ** 19
 /** How long the service may take to store a piece, in ms. It answers a busy store long before. */
 const PIECE_TIMEOUT = 60_000
 
@@ -30,7 +33,7 @@ export function serviceImporter(
     // A piece has one row in each line.
     return { ...counts, refusals: refusedRows.map(({ line, ...refusal }) => ({ ...refusal, index: line - 1 })) }
   }
-  return (content, take) => feed(readPlants(format, content, options), put, take)
+  return (content, take) => feed(pieces(readPlants(format, content, options)), put, take)
 }
 
 /** Asks a running service what an import would do. The file goes as it is in one request, since its rows may concern each other. */
@@ -40,5 +43,29 @@ export function serviceTrial(service: Service, mode: ImportMode, format: Format,
     take(await service.importPlants(content, { mediaType: MEDIA_TYPES[format], query, signal }))
   }
 }
+
+/** Several batches in one, since each request takes a round trip over the network. */
+async function* pieces(batches: AsyncIterable<Batch>): AsyncGenerator<Batch> {
+  let gathered: Batch[] = []
+  let rows = 0
+  let text = 0
+  for await (const batch of batches) {
+    gathered.push(batch)
+    rows += batch.plants.length + batch.refused.length
+    for (const { name, tag = '' } of batch.plants) text += name.length + tag.length
+    if (rows < PIECE_ROWS && text < PIECE_TEXT) continue
+    yield joined(gathered)
+    gathered = []
+    rows = 0
+    text = 0
+  }
+  if (gathered.length > 0) yield joined(gathered)
+}
+
+const joined = (batches: readonly Batch[]): Batch => ({
+  plants: batches.flatMap(({ plants }) => plants),
+  lines: batches.flatMap(({ lines }) => lines),
+  refused: batches.flatMap(({ refused }) => refused),
+})
 
 const NOTHING: BatchOutcome = { added: 0, updated: 0, unchanged: 0, refused: 0, refusals: [] }
