@@ -31,7 +31,9 @@ export function outputFile(path: string, { force }: { force: boolean }): Output 
     // Also where a second signal ends the process at once.
     process.once('exit', remove)
     try {
-      await pipeline(source, createWriteStream(draft, { flags: 'wx', flush: true, highWaterMark: CHUNK }), { signal })
+      // Opened here, since the stream would still open it after a failure that came first, and leave it behind.
+      const fd = openSync(draft, 'wx')
+      await pipeline(source, createWriteStream(draft, { fd, flush: true, highWaterMark: CHUNK }), { signal })
       // Looked at again: this may be hours later.
       renameSync(draft, targetOf(path, force))
       syncDirectory(dirname(target))
