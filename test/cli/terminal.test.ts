@@ -12,7 +12,7 @@ const hasTerminal = isLinux && runs('script', '-qec', 'true', '/dev/null')
 
 /** Runs a command on a terminal, which shows both of its outputs. No argument may have a quotation mark. */
 function onTerminal(t: TestContext, folder: string, ...args: string[]): Promise<Outcome> {
-  const shell = `command=$(printf "'%s' " "$0" "$@"); exec script -qec "stty columns 70; $command" /dev/null`
+  const shell = `command=$(printf "'%s' " "$0" "$@"); exec script -qec "stty columns 100; $command" /dev/null`
   return run(t, args, { cwd: folder, under: ['sh', '-c', shell] })
 }
 
@@ -26,7 +26,7 @@ suite('on a terminal', () => {
     assert.ok(drawings.length > 1, JSON.stringify(stdout))
     for (const drawing of drawings.slice(0, -1)) {
       assert.match(drawing, /^\r\[=* *\] \d+%, [\d,]+ plants/)
-      assert.ok(drawing.length <= 70, 'no line is longer than the terminal is wide')
+      assert.ok(drawing.length <= 100, 'no line is longer than the terminal is wide')
     }
     assert.match(stdout.split(ERASE).at(-1) ?? '', /^done: 100,000 added, .* rows in .*\r\n$/)
     assert.equal(code, 0)
