@@ -83,13 +83,20 @@ export class Load {
 
   /** How many acknowledged plants are not in the store file with exactly their name and tag. */
   countLost(storePath: string): number {
-    const stored = plantsIn(storePath)
-    return [...this.acknowledged].filter(([id, plant]) => !isSame(stored.get(id), plant)).length
+    return this.#lostFrom(plantsIn(storePath))
   }
 
   assertAllIn(storePath: string): void {
-    const lost = this.countLost(storePath)
+    this.assertAllAmong(plantsIn(storePath))
+  }
+
+  assertAllAmong(stored: ReadonlyMap<bigint, Plant>): void {
+    const lost = this.#lostFrom(stored)
     assert.equal(lost, 0, `of ${this.acknowledged.size} acknowledged plants ${lost} were lost or changed`)
+  }
+
+  #lostFrom(stored: ReadonlyMap<bigint, Plant>): number {
+    return [...this.acknowledged].filter(([id, plant]) => !isSame(stored.get(id), plant)).length
   }
 
   async #client(): Promise<void> {

@@ -1,16 +1,6 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import {
-  chmodSync,
-  chownSync,
-  closeSync,
-  mkdirSync,
-  mkdtempSync,
-  openSync,
-  readFileSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs'
+import { chmodSync, chownSync, closeSync, mkdirSync, mkdtempSync, openSync, readFileSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -36,8 +26,36 @@ export class PostgresServer {
     this.#watchdog = watchdog
   }
 
-  /** @param disk an existing folder for its data, if not the one of its programs */
-  static async create(disk?: string): Promise<PostgresServer> {
+  static async create(): Promise<PostgresServer> {
+    const server = await PostgresServer.#prepare()
+    try {
+      server.#initialise()
+      await server.start()
+      return server
+    } catch (error) {
+      await server.close()
+      throw error
+    }
+  }
+
+  /** A standby that follows this one, which is stopped for a moment. */
+  async createStandby(): Promise<PostgresServer> {
+    const standby = await PostgresServer.#prepare()
+    try {
+      await this.stop()
+      execFileSync('cp', ['-a', this.#data, standby.#data])
+      await this.start()
+      writeFileSync(join(standby.#data, 'standby.signal'), '')
+      const primary = `host=127.0.0.1 port=${this.port} user=${USER} password='${PASSWORD}' application_name=standby`
+      await standby.start([`primary_conninfo=${primary}`])
+      return standby
+    } catch (error) {
+      await standby.close()
+      throw error
+    }
+  }
+
+  static async #prepare(): Promise<PostgresServer> {
     const folder = mkdtempSync(join(tmpdir(), 'plantstore-postgres-'))
     // Before anything is there to be left over. Of its own, so that it outlives a signal to the whole test run.
     const watchdog = spawn(process.execPath, [WATCHDOG, folder], {
@@ -45,15 +63,9 @@ export class PostgresServer {
       detached: true,
     })
     watchdog.unref()
-    const server = new PostgresServer(folder, await freePort(), watchdog)
-    try {
-      server.#initialise(disk)
-      await server.start()
-      return server
-    } catch (error) {
-      await server.close()
-      throw error
-    }
+    copyBinaries(join(folder, 'native'))
+    chmodSync(folder, 0o755)
+    return new PostgresServer(folder, await freePort(), watchdog)
   }
 
   /** Its address, for a database of it. */
@@ -63,27 +75,25 @@ export class PostgresServer {
 
   /** @param settings those of postgresql.conf, `name=value` */
   async start(settings: readonly string[] = []): Promise<void> {
+    const args = ['-D', this.#data, '-p', String(this.port), ...settings.flatMap((setting) => ['-c', setting])]
     const log = openSync(join(this.#folder, 'log'), 'a')
-    const child = spawn(
-      this.#program('postgres'),
-      ['-D', this.#data, '-p', String(this.port), ...settings.flatMap((setting) => ['-c', setting])],
-      { stdio: ['ignore', log, log], ...serverUser() },
-    )
-    closeSync(log)
-    // Not what keeps a test's process alive; the watchdog ends it then.
-    child.unref()
-    this.#process = child
-    while (!(await this.#answers())) {
-      if (child.exitCode !== null || child.signalCode !== null)
-        throw new Error(`PostgreSQL does not start:\n${this.log}`)
-      await sleep(20)
+    try {
+      this.#process = this.#spawn(args, log)
+      while (!(await this.#answers())) {
+        // After a crash, the children of the one that died take a moment to notice; until then none can start.
+        if (hasEnded(this.#process) && this.log.includes(LEFT_OVER)) this.#process = this.#spawn(args, log)
+        else if (hasEnded(this.#process)) throw new Error(`PostgreSQL does not start:\n${this.log}`)
+        await sleep(20)
+      }
+    } finally {
+      closeSync(log)
     }
   }
 
   /** SIGKILL is a crash of the whole server; SIGTERM waits for clients, SIGINT does not. */
   async stop(signal: 'SIGKILL' | 'SIGINT' | 'SIGTERM' = 'SIGINT'): Promise<void> {
     const child = this.#process
-    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return
+    if (child === undefined || hasEnded(child)) return
     const ended = once(child, 'exit')
     child.ref()
     child.kill(signal)
@@ -97,11 +107,10 @@ export class PostgresServer {
 
   /** Ends it and removes all that it left. */
   async close(): Promise<void> {
-    const { stdin, exitCode, signalCode } = this.#watchdog
-    if (exitCode !== null || signalCode !== null) return
+    if (hasEnded(this.#watchdog)) return
     const ended = once(this.#watchdog, 'exit')
     this.#watchdog.ref()
-    stdin?.end()
+    this.#watchdog.stdin?.end()
     await ended
   }
 
@@ -113,14 +122,11 @@ export class PostgresServer {
     return join(this.#folder, 'native', 'bin', name)
   }
 
-  #initialise(disk: string | undefined): void {
-    copyBinaries(join(this.#folder, 'native'))
+  #initialise(): void {
     const user = serverUser()
     const passwordFile = join(this.#folder, 'password')
     writeFileSync(passwordFile, PASSWORD)
-    if (disk === undefined) mkdirSync(this.#data)
-    else symlinkSync(disk, this.#data)
-    chmodSync(this.#folder, 0o755)
+    mkdirSync(this.#data)
     if (user !== undefined) for (const path of [passwordFile, this.#data]) chownSync(path, user.uid, user.gid)
     const args = ['-D', this.#data, '-U', USER, '-E', 'UTF8', '--locale=C', '-A', 'scram-sha-256', '--no-sync']
     execFileSync(this.#program('initdb'), [...args, '--no-instructions', `--pwfile=${passwordFile}`], {
@@ -128,6 +134,13 @@ export class PostgresServer {
       ...user,
     })
     writeFileSync(join(this.#data, 'postgresql.auto.conf'), CONFIGURATION)
+  }
+
+  #spawn(args: readonly string[], log: number): ChildProcess {
+    const child = spawn(this.#program('postgres'), args, { stdio: ['ignore', log, log], ...serverUser() })
+    // Not what keeps a test's process alive; the watchdog ends it then.
+    child.unref()
+    return child
   }
 
   async #answers(): Promise<boolean> {
@@ -144,6 +157,9 @@ export class PostgresServer {
   }
 }
 
+const hasEnded = ({ exitCode, signalCode }: ChildProcess): boolean => exitCode !== null || signalCode !== null
+
+const LEFT_OVER = 'is still in use'
 const CONFIGURATION = `
 listen_addresses = '127.0.0.1'
 unix_socket_directories = ''

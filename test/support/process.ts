@@ -121,9 +121,12 @@ export class Program {
 export const run = (t: TestContext, args: readonly string[], options: ProgramOptions = {}): Promise<Outcome> =>
   new Program(t, args, options).outcome
 
-export interface Server {
+export interface Served {
   readonly program: Program
   readonly address: string
+}
+
+export interface Server extends Served {
   readonly storePath: string
 }
 
@@ -135,15 +138,25 @@ export async function startServer(
   options: ProgramOptions = {},
 ): Promise<Server> {
   const storePath = join(folder, 'plants.db')
-  const program = new Program(t, ['serve', '--store', `sqlite:${storePath}`, '--port', '0', ...args], {
-    ...options,
-    env: { PLANTSTORE_TOKEN: TOKEN, PLANTSTORE_LOG_LEVEL: 'error', ...options.env },
-  })
-  const address = await program.says((stdout) => /^ {2}Address {2}(http:\S+)$/m.exec(stdout)?.[1])
-  return { program, address, storePath }
+  return { ...(await serveStore(t, `sqlite:${storePath}`, args, options)), storePath }
 }
 
-/** What the test run was started with, but for settings of a plant store. */
+/** The same on the store with this address. */
+export async function serveStore(
+  t: TestContext,
+  store: string,
+  args: readonly string[] = [],
+  options: ProgramOptions = {},
+): Promise<Served> {
+  const program = new Program(t, ['serve', '--port', '0', ...args], {
+    ...options,
+    env: { PLANTSTORE_STORE: store, PLANTSTORE_TOKEN: TOKEN, PLANTSTORE_LOG_LEVEL: 'error', ...options.env },
+  })
+  const address = await program.says((stdout) => /^ {2}Address {2}(http:\S+)$/m.exec(stdout)?.[1])
+  return { program, address }
+}
+
+/** What the test run was started with, but for settings of a plant store and of PostgreSQL's clients. */
 function ownEnvironment(): NodeJS.ProcessEnv {
-  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('PLANTSTORE_')))
+  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^(?:PLANTSTORE_|PG[A-Z]+$)/.test(name)))
 }

@@ -1,0 +1,120 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { cleanUp } from '../support/clean-up.ts'
+import { Load, send } from '../support/load.ts'
+import { plantsOf, query } from '../support/postgres.ts'
+import { PostgresServer } from '../support/postgres-server.ts'
+import { type Served, serveStore } from '../support/process.ts'
+
+/** A server that only this test has. */
+async function ownServer(t: TestContext): Promise<PostgresServer> {
+  const server = await PostgresServer.create()
+  cleanUp(t, () => server.close())
+  return server
+}
+
+/** Only what may be answered while the database is gone, and nothing acknowledged lost. */
+async function assertKept(load: Load, { program }: Served, url: string): Promise<void> {
+  await load.stop()
+  assert.deepEqual([[...load.refused.keys()], load.broken], [[50301], []])
+  load.assertAllAmong(new Map((await plantsOf(url)).map(({ id, ...plant }) => [id, plant])))
+  assert.ok(program.isRunning)
+}
+
+/** Asked until the answer is this one; the outcome of a readiness check is used for a second. */
+async function ready(address: string, status: number): Promise<void> {
+  while ((await send('GET', `${address}/health/ready`)).status !== status) await sleep(50)
+}
+
+const refusals = (load: Load): number => load.refused.get(50301) ?? 0
+
+test('a database that crashes in mid-load four times loses nothing acknowledged, and is used again when it is back', async (t) => {
+  const server = await ownServer(t)
+  const url = server.url()
+  const served = await serveStore(t, url)
+  const load = new Load(served.address)
+  for (let round = 0; round < 4; round++) {
+    await load.reaches(load.acknowledged.size + 300)
+    const before = refusals(load)
+    await server.stop('SIGKILL')
+    await load.until(() => refusals(load) > before + 20)
+    await ready(served.address, 503)
+    const response = await fetch(`${served.address}/health/ready`)
+    assert.ok(Number(response.headers.get('retry-after')) >= 1)
+    await server.start()
+    const back = performance.now()
+    await load.reaches(load.acknowledged.size + 1)
+    t.diagnostic(
+      `creates were acknowledged again ${Math.round(performance.now() - back)} ms after the database was back`,
+    )
+    await ready(served.address, 200)
+  }
+  await load.reaches(load.acknowledged.size + 300)
+  await assertKept(load, served, url)
+})
+
+test('connections that an administrator ends, busy or idle, are replaced', async (t) => {
+  const server = await ownServer(t)
+  const url = server.url()
+  const served = await serveStore(t, url)
+  const load = new Load(served.address)
+  const endAll = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'plantstore'`
+  for (let round = 0; round < 10; round++) {
+    await load.reaches(load.acknowledged.size + 200)
+    await query(url, endAll)
+  }
+  await load.until(() => refusals(load) > 0)
+  await load.reaches(load.acknowledged.size + 200)
+  await assertKept(load, served, url)
+  await query(url, endAll)
+  while ((await query(url, "SELECT FROM pg_stat_activity WHERE application_name = 'plantstore'")).length > 0)
+    await sleep(20)
+  const answer = await send('POST', `${served.address}/plants`, { body: '{"id":-1,"name":"a"}' })
+  assert.equal(answer.status, 200, 'no request is spent on finding out that idle connections are gone')
+})
+
+test('backends that hang are given up, and others do their work', async (t) => {
+  const server = await ownServer(t)
+  const url = server.url()
+  const served = await serveStore(t, url, ['--store-timeout', '500ms'])
+  const before = new Load(served.address)
+  await before.reaches(300)
+  await before.stop()
+  assert.deepEqual([...before.refused], [])
+  // While they do nothing: one that stops in the middle of a commit stops the whole server.
+  const rows = await query<{ pid: number }>(
+    url,
+    "SELECT pid FROM pg_stat_activity WHERE application_name = 'plantstore'",
+  )
+  const pids = rows.map(({ pid }) => pid)
+  assert.ok(pids.length > 0)
+  for (const pid of pids) process.kill(pid, 'SIGSTOP')
+  const load = new Load(served.address, { firstId: 1_000_000n })
+  try {
+    await load.until(() => refusals(load) > 0)
+    await load.reaches(300)
+  } finally {
+    for (const pid of pids) process.kill(pid, 'SIGCONT')
+  }
+  await assertKept(load, served, url)
+})
+
+test('when the standby takes over, the service follows, and nothing acknowledged is lost', async (t) => {
+  const primary = await ownServer(t)
+  const standby = await primary.createStandby()
+  cleanUp(t, () => standby.close())
+  await query(primary.url(), "ALTER SYSTEM SET synchronous_standby_names = 'standby'")
+  await query(primary.url(), 'SELECT pg_reload_conf()')
+  // The standby stands first: it is a server like any other, but takes no writes yet.
+  const both = standby.url().replace(`:${standby.port}`, `:${standby.port},127.0.0.1:${primary.port}`)
+  const served = await serveStore(t, both)
+  const load = new Load(served.address)
+  await load.reaches(300)
+  await primary.stop('SIGKILL')
+  await load.until(() => refusals(load) > 20)
+  await query(standby.url(), 'SELECT pg_promote()')
+  await load.reaches(load.acknowledged.size + 300)
+  await ready(served.address, 200)
+  await assertKept(load, served, standby.url())
+})

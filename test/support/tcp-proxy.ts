@@ -1,0 +1,64 @@
+import { once } from 'node:events'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import type { TestContext } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { cleanUp } from './clean-up.ts'
+
+/** What the network does: `passes` everything on, loses everything (`silent`), or resets every connection (`down`). */
+export type Weather = 'passes' | 'silent' | 'down'
+
+export interface TcpProxy {
+  readonly port: number
+  weather: Weather
+  /** Milliseconds that every piece of data takes longer. */
+  delay: number
+}
+
+/** A network between a client and a server on this machine, which can be made worse and better. */
+export async function tcpProxy(t: TestContext, target: number): Promise<TcpProxy> {
+  const sockets = new Set<Socket>()
+  let weather: Weather = 'passes'
+  const server = createServer((client) => {
+    if (weather === 'down') return client.resetAndDestroy()
+    const upstream = connect(target, '127.0.0.1')
+    carry(client, upstream)
+    carry(upstream, client)
+  })
+
+  function carry(from: Socket, to: Socket): void {
+    sockets.add(from)
+    let last = Promise.resolve()
+    from.on('data', (chunk: Buffer) => {
+      if (weather !== 'passes') return
+      const { delay } = proxy
+      // One after the other, as they came.
+      last = last.then(async () => {
+        if (delay > 0) await sleep(delay)
+        to.write(chunk)
+      })
+    })
+    from.on('error', () => {})
+    from.on('close', () => {
+      sockets.delete(from)
+      if (weather === 'passes') to.destroy()
+    })
+  }
+
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  cleanUp(t, () => {
+    for (const socket of sockets) socket.destroy()
+    server.close()
+  })
+  const proxy: TcpProxy = {
+    port: (server.address() as AddressInfo).port,
+    delay: 0,
+    get weather() {
+      return weather
+    },
+    set weather(next) {
+      weather = next
+      if (next === 'down') for (const socket of sockets) socket.resetAndDestroy()
+    },
+  }
+  return proxy
+}
