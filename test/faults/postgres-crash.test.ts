@@ -1,33 +1,11 @@
 import assert from 'node:assert/strict'
-import { type TestContext, test } from 'node:test'
+import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { cleanUp } from '../support/clean-up.ts'
 import { Load, send } from '../support/load.ts'
-import { plantsOf, query } from '../support/postgres.ts'
-import { PostgresServer } from '../support/postgres-server.ts'
-import { type Served, serveStore } from '../support/process.ts'
-
-/** A server that only this test has. */
-async function ownServer(t: TestContext): Promise<PostgresServer> {
-  const server = await PostgresServer.create()
-  cleanUp(t, () => server.close())
-  return server
-}
-
-/** Only what may be answered while the database is gone, and nothing acknowledged lost. */
-async function assertKept(load: Load, { program }: Served, url: string): Promise<void> {
-  await load.stop()
-  assert.deepEqual([[...load.refused.keys()], load.broken], [[50301], []])
-  load.assertAllAmong(new Map((await plantsOf(url)).map(({ id, ...plant }) => [id, plant])))
-  assert.ok(program.isRunning)
-}
-
-/** Asked until the answer is this one; the outcome of a readiness check is used for a second. */
-async function ready(address: string, status: number): Promise<void> {
-  while ((await send('GET', `${address}/health/ready`)).status !== status) await sleep(50)
-}
-
-const refusals = (load: Load): number => load.refused.get(50301) ?? 0
+import { query } from '../support/postgres.ts'
+import { assertKept, ownServer, ready, refusals } from '../support/postgres-faults.ts'
+import { serveStore } from '../support/process.ts'
 
 test('a database that crashes in mid-load four times loses nothing acknowledged, and is used again when it is back', async (t) => {
   const server = await ownServer(t)

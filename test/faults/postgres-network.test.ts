@@ -1,0 +1,107 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { cleanUp } from '../support/clean-up.ts'
+import { Load, send } from '../support/load.ts'
+import { newDatabase, query } from '../support/postgres.ts'
+import { assertKept, ownServer, ready, refusals } from '../support/postgres-faults.ts'
+import { serveStore } from '../support/process.ts'
+import { tcpProxy, type Weather } from '../support/tcp-proxy.ts'
+
+/** The same address through another port. */
+function through(port: number, url: string, search = ''): string {
+  const proxied = new URL(url)
+  proxied.port = String(port)
+  proxied.hostname = '127.0.0.1'
+  return `${proxied.href}${search}`
+}
+
+for (const [what, weather] of [
+  ['breaks', 'down'],
+  ['loses everything', 'silent'],
+] satisfies [string, Weather][]) {
+  test(`a network that ${what} and mends loses nothing acknowledged, and the service goes on by itself`, async (t) => {
+    const server = await ownServer(t)
+    const proxy = await tcpProxy(t, server.port)
+    const url = through(proxy.port, server.url(), '?connect_timeout=1')
+    const served = await serveStore(t, url, ['--store-timeout', '500ms'])
+    const load = new Load(served.address)
+    for (let round = 0; round < 2; round++) {
+      await load.reaches(load.acknowledged.size + 200)
+      const before = refusals(load)
+      proxy.weather = weather
+      await load.until(() => refusals(load) > before)
+      await ready(served.address, 503)
+      proxy.weather = 'passes'
+      await load.reaches(load.acknowledged.size + 200)
+      await ready(served.address, 200)
+    }
+    await assertKept(load, served, server.url())
+  })
+}
+
+test('a slow network makes creates slow, and keeps nobody from sharing a round trip', async (t) => {
+  const server = await ownServer(t)
+  const proxy = await tcpProxy(t, server.port)
+  const served = await serveStore(t, through(proxy.port, server.url()))
+  proxy.delay = 50
+  const load = new Load(served.address, { clients: 64 })
+  await load.reaches(640)
+  await load.stop()
+  assert.deepEqual([[...load.refused], load.broken], [[], []])
+  const rows = await query<{ commits: string }>(
+    server.url(),
+    'SELECT xact_commit AS commits FROM pg_stat_database WHERE datname = current_database()',
+  )
+  assert.ok(Number(rows[0]?.commits) < 320, `${rows[0]?.commits} commits for ${load.acknowledged.size} plants`)
+})
+
+test('with the next host of its address it goes on when the first is gone', async (t) => {
+  const server = await ownServer(t)
+  const [first, second] = [await tcpProxy(t, server.port), await tcpProxy(t, server.port)]
+  const url = server.url().replace(`:${server.port}`, `:${first.port},127.0.0.1:${second.port}`)
+  const served = await serveStore(t, url)
+  const load = new Load(served.address)
+  for (const proxy of [first, second]) {
+    await load.reaches(load.acknowledged.size + 200)
+    proxy.weather = 'down'
+    await load.reaches(load.acknowledged.size + 200)
+    proxy.weather = 'passes'
+  }
+  await load.until(() => refusals(load) > 0)
+  await assertKept(load, served, server.url())
+})
+
+test('a lock that somebody holds is waited for no longer than a statement may take', async (t) => {
+  const url = await newDatabase((work) => cleanUp(t, work))
+  const served = await serveStore(t, url, ['--store-timeout', '500ms', '--store-connections', '2'])
+  const load = new Load(served.address, { clients: 32 })
+  await load.reaches(200)
+  // A statement for the whole transaction: the lock is held while it sleeps.
+  const holding = query(url, 'BEGIN; LOCK TABLE plants IN ACCESS EXCLUSIVE MODE; SELECT pg_sleep(2); COMMIT')
+  await load.until(() => refusals(load) > 0)
+  await holding
+  await load.reaches(load.acknowledged.size + 200)
+  await assertKept(load, served, url)
+})
+
+test('with fewer connections than it may open the service makes do, and asks again for the rest', async (t) => {
+  const server = await ownServer(t)
+  await query(server.url(), `CREATE ROLE few LOGIN PASSWORD 'few' CONNECTION LIMIT 2`)
+  await query(server.url(), 'CREATE DATABASE plants OWNER few')
+  const url = new URL(server.url('plants'))
+  url.username = url.password = 'few'
+  const served = await serveStore(t, url.href)
+  const load = new Load(served.address)
+  await load.reaches(200)
+  const lists = await Promise.all(
+    Array.from({ length: 50 }, () => send('GET', `${served.address}/plants?q=plant&limit=1000`)),
+  )
+  for (const { status, error } of lists) assert.ok(status === 200 || error === 50301, `${status} ${error}`)
+  await load.reaches(load.acknowledged.size + 200)
+  await load.stop()
+  assert.deepEqual(
+    [...load.refused.keys()].filter((error) => error !== 50301),
+    [],
+  )
+  assert.ok(served.program.isRunning)
+})

@@ -1,0 +1,51 @@
+import { chmodSync, chownSync, mkdirSync, rmSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { test } from 'node:test'
+import { Load } from '../support/load.ts'
+import { notTestedHere } from '../support/not-tested.ts'
+import { query } from '../support/postgres.ts'
+import { serverUser } from '../support/postgres-binaries.ts'
+import { assertKept, ownServer, ready, refusals } from '../support/postgres-faults.ts'
+import { serveStore } from '../support/process.ts'
+import { fillDisk, NO_DISK, smallDisk } from '../support/small-disk.ts'
+
+test('a database whose disk is full takes nothing more, says so, and goes on when there is space', async (t) => {
+  const disk = smallDisk(t)
+  if (disk === undefined) return notTestedHere(t, `a PostgreSQL store on a disk that fills up, ${NO_DISK}`)
+  const server = await ownServer(t)
+  const folder = join(disk, 'tables')
+  mkdirSync(folder)
+  chmodSync(dirname(disk), 0o755)
+  const user = serverUser()
+  if (user !== undefined) chownSync(folder, user.uid, user.gid)
+  await query(server.url(), `CREATE TABLESPACE small LOCATION '${folder}'`)
+  await query(server.url(), 'CREATE DATABASE plants TABLESPACE small')
+  const url = server.url('plants')
+  const served = await serveStore(t, url)
+  const load = new Load(served.address, { clients: 8, nameLength: 2000 })
+  await load.reaches(100)
+  fillDisk(disk)
+  await load.until(() => (load.refused.get(50304) ?? 0) > 20)
+  rmSync(join(disk, 'ballast'))
+  await load.reaches(load.acknowledged.size + 100)
+  await assertKept(load, served, url, 50304)
+})
+
+test('a database that turns read-only is out of reach until it takes writes again', async (t) => {
+  const server = await ownServer(t)
+  const url = server.url()
+  const served = await serveStore(t, url)
+  const load = new Load(served.address)
+  await load.reaches(200)
+  const setReadOnly = async (value: 'on' | 'off') => {
+    await query(url, `ALTER SYSTEM SET default_transaction_read_only = ${value}`)
+    await query(url, 'SELECT pg_reload_conf()')
+  }
+  await setReadOnly('on')
+  await load.until(() => refusals(load) > 20)
+  await ready(served.address, 503)
+  await setReadOnly('off')
+  await load.reaches(load.acknowledged.size + 200)
+  await ready(served.address, 200)
+  await assertKept(load, served, url)
+})
