@@ -70,6 +70,8 @@ export class Auth {
     if (this.#failures?.isBlocked(address) === true && known?.addresses.has(address) !== true)
       throw this.#blocked(address)
     const secret = header.slice('bearer '.length)
+    // From here on it may be revoked without our seeing it, however long the look-up takes.
+    const askedAt = performance.now()
     const token = await this.#find(secret)
     if (token === undefined) {
       this.#verified.delete(header)
@@ -77,7 +79,7 @@ export class Auth {
     }
     const addresses = known?.addresses ?? new Set()
     if (addresses.size < MAX_VERIFIED) addresses.add(address)
-    this.#remember(header, { identity: token.identity, until: performance.now() + TRUST, addresses })
+    this.#remember(header, { identity: token.identity, until: askedAt + TRUST, addresses })
     if (token.token !== undefined) this.#touch(token.token)
     return this.#unexpired(token.identity, address)
   }

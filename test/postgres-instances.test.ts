@@ -1,0 +1,125 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { plantETag } from '../src/etag.ts'
+import type { PostgresStore } from '../src/postgres/store.ts'
+import { cleanUp } from './support/clean-up.ts'
+import { createPlant } from './support/create-plant.ts'
+import { send } from './support/load.ts'
+import { openStore } from './support/open-postgres.ts'
+import { newDatabase, plantsOf } from './support/postgres.ts'
+import { run, serveStore } from './support/process.ts'
+import { plant, refusal } from './support/store-under-test.ts'
+
+/** Two stores on one database, as two instances of the service have them. */
+async function twoStores(t: TestContext): Promise<{ url: string; stores: readonly [PostgresStore, PostgresStore] }> {
+  const url = await newDatabase((work) => cleanUp(t, work))
+  return { url, stores: [await openStore(t, url), await openStore(t, url)] }
+}
+
+test('of two instances that create the same ids at once exactly one wins each, in whatever order they come', async (t) => {
+  const { url, stores } = await twoStores(t)
+  const ids = Array.from({ length: 1000 }, (_, i) => BigInt(i))
+  const won = await Promise.all(
+    stores.map(async (store, i) => {
+      const mine = i === 0 ? ids : ids.toReversed()
+      const results = await Promise.allSettled(
+        mine.map((id) => createPlant(store, plant(id, `of instance ${i}`), { mustBeNew: false })),
+      )
+      for (const result of results) if (result.status === 'rejected') refusal(40901)(result.reason)
+      return mine.filter((_, at) => results[at]?.status === 'fulfilled').map((id) => plant(id, `of instance ${i}`))
+    }),
+  )
+  const winners = won.flat().sort((a, b) => (a.id < b.id ? -1 : 1))
+  assert.deepEqual(winners, await plantsOf(url))
+  assert.equal(winners.length, 1000)
+})
+
+test('of two instances that replace a plant with one If-Match at once exactly one wins, a thousand times', async (t) => {
+  const { stores } = await twoStores(t)
+  const [first] = stores
+  await createPlant(first, plant(1n, 'round 0'), { mustBeNew: true })
+  let current = plant(1n, 'round 0')
+  for (let round = 1; round <= 1000; round++) {
+    const condition = { ifMatch: [plantETag(current)] }
+    const rivals = stores.map((_, i) => plant(1n, `round ${round} of instance ${i}`))
+    const results = await Promise.allSettled(
+      stores.map((store, i) => store.replacePlant(rivals[i] ?? current, condition)),
+    )
+    const winners = rivals.filter((_, i) => results[i]?.status === 'fulfilled')
+    assert.equal(winners.length, 1, `round ${round}`)
+    for (const result of results) if (result.status === 'rejected') refusal(41201)(result.reason)
+    current = winners[0] ?? current
+  }
+})
+
+test('of many instances that put a plant at once every one is told the truth, and the last one stays', async (t) => {
+  const { url, stores } = await twoStores(t)
+  const rivals = Array.from({ length: 100 }, (_, i) => plant(1n, `rival ${i}`))
+  const results = await Promise.all(rivals.map((rival, i) => stores[i % 2]?.replacePlant(rival, {})))
+  assert.equal(results.filter((result) => result === 'created').length, 1)
+  assert.equal(results.filter((result) => result === 'replaced').length, 99)
+  const [left] = await plantsOf(url)
+  assert.ok(rivals.some(({ name }) => name === left?.name))
+})
+
+test('updates of different parts by two instances are both kept', async (t) => {
+  const { url, stores } = await twoStores(t)
+  const [first, second] = stores
+  await createPlant(first, plant(1n, 'name', 'tag'), { mustBeNew: true })
+  for (let round = 0; round < 200; round++) {
+    await Promise.all([
+      first.updatePlant(1n, { name: `name ${round}` }, {}),
+      second.updatePlant(1n, { tag: `tag ${round}` }, {}),
+    ])
+    assert.deepEqual(await plantsOf(url), [plant(1n, `name ${round}`, `tag ${round}`)])
+  }
+})
+
+test('imports of the same plants by two instances at once neither fail nor wait for each other for ever', async (t) => {
+  const { url, stores } = await twoStores(t)
+  const plants = Array.from({ length: 500 }, (_, i) => plant(BigInt(i)))
+  for (const mode of ['add', 'update'] as const) {
+    const [some, others] = await Promise.all([
+      stores[0].importPlants(
+        plants.map((one) => ({ ...one, tag: mode })),
+        mode,
+      ),
+      stores[1].importPlants(
+        plants.toReversed().map((one) => ({ ...one, tag: mode })),
+        mode,
+      ),
+    ])
+    for (const [i, result] of some.entries()) {
+      const both = [result, others.at(-1 - i)].sort()
+      assert.deepEqual(both, mode === 'add' ? ['added', 'unchanged'] : ['unchanged', 'updated'])
+    }
+  }
+  assert.equal((await plantsOf(url)).length, 500)
+})
+
+test('a token that is revoked is refused by every instance within a second', async (t) => {
+  const url = await newDatabase((work) => cleanUp(t, work))
+  const env = { PLANTSTORE_STORE: url }
+  const instances = [await serveStore(t, url), await serveStore(t, url)]
+  const { stdout: secret } = await run(t, ['token', 'create', '--name', 'x'], { env })
+  const ask = async () => {
+    const answers = await Promise.all(
+      instances.map(({ address }) => send('GET', `${address}/plants`, { token: secret.trim() })),
+    )
+    return answers.map(({ status }) => status)
+  }
+  assert.deepEqual(await ask(), [200, 200])
+  const { stdout: list } = await run(t, ['token', 'list'], { env })
+  const id = /^(tok_\w+) /m.exec(list)?.[1] ?? assert.fail(list)
+  // Asked all the time, so that each instance trusts it as lately as it can.
+  let revoked = false
+  const asking = (async () => {
+    while (!revoked) await ask()
+  })()
+  assert.equal((await run(t, ['token', 'revoke', id], { env })).code, 0)
+  revoked = true
+  await asking
+  await sleep(1000)
+  assert.deepEqual(await ask(), [401, 401])
+})

@@ -1,0 +1,181 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer } from 'node:net'
+import { suite, type TestContext, test } from 'node:test'
+import { PostgresStore } from '../src/postgres/store.ts'
+import { readPostgresAddress } from '../src/postgres-address.ts'
+import { cleanUp } from './support/clean-up.ts'
+import { tempFolder } from './support/files.ts'
+import { send } from './support/load.ts'
+import { openStore } from './support/open-postgres.ts'
+import { newDatabase, query } from './support/postgres.ts'
+import { ownServer } from './support/postgres-faults.ts'
+import { Program, run, serveStore, TOKEN } from './support/process.ts'
+
+const database = (t: TestContext, options = '') => newDatabase((work) => cleanUp(t, work), options)
+
+/** An address that differs in some of its parts. */
+function with_(url: string, change: (parts: URL) => void): string {
+  const parts = new URL(url)
+  change(parts)
+  return parts.href
+}
+
+/** A start that is refused: one line that says why, and nothing else; above all no password. */
+async function assertRefused(t: TestContext, url: string, why: RegExp, args: readonly string[] = []): Promise<void> {
+  const env = { PLANTSTORE_STORE: url, PLANTSTORE_STORE_WAIT: '0s' }
+  const { code, stdout, stderr } = await run(t, ['serve', '--port', '0', ...args], { env, cwd: tempFolder(t) })
+  assert.match(stderr, /^plantstore: store postgres:\/\/[^@\n]+\n$/)
+  assert.match(stderr, why)
+  assert.deepEqual([code, stdout], [1, ''])
+}
+
+suite('a start on a PostgreSQL store', () => {
+  test('is refused in one line for whatever waiting will not mend', async (t) => {
+    const url = await database(t)
+    const wrong = with_(url, (parts) => {
+      parts.password = 'not-this-one'
+    })
+    await assertRefused(t, wrong, /password authentication failed for user/)
+    await assertRefused(
+      t,
+      with_(url, (parts) => {
+        parts.pathname = '/nowhere'
+      }),
+      /database "nowhere" does not exist/,
+    )
+    await assertRefused(
+      t,
+      with_(url, (parts) => {
+        parts.search = '?sslmode=require'
+      }),
+      /does not support SSL/,
+    )
+    await assertRefused(
+      t,
+      with_(url, (parts) => {
+        parts.search = '?sslmode=verify-full&sslrootcert=/nowhere/ca.pem'
+      }),
+      /\/nowhere\/ca\.pem can't be read/,
+    )
+  })
+
+  test('is refused where the database can not keep every text', async (t) => {
+    const latin = await database(t, "TEMPLATE template0 ENCODING 'LATIN1' LOCALE 'C'")
+    await assertRefused(t, latin, /has the encoding LATIN1; make one with ENCODING 'UTF8'/)
+  })
+
+  test('is refused where another program has tables of these names', async (t) => {
+    const url = await database(t)
+    await query(url, 'CREATE TABLE plants (id text)')
+    await assertRefused(t, url, /it holds tables of another program: relation "plants" already exists/)
+    assert.deepEqual(await query(url, "SELECT to_regclass('plantstore_migrations') AS made"), [{ made: null }])
+  })
+
+  test('is refused where a newer program, or another, has made the store', async (t) => {
+    const url = await database(t)
+    await (await openStore(t, url)).close()
+    await query(url, "INSERT INTO plantstore_migrations VALUES (999999, 'from the future')")
+    await assertRefused(t, url, /it has schema 999999, newer than this program's/)
+    await query(url, 'DELETE FROM plantstore_migrations WHERE number = 999999')
+    await query(url, "UPDATE plantstore_migrations SET checksum = 'another'")
+    await assertRefused(t, url, /its schema 1 was made by another file/)
+  })
+
+  test('is refused where nobody is at the address, once it has waited', async (t) => {
+    const probe = createServer().listen(0, '127.0.0.1')
+    await once(probe, 'listening')
+    const { port } = probe.address() as { port: number }
+    await once(probe.close(), 'close')
+    const url = `postgres://me:${TOKEN}@127.0.0.1:${port}/plants`
+    await assertRefused(t, url, /connect ECONNREFUSED/)
+    const args = ['serve', '--port', '0', '--store-wait', '1s', '--log-level', 'info']
+    const { code, stderr } = await run(t, args, { env: { PLANTSTORE_STORE: url } })
+    assert.equal(code, 1)
+    const [waiting, last, ...more] = stderr.trimEnd().split('\n')
+    assert.match((JSON.parse(waiting ?? '') as { msg: string }).msg, /^waiting for the database: connect ECONNREFUSED/)
+    assert.match(last ?? '', /^plantstore: store postgres:\/\/127\.0\.0\.1:\d+\/plants: connect ECONNREFUSED/)
+    assert.deepEqual(more, [])
+    assert.ok(!stderr.includes(TOKEN), 'no password is told')
+  })
+
+  test('may come before that of the database', async (t) => {
+    const server = await ownServer(t)
+    await server.stop()
+    const program = new Program(t, ['serve', '--port', '0'], { env: { PLANTSTORE_STORE: server.url() } })
+    await program.tells(/waiting for the database/)
+    await server.start()
+    await program.says((stdout) => (stdout.includes('is ready') ? true : undefined))
+    assert.equal(program.stderr.match(/waiting for the database/g)?.length, 1)
+  })
+
+  test('is refused on a server that would lose what it has acknowledged, or is a standby', async (t) => {
+    const server = await ownServer(t)
+    const standby = await server.createStandby()
+    cleanUp(t, () => standby.close())
+    await assertRefused(t, standby.url(), /the server is read-only, as a standby is/)
+    await server.stop()
+    await server.start(['fsync=off'])
+    await assertRefused(t, server.url(), /has fsync off, so a power cut would lose what was acknowledged/)
+    await server.stop()
+    await server.start(['full_page_writes=off', 'synchronous_commit=off'])
+    const { program, address } = await serveStore(t, server.url(), [], { env: { PLANTSTORE_LOG_LEVEL: 'warn' } })
+    await program.tells(/full_page_writes off/)
+    assert.equal((await send('POST', `${address}/plants`, { body: '{"id":1,"name":"a"}' })).status, 200)
+    const rows = await query(server.url(), 'SHOW synchronous_commit')
+    assert.deepEqual(rows, [{ synchronous_commit: 'off' }], 'the service has set it for its own connections alone')
+  })
+
+  test('tells where the store is, and never the password', async (t) => {
+    const url = await database(t)
+    const password = decodeURIComponent(new URL(url).password)
+    const { program } = await serveStore(t, url, [], { env: { PLANTSTORE_LOG_LEVEL: 'debug' } })
+    assert.match(program.stdout, /^ {2}Store {4}postgres:\/\/127\.0\.0\.1:\d+\/plantstore_test_\w+$/m)
+    program.signal('SIGTERM')
+    const { stdout, stderr, code } = await program.outcome
+    assert.equal(code, 0)
+    for (const secret of [password, encodeURIComponent(password), new URL(url).password]) {
+      assert.ok(!stdout.includes(secret) && !stderr.includes(secret))
+    }
+  })
+})
+
+test('twenty that open an empty database at once make the store once, and all have it', async (t) => {
+  const url = await database(t)
+  const stores = await Promise.all(Array.from({ length: 20 }, () => openStore(t, url, { connections: 2 })))
+  await Promise.all(stores.map((store) => store.checkWritable()))
+  const migrations = await query<{ number: number }>(url, 'SELECT number FROM plantstore_migrations ORDER BY number')
+  assert.deepEqual(
+    migrations.map(({ number }) => number),
+    migrations.map((_, i) => i + 1),
+  )
+})
+
+test('a store that is not to be made is refused where there is none, and nothing is made', async (t) => {
+  const url = await database(t)
+  const options = {
+    maxWaiting: 1,
+    connections: 1,
+    statementTimeout: 1000,
+    patience: 0,
+    create: false,
+    onNotice: () => {},
+  }
+  await assert.rejects(PostgresStore.open(readPostgresAddress(url, {}), options), /: there is none yet$/)
+  assert.deepEqual(await query(url, "SELECT tablename FROM pg_tables WHERE schemaname = 'public'"), [])
+})
+
+test('commands administer tokens of a PostgreSQL store while it is served', async (t) => {
+  const url = await database(t)
+  const env = { PLANTSTORE_STORE: url }
+  const { address } = await serveStore(t, url)
+  const { stdout: secret, code } = await run(t, ['token', 'create', '--name', 'Kew app'], { env })
+  assert.equal(code, 0)
+  const create = () => send('POST', `${address}/plants`, { body: '{"id":1,"name":"a"}', token: secret.trim() })
+  assert.equal((await create()).status, 200)
+  const { stdout: list } = await run(t, ['token', 'list'], { env })
+  const id = /^(tok_\w+) +Kew app /m.exec(list)?.[1] ?? assert.fail(list)
+  assert.equal((await run(t, ['token', 'revoke', id], { env })).code, 0)
+  await new Promise((resolve) => setTimeout(resolve, 1000))
+  assert.equal((await create()).error, 40102)
+})
