@@ -3,13 +3,15 @@ import { parseArgs } from 'node:util'
 import { ECHO } from './contender.ts'
 import { measureCreates } from './creates.ts'
 import { sideBySide, together } from './measure.ts'
+import { measurePostgres } from './postgres.ts'
 import { measureSizes } from './sizes.ts'
 
 const HELP = `npm run bench -- [--rounds N] [--seconds N] [--sizes N,N]
 
 Measures on this machine, side by side in one run: a bare node:http server that checks the token, parses and answers,
 storing nothing; the service with one commit per create; and the service as it ships. First creates, then creates, reads
-and searches by the size of the store. Figures are ratios; absolute rates are for orientation alone.
+and searches by the size of the store, then creates in a PostgreSQL that is started for it. Figures are ratios; absolute
+rates are for orientation alone.
 `
 const { values } = parseArgs({
   options: {
@@ -31,6 +33,7 @@ console.log(
 await generatorCeiling()
 await measureCreates(effort)
 await measureSizes(values.sizes.split(',').map(Number), effort)
+await measurePostgres(effort)
 
 /** How we know that the generator is not what is measured: it drives a server that does next to nothing far harder. */
 async function generatorCeiling(): Promise<void> {

@@ -4,7 +4,7 @@ import { parseArgs } from 'node:util'
 import { query } from '../test/support/postgres.ts'
 import { PostgresServer } from '../test/support/postgres-server.ts'
 import { BARE, type Contender, Running, SHIPPED, variant } from './contender.ts'
-import { median, plot, sideBySide } from './measure.ts'
+import { type Effort, median, plot, sideBySide } from './measure.ts'
 
 /** Creates a second in groups, of those with an INSERT each through a pool of ten. */
 const FLOOR = 2.5
@@ -13,7 +13,7 @@ const FLOOR = 2.5
  * Creates in a PostgreSQL on the same cores: with an INSERT each through a pool of ten connections, and as it ships, with
  * the processor time that each costs the database.
  */
-export async function postgres(rounds: number, seconds: number, more: readonly Contender[] = []): Promise<void> {
+export async function measurePostgres({ rounds, seconds }: Effort, more: readonly Contender[] = []): Promise<void> {
   const server = await PostgresServer.create()
   const running: Running[] = []
   try {
@@ -102,9 +102,9 @@ if (import.meta.main) {
   console.log(
     `Node ${process.version}, ${availableParallelism()} cores, ${values.rounds} rounds of ${values.seconds} s each\n`,
   )
-  await postgres(
-    Number(values.rounds),
-    Number(values.seconds),
+  const effort = { rounds: Number(values.rounds), seconds: Number(values.seconds) }
+  await measurePostgres(
+    effort,
     values.more.map((each) => variant(each, each)),
   )
 }

@@ -11,6 +11,11 @@ export interface GroupCommitOptions<Row> {
   readonly maxGroup: number
   /** Commits that may be under way at once. With two, the writer finds the next group when it is done with one. */
   readonly maxInFlight: number
+  /**
+   * Among how many groups the rows that come at once are divided; 1, if nothing is said. With a commit that is made
+   * elsewhere, this process prepares one group while another is committed.
+   */
+  readonly parts?: number
   weigh(row: Row): number
 }
 
@@ -24,6 +29,8 @@ interface Waiting<Row, Result> {
  * creates at 64 connections 8% more on two cores and 16% on one; a group that gets no more rows waits for one turn.
  */
 const MAX_TURNS = 8
+/** After about so many groups it is forgotten that once more rows came at a time. */
+const FORGETTING = 32
 
 /**
  * Many callers, one commit. Rows that are submitted while commits are under way, or while every turn of the event loop
@@ -39,6 +46,8 @@ export class GroupCommit<Row, Result> {
   #waiting = 0
   #weight = 0
   #inFlight = 0
+  /** Rows that waited or were in flight at once of late. */
+  #peak = 0
   #scheduled = false
   #closed = false
   #idle: (() => void)[] = []
@@ -62,7 +71,9 @@ export class GroupCommit<Row, Result> {
       this.#waiting++
       this.#weight += weight
       this.#queue.push({ row, answer })
-      this.#schedule()
+      this.#peak = Math.max(this.#peak, this.#waiting)
+      if (this.#hasShare()) this.#flush()
+      else this.#schedule()
     }
   }
 
@@ -85,7 +96,15 @@ export class GroupCommit<Row, Result> {
     return new AppError(50302, 'too many writes are waiting; nothing was done, send it again later')
   }
 
+  /** Whether those that queue are the part of all rows that a group should have. */
+  #hasShare(): boolean {
+    const { parts = 1, maxInFlight } = this.#options
+    return parts > 1 && this.#inFlight < maxInFlight && this.#queue.length >= this.#peak / parts
+  }
+
   #schedule(): void {
+    // While another group is under way, they wait for their share or for its end, whichever is first.
+    if ((this.#options.parts ?? 1) > 1 && this.#inFlight > 0) return
     if (this.#inFlight >= this.#options.maxInFlight || this.#scheduled || this.#queue.length === 0) return
     this.#scheduled = true
     this.#waitForMore(this.#queue.length, MAX_TURNS)
@@ -115,8 +134,9 @@ export class GroupCommit<Row, Result> {
 
   #settle(group: Waiting<Row, Result>[], answer: (waiting: Waiting<Row, Result>, i: number) => void): void {
     this.#inFlight--
+    this.#peak -= this.#peak / FORGETTING
     // The next commit starts before this one's callers are answered: they are answered while it runs.
-    this.#flush()
+    if ((this.#options.parts ?? 1) === 1 || this.#inFlight === 0 || this.#hasShare()) this.#flush()
     group.forEach((waiting, i) => {
       this.#waiting--
       this.#weight -= this.#options.weigh(waiting.row)

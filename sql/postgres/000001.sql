@@ -14,7 +14,8 @@ CREATE TABLE plants (
 CREATE INDEX plants_by_name ON plants (sort_key, id);
 -- By the first 128 characters: an index takes no longer ones, and a tag may have any length.
 CREATE INDEX plants_by_tag ON plants (left(tag, 128), id) WHERE tag IS NOT NULL;
-CREATE INDEX plants_by_word ON plants USING gin (words);
+-- The limit, in kB, is above what the program lets come together (src/postgres/word-index.ts).
+CREATE INDEX plants_by_word ON plants USING gin (words) WITH (gin_pending_list_limit = 16384);
 
 -- Access tokens. Only the SHA-256 of a secret is kept. Times are milliseconds since 1970-01-01T00:00Z.
 CREATE TABLE tokens (

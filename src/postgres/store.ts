@@ -28,6 +28,7 @@ import { migrate } from './migrate.ts'
 import { preflight, reach } from './preflight.ts'
 import { listPlants, listTags, selectPlants } from './reader.ts'
 import { PostgresTokens } from './tokens.ts'
+import { WordIndex } from './word-index.ts'
 import { byId, type CreateRow, PostgresWriter } from './writer.ts'
 
 export interface PostgresStoreOptions {
@@ -50,6 +51,7 @@ export interface PostgresStoreOptions {
 
 /** UTF-16 code units of names and tags that may wait at once. */
 const MAX_WAITING_TEXT = 64 * 2 ** 20
+/** With one group at a time, this process and the database wait for each other: 15% fewer creates a second. */
 const GROUPS_IN_FLIGHT = 2
 
 /** The engine for several instances of the service: a PostgreSQL database that they share. */
@@ -58,6 +60,7 @@ export class PostgresStore implements Store {
   readonly #bulk: Connections
   readonly #writer: PostgresWriter
   readonly #tokens: PostgresTokens
+  readonly #wordIndex: WordIndex
   readonly #creates: GroupCommit<CreateRow, CreateResult>
   readonly #changes: GroupCommit<PlantChange, Changed>
   readonly #gets: GroupCommit<bigint, { readonly plant: NewPlant | undefined }>
@@ -88,23 +91,22 @@ export class PostgresStore implements Store {
     this.#bulk = new Connections({ address, max, statementTimeout, onTrouble })
     this.#writer = new PostgresWriter(this.#connections, this.#bulk)
     this.#tokens = new PostgresTokens(this.#connections)
+    this.#wordIndex = new WordIndex(this.#bulk)
     const limits = {
       maxWaiting,
       maxWeight: MAX_WAITING_TEXT,
       maxGroup: options.maxGroup ?? 1000,
       maxInFlight: options.groupsInFlight ?? GROUPS_IN_FLIGHT,
+      parts: options.groupsInFlight === undefined ? GROUPS_IN_FLIGHT : 1,
     }
-    this.#creates = new GroupCommit<CreateRow, CreateResult>(
-      (rows) => this.#do(() => this.#writer.createPlants(rows)),
-      {
-        ...limits,
-        weigh: ({ plant }) => plant.name.length + (plant.tag?.length ?? 0),
-      },
-    )
+    this.#creates = new GroupCommit<CreateRow, CreateResult>((rows) => this.#create(rows), {
+      ...limits,
+      weigh: ({ plant }) => plant.name.length + (plant.tag?.length ?? 0),
+    })
     this.#changes = new GroupCommit<PlantChange, Changed>(
       (changes) => this.#do(() => changePlants(this.#connections, changes)),
       // Two groups with the same plants would only overtake each other.
-      { ...limits, maxInFlight: 1, weigh: weightOf },
+      { ...limits, maxInFlight: 1, parts: 1, weigh: weightOf },
     )
     // Reads that come together share a statement as creates do.
     this.#gets = new GroupCommit((ids) => this.#do(() => this.#getPlants(ids)), { ...limits, weigh: () => 1 })
@@ -142,7 +144,11 @@ export class PostgresStore implements Store {
   }
 
   importPlants(plants: readonly NewPlant[], mode: ImportMode): Promise<ImportResult[]> {
-    return this.#ask(() => this.#writer.importPlants(plants, mode))
+    return this.#ask(async () => {
+      const results = await this.#writer.importPlants(plants, mode)
+      this.#wordIndex.wrote(plants.length)
+      return results
+    })
   }
 
   async tryImport(mode: ImportMode): Promise<ImportTrial> {
@@ -208,6 +214,14 @@ export class PostgresStore implements Store {
     for (const notice of await preflight(this.#connections)) onNotice(notice)
     await migrate(this.#bulk, create)
     await this.checkWritable()
+  }
+
+  #create(rows: readonly CreateRow[]): Promise<(CreateResult | AppError)[]> {
+    return this.#do(async () => {
+      const results = await this.#writer.createPlants(rows)
+      this.#wordIndex.wrote(rows.length)
+      return results
+    })
   }
 
   async #getPlants(ids: readonly bigint[]): Promise<{ plant: NewPlant | undefined }[]> {
