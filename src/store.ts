@@ -42,6 +42,12 @@ export interface TagCount {
   readonly plants: number
 }
 
+/** A token, and the SHA-256 of its secret. */
+export interface KeptToken {
+  readonly token: Token
+  readonly hash: Buffer
+}
+
 /** An import that is only tried: nothing is stored, but every plant is told what a real one would be told. */
 export interface ImportTrial {
   /** Later calls see the plants of earlier ones as if they had been stored. Results are in the order of the plants. */
@@ -139,6 +145,9 @@ export interface Store {
 
   /** All tokens, oldest first. */
   listTokens(): Promise<Token[]>
+
+  /** All tokens with the hashes under which they are kept, to keep them elsewhere as well; in any order. */
+  exportTokens(): Promise<KeptToken[]>
 
   /** Notes that a token was used. Losing the note in a crash is allowed. Does nothing when the token is gone. */
   touchToken(id: string, usedAt: Date): Promise<void>

@@ -41,6 +41,16 @@ export function tokenTests(suite: Suite, open: OpenStore): void {
     assert.deepEqual(await store.listTokens(), [early, middle, late])
   })
 
+  suite('tokens can be kept elsewhere under the hashes that they are kept under here', async (t) => {
+    const { store } = await open(t)
+    const expiring = token('expiring', { expiresAt: new Date(2_000_000_000_000), scopes: ['tokens'] })
+    for (const one of [expiring, token('other')]) await store.createToken(one, hashSecret(one.name))
+    const kept = await store.exportTokens()
+    assert.deepEqual(new Set(kept.map(({ token }) => token.name)), new Set(['expiring', 'other']))
+    for (const { token, hash } of kept) assert.deepEqual(hash, hashSecret(token.name))
+    assert.deepEqual(kept.find(({ token }) => token.id === expiring.id)?.token, expiring)
+  })
+
   suite('the last use of a token is noted, and of none when it is gone', async (t) => {
     const { store } = await open(t)
     const used = token('used')

@@ -4,6 +4,7 @@ import { type Config, readConfig, SETTINGS } from '../config.ts'
 import { AppError } from '../errors.ts'
 import { OperatorError } from '../operator-error.ts'
 import { addSettings, command, examples, HELP } from './command.ts'
+import { addCopy } from './copy-command.ts'
 import { printable } from './printable.ts'
 import { serve } from './serve.ts'
 import { createToken, listTokens, revokeToken } from './token.ts'
@@ -66,6 +67,7 @@ function program(): Command {
   const settings = ({ store }: { store?: string }) => readConfig({ store }, process.env)
   addImport(root, settings)
   addExport(root, settings)
+  addCopy(root, process.env)
 
   const token = command(root, 'token', 'make, list and revoke access tokens, also while the store is served')
     .helpCommand('help [command]', HELP)

@@ -13,6 +13,7 @@ import type {
   ImportMode,
   ImportResult,
   ImportTrial,
+  KeptToken,
   PlantPatch,
   ReplaceResult,
   Store,
@@ -188,6 +189,10 @@ export class PostgresStore implements Store {
 
   listTokens(): Promise<Token[]> {
     return this.#ask(() => this.#tokens.list())
+  }
+
+  exportTokens(): Promise<KeptToken[]> {
+    return this.#ask(() => this.#tokens.export())
   }
 
   touchToken(id: string, usedAt: Date): Promise<void> {

@@ -1,3 +1,4 @@
+import type { KeptToken } from '../store.ts'
 import type { Scope, Token } from '../token.ts'
 import type { Row } from './connection.ts'
 import type { Connections } from './connections.ts'
@@ -28,6 +29,11 @@ export class PostgresTokens {
     return (await this.#connections.run({ text: `SELECT ${COLUMNS} FROM tokens ORDER BY created_at, id` })).rows.map(
       tokenOf,
     )
+  }
+
+  async export(): Promise<KeptToken[]> {
+    const { rows } = await this.#connections.run({ text: `SELECT ${COLUMNS}, encode(hash, 'hex') FROM tokens` })
+    return rows.map((row) => ({ token: tokenOf(row), hash: Buffer.from(row[6] ?? '', 'hex') }))
   }
 
   async touch(id: string, usedAt: Date): Promise<void> {

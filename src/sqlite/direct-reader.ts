@@ -1,6 +1,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { NewPlant } from '../plant.ts'
 import { isDescending, type PlantQuery } from '../plant-query.ts'
+import type { KeptToken } from '../store.ts'
 import type { Scope, Token } from '../token.ts'
 import { openReader } from './connection.ts'
 import { appErrorOf, isFatal, sqliteFault } from './errors.ts'
@@ -66,6 +67,11 @@ export class DirectReader {
 
   tokens(): Token[] {
     return this.#read(() => this.#tokens.all()).map(tokenOf)
+  }
+
+  keptTokens(): KeptToken[] {
+    const rows = this.#read(() => this.#tokens.all())
+    return rows.map((row) => ({ token: tokenOf(row), hash: Buffer.from(row['hash'] as Uint8Array) }))
   }
 
   close(): void {

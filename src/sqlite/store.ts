@@ -12,6 +12,7 @@ import type {
   ImportMode,
   ImportResult,
   ImportTrial,
+  KeptToken,
   PlantPatch,
   ReplaceResult,
   Store,
@@ -201,6 +202,11 @@ export class SqliteStore implements Store {
   async listTokens(): Promise<Token[]> {
     this.#mustBeOpen()
     return this.#reader.tokens()
+  }
+
+  async exportTokens(): Promise<KeptToken[]> {
+    this.#mustBeOpen()
+    return this.#reader.keptTokens()
   }
 
   async touchToken(id: string, usedAt: Date): Promise<void> {

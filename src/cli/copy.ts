@@ -1,0 +1,130 @@
+import { type StoreAddress, shownStore } from '../config.ts'
+import { AppError } from '../errors.ts'
+import { OperatorError } from '../operator-error.ts'
+import type { ImportResult, Store } from '../store.ts'
+import { allPlants, Digest } from './digest.ts'
+import { withStore } from './open-store.ts'
+import { count, Progress } from './progress.ts'
+import { Stopped, stopSignal } from './stop.ts'
+
+export interface CopyFlags {
+  readonly from: StoreAddress
+  readonly to: StoreAddress
+  /** Tokens come along. */
+  readonly tokens: boolean
+  readonly quiet: boolean
+}
+
+/** Refused plants and tokens that are told one by one. */
+const TOLD = 1000
+
+/**
+ * Copies all plants and tokens of a store into another, and compares what is in both at the end.
+ *
+ * @returns the exit code
+ * @throws OperatorError when it can't begin, breaks off, or the stores differ
+ */
+export async function copyStore(flags: CopyFlags): Promise<number> {
+  const { from, to } = flags
+  if (shownStore(from) === shownStore(to))
+    throw new OperatorError('--from and --to are the same store', { exitCode: 2 })
+  const stop = stopSignal()
+  return withStore(from, { create: false }, (source) =>
+    withStore(to, { create: true }, (target) => new Copy(flags, source, target, stop).run()),
+  )
+}
+
+class Copy {
+  readonly #flags: CopyFlags
+  readonly #source: Store
+  readonly #target: Store
+  readonly #stop: AbortSignal
+  readonly #copied = new Digest()
+  readonly #found = new Digest()
+  readonly #counts = { added: 0, unchanged: 0, refused: 0, tokens: 0 }
+  readonly #progress: Progress
+
+  constructor(flags: CopyFlags, source: Store, target: Store, stop: AbortSignal) {
+    this.#flags = flags
+    this.#source = source
+    this.#target = target
+    this.#stop = stop
+    const standing = () => ({
+      rows: this.#copied.count,
+      // How many there are is known once all are copied; then they are read again.
+      done: this.#found.count === 0 ? undefined : Math.min(1, this.#found.count / this.#copied.count),
+    })
+    this.#progress = new Progress(standing, flags)
+  }
+
+  async run(): Promise<number> {
+    try {
+      await this.#copyPlants()
+      if (this.#flags.tokens) await this.#copyTokens()
+      await this.#compare()
+    } catch (error) {
+      this.#progress.end()
+      if (this.#copied.count > 0) this.#progress.note(`broken off: ${this.#summary()}`)
+      this.#progress.note('Run the same command again to go on: what is there already is counted as unchanged.')
+      if (error instanceof Stopped) return error.exitCode
+      throw error instanceof AppError ? new OperatorError(error.message, { cause: error }) : error
+    }
+    this.#progress.end()
+    if (!this.#flags.quiet) this.#progress.note(`done: ${this.#summary()}; checksum ${this.#copied}`)
+    return 0
+  }
+
+  async #copyPlants(): Promise<void> {
+    for await (const plants of allPlants(this.#source)) {
+      this.#stop.throwIfAborted()
+      const results = await this.#target.importPlants(plants, 'add')
+      for (const plant of plants) this.#copied.add(plant)
+      for (const [i, result] of results.entries()) this.#tally(result, `plant ${plants[i]?.id}`)
+    }
+  }
+
+  async #copyTokens(): Promise<void> {
+    const there = new Map((await this.#target.exportTokens()).map(({ token, hash }) => [token.id, hash]))
+    for (const { token, hash } of await this.#source.exportTokens()) {
+      this.#stop.throwIfAborted()
+      const known = there.get(token.id)
+      if (known === undefined) {
+        await this.#target.createToken(token, hash)
+        if (token.lastUsedAt !== undefined) await this.#target.touchToken(token.id, token.lastUsedAt)
+        this.#counts.tokens++
+      } else if (!known.equals(hash)) {
+        this.#refuse(`token ${token.id}: the id belongs to a different token; nothing was changed`)
+      }
+    }
+  }
+
+  /** Plants that are written while they are copied are found here, whichever store they are written to. */
+  async #compare(): Promise<void> {
+    for await (const plants of allPlants(this.#target)) {
+      this.#stop.throwIfAborted()
+      for (const plant of plants) this.#found.add(plant)
+    }
+    if (this.#counts.refused === 0 && this.#found.equals(this.#copied)) return
+    const { from, to } = this.#flags
+    throw new OperatorError(
+      `the stores differ: ${shownStore(from)} has ${count(this.#copied.count)} plants with the checksum ${this.#copied}, ${shownStore(to)} has ${count(this.#found.count)} with ${this.#found}`,
+    )
+  }
+
+  #tally(result: ImportResult, what: string): void {
+    if (result instanceof AppError) this.#refuse(`${what}: error ${result.number}, ${result.message}`)
+    else if (result === 'unchanged') this.#counts.unchanged++
+    else this.#counts.added++
+  }
+
+  #refuse(text: string): void {
+    this.#counts.refused++
+    if (this.#counts.refused <= TOLD) this.#progress.note(text)
+  }
+
+  #summary(): string {
+    const { added, unchanged, refused, tokens } = this.#counts
+    const parts = [`${count(added)} plants added`, `${count(unchanged)} unchanged`, `${count(refused)} refused`]
+    return [...parts, `${count(tokens)} tokens added`].join(', ')
+  }
+}

@@ -1,0 +1,35 @@
+import { createHash } from 'node:crypto'
+import type { NewPlant } from '../plant.ts'
+import type { Store } from '../store.ts'
+
+const MODULUS = 2n ** 128n
+
+/** What a set of plants is known by, in whatever order they come: their number, and the sum of a checksum of each. */
+export class Digest {
+  #count = 0
+  #sum = 0n
+
+  add({ id, name, tag }: NewPlant): void {
+    // As JSON, an absent tag is another thing than an empty one, and no two plants look alike.
+    const text = JSON.stringify([String(id), name, tag ?? null])
+    const hash = createHash('sha256').update(text).digest('hex')
+    this.#count++
+    this.#sum = (this.#sum + BigInt(`0x${hash.slice(0, 32)}`)) % MODULUS
+  }
+
+  get count(): number {
+    return this.#count
+  }
+
+  equals(other: Digest): boolean {
+    return this.#count === other.#count && this.#sum === other.#sum
+  }
+
+  toString(): string {
+    return this.#sum.toString(16).padStart(32, '0')
+  }
+}
+
+/** All plants of a store, a chunk at a time. */
+export const allPlants = (store: Store): AsyncIterable<readonly NewPlant[]> =>
+  store.exportPlants({ tags: [], words: [] }, 'id')

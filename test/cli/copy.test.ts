@@ -1,0 +1,127 @@
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { withStore } from '../../src/cli/open-store.ts'
+import { readConfig } from '../../src/config.ts'
+import { MAX_ID, MIN_ID, type NewPlant } from '../../src/plant.ts'
+import type { Store } from '../../src/store.ts'
+import { cleanUp } from '../support/clean-up.ts'
+import { snapshot, tempFolder } from '../support/files.ts'
+import { send } from '../support/load.ts'
+import { newDatabase } from '../support/postgres.ts'
+import { Program, run, serveStore } from '../support/process.ts'
+import { EVERYTHING, exportAll } from '../support/store-calls.ts'
+import { plant } from '../support/store-under-test.ts'
+
+const sqlite = (t: TestContext): string => `sqlite:${join(tempFolder(t), 'plants.db')}`
+const postgres = (t: TestContext): Promise<string> => newDatabase((work) => cleanUp(t, work))
+
+const using = <T>(store: string, work: (store: Store) => Promise<T>): Promise<T> =>
+  withStore(readConfig({ store }, {}).store, { create: true }, work)
+const put = (store: string, plants: readonly NewPlant[]) => using(store, (open) => open.importPlants(plants, 'add'))
+const plantsIn = (store: string) => using(store, (open) => exportAll(open, EVERYTHING, 'id'))
+const copy = (t: TestContext, from: string, to: string, ...args: string[]) =>
+  run(t, ['copy', '--from', from, '--to', to, ...args])
+
+const SPECIAL = [
+  plant(MIN_ID, '', ''),
+  plant(-1n, ' \u0001\r\n"\\', undefined),
+  plant(2n ** 53n + 1n, 'e\u0301', '\u00e9'),
+  plant(MAX_ID, '🌵'.repeat(100_000), 'x'),
+]
+
+test('a store is copied whole from SQLite to PostgreSQL and back, tokens that go on working included', async (t) => {
+  const [first, second, third] = [sqlite(t), await postgres(t), sqlite(t)]
+  const plants = [...SPECIAL, ...Array.from({ length: 2500 }, (_, i) => plant(BigInt(i)))]
+  plants.sort((a, b) => (a.id < b.id ? -1 : 1))
+  await put(first, plants)
+  const { stdout: secret } = await run(t, ['token', 'create', '--name', 'Kew app', '--store', first])
+  for (const [from, to] of [
+    [first, second],
+    [second, third],
+  ] as const) {
+    const { code, stdout, stderr } = await copy(t, from, to)
+    assert.match(stderr, /^done: 2,504 plants added, 0 unchanged, 0 refused, 1 tokens added; checksum [0-9a-f]{32}\n$/)
+    assert.deepEqual([code, stdout], [0, ''])
+  }
+  assert.deepEqual(await plantsIn(third), plants)
+  const { address } = await serveStore(t, second)
+  assert.equal((await send('GET', `${address}/plants/1`, { token: secret.trim() })).status, 200)
+})
+
+test('a copy that is made again writes what is missing, and ends with the same checksum', async (t) => {
+  const [from, to] = [sqlite(t), await postgres(t)]
+  await put(from, SPECIAL)
+  await run(t, ['token', 'create', '--name', 'x', '--store', from])
+  const first = await copy(t, from, to)
+  await put(from, [plant(1n)])
+  const second = await copy(t, from, to)
+  assert.match(second.stderr, /^done: 1 plants added, 4 unchanged, 0 refused, 0 tokens added; checksum /)
+  const third = await copy(t, from, to, '--quiet')
+  assert.deepEqual([third.code, third.stderr], [0, ''])
+  assert.notEqual(first.stderr.slice(-33), second.stderr.slice(-33))
+})
+
+test('a copy that is stopped goes on when it is made again', async (t) => {
+  const [from, to] = [await postgres(t), sqlite(t)]
+  const plants = Array.from({ length: 60_000 }, (_, i) => plant(BigInt(i)))
+  for (let i = 0; i < plants.length; i += 5000) await put(from, plants.slice(i, i + 5000))
+  const stopped = new Program(t, ['copy', '--from', from, '--to', to])
+  while ((await plantsIn(to)).length === 0 && stopped.isRunning) await new Promise((resolve) => setTimeout(resolve, 20))
+  stopped.signal('SIGTERM')
+  const { code, stderr } = await stopped.outcome
+  assert.equal(code, 143, stderr)
+  assert.match(stderr, /^broken off: .*\nRun the same command again to go on/)
+  const again = await copy(t, from, to)
+  assert.equal(again.code, 0, again.stderr)
+  assert.deepEqual(await plantsIn(to), plants)
+})
+
+test('without its tokens a store is copied when that is asked for', async (t) => {
+  const [from, to] = [sqlite(t), sqlite(t)]
+  await run(t, ['token', 'create', '--name', 'x', '--store', from])
+  assert.equal((await copy(t, from, to, '--no-tokens')).code, 0)
+  assert.deepEqual(await using(to, (store) => store.listTokens()), [])
+})
+
+test('stores that differ in the end are told apart, and why', async (t) => {
+  const [from, to] = [sqlite(t), await postgres(t)]
+  await put(from, [plant(1n, 'mine'), plant(2n)])
+  await put(to, [plant(1n, 'yours')])
+  const conflict = await copy(t, from, to)
+  assert.match(conflict.stderr, /^plant 1: error 40901, the id 1 belongs to a different plant; nothing was changed\n/)
+  assert.match(
+    conflict.stderr,
+    /the stores differ: sqlite:.* has 2 plants with the checksum .*, postgres:.* has 2 with /,
+  )
+  assert.equal(conflict.code, 1)
+  assert.deepEqual(await plantsIn(to), [plant(1n, 'yours'), plant(2n)])
+  const more = sqlite(t)
+  await put(more, [plant(9n)])
+  const surplus = await copy(t, from, more)
+  assert.match(surplus.stderr, /the stores differ: .* has 2 plants .* has 3 with /)
+  assert.equal(surplus.code, 1)
+})
+
+test('a copy that is called wrongly says why and does nothing', async (t) => {
+  const folder = tempFolder(t)
+  const wrong: [string[], RegExp, number][] = [
+    [['copy'], /--from/, 2],
+    [['copy', '--from', 'sqlite:a.db'], /--to/, 2],
+    [['copy', '--from', 'mysql://me:secret@x', '--to', 'sqlite:b.db'], /^plantstore: --from: is neither/, 2],
+    [
+      ['copy', '--from', 'sqlite:a.db', '--to', 'postgres://h:x/d'],
+      /^plantstore: --to: names a host that is not one/,
+      2,
+    ],
+    [['copy', '--from', 'sqlite:a.db', '--to', 'sqlite:a.db'], /are the same store/, 2],
+    [['copy', '--from', 'sqlite:a.db', '--to', 'sqlite:b.db'], /^plantstore: store a\.db: there is none yet/, 1],
+  ]
+  for (const [args, says, exitCode] of wrong) {
+    const { code, stdout, stderr } = await run(t, args, { cwd: folder })
+    assert.match(stderr, says)
+    assert.ok(!stderr.includes('secret'))
+    assert.deepEqual([code, stdout], [exitCode, ''])
+    assert.deepEqual(snapshot(folder), {})
+  }
+})
