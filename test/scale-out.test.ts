@@ -1,0 +1,94 @@
+import assert from 'node:assert/strict'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { type AddressInfo, createServer } from 'node:net'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { cleanUp } from './support/clean-up.ts'
+import { tempFolder } from './support/files.ts'
+import { Load } from './support/load.ts'
+import { notTestedHere } from './support/not-tested.ts'
+import { newDatabase, plantsOf } from './support/postgres.ts'
+import { type Served, serveStore } from './support/process.ts'
+
+/** The configuration that the guide gives, for other addresses. */
+function guideConfiguration(addresses: Readonly<Record<string, string>>): string {
+  const guide = readFileSync(new URL('../docs/guides/scale-out.md', import.meta.url), 'utf8')
+  let configuration = /```nginx\n(.*?)```/s.exec(guide)?.[1] ?? assert.fail('the guide has no configuration')
+  for (const [from, to] of Object.entries(addresses)) {
+    assert.ok(configuration.includes(from), from)
+    configuration = configuration.replaceAll(from, to)
+  }
+  return configuration
+}
+
+async function freePort(): Promise<number> {
+  const probe = createServer().listen(0, '127.0.0.1')
+  await once(probe, 'listening')
+  const { port } = probe.address() as AddressInfo
+  await once(probe.close(), 'close')
+  return port
+}
+
+/** Starts nginx with these servers; resolves with its address when it answers. */
+async function startNginx(t: TestContext, configuration: string, port: number): Promise<string> {
+  const folder = tempFolder(t)
+  const paths = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
+    (name) => `${name}_temp_path ${folder}/${name};`,
+  )
+  const whole = `daemon off; pid ${folder}/pid; error_log ${folder}/error.log;
+    events {} http { access_log off; ${paths.join(' ')} ${configuration} }`
+  writeFileSync(join(folder, 'nginx.conf'), whole)
+  const nginx = spawn('nginx', ['-p', folder, '-c', join(folder, 'nginx.conf'), '-e', join(folder, 'error.log')])
+  cleanUp(t, async () => {
+    if (nginx.exitCode !== null) return
+    nginx.kill('SIGTERM')
+    await once(nginx, 'exit')
+  })
+  const address = `http://127.0.0.1:${port}`
+  for (;;) {
+    assert.equal(nginx.exitCode, null, readFileSync(join(folder, 'error.log'), 'utf8'))
+    if (
+      await fetch(`${address}/health/live`).then(
+        ({ ok }) => ok,
+        () => false,
+      )
+    )
+      return address
+    await sleep(50)
+  }
+}
+
+test('two instances behind nginx, as in the guide, are restarted under load one after the other without a failed request', async (t) => {
+  if (spawnSync('nginx', ['-v']).status !== 0) {
+    return notTestedHere(t, 'a rolling restart behind nginx, because there is no nginx')
+  }
+  const url = await newDatabase((work) => cleanUp(t, work))
+  const ports = [await freePort(), await freePort()]
+  const start = (port: number) => serveStore(t, url, ['--port', String(port)])
+  const instances: Served[] = []
+  for (const port of ports) instances.push(await start(port))
+  const port = await freePort()
+  const addresses = {
+    '10.0.0.11:8080': `127.0.0.1:${ports[0]}`,
+    '10.0.0.12:8080': `127.0.0.1:${ports[1]}`,
+    'listen 80;': `listen 127.0.0.1:${port};`,
+  }
+  const load = new Load(await startNginx(t, guideConfiguration(addresses), port), { clients: 32 })
+  for (let round = 0; round < 2; round++) {
+    for (const [i, each] of ports.entries()) {
+      await load.reaches(load.acknowledged.size + 300)
+      const { program } = instances[i] ?? assert.fail()
+      program.signal('SIGTERM')
+      assert.equal((await program.outcome).code, 0)
+      await load.reaches(load.acknowledged.size + 300)
+      instances[i] = await start(each)
+    }
+  }
+  await load.reaches(load.acknowledged.size + 300)
+  await load.stop()
+  assert.deepEqual([[...load.refused], load.broken], [[], []])
+  load.assertAllAmong(new Map((await plantsOf(url)).map(({ id, ...plant }) => [id, plant])))
+})
