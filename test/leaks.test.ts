@@ -15,6 +15,8 @@ import { createPlant } from './support/create-plant.ts'
 import { tempFolder } from './support/files.ts'
 import { send } from './support/load.ts'
 import { isLinux, notTestedHere } from './support/not-tested.ts'
+import { openStore as openPostgresStore } from './support/open-postgres.ts'
+import { newDatabase, query } from './support/postgres.ts'
 import { TOKEN } from './support/process.ts'
 
 const ROUNDS = 15
@@ -67,6 +69,21 @@ test('opening, using and closing a store leaves nothing behind', async (t) => {
     await store.listTokens()
     await store.close()
   })
+})
+
+test('opening, using and closing a PostgreSQL store leaves nothing behind, nor does one that can not be opened', async (t) => {
+  const url = await newDatabase((work) => cleanUp(t, work))
+  let id = 0n
+  await assertNoLeak(t, async () => {
+    const store = await openPostgresStore(t, url)
+    await createPlant(store, { id: id++, name: 'a', tag: undefined }, { mustBeNew: true })
+    for await (const plants of store.exportPlants({ tags: [], words: [] }, 'id')) if (plants.length > 0) break
+    await (await store.tryImport('add')).tryPlants([{ id, name: 'b', tag: undefined }])
+    await store.close()
+    await assert.rejects(openPostgresStore(t, `${url}_absent`), /does not exist/)
+  })
+  const rows = await query(url, "SELECT FROM pg_stat_activity WHERE application_name = 'plantstore'")
+  assert.deepEqual(rows, [], 'not on the side of the database either')
 })
 
 test('a store that can not be opened leaves nothing behind', async (t) => {

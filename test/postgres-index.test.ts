@@ -60,3 +60,30 @@ test('new words are sorted into their index beside the writes', async (t) => {
   }
   while ((await pending()) > COUNT / 2) await sleep(50)
 })
+
+test('what the index can not hold whole is found all the same, and nothing else is', async (t) => {
+  const store = await openStore(t, await newDatabase((work) => cleanUp(t, work)))
+  const many = Array.from({ length: 50_000 }, (_, i) => `w${i.toString(36)}x`)
+  const plants = [
+    plant(1n, many.join(' ')),
+    plant(2n, many.toReversed().join(' '), 'fern'),
+    plant(3n, `${'a'.repeat(100)}b`),
+    plant(4n, `${'a'.repeat(100)}c`),
+    plant(5n, '🌵'.repeat(70)),
+    ...Array.from({ length: 20 }, (_, i) => plant(BigInt(10 + i), 'fern')),
+  ]
+  await store.importPlants(plants, 'add')
+  const idsOf = async (text: string, limit = 100, order: PlantQuery['order'] = 'id') => {
+    const found = await store.listPlants({ tags: [], words: words(text), order, after: undefined }, limit)
+    return found.map(({ id }) => Number(id))
+  }
+  assert.deepEqual(await idsOf('w1x wzzx'), [1, 2])
+  assert.deepEqual(await idsOf('a'.repeat(80)), [3, 4])
+  assert.deepEqual(await idsOf(`${'a'.repeat(100)}c`), [4])
+  assert.deepEqual(await idsOf('🌵'), [5])
+  assert.deepEqual(await idsOf('nothing'), [])
+  // The first is looked at because of its many words; its place is taken by what comes behind.
+  assert.deepEqual(await idsOf('fern', 3), [2, 10, 11])
+  assert.deepEqual(await idsOf('fern', 22), [2, ...Array.from({ length: 20 }, (_, i) => 10 + i)])
+  assert.deepEqual(await idsOf('fern', 2, '-name'), [2, 29])
+})
