@@ -49,7 +49,7 @@ async function startNginx(t: TestContext, configuration: string, port: number): 
   })
   const address = `http://127.0.0.1:${port}`
   for (;;) {
-    assert.equal(nginx.exitCode, null, readFileSync(join(folder, 'error.log'), 'utf8'))
+    if (nginx.exitCode !== null) assert.fail(readFileSync(join(folder, 'error.log'), 'utf8'))
     if (
       await fetch(`${address}/health/live`).then(
         ({ ok }) => ok,
