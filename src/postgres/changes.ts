@@ -1,13 +1,12 @@
 import { AppError } from '../errors.ts'
 import type { NewPlant } from '../plant.ts'
 import { afterChange, idOf, type PlantChange } from '../plant-change.ts'
-import { bigintArray, textArray } from './arrays.ts'
 import type { Run } from './connection.ts'
 import type { Connections } from './connections.ts'
 import { Overtaken, outOfReach } from './errors.ts'
 import { selectPlants } from './reader.ts'
-import { COLUMNS, columnsOf, idsIn, refusalOf } from './rows.ts'
-import { byId, insertPlants } from './writer.ts'
+import { refusalOf } from './rows.ts'
+import { byId, deletePlants, insertPlants, type Update, updatePlants } from './writer.ts'
 
 /** A plant before and after a change. */
 export interface Changed {
@@ -19,14 +18,6 @@ export interface Changed {
 interface Swap extends Changed {
   readonly id: bigint
 }
-
-const UPDATE = `UPDATE plants SET name = v.name, tag = v.tag, sort_key = v.sort_key, words = v.words
-  FROM unnest(${COLUMNS}, $6::text[], $7::text[]) AS v (id, name, tag, sort_key, words, name_before, tag_before)
-  WHERE plants.id = v.id AND plants.name = v.name_before AND plants.tag IS NOT DISTINCT FROM v.tag_before
-  RETURNING plants.id`
-const DELETE = `DELETE FROM plants USING unnest($1::bigint[], $2::text[], $3::text[]) AS v (id, name_before, tag_before)
-  WHERE plants.id = v.id AND plants.name = v.name_before AND plants.tag IS NOT DISTINCT FROM v.tag_before
-  RETURNING plants.id`
 
 /** How long changes are tried again while others change the same plants, in ms. */
 const PATIENCE = 10_000
@@ -91,31 +82,18 @@ async function swapAll(run: Run, swaps: readonly Swap[]): Promise<bigint[]> {
   const kept: bigint[] = []
   const added: NewPlant[] = []
   const removed: NewPlant[] = []
-  const old: NewPlant[] = []
-  const changed: NewPlant[] = []
+  const updated: Update[] = []
   for (const { id, before, after } of swaps) {
     // What was read was committed, so there is nothing to wait for.
     if (before?.name === after?.name && before?.tag === after?.tag) kept.push(id)
     else if (before === undefined) added.push(...(after === undefined ? [] : [after]))
     else if (after === undefined) removed.push(before)
-    else {
-      old.push(before)
-      changed.push(after)
-    }
+    else updated.push({ before, after })
   }
-  const done = [kept, await insertPlants(run, added)]
-  if (removed.length > 0) {
-    const values = [bigintArray(removed.map(({ id }) => id)), ...textsOf(removed)]
-    done.push(idsIn(await run({ name: 'delete', text: DELETE, values })))
-  }
-  if (changed.length > 0) {
-    const values = [...columnsOf(changed), ...textsOf(old)]
-    done.push(idsIn(await run({ name: 'swap', text: UPDATE, values })))
-  }
-  return done.flat()
+  return [
+    kept,
+    await insertPlants(run, added),
+    await deletePlants(run, removed),
+    await updatePlants(run, updated),
+  ].flat()
 }
-
-const textsOf = (plants: readonly NewPlant[]): Buffer[] => [
-  textArray(plants.map(({ name }) => name)),
-  textArray(plants.map(({ tag }) => tag)),
-]

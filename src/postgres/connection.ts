@@ -60,15 +60,12 @@ export class Connection {
     })
     try {
       await client.connect()
-    } catch (error) {
-      throw asFault(error)
-    }
-    try {
       await connection.#prepare()
       return connection
     } catch (error) {
+      // A server that asks for what we do not have, such as a password, keeps it open.
       connection.end()
-      throw error
+      throw asFault(error)
     }
   }
 
@@ -129,7 +126,7 @@ export class Connection {
 const AS_TEXT = { getTypeParser: () => (text: string) => text }
 
 function asFault(error: unknown): unknown {
-  if (error instanceof DatabaseError) return error
+  if (error instanceof DatabaseError || error instanceof ConnectionFault) return error
   // A name that stands for several addresses fails with one error for each.
   const all: unknown[] = error instanceof AggregateError ? error.errors : [error]
   const messages = all.map((each) => (each instanceof Error ? each.message : String(each)))

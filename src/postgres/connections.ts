@@ -19,8 +19,8 @@ interface Waiting {
 
 export type Begin = 'BEGIN' | 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY'
 
-/** How often a transaction that PostgreSQL undid in favour of another is done again. */
-const ATTEMPTS = 5
+/** How long a transaction that was undone in favour of another is done again, in ms: each time, one of them is done. */
+const PATIENCE = 10_000
 
 /** Connections to one database, opened when they are needed and kept for the next. */
 export class Connections {
@@ -63,7 +63,8 @@ export class Connections {
   }
 
   async #with<T>(work: (run: Run) => Promise<T>): Promise<T> {
-    for (let attempt = 1; ; attempt++) {
+    const start = performance.now()
+    for (;;) {
       const connection = await this.take()
       try {
         const result = await work(connection.run)
@@ -71,7 +72,7 @@ export class Connections {
         return result
       } catch (error) {
         this.release(connection, isConnectionSound(error))
-        if (!isRetryable(error) || attempt >= ATTEMPTS) throw error
+        if (!isRetryable(error) || performance.now() - start > PATIENCE) throw error
       }
     }
   }
@@ -81,7 +82,7 @@ export class Connections {
     const { max, address } = this.#options
     if (this.#used < max) {
       this.#used++
-      return this.#idle.pop()
+      return this.#popIdle()
     }
     return new Promise((resolve, reject) => {
       const waiting: Waiting = {
@@ -124,8 +125,15 @@ export class Connections {
       if (this.#used === 0) for (const resolve of this.#whenFree.splice(0)) resolve()
     } else {
       clearTimeout(next.timer)
-      next.resolve(this.#idle.pop())
+      next.resolve(this.#popIdle())
     }
+  }
+
+  /** One that the server has ended may not have left the list yet. */
+  #popIdle(): Connection | undefined {
+    let connection = this.#idle.pop()
+    while (connection?.isAlive === false) connection = this.#idle.pop()
+    return connection
   }
 
   #ended(connection: Connection, error: Error | undefined): void {

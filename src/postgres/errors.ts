@@ -33,6 +33,18 @@ export const sqlState = (error: unknown): string | undefined =>
 export const isRetryable = (error: unknown): boolean =>
   error instanceof Overtaken || [SERIALIZATION_FAILURE, DEADLOCK].includes(sqlState(error) ?? '')
 
+/** Classes of SQLSTATE that say "not now": connection, resources, shutdown or start-up. */
+const PASSING = ['08', '53', '57']
+/** What is wrong with a certificate (https://nodejs.org/api/tls.html#x509-certificate-error-codes). */
+const CERTIFICATE = /^ERR_TLS_|CERT|SIGNATURE|^INVALID_(?:CA|PURPOSE)$|^HOSTNAME_MISMATCH$/
+
+/** Whether the database may be reached later without anybody mending its address or its settings. */
+export function isPassing(error: unknown): boolean {
+  if (!(error instanceof ConnectionFault)) return PASSING.includes(sqlState(error)?.slice(0, 2) ?? '')
+  const { cause } = error
+  return !(cause instanceof Error && 'code' in cause && CERTIFICATE.test(String(cause.code)))
+}
+
 /** Whether the connection can go on being used after the error. */
 export function isConnectionSound(error: unknown): boolean {
   if (error instanceof ConnectionFault) return false

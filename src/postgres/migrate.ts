@@ -25,7 +25,7 @@ export async function migrate(connections: Connections, create: boolean): Promis
   if (pendingMigrations(known, before).length === 0) return
   await connections.transaction('BEGIN', async (run) => {
     const wait: Run = (statement) => run({ ...statement, timeout: PATIENCE })
-    await wait({ text: 'SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0' })
+    await wait({ text: `SET LOCAL statement_timeout = ${PATIENCE}; SET LOCAL lock_timeout = 0` })
     await wait({ text: `SELECT pg_advisory_xact_lock(${LOCK})` })
     await wait({
       text: `CREATE TABLE IF NOT EXISTS plantstore_migrations

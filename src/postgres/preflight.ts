@@ -1,14 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { OperatorError } from '../operator-error.ts'
 import type { Connections } from './connections.ts'
-import { ConnectionFault, sqlState } from './errors.ts'
+import { isPassing } from './errors.ts'
 
 /** Between two attempts to reach the database, in ms. */
 const INTERVAL = 250
 const OLDEST = 150_000
-
-/** Classes of SQLSTATE that say "not now": connection, resources, shutdown or start-up. */
-const PASSING = ['08', '53', '57']
 
 export interface Waiting {
   /** Milliseconds; 0 for one attempt. */
@@ -29,8 +26,7 @@ export async function reach(connections: Connections, { patience, onWaiting }: W
       await connections.run({ text: 'SELECT 1' })
       return
     } catch (error) {
-      const isPassing = error instanceof ConnectionFault || PASSING.includes(sqlState(error)?.slice(0, 2) ?? '')
-      if (!isPassing || performance.now() - start + INTERVAL > patience) throw error
+      if (!isPassing(error) || performance.now() - start + INTERVAL > patience) throw error
       if (attempt === 1) onWaiting(error instanceof Error ? error.message : String(error))
       await sleep(INTERVAL)
     }
@@ -44,16 +40,22 @@ export async function reach(connections: Connections, { patience, onWaiting }: W
  * @throws OperatorError when the server is too old, or can't keep what it has acknowledged or what it is given
  */
 export async function preflight({ run }: Connections): Promise<string[]> {
-  const names = ['server_version_num', 'server_version', 'server_encoding', 'fsync', 'full_page_writes']
-  const { rows } = await run({ text: 'SELECT current_setting(n) FROM unnest($1::text[]) n', values: [names] })
-  const [number, version, encoding, fsync, fullPageWrites] = rows.map(([setting]) => setting)
+  const { rows } = await run({ text: 'SELECT current_setting(n) FROM unnest($1::text[]) n', values: [SETTINGS] })
+  return judge(Object.fromEntries(SETTINGS.map((name, i) => [name, rows[i]?.[0] ?? ''])))
+}
+
+const SETTINGS = ['server_version_num', 'server_version', 'server_encoding', 'fsync', 'full_page_writes']
+
+/** What `preflight` does, by the server's settings. */
+export function judge(settings: Readonly<Record<string, string>>): string[] {
+  const { server_version_num: number, server_version: version, server_encoding: encoding } = settings
   if (Number(number) < OLDEST) throw new OperatorError(`PostgreSQL ${version} is too old; it has to be 15 or newer`)
   if (encoding !== 'UTF8') {
     throw new OperatorError(`the database has the encoding ${encoding}; make one with ENCODING 'UTF8'`)
   }
-  if (fsync !== 'on') {
+  if (settings['fsync'] !== 'on') {
     throw new OperatorError('the server has fsync off, so a power cut would lose what was acknowledged; set it to on')
   }
-  if (fullPageWrites === 'on') return []
+  if (settings['full_page_writes'] === 'on') return []
   return ['the server has full_page_writes off; unless its file system writes pages whole, a power cut may damage them']
 }

@@ -23,11 +23,10 @@ const storable = (text: string): string => text.replaceAll('\0', '\u0001')
 
 const SELECTS = {
   plants: 'SELECT id, name, tag FROM plants WHERE id = ANY ($1::bigint[])',
-  locked: 'SELECT id, name, tag FROM plants WHERE id = ANY ($1::bigint[]) ORDER BY id FOR UPDATE',
   tried: 'SELECT id, name, tag FROM tried WHERE id = ANY ($1::bigint[])',
 }
 
-/** Plants by their ids, in any order; `locked` for others until the end of the transaction. */
+/** Plants by their ids, in any order. */
 export async function selectPlants(
   run: Run,
   wanted: readonly { readonly id: bigint }[],

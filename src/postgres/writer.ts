@@ -2,11 +2,18 @@ import type { AppError } from '../errors.ts'
 import type { NewPlant } from '../plant.ts'
 import { createResult, importResult } from '../plant-change.ts'
 import type { CreateResult, ImportMode, ImportResult } from '../store.ts'
+import { bigintArray, textArray } from './arrays.ts'
 import type { Run } from './connection.ts'
 import type { Connections } from './connections.ts'
 import { Overtaken } from './errors.ts'
 import { selectPlants } from './reader.ts'
 import { COLUMNS, columnsOf, idsIn, refusalOf } from './rows.ts'
+
+/** A plant as it was found and as it is to be, with the same id. */
+export interface Update {
+  readonly before: NewPlant
+  readonly after: NewPlant
+}
 
 export interface CreateRow {
   readonly plant: NewPlant
@@ -16,8 +23,16 @@ export interface CreateRow {
 /** In the order of ids, so that two groups with the same ids never wait for each other. */
 const INSERT = `INSERT INTO plants (id, name, tag, sort_key, words) SELECT * FROM unnest(${COLUMNS}) ORDER BY 1
   ON CONFLICT (id) DO NOTHING RETURNING id`
+/** The ids stand in the condition once more, for an engine that shards the table by them (docs/guides/scale-out.md). */
 const UPDATE = `UPDATE plants SET name = v.name, tag = v.tag, sort_key = v.sort_key, words = v.words
-  FROM unnest(${COLUMNS}) AS v (id, name, tag, sort_key, words) WHERE plants.id = v.id`
+  FROM unnest(${COLUMNS}, $6::text[], $7::text[]) AS v (id, name, tag, sort_key, words, name_before, tag_before)
+  WHERE plants.id = ANY ($1::bigint[]) AND plants.id = v.id
+    AND plants.name = v.name_before AND plants.tag IS NOT DISTINCT FROM v.tag_before
+  RETURNING plants.id`
+const DELETE = `DELETE FROM plants USING unnest($1::bigint[], $2::text[], $3::text[]) AS v (id, name_before, tag_before)
+  WHERE plants.id = ANY ($1::bigint[]) AND plants.id = v.id
+    AND plants.name = v.name_before AND plants.tag IS NOT DISTINCT FROM v.tag_before
+  RETURNING plants.id`
 
 /** Writes of plants. Each resolves after its commit. */
 export class PostgresWriter {
@@ -48,17 +63,24 @@ export class PostgresWriter {
     })
   }
 
-  /** Puts many plants in one transaction, as if they came one after the other. */
+  /**
+   * Puts many plants in one transaction, as if they came one after the other. What another has changed since it was read
+   * here makes it begin again: no row is locked by reading, which an engine that shards the table could not do.
+   */
   importPlants(plants: readonly NewPlant[], mode: ImportMode): Promise<ImportResult[]> {
     return this.#bulk.transaction('BEGIN', async (run) => {
       const wanted = plants.filter((plant) => refusalOf(plant) === undefined)
-      const there = byId(await selectPlants(run, wanted, mode === 'update' ? 'locked' : 'plants'))
+      const there = byId(await selectPlants(run, wanted))
       const { results, changed } = imported(plants, mode, there)
-      const added = changed.filter(({ id }) => !there.has(id))
-      const updated = changed.filter(({ id }) => there.has(id))
-      if ((await insertPlants(run, added)).length < added.length)
-        throw new Overtaken('another has created a plant of these')
-      if (updated.length > 0) await run({ name: 'update', text: UPDATE, values: columnsOf(updated) })
+      const added: NewPlant[] = []
+      const updated: Update[] = []
+      for (const after of changed) {
+        const before = there.get(after.id)
+        if (before === undefined) added.push(after)
+        else updated.push({ before, after })
+      }
+      const done = [...(await insertPlants(run, added)), ...(await updatePlants(run, updated))]
+      if (done.length < changed.length) throw new Overtaken('another has written a plant of these')
       return results
     })
   }
@@ -100,9 +122,29 @@ export function imported(
 export const byId = (plants: readonly NewPlant[]): Map<bigint, NewPlant> =>
   new Map(plants.map((plant) => [plant.id, plant]))
 
-/** @returns the ids of those that were not there */
+/** @returns the ids of those that were not there, and now are */
 export async function insertPlants(run: Run, plants: readonly NewPlant[]): Promise<bigint[]> {
   if (plants.length === 0) return []
   const outcome = await run({ name: 'insert', text: INSERT, values: columnsOf(plants) })
   return outcome.count === plants.length ? plants.map(({ id }) => id) : idsIn(outcome)
 }
+
+/** @returns the ids of those that were as `before`, and now are as `after` */
+export async function updatePlants(run: Run, updates: readonly Update[]): Promise<bigint[]> {
+  if (updates.length === 0) return []
+  const inOrder = updates.toSorted((a, b) => (a.after.id < b.after.id ? -1 : 1))
+  const values = [...columnsOf(inOrder.map(({ after }) => after)), ...textsOf(inOrder.map(({ before }) => before))]
+  return idsIn(await run({ name: 'update', text: UPDATE, values }))
+}
+
+/** @returns the ids of those that were just so, and are no more */
+export async function deletePlants(run: Run, plants: readonly NewPlant[]): Promise<bigint[]> {
+  if (plants.length === 0) return []
+  const values = [bigintArray(plants.map(({ id }) => id)), ...textsOf(plants)]
+  return idsIn(await run({ name: 'delete', text: DELETE, values }))
+}
+
+const textsOf = (plants: readonly NewPlant[]): Buffer[] => [
+  textArray(plants.map(({ name }) => name)),
+  textArray(plants.map(({ tag }) => tag)),
+]
