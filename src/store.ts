@@ -134,6 +134,9 @@ export interface Store {
    */
   exportPlants(filter: PlantFilter, order: PlantOrder): AsyncIterable<readonly NewPlant[]>
 
+  /** How many plants there are. It looks at all of them, others write meanwhile. */
+  countPlants(): Promise<number>
+
   /** Resolves once a write has really been made and committed; tells readiness. */
   checkWritable(): Promise<void>
 

@@ -24,6 +24,14 @@ export function exportTests(suite: Suite, open: OpenStore): void {
     }
   })
 
+  suite('all plants are counted', async (t) => {
+    const { store } = await open(t)
+    assert.equal(await store.countPlants(), 0)
+    await importAll(store, MANY)
+    await store.deletePlant(0n, UNCONDITIONAL)
+    assert.equal(await store.countPlants(), MANY.length - 1)
+  })
+
   for (const order of PLANT_ORDERS) {
     suite(`an export by ${order} has the plants as they were at its start, whatever others write meanwhile`, async (t) => {
       const { store } = await open(t)

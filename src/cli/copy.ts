@@ -4,7 +4,7 @@ import { OperatorError } from '../operator-error.ts'
 import type { ImportResult, Store } from '../store.ts'
 import { allPlants, Digest } from './digest.ts'
 import { withStore } from './open-store.ts'
-import { count, Progress } from './progress.ts'
+import { count, Progress, type Standing } from './progress.ts'
 import { Stopped, stopSignal } from './stop.ts'
 
 export interface CopyFlags {
@@ -43,24 +43,24 @@ class Copy {
   readonly #found = new Digest()
   readonly #counts = { added: 0, unchanged: 0, refused: 0, tokens: 0 }
   readonly #progress: Progress
+  #isComparing = false
+  /** How many plants are to be copied, once that is known. */
+  #total: number | undefined
 
   constructor(flags: CopyFlags, source: Store, target: Store, stop: AbortSignal) {
     this.#flags = flags
     this.#source = source
     this.#target = target
     this.#stop = stop
-    const standing = () => ({
-      rows: this.#copied.count,
-      // How many there are is known once all are copied; then they are read again.
-      done: this.#found.count === 0 ? undefined : Math.min(1, this.#found.count / this.#copied.count),
-    })
-    this.#progress = new Progress(standing, flags)
+    this.#progress = new Progress(() => this.#standing(), flags)
   }
 
   async run(): Promise<number> {
     try {
+      this.#count()
       await this.#copyPlants()
       if (this.#flags.tokens) await this.#copyTokens()
+      this.#isComparing = true
       await this.#compare()
     } catch (error) {
       this.#progress.end()
@@ -72,6 +72,24 @@ class Copy {
     this.#progress.end()
     if (!this.#flags.quiet) this.#progress.note(`done: ${this.#summary()}; checksum ${this.#copied}`)
     return 0
+  }
+
+  /** Beside the copying, which can do without. */
+  #count(): void {
+    if (this.#flags.quiet) return
+    this.#source.countPlants().then(
+      (plants) => {
+        this.#total = plants
+      },
+      () => {},
+    )
+  }
+
+  #standing(): Standing {
+    const [doing, { count: rows }, total] = this.#isComparing
+      ? ['comparing', this.#found, this.#copied.count]
+      : ['copying', this.#copied, this.#total]
+    return { doing, rows, done: total === undefined ? undefined : Math.min(1, rows / Math.max(1, total)) }
   }
 
   async #copyPlants(): Promise<void> {

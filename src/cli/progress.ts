@@ -2,6 +2,8 @@ import { onOneLine } from './printable.ts'
 
 /** Where a long piece of work stands. */
 export interface Standing {
+  /** Which part of the work, where it has several. */
+  readonly doing?: string
   readonly rows: number
   /** From 0 to 1; undefined while nobody can know. */
   readonly done: number | undefined
@@ -73,11 +75,13 @@ export class Progress {
     if (seconds > 0) parts.push(`${count(Math.round((last.rows - first.rows) / seconds))}/s`)
     const share = (last.done ?? 0) - (first.done ?? 0)
     if (last.done !== undefined && share > 0) parts.push(`${time(((1 - last.done) / share) * seconds)} left`)
-    return parts.join(', ')
+    return `${last.doing === undefined ? '' : `${last.doing}: `}${parts.join(', ')}`
   }
 
   #sample(): { first: Standing & { time: number }; last: Standing & { time: number } } {
     const last = { ...this.#standing(), time: performance.now() }
+    // Each part of the work has its own speed.
+    if (this.#samples.at(-1)?.doing !== last.doing) this.#samples.length = 0
     this.#samples.push(last)
     while (this.#samples.length > 2 && (this.#samples[0]?.time ?? 0) < last.time - WINDOW) this.#samples.shift()
     return { first: this.#samples[0] ?? last, last }

@@ -1,7 +1,7 @@
 import type { NewPlant } from '../plant.ts'
 import { matches, type PlantFilter, type PlantOrder } from '../plant-query.ts'
 import type { ImportMode, ImportResult } from '../store.ts'
-import type { Connection } from './connection.ts'
+import type { Connection, Run } from './connection.ts'
 import { selectPlants, selectStatement } from './reader.ts'
 import { COLUMNS, columnsOf, plantOf, refusalOf } from './rows.ts'
 import { byId, imported } from './writer.ts'
@@ -22,9 +22,9 @@ export async function* exported(
   filter: PlantFilter,
   order: PlantOrder,
 ): AsyncGenerator<readonly NewPlant[], void, void> {
-  await run({ text: 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY' })
+  await beginLongRead(run)
   // All of it will be read, so the fastest plan for all of it is wanted, and not for the first rows.
-  await run({ text: `SET LOCAL cursor_tuple_fraction = 1; SET LOCAL statement_timeout = ${STEP}` })
+  await run({ text: 'SET LOCAL cursor_tuple_fraction = 1' })
   const { text, values } = selectStatement(filter, order, undefined)
   await run({ text: `DECLARE export NO SCROLL CURSOR FOR ${text}`, values, timeout: STEP })
   for (let size = FIRST_CHUNK; ; ) {
@@ -36,6 +36,21 @@ export async function* exported(
     const text = plants.reduce((sum, { name, tag }) => sum + name.length + (tag?.length ?? 0), 0)
     size = Math.max(1, Math.min(CHUNK, Math.floor((CHUNK_TEXT * plants.length) / (text + 1))))
   }
+}
+
+/** How many plants there are, on such a connection as `exported` needs. */
+export async function countPlants({ run }: Connection): Promise<number> {
+  await beginLongRead(run)
+  const { rows } = await run({ text: 'SELECT count(*) FROM plants', timeout: STEP })
+  return Number(rows[0]?.[0])
+}
+
+/** Between two chunks it also waits for whoever takes them, slowly perhaps. */
+async function beginLongRead(run: Run): Promise<void> {
+  await run({ text: 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY' })
+  await run({
+    text: `SET LOCAL statement_timeout = ${STEP}; SET LOCAL idle_in_transaction_session_timeout = ${STEP}`,
+  })
 }
 
 /** An import that stores nothing: what it would have stored lies in a temporary table of its connection. */

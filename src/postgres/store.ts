@@ -20,7 +20,7 @@ import type {
   TagCount,
 } from '../store.ts'
 import type { Token } from '../token.ts'
-import { exported, Trial } from './bulk.ts'
+import { countPlants, exported, Trial } from './bulk.ts'
 import { type Changed, changePlants } from './changes.ts'
 import type { Connection } from './connection.ts'
 import { Connections } from './connections.ts'
@@ -167,6 +167,15 @@ export class PostgresStore implements Store {
       yield* exported(connection, filter, order)
     } catch (error) {
       throw this.#closing === undefined ? appErrorOf(error) : closing()
+    } finally {
+      this.#letGo(connection)
+    }
+  }
+
+  async countPlants(): Promise<number> {
+    const connection = await this.#ask(() => this.#hold())
+    try {
+      return await this.#do(() => countPlants(connection))
     } finally {
       this.#letGo(connection)
     }

@@ -52,6 +52,10 @@ export class PlantReads {
     }
   }
 
+  countPlants(): Promise<number> {
+    return this.#reader.call('countPlants')
+  }
+
   async tryImport(mode: ImportMode): Promise<ImportTrial> {
     const handle = await this.#reader.call('openTrial', mode)
     let isOpen = true

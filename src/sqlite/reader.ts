@@ -79,6 +79,15 @@ export class SqliteReader {
     if (held !== undefined) this.#end(held.snapshot)
   }
 
+  countPlants(): number {
+    const snapshot = this.#begin()
+    try {
+      return snapshot.plants()
+    } finally {
+      this.#end(snapshot)
+    }
+  }
+
   openTrial(mode: ImportMode): number {
     this.#trials.set(++this.#handle, new ImportTrial(this.#path, mode))
     return this.#handle

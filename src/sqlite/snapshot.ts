@@ -95,6 +95,11 @@ export class Snapshot {
     return found.plants
   }
 
+  /** How many there are. */
+  plants(): number {
+    return Number(this.#statements.get('SELECT count(*) FROM plants')?.[0] ?? 0)
+  }
+
   tags(after: string | undefined, limit: number, unindexed: readonly bigint[]): TagCount[] {
     const rows = this.#statements.all(
       `SELECT tag, plants FROM tag_counts WHERE ${after === undefined ? 'TRUE' : 'tag > ?'} ORDER BY tag LIMIT ?`,

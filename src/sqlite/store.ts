@@ -175,6 +175,11 @@ export class SqliteStore implements Store {
     yield* this.#reads.exportPlants(filter, order)
   }
 
+  async countPlants(): Promise<number> {
+    this.#mustBeOpen()
+    return this.#reads.countPlants()
+  }
+
   async checkWritable(): Promise<void> {
     this.#mustBeOpen()
     this.#checkPresence()

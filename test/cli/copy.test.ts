@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { withStore } from '../../src/cli/open-store.ts'
 import { readConfig } from '../../src/config.ts'
 import { MAX_ID, MIN_ID, type NewPlant } from '../../src/plant.ts'
@@ -12,6 +13,7 @@ import { newDatabase } from '../support/postgres.ts'
 import { Program, run, serveStore } from '../support/process.ts'
 import { EVERYTHING, exportAll } from '../support/store-calls.ts'
 import { plant } from '../support/store-under-test.ts'
+import { tcpProxy } from '../support/tcp-proxy.ts'
 
 const sqlite = (t: TestContext): string => `sqlite:${join(tempFolder(t), 'plants.db')}`
 const postgres = (t: TestContext): Promise<string> => newDatabase((work) => cleanUp(t, work))
@@ -62,20 +64,36 @@ test('a copy that is made again writes what is missing, and ends with the same c
   assert.notEqual(first.stderr.slice(-33), second.stderr.slice(-33))
 })
 
-test('a copy that is stopped goes on when it is made again', async (t) => {
-  const [from, to] = [await postgres(t), sqlite(t)]
-  const plants = Array.from({ length: 60_000 }, (_, i) => plant(BigInt(i)))
-  for (let i = 0; i < plants.length; i += 5000) await put(from, plants.slice(i, i + 5000))
-  const stopped = new Program(t, ['copy', '--from', from, '--to', to])
-  while ((await plantsIn(to)).length === 0 && stopped.isRunning) await new Promise((resolve) => setTimeout(resolve, 20))
-  stopped.signal('SIGTERM')
-  const { code, stderr } = await stopped.outcome
-  assert.equal(code, 143, stderr)
-  assert.match(stderr, /^broken off: .*\nRun the same command again to go on/)
-  const again = await copy(t, from, to)
-  assert.equal(again.code, 0, again.stderr)
-  assert.deepEqual(await plantsIn(to), plants)
-})
+for (const [direction, signal] of [
+  ['from PostgreSQL to SQLite', 'SIGTERM'],
+  ['from SQLite to PostgreSQL', 'SIGKILL'],
+] as const) {
+  test(`a copy ${direction} that ${signal} ends half-way goes on when it is made again`, async (t) => {
+    const [file, database] = [sqlite(t), await postgres(t)]
+    const [from, to] = signal === 'SIGTERM' ? [database, file] : [file, database]
+    const plants = Array.from({ length: 60_000 }, (_, i) => plant(BigInt(i)))
+    for (let i = 0; i < plants.length; i += 5000) await put(from, plants.slice(i, i + 5000))
+    // So slow a network that the copy is still under way when it is seen to have begun.
+    const proxy = await tcpProxy(t, Number(new URL(database).port))
+    proxy.delay = 100
+    const slow = new URL(database)
+    slow.host = `127.0.0.1:${proxy.port}`
+    const slowly = (store: string) => (store === database ? slow.href : store)
+    const copying = new Program(t, ['copy', '--from', slowly(from), '--to', slowly(to)])
+    while ((await plantsIn(to)).length === 0 && copying.isRunning) await sleep(20)
+    copying.signal(signal)
+    const { code, stderr } = await copying.outcome
+    assert.equal(code, signal === 'SIGTERM' ? 143 : null, stderr)
+    if (signal === 'SIGTERM') assert.match(stderr, /^broken off: .*\nRun the same command again to go on/)
+    const there = (await plantsIn(to)).length
+    assert.ok(there > 0 && there < plants.length)
+    const again = await copy(t, from, to)
+    const [added, unchanged] = [plants.length - there, there].map((number) => number.toLocaleString('en-US'))
+    assert.match(again.stderr, new RegExp(`^done: ${added} plants added, ${unchanged} unchanged, 0 refused, `, 'm'))
+    assert.equal(again.code, 0)
+    assert.deepEqual(await plantsIn(to), plants)
+  })
+}
 
 test('without its tokens a store is copied when that is asked for', async (t) => {
   const [from, to] = [sqlite(t), sqlite(t)]

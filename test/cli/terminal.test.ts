@@ -32,6 +32,27 @@ suite('on a terminal', () => {
     assert.equal(code, 0)
   })
 
+  test('a copy shows a bar for the copying and one for the comparison', async (t) => {
+    if (!hasTerminal) return notTestedHere(t, 'a copy on a terminal, as there is no command script')
+    const folder = tempFolder(t)
+    writePlantFile(join(folder, 'plants.ndjson'), manyPlants(100_000))
+    await run(t, ['import', 'plants.ndjson', ...STORE], { cwd: folder })
+    const { code, stdout } = await onTerminal(
+      t,
+      folder,
+      'copy',
+      '--from',
+      'sqlite:plants.db',
+      '--to',
+      'sqlite:other.db',
+    )
+    for (const doing of ['copying', 'comparing']) {
+      assert.match(stdout, new RegExp(`\\r\\[=* *\\] ${doing}: \\d+%, [\\d,]+ plants`), JSON.stringify(stdout))
+    }
+    assert.match(stdout.split(ERASE).at(-1) ?? '', /^done: 100,000 plants added, 0 unchanged, .*\r\n$/)
+    assert.equal(code, 0)
+  })
+
   test('an export shows plants without what would steer the terminal', async (t) => {
     if (!hasTerminal) return notTestedHere(t, 'an export to a terminal, as there is no command script')
     const folder = tempFolder(t)
