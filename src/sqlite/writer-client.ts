@@ -20,11 +20,7 @@ export class WriterClient implements WriterPort {
   /** @param onFatal called when the writer can't go on; only a restart of the process mends that */
   constructor(path: string, onFatal: (error: Error) => void) {
     this.#onFatal = onFatal
-    this.#worker = new Worker(new URL('./writer-thread.ts', import.meta.url), {
-      workerData: { path },
-      // Groups are short-lived; more room for them makes the process larger and no faster.
-      resourceLimits: { maxYoungGenerationSizeMb: 8 },
-    })
+    this.#worker = new Worker(new URL('./writer-thread.ts', import.meta.url), { workerData: { path } })
     this.#worker.on('message', (response: WriterResponse) => this.#settle(response))
     this.#worker.on('error', (error) => this.#die(error instanceof Error ? error : new Error(String(error))))
     this.#worker.on('exit', () => this.#die(new Error('the writer thread ended')))
