@@ -2,14 +2,17 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { plantETag } from '../src/etag.ts'
+import { PLANT_ORDERS } from '../src/plant-query.ts'
 import type { PostgresStore } from '../src/postgres/store.ts'
 import { cleanUp } from './support/clean-up.ts'
 import { createPlant } from './support/create-plant.ts'
 import { send } from './support/load.ts'
 import { openStore } from './support/open-postgres.ts'
 import { newDatabase, plantsOf } from './support/postgres.ts'
-import { run, serveStore } from './support/process.ts'
+import { ready } from './support/postgres-faults.ts'
+import { run, serveStore, TOKEN } from './support/process.ts'
 import { plant, refusal } from './support/store-under-test.ts'
+import { tcpProxy } from './support/tcp-proxy.ts'
 
 /** Two stores on one database, as two instances of the service have them. */
 async function twoStores(t: TestContext): Promise<{ url: string; stores: readonly [PostgresStore, PostgresStore] }> {
@@ -96,6 +99,50 @@ test('imports of the same plants by two instances at once neither fail nor wait 
     }
   }
   assert.equal((await plantsOf(url)).length, 500)
+})
+
+test('pages that are asked of two instances in turn have every plant once, while both write', async (t) => {
+  const url = await newDatabase((work) => cleanUp(t, work))
+  const addresses = [(await serveStore(t, url)).address, (await serveStore(t, url)).address]
+  const staying = Array.from({ length: 300 }, (_, i) => plant(BigInt(2 * i), `name ${i % 50}`))
+  await (await openStore(t, url)).importPlants(staying, 'add')
+  let isOver = false
+  const writing = addresses.map(async (address, which) => {
+    for (let i = which; !isOver; i += 2) {
+      const one = `${address}/plants/${2 * (i % 300) + 1}`
+      assert.equal((await send('PUT', one, { body: `{"name":"name ${i % 50}"}` })).status, i < 300 ? 201 : 200)
+      assert.equal((await send('PUT', one, { body: `{"name":"other ${i % 50}"}` })).status, 200)
+    }
+  })
+  for (const order of PLANT_ORDERS) {
+    const seen: number[] = []
+    let target: string | undefined = `/plants?sort=${order}&limit=7`
+    for (let turn = 0; target !== undefined; turn++) {
+      const headers = { Authorization: `Bearer ${TOKEN}` }
+      const response = await fetch(new URL(target, addresses[turn % 2]), { headers })
+      seen.push(...((await response.json()) as { id: number }[]).map(({ id }) => id))
+      target = /<([^>]*)>; rel="next"/.exec(response.headers.get('link') ?? '')?.[1]
+    }
+    const still = seen.filter((id) => id % 2 === 0)
+    assert.deepEqual([still.length, new Set(still).size], [staying.length, staying.length], order)
+  }
+  isOver = true
+  await Promise.all(writing)
+})
+
+test('each instance tells for itself whether it is ready', async (t) => {
+  const url = await newDatabase((work) => cleanUp(t, work))
+  const proxy = await tcpProxy(t, Number(new URL(url).port))
+  const proxied = new URL(url)
+  proxied.host = `127.0.0.1:${proxy.port}`
+  const [cut, whole] = [(await serveStore(t, proxied.href)).address, (await serveStore(t, url)).address]
+  await ready(cut, 200)
+  proxy.weather = 'down'
+  await ready(cut, 503)
+  await ready(whole, 200)
+  for (const address of [cut, whole]) assert.equal((await fetch(`${address}/health/live`)).status, 200)
+  proxy.weather = 'passes'
+  await ready(cut, 200)
 })
 
 test('a token that is revoked is refused by every instance within a second', async (t) => {

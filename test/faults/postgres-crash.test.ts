@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { cleanUp } from '../support/clean-up.ts'
 import { Load, send } from '../support/load.ts'
 import { query } from '../support/postgres.ts'
-import { assertKept, ownServer, ready, refusals } from '../support/postgres-faults.ts'
+import { assertKept, assertOutOfReach, ownServer, ready, refusals } from '../support/postgres-faults.ts'
 import { serveStore } from '../support/process.ts'
 
 test('a database that crashes in mid-load four times loses nothing acknowledged, and is used again when it is back', async (t) => {
@@ -12,22 +12,23 @@ test('a database that crashes in mid-load four times loses nothing acknowledged,
   const url = server.url()
   const served = await serveStore(t, url)
   const load = new Load(served.address)
-  for (let round = 0; round < 4; round++) {
+  const delays: number[] = []
+  for (let round = 1; round <= 4; round++) {
     await load.reaches(load.acknowledged.size + 300)
     const before = refusals(load)
     await server.stop('SIGKILL')
     await load.until(() => refusals(load) > before + 20)
     await ready(served.address, 503)
-    const response = await fetch(`${served.address}/health/ready`)
-    assert.ok(Number(response.headers.get('retry-after')) >= 1)
+    await assertOutOfReach(served.address)
     await server.start()
     const back = performance.now()
-    await load.reaches(load.acknowledged.size + 1)
-    t.diagnostic(
-      `creates were acknowledged again ${Math.round(performance.now() - back)} ms after the database was back`,
-    )
+    const answer = await send('POST', `${served.address}/plants`, { body: `{"id":-${round},"name":"a"}` })
+    assert.equal(answer.status, 200, 'whoever asks once the database is back is served')
+    delays.push(performance.now() - back)
     await ready(served.address, 200)
   }
+  // Of four, one at least was held up by nothing but the service.
+  assert.ok(Math.min(...delays) < 2000, `the service took ${delays.map(Math.round)} ms to find the database again`)
   await load.reaches(load.acknowledged.size + 300)
   await assertKept(load, served, url)
 })
@@ -38,11 +39,11 @@ test('connections that an administrator ends, busy or idle, are replaced', async
   const served = await serveStore(t, url)
   const load = new Load(served.address)
   const endAll = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'plantstore'`
-  for (let round = 0; round < 10; round++) {
+  // Until one of them was busy.
+  for (let round = 0; round < 10 || refusals(load) === 0; round++) {
     await load.reaches(load.acknowledged.size + 200)
     await query(url, endAll)
   }
-  await load.until(() => refusals(load) > 0)
   await load.reaches(load.acknowledged.size + 200)
   await assertKept(load, served, url)
   await query(url, endAll)
@@ -55,7 +56,7 @@ test('connections that an administrator ends, busy or idle, are replaced', async
 test('backends that hang are given up, and others do their work', async (t) => {
   const server = await ownServer(t)
   const url = server.url()
-  const served = await serveStore(t, url, ['--store-timeout', '500ms'])
+  const served = await serveStore(t, url, ['--store-timeout', '2s'])
   const before = new Load(served.address)
   await before.reaches(300)
   await before.stop()

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { cleanUp } from '../support/clean-up.ts'
 import { Load, send } from '../support/load.ts'
 import { newDatabase, query } from '../support/postgres.ts'
-import { assertKept, ownServer, ready, refusals } from '../support/postgres-faults.ts'
+import { assertKept, assertOutOfReach, lockPlants, ownServer, ready, refusals } from '../support/postgres-faults.ts'
 import { serveStore } from '../support/process.ts'
 import { tcpProxy, type Weather } from '../support/tcp-proxy.ts'
 
@@ -31,6 +32,7 @@ for (const [what, weather] of [
       proxy.weather = weather
       await load.until(() => refusals(load) > before)
       await ready(served.address, 503)
+      await assertOutOfReach(served.address)
       proxy.weather = 'passes'
       await load.reaches(load.acknowledged.size + 200)
       await ready(served.address, 200)
@@ -71,15 +73,28 @@ test('with the next host of its address it goes on when the first is gone', asyn
   await assertKept(load, served, server.url())
 })
 
+test('while all connections are in use others are refused after a while, and served when one is free', async (t) => {
+  const url = await newDatabase((work) => cleanUp(t, work))
+  const flags = ['--store-connections', '1', '--store-timeout', '60s']
+  const { address } = await serveStore(t, `${url}?connect_timeout=1`, flags)
+  const release = await lockPlants(t, url)
+  const creating = send('POST', `${address}/plants`, { body: '{"id":1,"name":"a"}' })
+  const waiting = "SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+  while ((await query(url, waiting)).length === 0) await sleep(20)
+  assert.equal((await send('GET', `${address}/plants/1`)).error, 50301)
+  await release()
+  assert.equal((await creating).status, 200)
+  assert.equal((await send('GET', `${address}/plants/1`)).status, 200)
+})
+
 test('a lock that somebody holds is waited for no longer than a statement may take', async (t) => {
   const url = await newDatabase((work) => cleanUp(t, work))
   const served = await serveStore(t, url, ['--store-timeout', '500ms', '--store-connections', '2'])
   const load = new Load(served.address, { clients: 32 })
   await load.reaches(200)
-  // A statement for the whole transaction: the lock is held while it sleeps.
-  const holding = query(url, 'BEGIN; LOCK TABLE plants IN ACCESS EXCLUSIVE MODE; SELECT pg_sleep(2); COMMIT')
+  const release = await lockPlants(t, url)
   await load.until(() => refusals(load) > 0)
-  await holding
+  await release()
   await load.reaches(load.acknowledged.size + 200)
   await assertKept(load, served, url)
 })

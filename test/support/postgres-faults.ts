@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { Client } from 'pg'
 import type { ErrorNumber } from '../../src/errors.ts'
 import { cleanUp } from './clean-up.ts'
 import { type Load, send } from './load.ts'
 import { plantsOf } from './postgres.ts'
 import { PostgresServer } from './postgres-server.ts'
-import type { Served } from './process.ts'
+import { type Served, TOKEN } from './process.ts'
 
 /** A server that only this test has. */
 export async function ownServer(t: TestContext): Promise<PostgresServer> {
@@ -15,7 +16,35 @@ export async function ownServer(t: TestContext): Promise<PostgresServer> {
   return server
 }
 
-/** Nobody was told anything but `refusal` in all that happened, and nothing acknowledged was lost. */
+/** Takes a lock that keeps everybody from the plants; resolves with what gives it back. */
+export async function lockPlants(t: TestContext, url: string): Promise<() => Promise<void>> {
+  const client = new Client({ connectionString: url })
+  client.on('error', () => {})
+  await client.connect()
+  cleanUp(t, () => client.end())
+  await client.query('BEGIN')
+  await client.query('LOCK TABLE plants IN ACCESS EXCLUSIVE MODE')
+  return async () => {
+    await client.query('COMMIT')
+  }
+}
+
+/** A create is answered 50301, and when to come again. */
+export async function assertOutOfReach(address: string): Promise<void> {
+  const response = await fetch(`${address}/plants`, {
+    method: 'POST',
+    headers: { Authorization: `Bearer ${TOKEN}`, 'Content-Type': 'application/json' },
+    body: '{"id":-1,"name":"a"}',
+  })
+  const { error } = (await response.json()) as { error: number }
+  assert.deepEqual([response.status, error], [503, 50301])
+  assert.ok(Number(response.headers.get('retry-after')) >= 1)
+}
+
+/**
+ * Nobody was told anything but `refusal` in all that happened, nothing acknowledged was lost, and the service goes on,
+ * having told no password.
+ */
 export async function assertKept(
   load: Load,
   { program }: Served,
@@ -26,6 +55,11 @@ export async function assertKept(
   assert.deepEqual([[...load.refused.keys()], load.broken], [[refusal], []])
   load.assertAllAmong(new Map((await plantsOf(url)).map(({ id, ...plant }) => [id, plant])))
   assert.ok(program.isRunning)
+  const { password } = new URL(url)
+  assert.notEqual(password, '')
+  for (const secret of [password, decodeURIComponent(password)]) {
+    assert.ok(!program.stdout.includes(secret) && !program.stderr.includes(secret))
+  }
 }
 
 /** Asked until the answer is this one; the outcome of a readiness check is used for a second. */

@@ -1,0 +1,124 @@
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import { UNCONDITIONAL } from '../src/condition.ts'
+import { Connections } from '../src/postgres/connections.ts'
+import { ConnectionFault } from '../src/postgres/errors.ts'
+import { judge } from '../src/postgres/preflight.ts'
+import { readPostgresAddress } from '../src/postgres-address.ts'
+import { cleanUp } from './support/clean-up.ts'
+import { createPlant } from './support/create-plant.ts'
+import { openStore } from './support/open-postgres.ts'
+import { newDatabase, plantsOf, query } from './support/postgres.ts'
+import { plant, refusal } from './support/store-under-test.ts'
+import { token } from './token-suite.ts'
+
+test('every write waits for the disk, whatever the database is set to', async (t) => {
+  const url = await newDatabase((work) => cleanUp(t, work))
+  await query(url, `ALTER DATABASE "${new URL(url).pathname.slice(1)}" SET synchronous_commit = off`)
+  const store = await openStore(t, url)
+  await query(url, 'CREATE TABLE seen (what text, setting text)')
+  await query(
+    url,
+    `CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+      INSERT INTO seen VALUES (TG_OP || ' ' || TG_TABLE_NAME, current_setting('synchronous_commit')); RETURN NULL;
+    END $$`,
+  )
+  for (const table of ['plants', 'tokens', 'write_check']) {
+    const events = 'INSERT OR UPDATE OR DELETE'
+    await query(url, `CREATE TRIGGER note AFTER ${events} ON ${table} FOR EACH ROW EXECUTE FUNCTION note()`)
+  }
+  await createPlant(store, plant(1n), { mustBeNew: true })
+  await store.replacePlant(plant(1n, 'another'), UNCONDITIONAL)
+  await store.deletePlant(1n, UNCONDITIONAL)
+  await store.importPlants([plant(2n)], 'add')
+  await store.importPlants([plant(2n, 'another')], 'update')
+  const one = token('x')
+  await store.createToken(one, Buffer.alloc(32))
+  await store.touchToken(one.id, new Date())
+  await store.revokeToken(one.id)
+  await store.checkWritable()
+  const seen = await query<{ what: string; setting: string }>(url, 'SELECT DISTINCT what, setting FROM seen ORDER BY 1')
+  assert.deepEqual(
+    seen.map(({ what, setting }) => `${what}: ${setting}`),
+    [
+      'DELETE plants: on',
+      'DELETE tokens: on',
+      'INSERT plants: on',
+      'INSERT tokens: on',
+      'UPDATE plants: on',
+      'UPDATE tokens: on',
+      'UPDATE write_check: on',
+    ],
+  )
+})
+
+test('what fails in its commit, after its statement went well, is refused and not there', async (t) => {
+  const url = await newDatabase((work) => cleanUp(t, work))
+  const store = await openStore(t, url)
+  await query(
+    url,
+    `CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS
+      $$ BEGIN RAISE 'no commit' USING ERRCODE = 'insufficient_resources'; END $$`,
+  )
+  await query(
+    url,
+    `CREATE CONSTRAINT TRIGGER late AFTER INSERT ON plants DEFERRABLE INITIALLY DEFERRED
+      FOR EACH ROW EXECUTE FUNCTION fail()`,
+  )
+  await assert.rejects(createPlant(store, plant(1n), { mustBeNew: false }), refusal(50301))
+  await assert.rejects(store.replacePlant(plant(2n), UNCONDITIONAL), refusal(50301))
+  await assert.rejects(store.importPlants([plant(3n)], 'add'), refusal(50301))
+  assert.deepEqual(await plantsOf(url), [])
+})
+
+test('a commit that PostgreSQL answers with ROLLBACK is none', async (t) => {
+  const url = await newDatabase((work) => cleanUp(t, work))
+  await query(url, 'CREATE TABLE rows (id integer)')
+  const connections = new Connections({
+    address: readPostgresAddress(url, {}),
+    max: 1,
+    statementTimeout: 10_000,
+    onTrouble: () => {},
+  })
+  cleanUp(t, () => connections.close())
+  const work = connections.transaction('BEGIN', async (run) => {
+    await run({ text: 'INSERT INTO rows VALUES (1)' })
+    await assert.rejects(run({ text: 'SELECT 1 / 0' }))
+  })
+  await assert.rejects(
+    work,
+    (error) => error instanceof ConnectionFault && /answered with ROLLBACK/.test(error.message),
+  )
+  assert.deepEqual(await query(url, 'SELECT FROM rows'), [])
+})
+
+suite('a server', () => {
+  const GOOD = {
+    server_version_num: '150000',
+    server_version: '15.0',
+    server_encoding: 'UTF8',
+    fsync: 'on',
+    full_page_writes: 'on',
+  }
+
+  test('that keeps what it acknowledges is taken without a word', () => {
+    for (const number of ['150000', '160004', '180004']) {
+      assert.deepEqual(judge({ ...GOOD, server_version_num: number }), [])
+    }
+  })
+
+  test('that is too old, loses commits or can not keep every text is refused', () => {
+    const old = { server_version_num: '140023', server_version: '14.23' }
+    assert.throws(() => judge({ ...GOOD, ...old }), /^OperatorError: PostgreSQL 14\.23 is too old; .* 15 or newer$/)
+    assert.throws(() => judge({ ...GOOD, fsync: 'off' }), /fsync off/)
+    for (const encoding of ['SQL_ASCII', 'LATIN1']) {
+      assert.throws(() => judge({ ...GOOD, server_encoding: encoding }), /ENCODING 'UTF8'/)
+    }
+  })
+
+  test('that may write pages by half is taken with a warning', () => {
+    const notices = judge({ ...GOOD, full_page_writes: 'off' })
+    assert.equal(notices.length, 1)
+    assert.match(notices[0] ?? '', /full_page_writes off/)
+  })
+})
