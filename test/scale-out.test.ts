@@ -13,9 +13,12 @@ import { notTestedHere } from './support/not-tested.ts'
 import { newDatabase, plantsOf } from './support/postgres.ts'
 import { type Served, serveStore } from './support/process.ts'
 
-/** The configuration that the guide gives, for other addresses. */
+const guide = readFileSync(new URL('../docs/guides/scale-out.md', import.meta.url), 'utf8')
+/** The flags that it starts the instances with. */
+const FLAGS = /`(--drain-window \w+)`/.exec(guide)?.[1]?.split(' ') ?? assert.fail('the guide has no drain window')
+
+/** The configuration that it gives, for other addresses. */
 function guideConfiguration(addresses: Readonly<Record<string, string>>): string {
-  const guide = readFileSync(new URL('../docs/guides/scale-out.md', import.meta.url), 'utf8')
   let configuration = /```nginx\n(.*?)```/s.exec(guide)?.[1] ?? assert.fail('the guide has no configuration')
   for (const [from, to] of Object.entries(addresses)) {
     assert.ok(configuration.includes(from), from)
@@ -38,8 +41,9 @@ async function startNginx(t: TestContext, configuration: string, port: number): 
   const paths = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
     (name) => `${name}_temp_path ${folder}/${name};`,
   )
+  // Else it would tell each client to leave after a thousand requests.
   const whole = `daemon off; pid ${folder}/pid; error_log ${folder}/error.log;
-    events {} http { access_log off; ${paths.join(' ')} ${configuration} }`
+    events {} http { access_log off; keepalive_requests 1000000000; ${paths.join(' ')} ${configuration} }`
   writeFileSync(join(folder, 'nginx.conf'), whole)
   const nginx = spawn('nginx', ['-p', folder, '-c', join(folder, 'nginx.conf'), '-e', join(folder, 'error.log')])
   cleanUp(t, async () => {
@@ -67,7 +71,7 @@ test('two instances behind nginx, as in the guide, are restarted under load one 
   }
   const url = await newDatabase((work) => cleanUp(t, work))
   const ports = [await freePort(), await freePort()]
-  const start = (port: number) => serveStore(t, url, ['--port', String(port)])
+  const start = (port: number) => serveStore(t, url, ['--port', String(port), ...FLAGS])
   const instances: Served[] = []
   for (const port of ports) instances.push(await start(port))
   const port = await freePort()

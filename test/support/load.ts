@@ -69,7 +69,8 @@ export class Load {
   /** Resolves when so many creates were acknowledged, or no client is left. */
   async reaches(count: number): Promise<void> {
     await this.until(() => this.acknowledged.size >= count)
-    assert.ok(this.acknowledged.size >= count, `only ${this.acknowledged.size} creates were acknowledged`)
+    const { size } = this.acknowledged
+    assert.ok(size >= count, `only ${size} creates were acknowledged; broken: ${this.broken.slice(0, 3).join(', ')}`)
   }
 
   /** Resolves when the condition holds, or no client is left. */
