@@ -26,6 +26,12 @@ export interface PlantQuery extends PlantFilter {
   readonly after: Position | undefined
 }
 
+/**
+ * UTF-16 code units of names and tags after which a page of a list ends, whatever its limit: a thousand names of a mebibyte
+ * each would take all memory.
+ */
+export const PAGE_TEXT = 2 * 2 ** 20
+
 export const isByName = (order: PlantOrder): boolean => order.endsWith('name')
 export const isDescending = (order: PlantOrder): boolean => order.startsWith('-')
 

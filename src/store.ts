@@ -106,7 +106,8 @@ export interface Store {
 
   /**
    * At most `limit` of the plants that the query means, in its order, from its position on. They are as they were at one
-   * moment, which is no earlier than the call: every write that was answered before it is seen.
+   * moment, which is no earlier than the call: every write that was answered before it is seen. Once some of them have
+   * PAGE_TEXT (src/plant-query.ts) together, one more is the last, so that it is known that there is more.
    *
    * @throws AppError 50305 when that takes an index which lacks too many plants that were written lately; never for plants
    *   without a filter by id

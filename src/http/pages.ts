@@ -1,4 +1,5 @@
 import type { FastifyReply } from 'fastify'
+import { PAGE_TEXT } from '../plant-query.ts'
 import { type Exit, JSON_TYPE, READ_CACHING } from './exit.ts'
 import { writeQueryString } from './query-string.ts'
 
@@ -10,17 +11,14 @@ export interface Page<Row> {
 }
 
 /**
- * Characters (UTF-16 code units) of JSON after which a page ends, whatever its limit: a thousand names of a mebibyte each
- * would be longer than a text can be.
+ * @param found as the store gave them when it was asked for one more than the limit. JSON is longer than the text in it, so
+ *   that a page ends, and has a next one, wherever the store has ended early
  */
-const MAX_TEXT = 8 * 2 ** 20
-
-/** @param found as the store gave them when it was asked for one more than the limit, so that no page is empty */
 export function pageOf<Row>(found: readonly Row[], limit: number, toJson: (row: Row) => string): Page<Row> {
   const texts: string[] = []
   let length = 0
   for (const row of found) {
-    if (texts.length === limit || length > MAX_TEXT) break
+    if (texts.length === limit || length > PAGE_TEXT) break
     const text = toJson(row)
     texts.push(text)
     length += text.length

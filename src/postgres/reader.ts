@@ -3,6 +3,7 @@ import {
   isByName,
   isDescending,
   matches,
+  PAGE_TEXT,
   type PlantFilter,
   type PlantOrder,
   type PlantQuery,
@@ -41,7 +42,7 @@ export async function selectPlants(
 export async function listPlants(connections: Connections, query: PlantQuery, limit: number): Promise<NewPlant[]> {
   const { rows } = await connections.run(listStatement(query, limit))
   const found = rows.map(plantOf).filter((plant) => matches(query, plant))
-  if (found.length === rows.length || rows.length < limit) return found
+  if (found.length === rows.length || !isFull(rows.map(plantOf), limit)) return found
   // The index has found too many, and what they took the place of is read from the same moment as they.
   return connections.transaction('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY', (run) => fill(run, query, limit))
 }
@@ -53,7 +54,7 @@ async function fill(run: Run, query: PlantQuery, limit: number): Promise<NewPlan
     const page = rows.map(plantOf)
     found.push(...page.filter((plant) => matches(query, plant)))
     const last = page.at(-1)
-    if (found.length >= limit || last === undefined || page.length < limit) return found.slice(0, limit)
+    if (last === undefined || isFull(found, limit) || !isFull(page, limit)) return found.slice(0, limit)
     after = positionOf(query.order, last)
   }
 }
@@ -70,17 +71,39 @@ export async function listTags({ run }: Connections, after: string | undefined, 
   return rows.map(([tag, plants]) => ({ tag: tag ?? '', plants: Number(plants) }))
 }
 
-function listStatement({ order, after, ...filter }: PlantQuery, limit: number): Statement {
-  const { text, values } = selectStatement(filter, order, after)
-  return { text: `${text} LIMIT $${values.length + 1}`, values: [...values, limit] }
+/**
+ * Bytes of text with which a page may end, behind one more plant. PostgreSQL knows the bytes of a text without reading it,
+ * and three bytes of UTF-8 are at least one UTF-16 unit; so it has no fewer units than PAGE_TEXT then.
+ */
+const PAGE_BYTES = 3 * PAGE_TEXT
+
+/** Whether there may be more behind these plants, which is where they end a page. */
+function isFull(plants: readonly NewPlant[], limit: number): boolean {
+  if (plants.length >= limit) return true
+  let bytes = 0
+  for (const { name, tag } of plants.slice(0, -1)) bytes += Buffer.byteLength(name) + Buffer.byteLength(tag ?? '')
+  return bytes >= PAGE_BYTES
 }
 
-/** The plants that a filter means, and perhaps a few more, in an order. */
+/** A page of plants. The innermost part alone goes through the store, up to the limit. */
+function listStatement({ order, after, ...filter }: PlantQuery, limit: number): Statement {
+  const { text, values, ordering } = selectStatement(filter, order, after)
+  return {
+    text: `SELECT id, name, tag FROM (
+      SELECT *, sum(octet_length(name) + coalesce(octet_length(tag), 0))
+        OVER (ORDER BY ${ordering} ROWS BETWEEN UNBOUNDED PRECEDING AND 2 PRECEDING) AS bytes_before
+      FROM (${text} LIMIT $${values.length + 1}) AS page) AS measured
+    WHERE bytes_before IS NULL OR bytes_before < ${PAGE_BYTES} ORDER BY ${ordering}`,
+    values: [...values, limit],
+  }
+}
+
+/** The plants that a filter means, and perhaps a few more, in an order: rows that begin with id, name and tag. */
 export function selectStatement(
   { tags, words }: PlantFilter,
   order: PlantOrder,
   after: Position | undefined,
-): { text: string; values: unknown[] } {
+): { text: string; values: unknown[]; ordering: string } {
   const conditions: string[] = []
   const values: unknown[] = []
   const parameter = (value: unknown) => `$${values.push(value)}`
@@ -97,6 +120,7 @@ export function selectStatement(
     conditions.push(`(${columns.join(', ')}) ${sign} (${place.join(', ')})`)
   }
   const where = conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`
-  const text = `SELECT id, name, tag FROM plants ${where} ORDER BY ${columns.map((each) => `${each} ${direction}`).join(', ')}`
-  return { text, values }
+  const ordering = columns.map((each) => `${each} ${direction}`).join(', ')
+  const sortKey = isByName(order) ? ', sort_key' : ''
+  return { text: `SELECT id, name, tag${sortKey} FROM plants ${where} ORDER BY ${ordering}`, values, ordering }
 }

@@ -1,4 +1,4 @@
-import { type PlantFilter, type PlantOrder, type PlantQuery, positionOf } from '../plant-query.ts'
+import { PAGE_TEXT, type PlantFilter, type PlantOrder, type PlantQuery, positionOf } from '../plant-query.ts'
 import type { ImportMode, TagCount } from '../store.ts'
 import type { RowOutcome } from './outcome.ts'
 import { flatten, type PlantRows } from './rows.ts'
@@ -35,7 +35,7 @@ export class SqliteReader {
     const snapshot = this.#begin()
     try {
       const unindexed = needsIndex(query, query.order) ? yield* snapshot.unindexed(most) : []
-      return flatten(yield* snapshot.list(query, { plants: limit, text: Number.POSITIVE_INFINITY }, unindexed))
+      return flatten(yield* snapshot.list(query, { plants: limit, text: PAGE_TEXT }, unindexed))
     } finally {
       this.#end(snapshot)
     }

@@ -17,7 +17,7 @@ const STEP = 64
 /** Ids that are read at once over all tags. */
 const TAGGED = 2000
 
-/** How much is asked for: so many plants, or fewer once their texts have so many UTF-16 units. */
+/** How much is asked for: so many plants, or those whose texts have so many UTF-16 units together, and one more. */
 export interface Limit {
   readonly plants: number
   readonly text: number
@@ -26,6 +26,7 @@ export interface Limit {
 export class Found {
   readonly plants: NewPlant[] = []
   readonly #limit: Limit
+  /** Of all but the last of them. */
   #text = 0
 
   constructor(limit: Limit) {
@@ -33,8 +34,9 @@ export class Found {
   }
 
   add(plant: NewPlant): void {
+    const last = this.plants.at(-1)
+    if (last !== undefined) this.#text += last.name.length + (last.tag?.length ?? 0)
     this.plants.push(plant)
-    this.#text += plant.name.length + (plant.tag?.length ?? 0)
   }
 
   get isFull(): boolean {
