@@ -8,6 +8,7 @@ import type { PostgresAddress } from '../src/postgres-address.ts'
 import { SqliteStore } from '../src/sqlite/store.ts'
 import { WriterClient } from '../src/sqlite/writer-client.ts'
 import { EventLoopWriter } from './event-loop-writer.ts'
+import { singleInserts } from './single-inserts.ts'
 
 /**
  * The service with one decision taken the other way, so that the decision can be measured: `one-commit-per-create`,
@@ -31,17 +32,18 @@ function openSqlite({ path }: SqliteAddress): Promise<SqliteStore> {
   })
 }
 
-function openPostgres(address: PostgresAddress): Promise<PostgresStore> {
-  return PostgresStore.open(address, {
+async function openPostgres(address: PostgresAddress): Promise<PostgresStore> {
+  const store = await PostgresStore.open(address, {
     create: true,
     maxWaiting: config.maxWaiting,
     connections: 10,
-    ...(variant === 'one-insert-per-create' ? { maxGroup: 1, groupsInFlight: 10 } : {}),
     ...(variant?.startsWith('groups-in-flight=') ? { groupsInFlight: Number(variant.split('=')[1]) } : {}),
     statementTimeout: config.storeTimeout,
     patience: 0,
     onNotice: console.error,
   })
+  if (variant === 'one-insert-per-create') store.createPlant = singleInserts(address)
+  return store
 }
 
 const phase: Phase = { current: 'serving' }

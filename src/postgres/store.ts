@@ -34,8 +34,6 @@ import { byId, type CreateRow, PostgresWriter } from './writer.ts'
 
 export interface PostgresStoreOptions {
   readonly maxWaiting: number
-  /** Creates in one statement; 1 gives each its own. */
-  readonly maxGroup?: number
   /** Statements with creates that may be under way at once. */
   readonly groupsInFlight?: number
   /** Connections for requests, and as many again for imports and exports. */
@@ -52,6 +50,8 @@ export interface PostgresStoreOptions {
 
 /** UTF-16 code units of names and tags that may wait at once. */
 const MAX_WAITING_TEXT = 64 * 2 ** 20
+/** Creates in one statement. */
+const MAX_GROUP = 1000
 /** With one group at a time, this process and the database wait for each other: 15% fewer creates a second. */
 const GROUPS_IN_FLIGHT = 2
 
@@ -96,7 +96,7 @@ export class PostgresStore implements Store {
     const limits = {
       maxWaiting,
       maxWeight: MAX_WAITING_TEXT,
-      maxGroup: options.maxGroup ?? 1000,
+      maxGroup: MAX_GROUP,
       maxInFlight: options.groupsInFlight ?? GROUPS_IN_FLIGHT,
       parts: options.groupsInFlight === undefined ? GROUPS_IN_FLIGHT : 1,
     }
