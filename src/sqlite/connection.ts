@@ -26,12 +26,15 @@ export function openReader(path: string): DatabaseSync {
  * BEGIN, COMMIT and PRAGMA go through `exec()`, which never reports a row count and so can't trip over a large rowid.
  */
 export function openWriter(path: string, { isHasty = false }: WriterOptions = {}): DatabaseSync {
-  return open(path, isHasty ? { timeout: 0 } : {}, (db) => makeDurable(db, isHasty ? 0 : CHECKPOINT_PAGES))
+  return open(path, isHasty ? { timeout: 0 } : {}, (db) => {
+    makeDurable(db, isHasty ? 0 : CHECKPOINT_PAGES)
+    // In KiB. A hasty one forgets its pages whenever the other has written, and only ever writes small groups.
+    db.exec(`PRAGMA cache_size = -${isHasty ? 4096 : 16_384}`)
+  })
 }
 
-/** With 16 MiB of page cache. */
 function makeDurable(db: DatabaseSync, checkpointPages: number): void {
-  db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA cache_size = -16384')
+  db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL')
   db.exec(`PRAGMA wal_autocheckpoint = ${checkpointPages}`)
   const { synchronous } = db.prepare('PRAGMA synchronous').get() as { synchronous: bigint }
   const { journal_mode } = db.prepare('PRAGMA journal_mode').get() as { journal_mode: string }
