@@ -7,6 +7,7 @@ import { sortKey } from '../src/fold.ts'
 import { readMigrations } from '../src/migrations.ts'
 import { APPLICATION_ID } from '../src/sqlite/connection.ts'
 import { Indexer } from '../src/sqlite/indexer.ts'
+import { PlacedWriter } from '../src/sqlite/placed-writer.ts'
 import { SqliteStore } from '../src/sqlite/store.ts'
 import { type IndexProgress, SqliteWriter, type WriterCalls } from '../src/sqlite/writer.ts'
 import type { WriterPort } from '../src/sqlite/writer-port.ts'
@@ -194,6 +195,57 @@ test('SQLite: a damaged index is a fault of the store, and no wrong answer', asy
   await assert.rejects(listAll(damaged), refusal(50301))
 })
 
+/** How often a writer was told to index. */
+class ObservedWriter extends PlacedWriter {
+  tries = 0
+
+  override call<M extends keyof WriterCalls>(
+    method: M,
+    ...args: Parameters<WriterCalls[M]>
+  ): Promise<ReturnType<WriterCalls[M]>> {
+    if (method === 'indexPlants') this.tries++
+    return super.call(method, ...args)
+  }
+}
+
+const until = async (isSo: () => boolean): Promise<void> => {
+  while (!isSo()) await new Promise((resolve) => setTimeout(resolve, 10))
+}
+
+test('SQLite: a fault of the indexing is told once, and once more when it comes again', async (t) => {
+  const path = join(tempFolder(t), 'plants.db')
+  const notices: string[] = []
+  let writer: ObservedWriter | undefined
+  const store = await SqliteStore.open(path, {
+    serving: true,
+    create: true,
+    maxWaiting: 100,
+    startWriter: (path, onFatal) => {
+      writer = new ObservedWriter(path, onFatal)
+      return writer
+    },
+    onFatal: assert.fail,
+    onNotice: (text) => notices.push(text),
+  })
+  cleanUp(t, () => store.close())
+  const tries = () => writer?.tries ?? 0
+  const refuse = () =>
+    inFile(path, (db) =>
+      db.exec("CREATE TRIGGER full BEFORE INSERT ON plant_names BEGIN SELECT RAISE(ABORT, 'no more names'); END"),
+    )
+  refuse()
+  await importAll(store, [plant(1n)])
+  await until(() => tries() > 2)
+  assert.match(notices.join(), /^plants that were written lately can't be indexed \(SQLite \d+: no more names\);/)
+  assert.equal(notices.length, 1)
+  inFile(path, (db) => db.exec('DROP TRIGGER full'))
+  await until(() => backlog(path) === 0)
+  refuse()
+  await importAll(store, [plant(2n)])
+  await until(() => notices.length > 1)
+  assert.deepEqual(notices, [notices[0], notices[0]])
+})
+
 /** A writer that has so many plants to index, and indexes so many with each call. */
 class CountingWriter implements WriterPort {
   left: number
@@ -221,7 +273,7 @@ class CountingWriter implements WriterPort {
 
 test('SQLite: who needs the indexes waits for the plants that were there, and no longer than told', async () => {
   const writer = new CountingWriter(1_000_000)
-  const indexer = new Indexer(writer)
+  const indexer = new Indexer(writer, (error) => assert.fail(String(error)))
   await indexer.catchUp(5000, performance.now() + 60_000)
   assert.ok(writer.left <= 995_000 && writer.left > 900_000)
   await assert.rejects(indexer.catchUp(5000, performance.now() - 1), (error) => {
@@ -235,7 +287,7 @@ test('SQLite: who needs the indexes waits for the plants that were there, and no
 
 test('SQLite: with a large backlog a few plants are indexed after each write, with a small one none', async () => {
   const writer = new CountingWriter(1_000_000)
-  const indexer = new Indexer(writer)
+  const indexer = new Indexer(writer, (error) => assert.fail(String(error)))
   indexer.wrote(1000)
   assert.deepEqual(writer.calls, [])
   indexer.wrote(200_000)

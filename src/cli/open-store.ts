@@ -44,7 +44,7 @@ export async function openStore(address: StoreAddress, options: OpenOptions): Pr
   }
   if (create && address.isDefault) mkdirSync(dirname(address.path), { recursive: true, mode: 0o700 })
   const { SqliteStore } = await import('../sqlite/store.ts')
-  return SqliteStore.open(address.path, { serving, create, maxWaiting, onFatal })
+  return SqliteStore.open(address.path, { serving, create, maxWaiting, onFatal, onNotice })
 }
 
 /** For a command, which a person waits for and which does one thing at a time. */

@@ -21,6 +21,8 @@ const RETRY = 1000
 /** Has the writer index plants, when it disturbs least and when somebody needs it (docs/decisions/0014-search-index.md). */
 export class Indexer {
   readonly #writer: WriterPort
+  readonly #onFault: (error: unknown) => void
+  #isFaulty = false
   #running: Promise<IndexProgress> | undefined
   #timer: NodeJS.Timeout | undefined
   /** Plants that are to be indexed, about; at the start nobody knows whether there are any. */
@@ -29,8 +31,10 @@ export class Indexer {
   #underWay = 0
   #isClosed = false
 
-  constructor(writer: WriterPort) {
+  /** @param onFault told of a fault in the background, and not again before it has gone */
+  constructor(writer: WriterPort, onFault: (error: unknown) => void) {
     this.#writer = writer
+    this.#onFault = onFault
     this.#wait(IDLE)
   }
 
@@ -95,10 +99,16 @@ export class Indexer {
 
   #inBackground(most: number): void {
     if (this.#running !== undefined || this.#isClosed) return
-    // A fault is told to whoever needs the indexes, and one that nobody recovers from to the store by the writer.
     this.#index(most).then(
-      () => this.#wait(0),
-      () => this.#wait(RETRY),
+      () => {
+        this.#isFaulty = false
+        this.#wait(0)
+      },
+      (error: unknown) => {
+        if (!this.#isFaulty) this.#onFault(error)
+        this.#isFaulty = true
+        this.#wait(RETRY)
+      },
     )
   }
 

@@ -1,6 +1,7 @@
 import { type Stats, statSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Condition } from '../condition.ts'
+import { AppError } from '../errors.ts'
 import { GroupRead } from '../group-read.ts'
 import { OperatorError } from '../operator-error.ts'
 import type { NewPlant } from '../plant.ts'
@@ -42,6 +43,8 @@ export interface SqliteStoreOptions {
   readonly startWriter?: (path: string, onFatal: (error: Error) => void) => WriterPort
   /** Called once when the store can't go on: a failed fsync, a corrupt or vanished file. Only a restart mends it. */
   readonly onFatal: (error: Error) => void
+  /** Told what the operator should know but need not act on at once. */
+  readonly onNotice?: (text: string) => void
 }
 
 /** How often the file is looked for at its path, in milliseconds: writes to a file that was removed go nowhere. */
@@ -111,7 +114,10 @@ export class SqliteStore implements Store {
     this.#lookups = new GroupRead((ids) => this.#whileOpen(() => this.#reader.plants(ids)))
     this.#pages = new GroupRead((pages) => this.#whileOpen(() => this.#reader.pages(pages)))
     this.#writer = options.startWriter?.(path, fail) ?? new PlacedWriter(path, fail)
-    this.#indexer = new Indexer(this.#writer)
+    this.#indexer = new Indexer(this.#writer, (error) => {
+      // What is fatal is told already.
+      if (this.#fatal === undefined) options.onNotice?.(indexingFault(error))
+    })
     this.#reads = new PlantReads(path, this.#indexer, fail)
     const { maxWaiting, maxGroup = 1000 } = options
     this.#writes = new PlantWrites(this.#writer, this.#indexer, { maxWaiting, maxGroup })
@@ -267,6 +273,11 @@ export class SqliteStore implements Store {
     // While it is being opened, the opening itself throws.
     if (this.#isOpen) this.#onFatal(error)
   }
+}
+
+function indexingFault(error: unknown): string {
+  const { message } = error instanceof AppError && error.cause instanceof Error ? error.cause : (error as Error)
+  return `plants that were written lately can't be indexed (${message}); searches refuse to answer when there are too many, and it is tried again every second`
 }
 
 function neverDeleted(): never {
