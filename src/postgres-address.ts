@@ -50,6 +50,10 @@ const VARIABLES = {
 type Parameter = keyof typeof VARIABLES
 type Parameters = Partial<Record<Parameter, string>>
 
+type TlsFiles = { readonly [K in 'sslrootcert' | 'sslcert' | 'sslkey']?: string | undefined }
+
+/** In place of a file with authorities. */
+const SYSTEM = 'system'
 /** In seconds. */
 const CONNECT_TIMEOUT = '5'
 const FORM = /^postgres(?:ql)?:\/\/(?:([^/?]*)@)?([^@/?]*)(?:\/([^?]*))?(?:\?(.*))?$/
@@ -108,7 +112,14 @@ function pairHosts(hosts: string, ports: string): { host: string; port: number }
   return names.map((host, i) => ({ host: host === '' ? 'localhost' : host, port: list[i] ?? list[0] ?? 5432 }))
 }
 
-function tlsOf({ sslmode = 'disable', sslrootcert, sslcert, sslkey }: Parameters): PostgresTls | undefined {
+function tlsOf({ sslmode, ...files }: Parameters): PostgresTls | undefined {
+  // As with PostgreSQL's own clients: authorities that sign for everybody are of use only where the name is checked.
+  if (files.sslrootcert !== SYSTEM) return tlsWith(sslmode ?? 'disable', files)
+  mustBeOneOf('sslmode', sslmode ?? 'verify-full', ['verify-full'])
+  return tlsWith('verify-full', { ...files, sslrootcert: undefined })
+}
+
+function tlsWith(sslmode: string, { sslrootcert, sslcert, sslkey }: TlsFiles): PostgresTls | undefined {
   // `allow` and `prefer` speak without TLS to whoever says that he has none, so they protect from nobody.
   mustBeOneOf('sslmode', sslmode, ['disable', 'require', 'verify-ca', 'verify-full'])
   if (sslmode === 'disable') return undefined

@@ -79,6 +79,8 @@ suite('the address of a PostgreSQL database', () => {
     assert.equal(check('sslmode=require&sslrootcert=ca.pem'), 'authority')
     assert.equal(check('sslmode=verify-ca'), 'authority')
     assert.equal(check('sslmode=verify-full'), 'full')
+    assert.equal(check('sslrootcert=system'), 'full')
+    assert.equal(read('postgres://h/d?sslmode=verify-full&sslrootcert=system').tls?.authorities, undefined)
     assert.deepEqual(read('postgres://h/d?sslmode=verify-full&sslrootcert=a&sslcert=b&sslkey=c').tls, {
       check: 'full',
       authorities: 'a',
@@ -103,6 +105,7 @@ suite('the address of a PostgreSQL database', () => {
     ['postgres://h/d?colour=green', /has a parameter that is none of host, port, dbname/],
     ['postgres://h/d?sslmode=prefer', /has a sslmode that is none of disable, require, verify-ca, verify-full/],
     ['postgres://h/d?sslmode=require&sslcert=a', /only one of sslcert and sslkey/],
+    ['postgres://h/d?sslmode=verify-ca&sslrootcert=system', /has a sslmode that is none of verify-full/],
     ['postgres://h/d?target_session_attrs=standby', /none of read-write, primary/],
     ['postgres://h/d?connect_timeout=0', /has a connect_timeout that is not a whole number from 1/],
     ['postgres://h/%zz', /is not valid percent-encoding/],

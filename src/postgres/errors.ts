@@ -70,3 +70,5 @@ export const refusedRecord = (cause: unknown): AppError =>
 
 export const outOfReach = (cause: unknown): AppError =>
   new AppError(50301, 'the store is out of reach; sending the request again later is safe', { cause })
+
+export const shuttingDown = (): AppError => new AppError(50303, 'the service is shutting down; nothing was done')

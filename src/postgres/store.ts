@@ -22,9 +22,9 @@ import type {
 import type { Token } from '../token.ts'
 import { countPlants, exported, Trial } from './bulk.ts'
 import { type Changed, changePlants } from './changes.ts'
-import type { Connection } from './connection.ts'
 import { Connections } from './connections.ts'
-import { appErrorOf } from './errors.ts'
+import { appErrorOf, shuttingDown } from './errors.ts'
+import { HeldConnections } from './held-connections.ts'
 import { migrate } from './migrate.ts'
 import { preflight, reach } from './preflight.ts'
 import { listPlants, listTags, selectPlants } from './reader.ts'
@@ -65,8 +65,8 @@ export class PostgresStore implements Store {
   readonly #creates: GroupCommit<CreateRow, CreateResult>
   readonly #changes: GroupCommit<PlantChange, Changed>
   readonly #gets: GroupCommit<bigint, { readonly plant: NewPlant | undefined }>
-  /** Connections of exports and trials. */
-  readonly #held = new Set<Connection>()
+  /** For whatever may take long: close waits for none of it. */
+  readonly #held: HeldConnections
   #closing: Promise<void> | undefined
 
   /**
@@ -90,9 +90,10 @@ export class PostgresStore implements Store {
     const onTrouble = (error: Error) => onNotice(`a connection to the database broke: ${error.message}`)
     this.#connections = new Connections({ address, max, statementTimeout, onTrouble })
     this.#bulk = new Connections({ address, max, statementTimeout, onTrouble })
+    this.#held = new HeldConnections(this.#bulk)
     this.#writer = new PostgresWriter(this.#connections, this.#bulk)
     this.#tokens = new PostgresTokens(this.#connections)
-    this.#wordIndex = new WordIndex(this.#bulk)
+    this.#wordIndex = new WordIndex(this.#held)
     const limits = {
       maxWaiting,
       maxWeight: MAX_WAITING_TEXT,
@@ -153,32 +154,27 @@ export class PostgresStore implements Store {
   }
 
   async tryImport(mode: ImportMode): Promise<ImportTrial> {
-    const connection = await this.#ask(() => this.#hold())
+    const connection = await this.#ask(() => this.#held.hold())
     const trial = new Trial(connection, mode)
     return {
       tryPlants: (plants) => this.#ask(() => trial.tryPlants(plants)),
-      close: async () => this.#letGo(connection),
+      close: async () => this.#held.letGo(connection),
     }
   }
 
   async *exportPlants(filter: PlantFilter, order: PlantOrder): AsyncIterable<readonly NewPlant[]> {
-    const connection = await this.#ask(() => this.#hold())
+    const connection = await this.#ask(() => this.#held.hold())
     try {
       yield* exported(connection, filter, order)
     } catch (error) {
-      throw this.#closing === undefined ? appErrorOf(error) : closing()
+      throw this.#closing === undefined ? appErrorOf(error) : shuttingDown()
     } finally {
-      this.#letGo(connection)
+      this.#held.letGo(connection)
     }
   }
 
-  async countPlants(): Promise<number> {
-    const connection = await this.#ask(() => this.#hold())
-    try {
-      return await this.#do(() => countPlants(connection))
-    } finally {
-      this.#letGo(connection)
-    }
+  countPlants(): Promise<number> {
+    return this.#ask(() => this.#held.during(countPlants))
   }
 
   checkWritable(): Promise<void> {
@@ -257,19 +253,8 @@ export class PostgresStore implements Store {
     })
   }
 
-  async #hold(): Promise<Connection> {
-    const connection = await this.#bulk.take()
-    this.#held.add(connection)
-    return connection
-  }
-
-  /** Ends it, and so whatever it has left open. */
-  #letGo(connection: Connection): void {
-    if (this.#held.delete(connection)) this.#bulk.release(connection, false)
-  }
-
   async #ask<T>(work: () => Promise<T>): Promise<T> {
-    if (this.#closing !== undefined) throw closing()
+    if (this.#closing !== undefined) throw shuttingDown()
     return this.#do(work)
   }
 
@@ -283,12 +268,10 @@ export class PostgresStore implements Store {
 
   async #close(): Promise<void> {
     await Promise.all([this.#creates.close(), this.#changes.close(), this.#gets.close()])
-    for (const connection of this.#held) this.#letGo(connection)
+    this.#held.end()
     await Promise.all([this.#connections.close(), this.#bulk.close()])
   }
 }
-
-const closing = (): AppError => new AppError(50303, 'the service is shutting down; nothing was done')
 
 /** What the operator is told: in one line, and without credentials. */
 function openingError({ shown }: PostgresAddress, error: unknown): unknown {

@@ -1,4 +1,5 @@
-import type { Connections } from './connections.ts'
+import type { Connection } from './connection.ts'
+import type { HeldConnections } from './held-connections.ts'
 
 /** Plants that are written until their words are sorted into the index. */
 const BATCH = 20_000
@@ -9,11 +10,11 @@ const PATIENCE = 10 * 60_000
  * that list as well; once it is long, whoever adds to it has to sort it in, which held up every 2,000th group for 130 ms.
  */
 export class WordIndex {
-  readonly #connections: Connections
+  readonly #connections: HeldConnections
   #unsorted = 0
   #isSorting = false
 
-  constructor(connections: Connections) {
+  constructor(connections: HeldConnections) {
     this.#connections = connections
   }
 
@@ -23,7 +24,7 @@ export class WordIndex {
     if (this.#unsorted < BATCH || this.#isSorting) return
     this.#unsorted = 0
     this.#isSorting = true
-    this.#sort().then(
+    this.#connections.during(sort).then(
       () => {
         this.#isSorting = false
       },
@@ -33,11 +34,9 @@ export class WordIndex {
       },
     )
   }
+}
 
-  async #sort(): Promise<void> {
-    await this.#connections.transaction('BEGIN', async (run) => {
-      await run({ text: `SET LOCAL statement_timeout = ${PATIENCE}` })
-      await run({ text: "SELECT gin_clean_pending_list('plants_by_word')", timeout: PATIENCE })
-    })
-  }
+async function sort({ run }: Connection): Promise<void> {
+  await run({ text: `SET statement_timeout = ${PATIENCE}` })
+  await run({ text: "SELECT gin_clean_pending_list('plants_by_word')", timeout: PATIENCE })
 }

@@ -1,0 +1,44 @@
+import type { Connection } from './connection.ts'
+import type { Connections } from './connections.ts'
+import { shuttingDown } from './errors.ts'
+
+/** Connections that somebody has for himself, perhaps for long. Each is ended after its use, with whatever it has open. */
+export class HeldConnections {
+  readonly #connections: Connections
+  readonly #held = new Set<Connection>()
+  #isEnded = false
+
+  constructor(connections: Connections) {
+    this.#connections = connections
+  }
+
+  /** @throws AppError 50303 once all were ended */
+  async hold(): Promise<Connection> {
+    const connection = await this.#connections.take()
+    this.#held.add(connection)
+    if (!this.#isEnded) return connection
+    this.letGo(connection)
+    throw shuttingDown()
+  }
+
+  /** Calling it again does nothing. */
+  letGo(connection: Connection): void {
+    if (this.#held.delete(connection)) this.#connections.release(connection, false)
+  }
+
+  /** Holds one for as long as the work takes. */
+  async during<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
+    const connection = await this.hold()
+    try {
+      return await work(connection)
+    } finally {
+      this.letGo(connection)
+    }
+  }
+
+  /** Ends them with whatever they are doing, and lets nobody hold one any more. */
+  end(): void {
+    this.#isEnded = true
+    for (const connection of this.#held) this.letGo(connection)
+  }
+}
