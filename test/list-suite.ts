@@ -146,6 +146,28 @@ function filterTests(suite: Suite, open: OpenStore): void {
     }
   })
 
+  suite('words that are alike for long are told apart, wherever they begin to differ', async (t) => {
+    const { store } = await open(t)
+    const lengths = [6, 7, 8, 9, 18, 19, 20, 21, 40]
+    for (const letter of ['a', '銀', '𐐨']) {
+      const beginnings = lengths.map((length) => letter.repeat(length))
+      const plants = beginnings.flatMap((beginning, i) => [
+        plant(BigInt(i * 3), beginning),
+        plant(BigInt(i * 3 + 1), `other ${beginning}b`),
+        plant(BigInt(i * 3 + 2), 'other', `${beginning}c`),
+      ])
+      await importAll(store, plants, 'update')
+      for (const word of beginnings.flatMap((beginning) => [beginning, `${beginning}b`, `${beginning}d`])) {
+        for (const tags of [[], [`${beginnings[4]}c`]]) {
+          const query = { tags, words: words(`ot ${word}`), order: 'id', after: undefined } as const
+          assert.deepEqual(await listAll(store, query), expectedPlants(plants, query, 1000), word)
+          const alone = { ...query, words: words(word) }
+          assert.deepEqual(await listAll(store, alone), expectedPlants(plants, alone, 1000), word)
+        }
+      }
+    }
+  })
+
   suite('hundreds of tags in one filter', async (t) => {
     const { store } = await open(t)
     const many = Array.from({ length: 3000 }, (_, i) => plant(BigInt(i), `plant ${i % 10}`, `tag ${i % 700}`))

@@ -6,7 +6,7 @@ import { plantOf } from './rows.ts'
 import { indexedTerms } from './search-terms.ts'
 
 /** Raised whenever src/fold.ts or what is indexed changes; letters and digits themselves change with Unicode. */
-const FOLDING = `1, Unicode ${process.versions['unicode']}`
+const FOLDING = `2, Unicode ${process.versions['unicode']}`
 
 /** The indexes of plants (sql/sqlite/000002.sql) as the writer keeps them. Used inside a transaction. */
 export class PlantIndex {

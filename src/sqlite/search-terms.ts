@@ -2,8 +2,13 @@ import { words } from '../fold.ts'
 import type { Plant } from '../plant.ts'
 import { type PlantFilter, plantWords } from '../plant-query.ts'
 
-/** Characters (code points) that are indexed of a word; each shorter prefix has an index of its own (sql/sqlite). */
+/** Characters (code points) of a short term; each shorter prefix has an index of its own (sql/sqlite). */
 const TERM_LENGTH = 8
+/**
+ * Characters of the second term of a longer word. All that begin as a word that is asked for are read at once, which few
+ * are: else every plant with a word that shares the first eight characters had to be verified.
+ */
+const LONG_TERM_LENGTH = 20
 /** More words, tags and words of a tag than these are not looked for: they narrow nothing any more. */
 const MAX_WORDS = 16
 const MAX_TAGS = 8
@@ -13,7 +18,7 @@ const WORD = /^(?:[\p{L}\p{N}]+|\p{Extended_Pictographic})$/u
 
 /** What the full-text index holds of a plant. */
 export function indexedTerms(plant: Plant): string {
-  return unique(plantWords(plant).map(cut)).join(' ')
+  return unique(plantWords(plant).flatMap((word) => [cut(word, TERM_LENGTH), cut(word, LONG_TERM_LENGTH)])).join(' ')
 }
 
 /**
@@ -30,24 +35,28 @@ export function matchExpression(filter: PlantFilter): string | undefined {
     .map(term)
   const tags = unique(filter.tags).map((tag) => unique(words(tag)).slice(0, MAX_TAG_WORDS))
   if (tags.length > 0 && tags.length <= MAX_TAGS && tags.every((tag) => tag.length > 0)) {
-    terms.push(`(${tags.map((tag) => `(${tag.map((word) => quote(cut(word))).join(' AND ')})`).join(' OR ')})`)
+    terms.push(
+      `(${tags.map((tag) => `(${tag.map((word) => quote(cut(word, LONG_TERM_LENGTH))).join(' AND ')})`).join(' OR ')})`,
+    )
   }
   return terms.join(' AND ')
 }
 
 function term(word: string): string {
-  const shortened = cut(word)
-  return characters(word) < TERM_LENGTH ? `${quote(shortened)} *` : quote(shortened)
+  const length = characters(word)
+  // Every word of so many characters or more has been cut to just these.
+  const isWhole = length === TERM_LENGTH || length >= LONG_TERM_LENGTH
+  return isWhole ? quote(cut(word, LONG_TERM_LENGTH)) : `${quote(word)} *`
 }
 
 const unique = (texts: readonly string[]): string[] => Array.from(new Set(texts))
 const quote = (word: string): string => `"${word}"`
 const characters = (word: string): number => (word.length < TERM_LENGTH ? word.length : Array.from(word).length)
 
-function cut(word: string): string {
-  return word.length <= TERM_LENGTH
+function cut(word: string, length: number): string {
+  return word.length <= length
     ? word
-    : Array.from(word.slice(0, TERM_LENGTH * 2))
-        .slice(0, TERM_LENGTH)
+    : Array.from(word.slice(0, length * 2))
+        .slice(0, length)
         .join('')
 }
