@@ -4,16 +4,7 @@ import { basename } from 'node:path'
 import { engine } from './support/engine-under-test.ts'
 
 /** What is about SQLite's file, or over before a store is asked. */
-const NOT_ABOUT_STORES = [
-  'connection',
-  'export-connection',
-  'framing',
-  'import-connection',
-  'log-throttle',
-  'methods',
-  'parameters',
-  'raw-socket',
-]
+const NOT_ABOUT_STORES = ['connection', 'framing', 'log-throttle', 'methods', 'parameters', 'raw-socket']
 
 engine.current = 'postgres'
 for (const file of globSync('http/*.test.ts', { cwd: import.meta.dirname }).sort()) {

@@ -3,8 +3,8 @@ import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { cleanUp } from '../support/clean-up.ts'
 import { Load, send } from '../support/load.ts'
-import { newDatabase, query } from '../support/postgres.ts'
-import { assertKept, assertOutOfReach, lockPlants, ownServer, ready, refusals } from '../support/postgres-faults.ts'
+import { lockPlants, newDatabase, query } from '../support/postgres.ts'
+import { assertKept, assertOutOfReach, ownServer, ready, refusals } from '../support/postgres-faults.ts'
 import { serveStore } from '../support/process.ts'
 import { tcpProxy, type Weather } from '../support/tcp-proxy.ts'
 
@@ -23,8 +23,8 @@ for (const [what, weather] of [
   test(`a network that ${what} and mends loses nothing acknowledged, and the service goes on by itself`, async (t) => {
     const server = await ownServer(t)
     const proxy = await tcpProxy(t, server.port)
-    const url = through(proxy.port, server.url(), '?connect_timeout=1')
-    const served = await serveStore(t, url, ['--store-timeout', '500ms'])
+    const url = through(proxy.port, server.url(), '?connect_timeout=2')
+    const served = await serveStore(t, url, ['--store-timeout', '2s'])
     const load = new Load(served.address)
     for (let round = 0; round < 2; round++) {
       await load.reaches(load.acknowledged.size + 200)
@@ -76,8 +76,8 @@ test('with the next host of its address it goes on when the first is gone', asyn
 test('while all connections are in use others are refused after a while, and served when one is free', async (t) => {
   const url = await newDatabase((work) => cleanUp(t, work))
   const flags = ['--store-connections', '1', '--store-timeout', '60s']
-  const { address } = await serveStore(t, `${url}?connect_timeout=1`, flags)
-  const release = await lockPlants(t, url)
+  const { address } = await serveStore(t, `${url}?connect_timeout=2`, flags)
+  const release = await lockPlants(url)
   const creating = send('POST', `${address}/plants`, { body: '{"id":1,"name":"a"}' })
   const waiting = "SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
   while ((await query(url, waiting)).length === 0) await sleep(20)
@@ -89,10 +89,10 @@ test('while all connections are in use others are refused after a while, and ser
 
 test('a lock that somebody holds is waited for no longer than a statement may take', async (t) => {
   const url = await newDatabase((work) => cleanUp(t, work))
-  const served = await serveStore(t, url, ['--store-timeout', '500ms', '--store-connections', '2'])
+  const served = await serveStore(t, url, ['--store-timeout', '2s', '--store-connections', '2'])
   const load = new Load(served.address, { clients: 32 })
   await load.reaches(200)
-  const release = await lockPlants(t, url)
+  const release = await lockPlants(url)
   await load.until(() => refusals(load) > 0)
   await release()
   await load.reaches(load.acknowledged.size + 200)

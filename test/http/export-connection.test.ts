@@ -1,7 +1,4 @@
 import assert from 'node:assert/strict'
-import { readdirSync, readlinkSync } from 'node:fs'
-import { join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
 import { suite, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isLinux, notTestedHere } from '../support/not-tested.ts'
@@ -80,9 +77,9 @@ suite('an export that goes on for long', () => {
     const service = await withMuch(t)
     const connection = await stalledExport(service)
     await service.create({ id: COUNT, name: 'later' })
-    assert.equal(isLogFree(service), false, 'what it has yet to read can not be overwritten')
+    assert.equal(await service.under.keepsMoment(), true, 'what it has yet to read can not be overwritten')
     connection.socket.destroy()
-    while (!isLogFree(service)) await sleep(20)
+    while (await service.under.keepsMoment()) await sleep(20)
     assert.equal(await metric(service, 499), 1)
   })
 
@@ -92,7 +89,7 @@ suite('an export that goes on for long', () => {
     const opened: number[] = []
     for (let round = 0; round < 20; round++) {
       const connections = await Promise.all([1, 2, 3].map(() => stalledExport(service)))
-      opened.push(readdirSync('/proc/self/fd').filter((fd) => linkOf(fd).startsWith(service.under.place)).length)
+      opened.push(await service.under.opened())
       for (const { socket } of connections) socket.destroy()
       while ((await metric(service, 499)) < opened.length * 3) await sleep(20)
     }
@@ -130,21 +127,3 @@ test('an export may be followed by another request on the same connection', asyn
   const received = (await connection.untilClosed()).toString()
   assert.equal(received.split('HTTP/1.1 200 OK').length, 3)
 })
-
-/** Whether no reader keeps SQLite from using its log anew. */
-function isLogFree({ under }: Service): boolean {
-  const db = new DatabaseSync(join(under.place, 'plants.db'))
-  try {
-    return db.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get()?.['busy'] === 0
-  } finally {
-    db.close()
-  }
-}
-
-function linkOf(fd: string): string {
-  try {
-    return readlinkSync(`/proc/self/fd/${fd}`)
-  } catch {
-    return ''
-  }
-}

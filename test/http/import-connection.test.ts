@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import type { Socket } from 'node:net'
-import { join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
 import { suite, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import {
@@ -69,13 +67,12 @@ suite('while an import is under way', () => {
     const connection = beginImport(service, rowsFrom(1, 1), 'Connection: close')
     const [socket] = await accepted
     await untilStored(service, 1)
-    const lock = new DatabaseSync(join(service.under.place, 'plants.db'))
-    lock.exec('BEGIN IMMEDIATE')
+    const release = await service.under.lock()
     for (let i = 0; i < 400; i++) connection.write(chunk(`{"id":${i + 2},"name":"${'x'.repeat(50_000)}"}\n`))
     // It stands when it has not moved for a while.
     for (let before = -1; socket.bytesRead > before; await sleep(200)) before = socket.bytesRead
     const read = socket.bytesRead
-    lock.close()
+    await release()
     connection.write(LAST_CHUNK)
     assert.equal((await outcomeOf(connection)).added, 401)
     assert.ok(read < 2 * 2 ** 20, `${read} bytes of 20 MB were read while the store took nothing`)

@@ -1,12 +1,12 @@
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, renameSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readlinkSync, renameSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { after } from 'node:test'
 import { type OpenStore, openStore } from '../../src/cli/open-store.ts'
 import { readConfig } from '../../src/config.ts'
-import { newDatabase, plantsOf, query } from './postgres.ts'
+import { lockPlants, newDatabase, plantsOf, query } from './postgres.ts'
 
 export interface StoredRow {
   readonly id: bigint
@@ -23,6 +23,12 @@ export interface EngineUnderTest {
   plants(): Promise<StoredRow[]>
   /** Whether a text is anywhere in what it keeps. */
   holds(text: string): Promise<boolean>
+  /** Keeps everybody else from writing; resolves with what lets them again. */
+  lock(): Promise<() => Promise<void>>
+  /** Whether it has to keep, for a reader, what others have changed since. */
+  keepsMoment(): Promise<boolean>
+  /** How much it has open for readers: files or sessions. */
+  opened(): Promise<number>
   /** Puts it out of reach for good. */
   takeAway(): Promise<void>
   /** Closes it and removes all that is left of it. */
@@ -52,6 +58,20 @@ async function openSqlite(maxWaiting: number): Promise<EngineUnderTest> {
       }
     },
     holds: async (text) => filesWith(folder, text) > 0,
+    async lock() {
+      const db = new DatabaseSync(path)
+      db.exec('BEGIN IMMEDIATE')
+      return async () => db.close()
+    },
+    async keepsMoment() {
+      const db = new DatabaseSync(path)
+      try {
+        return db.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get()?.['busy'] !== 0
+      } finally {
+        db.close()
+      }
+    },
+    opened: async () => readdirSync('/proc/self/fd').filter((fd) => linkOf(fd).startsWith(folder)).length,
     takeAway: async () => renameSync(path, `${path}.away`),
     async remove() {
       await store.close()
@@ -71,6 +91,9 @@ async function openPostgres(maxWaiting: number): Promise<EngineUnderTest> {
   const url = free.pop() ?? (await newDatabase((drop) => drops.push(drop)))
   let isAway = false
   const name = new URL(url).pathname.slice(1)
+  const sessions = `SELECT FROM pg_stat_activity WHERE datname = '${name}' AND xact_start IS NOT NULL
+    AND backend_type = 'client backend' AND pid <> pg_backend_pid()`
+  const opened = async () => (await query(url, sessions)).length
   const store = await open(url, maxWaiting)
   return {
     store,
@@ -80,6 +103,9 @@ async function openPostgres(maxWaiting: number): Promise<EngineUnderTest> {
       const rows = await query(url, 'SELECT plants::text FROM plants UNION ALL SELECT tokens::text FROM tokens')
       return JSON.stringify(rows).includes(text)
     },
+    lock: () => lockPlants(url),
+    keepsMoment: async () => (await opened()) > 0,
+    opened,
     async takeAway() {
       isAway = true
       const server = new URL(url)
@@ -121,4 +147,12 @@ function filesWith(folder: string, text: string): number {
     const files = readdirSync(folder).map((name) => readFileSync(folder + '/' + name))
     console.log(files.filter((bytes) => bytes.includes(text)).length)`
   return Number(execFileSync(process.execPath, ['-e', script, folder, text], { encoding: 'utf8' }))
+}
+
+function linkOf(fd: string): string {
+  try {
+    return readlinkSync(`/proc/self/fd/${fd}`)
+  } catch {
+    return ''
+  }
 }

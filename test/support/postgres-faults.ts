@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Client } from 'pg'
 import type { ErrorNumber } from '../../src/errors.ts'
 import { cleanUp } from './clean-up.ts'
 import { type Load, send } from './load.ts'
@@ -14,19 +13,6 @@ export async function ownServer(t: TestContext): Promise<PostgresServer> {
   const server = await PostgresServer.create()
   cleanUp(t, () => server.close())
   return server
-}
-
-/** Takes a lock that keeps everybody from the plants; resolves with what gives it back. */
-export async function lockPlants(t: TestContext, url: string): Promise<() => Promise<void>> {
-  const client = new Client({ connectionString: url })
-  client.on('error', () => {})
-  await client.connect()
-  cleanUp(t, () => client.end())
-  await client.query('BEGIN')
-  await client.query('LOCK TABLE plants IN ACCESS EXCLUSIVE MODE')
-  return async () => {
-    await client.query('COMMIT')
-  }
 }
 
 /** A create is answered 50301, and when to come again. */

@@ -42,6 +42,16 @@ export async function query<R extends QueryResultRow>(url: string, sql: string, 
   }
 }
 
+/** Takes a lock that keeps everybody from the plants; resolves with what gives it back. */
+export async function lockPlants(url: string): Promise<() => Promise<void>> {
+  const client = new Client({ connectionString: url })
+  client.on('error', () => {})
+  await client.connect()
+  await client.query('BEGIN')
+  await client.query('LOCK TABLE plants IN ACCESS EXCLUSIVE MODE')
+  return () => client.end()
+}
+
 /** All plants of a database by id, read past the store. */
 export async function plantsOf(url: string): Promise<NewPlant[]> {
   const rows = await query<{ id: string; name: string; tag: string | null }>(
