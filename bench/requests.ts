@@ -1,3 +1,4 @@
+import { writeCursor } from '../src/http/cursor.ts'
 import { nameOf, queryOf, tagOf } from './plants.ts'
 
 /** What clients do, over and over. */
@@ -8,8 +9,10 @@ export type Work =
   | 'create at random'
   /** One plant by its id. */
   | 'get'
-  /** A page of 50 by id. */
+  /** The first page of 50 by id. */
   | 'page'
+  /** A page of 50 by id from any plant on. */
+  | 'any page'
   /** The first 50 that a search for two words finds. */
   | 'search'
   /** Nothing of the store. */
@@ -33,6 +36,8 @@ export function requests({ work, token, plants, firstId }: WorkOptions): () => s
       return get(() => `/plants/${anyPlant()}`)
     case 'page':
       return get(() => '/plants?limit=50')
+    case 'any page':
+      return get(() => `/plants?limit=50&cursor=${cursorBehind(anyPlant())}`)
     case 'search':
       return get(() => `/plants?limit=50&q=${queryOf(anyPlant())}`)
     case 'live':
@@ -40,6 +45,13 @@ export function requests({ work, token, plants, firstId }: WorkOptions): () => s
     default:
       return creates(head, firstId, work === 'create' ? undefined : randomIds(BigInt(firstId)))
   }
+}
+
+/** As the service writes them into its links (src/http/plant-list.ts). */
+function cursorBehind(id: number): string {
+  const place = Buffer.alloc(8)
+  place.writeBigInt64BE(BigInt(id))
+  return writeCursor('["plants","id",[],null]', place)
 }
 
 function creates(head: string, firstId: number, ids: (() => bigint) | undefined): () => string {

@@ -22,8 +22,10 @@ export async function measureSizes(sizes: readonly number[], { rounds, seconds }
     console.log(plot('One plant by id, 64 connections', gets))
     verdict('one plant', worst(gets), 0.85)
     const pages = await sideBySide([bare, ...stores], { connections: 64, seconds, work: 'page' }, { rounds })
-    console.log(plot('A page of 50, 64 connections, against one plant of the bare server', pages))
+    console.log(plot('The first page of 50, 64 connections, against one plant of the bare server', pages))
     verdict('a page', worst(pages), 1 / 3)
+    const anyPages = await sideBySide([bare, ...stores], { connections: 64, seconds, work: 'any page' }, { rounds })
+    console.log(plot('A page of 50 from any plant on, which is never asked for twice', anyPages))
     const searches = await sideBySide(stores, { connections: 1, seconds, work: 'search' }, { rounds })
     console.log(plot('50 plants found by two words, 1 connection; p99 is what counts', searches))
 

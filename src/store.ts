@@ -107,12 +107,13 @@ export interface Store {
   /**
    * At most `limit` of the plants that the query means, in its order, from its position on. They are as they were at one
    * moment, which is no earlier than the call: every write that was answered before it is seen. Once some of them have
-   * PAGE_TEXT (src/plant-query.ts) together, one more is the last, so that it is known that there is more.
+   * PAGE_TEXT (src/plant-query.ts) together, one more is the last, so that it is known that there is more. The same
+   * array may be given again for the same query and limit, and for no other.
    *
    * @throws AppError 50305 when that takes an index which lacks too many plants that were written lately; never for plants
    *   without a filter by id
    */
-  listPlants(query: PlantQuery, limit: number): Promise<NewPlant[]>
+  listPlants(query: PlantQuery, limit: number): Promise<readonly NewPlant[]>
 
   /** At most `limit` tags that plants have, by code points, from behind `after` on; seen, and refused, as by listPlants. */
   listTags(after: string | undefined, limit: number): Promise<TagCount[]>

@@ -7,8 +7,10 @@ import { PLANT_ORDERS, type PlantQuery, positionOf } from '../src/plant-query.ts
 import { createPlant } from './support/create-plant.ts'
 import { expectedPlants, expectedTags } from './support/expected.ts'
 import { anyId, anyText } from './support/plants.ts'
-import { EVERYTHING, importAll, listAll } from './support/store-calls.ts'
+import { EVERYTHING, getPlant, importAll, listAll } from './support/store-calls.ts'
 import { type OpenStore, plant, refusal, type Suite } from './support/store-under-test.ts'
+
+const FIRST_PAGE: PlantQuery = { ...EVERYTHING, order: 'id', after: undefined }
 
 const ids = (plants: readonly NewPlant[]) => plants.map(({ id }) => id)
 
@@ -29,6 +31,24 @@ export function freshnessTests(suite: Suite, open: OpenStore): void {
       if (i % 2 === 0) await store.deletePlant(BigInt(i), UNCONDITIONAL)
       assert.equal((await found('chan')).includes(BigInt(i)), i % 2 === 1)
     }
+  })
+
+  suite('what was read before is read again as it is now, by id and in pages', async (t) => {
+    const { store } = await open(t)
+    const read = async () => [await getPlant(store, 1n), ...(await store.listPlants(FIRST_PAGE, 10))]
+    for (let i = 0; i < 30; i++) {
+      const [one, other] = [plant(1n, `version ${i}`), plant(2n, 'another', String(i))]
+      await store.replacePlant(one, UNCONDITIONAL)
+      assert.deepEqual((await read())[0], one)
+      await store.importPlants([other], 'update')
+      assert.deepEqual(await read(), [one, one, other])
+      await createPlant(store, plant(3n), { mustBeNew: true })
+      assert.deepEqual(await read(), [one, one, other, plant(3n)])
+      await store.deletePlant(3n, UNCONDITIONAL)
+      assert.deepEqual(await read(), [one, one, other])
+    }
+    await store.deletePlant(1n, UNCONDITIONAL)
+    assert.deepEqual(await read(), [undefined, plant(2n, 'another', '29')])
   })
 
   suite('all plants of a large import are found at once', async (t) => {

@@ -42,7 +42,7 @@ function orderTests(suite: Suite, open: OpenStore): void {
       for (const order of PLANT_ORDERS) {
         for (const limit of [100, 1000]) {
           const all: NewPlant[] = []
-          for (let page: NewPlant[] | undefined; page?.length !== 0; ) {
+          for (let page: readonly NewPlant[] | undefined; page?.length !== 0; ) {
             const last = all.at(-1)
             const after = last === undefined ? undefined : positionOf(order, last)
             page = await store.listPlants({ ...filter, order, after }, limit)

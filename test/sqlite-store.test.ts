@@ -9,6 +9,7 @@ import { cleanUp } from './support/clean-up.ts'
 import { createPlant } from './support/create-plant.ts'
 import { plantsIn, tempFolder } from './support/files.ts'
 import { openSqlite } from './support/open-sqlite.ts'
+import { getPlant, listAll } from './support/store-calls.ts'
 import { plant, refusal } from './support/store-under-test.ts'
 
 storeSuite('SQLite', openSqlite)
@@ -38,6 +39,20 @@ test('SQLite: a store that was closed is one file, its log folded in', async (t)
   await store.close()
   assert.equal(statSync(`${path}-wal`, { throwIfNoEntry: false }), undefined)
   assert.equal(plantsIn(path).size, 1)
+})
+
+test('SQLite: what was read before is read again as another process has left it', async (t) => {
+  const path = join(tempFolder(t), 'plants.db')
+  const store = await SqliteStore.open(path, options)
+  cleanUp(t, () => store.close())
+  const other = await SqliteStore.open(path, { ...options, serving: false })
+  cleanUp(t, () => other.close())
+  for (let i = 0; i < 20; i++) {
+    const one = plant(1n, `version ${i}`)
+    await other.replacePlant(one, UNCONDITIONAL)
+    assert.deepEqual(await getPlant(store, 1n), one)
+    assert.deepEqual(await listAll(store, {}, 10), [one])
+  }
 })
 
 test('SQLite: a row that breaks a rule of the schema fails alone', async (t) => {

@@ -3,18 +3,28 @@ import { PAGE_TEXT } from '../plant-query.ts'
 import { type Exit, JSON_TYPE, READ_CACHING } from './exit.ts'
 import { writeQueryString } from './query-string.ts'
 
-export interface Page<Row> {
-  /** The JSON text of each row. */
-  readonly texts: readonly string[]
-  /** The last row, where the list goes on behind it. */
-  readonly last: Row | undefined
+/** A page as it is answered. */
+export interface WrittenPage {
+  /** The JSON text of its rows, in an array. */
+  readonly json: string
+  /** The query string of the page behind it; undefined when this is the last. */
+  readonly next: string | undefined
 }
+
+/** The parameters of a request, in their order. */
+export type QueryParameters = readonly (readonly [name: string, text: string])[]
 
 /**
  * @param found as the store gave them when it was asked for one more than the limit. JSON is longer than the text in it, so
  *   that a page ends, and has a next one, wherever the store has ended early
+ * @param parametersBehind of the page behind one that has these rows
  */
-export function pageOf<Row>(found: readonly Row[], limit: number, toJson: (row: Row) => string): Page<Row> {
+export function writePage<Row>(
+  found: readonly Row[],
+  limit: number,
+  toJson: (row: Row) => string,
+  parametersBehind: (last: Row, rows: readonly Row[]) => QueryParameters,
+): WrittenPage {
   const texts: string[] = []
   let length = 0
   for (const row of found) {
@@ -23,18 +33,14 @@ export function pageOf<Row>(found: readonly Row[], limit: number, toJson: (row: 
     texts.push(text)
     length += text.length
   }
-  return { texts, last: texts.length < found.length ? found[texts.length - 1] : undefined }
+  const rows = found.slice(0, texts.length)
+  const last = rows.length < found.length ? rows.at(-1) : undefined
+  const next = last === undefined ? undefined : writeQueryString(parametersBehind(last, rows))
+  return { json: `[${texts.join(',')}]`, next }
 }
 
-/** @param next the parameters of the page behind it; undefined when this is the last */
-export function answerPage(
-  exit: Exit,
-  reply: FastifyReply,
-  path: string,
-  texts: readonly string[],
-  next: readonly (readonly [name: string, text: string])[] | undefined,
-): void {
+export function answerPage(exit: Exit, reply: FastifyReply, path: string, { json, next }: WrittenPage): void {
   const headers = ['Content-Type', JSON_TYPE, 'Cache-Control', READ_CACHING]
-  if (next !== undefined) headers.push('Link', `<${path}?${writeQueryString(next)}>; rel="next"`)
-  exit.answer(reply, 200, headers, `[${texts.join(',')}]`)
+  if (next !== undefined) headers.push('Link', `<${path}?${next}>; rel="next"`)
+  exit.answer(reply, 200, headers, json)
 }

@@ -3,7 +3,7 @@ import { type PlantOrder, type Position, positionOf } from '../plant-query.ts'
 import type { Store } from '../store.ts'
 import { readCursor, writeCursor } from './cursor.ts'
 import type { Exit } from './exit.ts'
-import { answerPage, pageOf } from './pages.ts'
+import { answerPage, type WrittenPage, writePage } from './pages.ts'
 import { filterOf } from './plant-filter.ts'
 import type { Handlers } from './routes.ts'
 
@@ -17,6 +17,15 @@ interface ListParameters {
 
 /** The list of plants. */
 export function plantListHandlers(store: Store, exit: Exit): Pick<Handlers, 'listPlants'> {
+  /** By what the store gave, since it gives the same again where nothing has changed: writing a page takes as long as reading it. */
+  const written = new WeakMap<readonly NewPlant[], WrittenPage>()
+
+  function write(found: readonly NewPlant[], query: ListParameters): WrittenPage {
+    const page = writePage(found, query.limit, newPlantJson, (last) => parametersBehind(last, query))
+    written.set(found, page)
+    return page
+  }
+
   return {
     listPlants(_request, reply, _operation, parameters) {
       const query = parameters as unknown as ListParameters
@@ -24,10 +33,7 @@ export function plantListHandlers(store: Store, exit: Exit): Pick<Handlers, 'lis
       const after = cursor === undefined ? undefined : readPosition(query, cursor)
       store
         .listPlants({ ...filterOf(parameters), order, after }, limit + 1)
-        .then((found) => {
-          const { texts, last } = pageOf(found, limit, newPlantJson)
-          answerPage(exit, reply, '/plants', texts, last === undefined ? undefined : parametersBehind(last, query))
-        })
+        .then((found) => answerPage(exit, reply, '/plants', written.get(found) ?? write(found, query)))
         .catch((error: unknown) => exit.refuse(reply, error))
     },
   }

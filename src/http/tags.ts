@@ -1,7 +1,7 @@
 import type { Store, TagCount } from '../store.ts'
 import { readCursor, writeCursor } from './cursor.ts'
 import type { Exit } from './exit.ts'
-import { answerPage, pageOf } from './pages.ts'
+import { answerPage, writePage } from './pages.ts'
 import type { Handlers } from './routes.ts'
 
 /**
@@ -28,9 +28,10 @@ export function tagHandlers(store: Store, exit: Exit): Pick<Handlers, 'listTags'
         .listTags(place.after, place.skip + limit + 1)
         .then((all) => {
           const found = all.slice(place.skip)
-          const { texts, last } = pageOf(found, limit, tagJson)
-          const next = last === undefined ? undefined : placeBehind(found.slice(0, texts.length), last, place)
-          answerPage(exit, reply, '/tags', texts, next === undefined ? undefined : parametersOf(next, limit))
+          const page = writePage(found, limit, tagJson, (last, rows) =>
+            parametersOf(placeBehind(rows, last, place), limit),
+          )
+          answerPage(exit, reply, '/tags', page)
         })
         .catch((error: unknown) => exit.refuse(reply, error))
     },

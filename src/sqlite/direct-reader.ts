@@ -5,6 +5,7 @@ import type { KeptToken } from '../store.ts'
 import type { Scope, Token } from '../token.ts'
 import { openReader } from './connection.ts'
 import { appErrorOf, isFatal, sqliteFault } from './errors.ts'
+import { ReadCache } from './read-cache.ts'
 import { Found } from './search.ts'
 import { needsIndex } from './snapshot.ts'
 
@@ -12,6 +13,9 @@ import { needsIndex } from './snapshot.ts'
 const SHORT_PAGE = 200
 /** Plants that are read at once: more take less time for each, and more memory where they are long. */
 const PART = 64
+/** Characters of plants, and of pages of them, that are kept while nobody writes. */
+const KEPT_PLANTS = 100_000
+const KEPT_PAGES = 1_000_000
 
 export interface PlantPage {
   readonly query: PlantQuery
@@ -28,10 +32,13 @@ type Columns = [id: bigint, name: string, tag: string | null]
 export class DirectReader {
   readonly #db: DatabaseSync
   readonly #onFatal: (error: Error) => void
+  readonly #version: StatementSync
   readonly #plant: StatementSync
   readonly #token: StatementSync
   readonly #tokens: StatementSync
   readonly #pages: Readonly<Record<'id' | '-id', { first: StatementSync; next: StatementSync }>>
+  readonly #keptPlants = new ReadCache<bigint, NewPlant>(KEPT_PLANTS, textOf)
+  readonly #keptPages = new ReadCache<string, readonly NewPlant[]>(KEPT_PAGES, textOfPage)
 
   /** @param onFatal called when the file can't be trusted any more */
   constructor(path: string, onFatal: (error: Error) => void) {
@@ -43,6 +50,7 @@ export class DirectReader {
       statement.setReturnArrays(true)
       return statement
     }
+    this.#version = db.prepare('PRAGMA data_version')
     this.#plant = prepare('WHERE id = ?')
     this.#token = db.prepare('SELECT * FROM tokens WHERE hash = ?')
     this.#tokens = db.prepare('SELECT * FROM tokens ORDER BY created_at, id')
@@ -55,12 +63,14 @@ export class DirectReader {
 
   /** The plants with these ids, each where its id stands. */
   plants(ids: readonly bigint[]): (NewPlant | undefined)[] {
-    return this.#together(() => ids.map((id) => plantOfColumns(this.#plant.get(id) as unknown as Columns | undefined)))
+    const read = (id: bigint) => plantOfColumns(this.#plant.get(id) as unknown as Columns | undefined)
+    return this.#together(this.#keptPlants, (kept) => ids.map((id) => kept.get(id, read)))
   }
 
   /** Pages of plants by id, each at its place; only such as are `isDirect`. */
-  pages(pages: readonly PlantPage[]): NewPlant[][] {
-    return this.#together(() => pages.map((page) => this.#page(page)))
+  pages(pages: readonly PlantPage[]): (readonly NewPlant[])[] {
+    const keyOf = ({ query: { order, after }, limit }: PlantPage) => `${order} ${after?.id} ${limit}`
+    return this.#together(this.#keptPages, (kept) => pages.map((page) => kept.get(keyOf(page), () => this.#page(page))))
   }
 
   token(hash: Buffer): Token | undefined {
@@ -95,12 +105,17 @@ export class DirectReader {
     }
   }
 
-  /** Several reads take SQLite's locks once, which take four times as long as one read of a plant. */
-  #together<T>(reads: () => T): T {
+  /**
+   * Several reads take SQLite's locks once, which take four times as long as one read of a plant. What is kept is as true
+   * as what is read: the version is that of the very moment that the transaction sees, and changes with every commit of
+   * another connection (https://sqlite.org/pragma.html#pragma_data_version).
+   */
+  #together<Key, Value, T>(kept: ReadCache<Key, Value>, reads: (kept: ReadCache<Key, Value>) => T): T {
     return this.#read(() => {
       this.#db.exec('BEGIN')
       try {
-        return reads()
+        kept.readAt(this.#version.get()?.['data_version'])
+        return reads(kept)
       } finally {
         this.#db.exec('COMMIT')
       }
@@ -127,6 +142,10 @@ function plantOfColumns(columns: Columns | undefined): NewPlant | undefined {
   const [id, name, tag] = columns
   return { id, name, tag: tag ?? undefined }
 }
+
+const textOf = ({ name, tag = '' }: NewPlant): number => name.length + tag.length
+
+const textOfPage = (plants: readonly NewPlant[]): number => plants.reduce((sum, plant) => sum + textOf(plant), 0)
 
 function tokenOf(row: Record<string, unknown>): Token {
   const date = (value: unknown) => (value === null ? undefined : new Date(Number(value)))

@@ -58,7 +58,7 @@ export class SqliteStore implements Store {
   readonly #file: Stats
   readonly #reader: DirectReader
   readonly #lookups: GroupRead<bigint, NewPlant | undefined>
-  readonly #pages: GroupRead<PlantPage, NewPlant[]>
+  readonly #pages: GroupRead<PlantPage, readonly NewPlant[]>
   readonly #writer: WriterPort
   readonly #indexer: Indexer
   readonly #reads: PlantReads
@@ -150,7 +150,7 @@ export class SqliteStore implements Store {
     await this.#writes.change({ kind: 'delete', id, condition })
   }
 
-  async listPlants(query: PlantQuery, limit: number): Promise<NewPlant[]> {
+  async listPlants(query: PlantQuery, limit: number): Promise<readonly NewPlant[]> {
     this.#mustBeOpen()
     const page = { query, limit }
     return isDirect(page) ? this.#pages.get(page) : this.#reads.listPlants(query, limit)
