@@ -3,7 +3,7 @@ import type { ConnectionOptions } from 'node:tls'
 import { Client, type ClientConfig, DatabaseError } from 'pg'
 import { OperatorError } from '../operator-error.ts'
 import type { PostgresAddress, PostgresTls } from '../postgres-address.ts'
-import { ConnectionFault } from './errors.ts'
+import { ConnectionFault, UnsafeServer } from './errors.ts'
 
 /** A statement; with a name, the server parses it once for each connection. */
 export interface Statement {
@@ -106,6 +106,7 @@ export class Connection {
    * Sets what every session has to have, whatever the server and the database are set to.
    *
    * @throws ConnectionFault when the server takes no writes: a standby also lags behind, so not even reads go there
+   * @throws UnsafeServer when it does not wait for the disk; behind the address may be another one than at the start
    */
   async #prepare(): Promise<void> {
     const { rows } = await this.run({
@@ -115,9 +116,13 @@ export class Connection {
         set_config('default_transaction_isolation', 'read committed', false),
         -- Every other value makes a commit wait for the disk, and some for the disk of a standby as well.
         set_config('synchronous_commit', CASE current_setting('synchronous_commit') WHEN 'off' THEN 'on'
-          ELSE current_setting('synchronous_commit') END, false)`,
+          ELSE current_setting('synchronous_commit') END, false),
+        current_setting('fsync')::boolean`,
       values: [this.#statementTimeout, Math.ceil(this.#statementTimeout / 2), IDLE_IN_TRANSACTION],
     })
+    if (rows[0]?.at(-1) !== 't') {
+      throw new UnsafeServer('the server has fsync off, so a power cut would lose what was acknowledged; set it to on')
+    }
     if (rows[0]?.[0] !== 'f') throw new ConnectionFault('the server is read-only, as a standby is')
   }
 }

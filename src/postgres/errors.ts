@@ -17,7 +17,12 @@ const ROW = ['22', '23', '54']
 
 /** The connection broke, was never made, or does not answer in time; a write on it may or may not have been done. */
 export class ConnectionFault extends Error {
-  override readonly name = 'ConnectionFault'
+  override readonly name: string = 'ConnectionFault'
+}
+
+/** A server that would lose what it has acknowledged. It is out of reach until somebody has mended its settings. */
+export class UnsafeServer extends ConnectionFault {
+  override readonly name = 'UnsafeServer'
 }
 
 /** Somebody else was faster; done again, it is decided by what he has left. */
@@ -42,6 +47,7 @@ const CERTIFICATE = /^ERR_TLS_|CERT|SIGNATURE|^INVALID_(?:CA|PURPOSE)$|^HOSTNAME
 export function isPassing(error: unknown): boolean {
   if (!(error instanceof ConnectionFault)) return PASSING.includes(sqlState(error)?.slice(0, 2) ?? '')
   const { cause } = error
+  if (error instanceof UnsafeServer) return false
   return !(cause instanceof Error && 'code' in cause && CERTIFICATE.test(String(cause.code)))
 }
 

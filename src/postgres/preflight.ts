@@ -37,14 +37,14 @@ export async function reach(connections: Connections, { patience, onWaiting }: W
  * Looks at the server before anything is made or changed there.
  *
  * @returns what should be known, in words, but does not keep us from working
- * @throws OperatorError when the server is too old, or can't keep what it has acknowledged or what it is given
+ * @throws OperatorError when the server is too old, or can't keep every text
  */
 export async function preflight({ run }: Connections): Promise<string[]> {
   const { rows } = await run({ text: 'SELECT current_setting(n) FROM unnest($1::text[]) n', values: [SETTINGS] })
   return judge(Object.fromEntries(SETTINGS.map((name, i) => [name, rows[i]?.[0] ?? ''])))
 }
 
-const SETTINGS = ['server_version_num', 'server_version', 'server_encoding', 'fsync', 'full_page_writes']
+const SETTINGS = ['server_version_num', 'server_version', 'server_encoding', 'full_page_writes']
 
 /** What `preflight` does, by the server's settings. */
 export function judge(settings: Readonly<Record<string, string>>): string[] {
@@ -52,9 +52,6 @@ export function judge(settings: Readonly<Record<string, string>>): string[] {
   if (Number(number) < OLDEST) throw new OperatorError(`PostgreSQL ${version} is too old; it has to be 15 or newer`)
   if (encoding !== 'UTF8') {
     throw new OperatorError(`the database has the encoding ${encoding}; make one with ENCODING 'UTF8'`)
-  }
-  if (settings['fsync'] !== 'on') {
-    throw new OperatorError('the server has fsync off, so a power cut would lose what was acknowledged; set it to on')
   }
   if (settings['full_page_writes'] === 'on') return []
   return ['the server has full_page_writes off; unless its file system writes pages whole, a power cut may damage them']

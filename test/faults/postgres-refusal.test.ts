@@ -1,11 +1,12 @@
+import assert from 'node:assert/strict'
 import { chmodSync, chownSync, mkdirSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
 import { Load } from '../support/load.ts'
 import { notTestedHere } from '../support/not-tested.ts'
-import { query } from '../support/postgres.ts'
+import { plantsOf, query } from '../support/postgres.ts'
 import { serverUser } from '../support/postgres-binaries.ts'
-import { assertKept, ownServer, ready, refusals } from '../support/postgres-faults.ts'
+import { assertKept, assertOutOfReach, ownServer, ready, refusals } from '../support/postgres-faults.ts'
 import { serveStore } from '../support/process.ts'
 import { fillDisk, NO_DISK, smallDisk } from '../support/small-disk.ts'
 
@@ -29,6 +30,25 @@ test('a database whose disk is full takes nothing more, says so, and goes on whe
   rmSync(join(disk, 'ballast'))
   await load.reaches(load.acknowledged.size + 100)
   await assertKept(load, served, url, 50304)
+})
+
+test('a database that comes back without fsync is out of reach until it has it again', async (t) => {
+  const server = await ownServer(t)
+  const served = await serveStore(t, server.url())
+  const load = new Load(served.address)
+  await load.reaches(200)
+  await server.stop()
+  await server.start(['fsync=off'])
+  await ready(served.address, 503)
+  await assertOutOfReach(served.address)
+  const { length } = await plantsOf(server.url())
+  const before = refusals(load)
+  await load.until(() => refusals(load) > before + 20)
+  assert.equal((await plantsOf(server.url())).length, length, 'nothing was written meanwhile')
+  await server.stop()
+  await server.start()
+  await load.reaches(load.acknowledged.size + 200)
+  await assertKept(load, served, server.url())
 })
 
 test('a database that turns read-only is out of reach until it takes writes again', async (t) => {
