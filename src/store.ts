@@ -124,6 +124,15 @@ export interface Store {
    */
   importPlants(plants: readonly NewPlant[], mode: ImportMode): Promise<ImportResult[]>
 
+  /**
+   * Puts all plants into the indexes now, which an engine may do later than it writes them, and which reads may have to
+   * wait for. Others read and write meanwhile.
+   *
+   * @param signal ends it early, by throwing its reason; the rest is then done later
+   * @param onIndexed told as often as some more were done, how many
+   */
+  indexPlants(signal: AbortSignal, onIndexed: (plants: number) => void): Promise<void>
+
   /** Begins an import that stores nothing. */
   tryImport(mode: ImportMode): Promise<ImportTrial>
 

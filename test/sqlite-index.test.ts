@@ -195,6 +195,32 @@ test('SQLite: a damaged index is a fault of the store, and no wrong answer', asy
   await assert.rejects(listAll(damaged), refusal(50301))
 })
 
+test('SQLite: all is indexed at once where that is asked for, unless it is stopped', async (t) => {
+  const path = join(tempFolder(t), 'plants.db')
+  const { store } = await openSqlite(t, { path })
+  await importAll(store, MANY)
+  const stop = new AbortController()
+  const done: number[] = []
+  const stopped = store.indexPlants(stop.signal, (plants) => {
+    done.push(plants)
+    stop.abort(new Error('stopped'))
+  })
+  await assert.rejects(stopped, /stopped/)
+  assert.equal(done.length, 1)
+  await store.indexPlants(new AbortController().signal, (plants) => done.push(plants))
+  assert.equal(backlog(path), 0)
+  assertIndexesMatch(path)
+  await assert.rejects(
+    store.indexPlants(stop.signal, () => assert.fail()),
+    /stopped/,
+  )
+  await store.close()
+  await assert.rejects(
+    store.indexPlants(new AbortController().signal, () => {}),
+    refusal(50303),
+  )
+})
+
 /** How often a writer was told to index. */
 class ObservedWriter extends PlacedWriter {
   tries = 0

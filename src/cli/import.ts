@@ -5,6 +5,7 @@ import { OperatorError } from '../operator-error.ts'
 import type { ImportMode } from '../store.ts'
 import type { Importer } from './feed.ts'
 import { fileKind, type KindFlags } from './file-kind.ts'
+import { Indexing } from './indexing.ts'
 import { openInput } from './input-file.ts'
 import { withStore } from './open-store.ts'
 import { type PlaceFlags, placeOf } from './place.ts'
@@ -35,13 +36,17 @@ export async function importFile(file: string, flags: ImportFlags, config: Confi
   const stop = stopSignal()
   const input = await openInput(file, gzip, stop)
   const tally = new Tally()
-  const progress = new Progress(() => ({ rows: tally.rows, done: input.share }), { quiet })
+  const indexing = new Indexing(tally)
+  const progress = new Progress(() => indexing.standing ?? { rows: tally.rows, done: input.share }, { quiet })
   const run = (importer: Importer) => importer(input.content(), (outcome) => tally.add(outcome, progress))
   try {
     const options = { rowLimit: config.bodyLimit, readPlant: rowReader(readContract(), config.nestingLimit) }
     if (place.kind === 'store') {
       const importer = dryRun ? storeTrial : storeImporter
-      await withStore(place.address, { create: !dryRun }, (store) => run(importer(store, mode, format, options)))
+      await withStore(place.address, { create: !dryRun }, async (store) => {
+        await run(importer(store, mode, format, options))
+        if (!dryRun) await indexing.run(store, stop)
+      })
     } else if (dryRun) {
       await run(serviceTrial(place.service, mode, format, stop))
     } else {
@@ -52,7 +57,8 @@ export async function importFile(file: string, flags: ImportFlags, config: Confi
   } catch (error) {
     progress.end()
     if (tally.rows > 0 || error instanceof Stopped) progress.note(`broken off: ${tally}`)
-    if (!dryRun && tally.rows > 0) progress.note(GO_ON)
+    if (indexing.standing !== undefined) progress.note(INDEX_LATER)
+    else if (!dryRun && tally.rows > 0) progress.note(GO_ON)
     if (error instanceof Stopped) return error.exitCode
     throw error
   } finally {
@@ -60,12 +66,14 @@ export async function importFile(file: string, flags: ImportFlags, config: Confi
   }
   progress.end()
   if (!quiet) progress.note(`${dryRun ? 'tried only, nothing was stored' : 'done'}: ${tally}`)
+  if (!quiet && indexing.indexed > 0) progress.note(`${indexing}`)
   if (tally.refused === 0) return 0
   if (!dryRun) progress.note(MEND)
   return 1
 }
 
 const GO_ON = 'Run the same command again to go on: rows that are stored already are counted as unchanged.'
+const INDEX_LATER = 'All rows are stored. The rest of the plants is indexed when the store is served next.'
 const MEND =
   'Some rows were refused. Mend them and import the same file again: rows that are stored already are counted as unchanged.'
 

@@ -72,9 +72,14 @@ export class Indexer {
     for (let left = plants; left > 0; ) {
       if (this.#isClosed) throw shuttingDown()
       if (performance.now() > deadline) throw stillBehind(left)
-      const { indexed, isDone } = await this.#index(this.#batch)
+      const { indexed, isDone } = await this.index()
       left = isDone ? 0 : left - indexed
     }
+  }
+
+  /** Indexes the next batch. */
+  index(): Promise<IndexProgress> {
+    return this.#index(this.#batch)
   }
 
   /** Resolves when nothing is under way; what is left is done after the next start. */

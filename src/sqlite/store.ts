@@ -165,10 +165,20 @@ export class SqliteStore implements Store {
     this.#mustBeOpen()
     const startedAt = performance.now()
     const results = await this.#writes.import(plants, mode)
-    // SQLite gives the write lock to whoever asks when it is free, so that one import after the other kept a server
-    // waiting for seconds.
-    if (!this.#isServing && isServed(this.#path)) await sleep(performance.now() - startedAt)
+    await this.#giveWay(startedAt)
     return results
+  }
+
+  async indexPlants(signal: AbortSignal, onIndexed: (plants: number) => void): Promise<void> {
+    for (;;) {
+      this.#mustBeOpen()
+      signal.throwIfAborted()
+      const startedAt = performance.now()
+      const { indexed, isDone } = await this.#indexer.index()
+      if (isDone) return
+      onIndexed(indexed)
+      await this.#giveWay(startedAt)
+    }
   }
 
   async tryImport(mode: ImportMode): Promise<ImportTrial> {
@@ -238,6 +248,14 @@ export class SqliteStore implements Store {
   /** Writes of single plants that wait for their commit, for the metrics. */
   get waiting(): number {
     return this.#writes.waiting
+  }
+
+  /**
+   * Waits, where another process serves the store, for as long as writing took: SQLite gives the write lock to whoever asks
+   * when it is free, so that one import after the other kept a server waiting for seconds.
+   */
+  async #giveWay(startedAt: number): Promise<void> {
+    if (!this.#isServing && isServed(this.#path)) await sleep(performance.now() - startedAt)
   }
 
   #whileOpen<T>(work: () => T): T {
