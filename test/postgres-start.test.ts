@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
+import { writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
+import { join } from 'node:path'
 import { suite, type TestContext, test } from 'node:test'
 import { PostgresStore } from '../src/postgres/store.ts'
 import { readPostgresAddress } from '../src/postgres-address.ts'
@@ -124,6 +126,24 @@ suite('a start on a PostgreSQL store', () => {
     assert.equal((await send('POST', `${address}/plants`, { body: '{"id":1,"name":"a"}' })).status, 200)
     const rows = await query(server.url(), 'SHOW synchronous_commit')
     assert.deepEqual(rows, [{ synchronous_commit: 'off' }], 'the service has set it for its own connections alone')
+  })
+
+  test('takes what its address leaves open from the variables and the password file of every PostgreSQL client', async (t) => {
+    const url = new URL(await database(t))
+    const [user, password] = [url.username, url.password].map(decodeURIComponent)
+    const variables = {
+      PGHOST: url.hostname,
+      PGPORT: url.port,
+      PGDATABASE: url.pathname.slice(1),
+      PGUSER: user ?? '',
+    }
+    const passwordFile = join(tempFolder(t), 'pgpass')
+    writeFileSync(passwordFile, `*:*:*:*:${(password ?? '').replace(/[\\:]/g, '\\$&')}\n`, { mode: 0o600 })
+    for (const secret of [{ PGPASSWORD: password ?? '' }, { PGPASSFILE: passwordFile }]) {
+      const { program, address } = await serveStore(t, 'postgres://', [], { env: { ...variables, ...secret } })
+      assert.equal((await send('GET', `${address}/plants`)).status, 200)
+      assert.match(program.stdout, new RegExp(`Store +postgres://${url.host}${url.pathname}$`, 'm'))
+    }
   })
 
   test('tells where the store is, and never the password', async (t) => {
