@@ -77,8 +77,8 @@ export interface Store {
   createPlant(plant: NewPlant, options: CreateOptions, answer: Answer<CreateResult>): void
 
   /**
-   * The plant with this id; undefined when there is none. It sees every write that was answered before. A callback for
-   * the sake of speed, as with createPlant.
+   * The plant with this id; undefined when there is none. It sees every write that was answered before. A frozen plant
+   * may be given again. A callback for the sake of speed, as with createPlant.
    */
   getPlant(id: bigint, answer: Answer<NewPlant | undefined>): void
 
@@ -107,7 +107,7 @@ export interface Store {
   /**
    * At most `limit` of the plants that the query means, in its order, from its position on. They are as they were at one
    * moment, which is no earlier than the call: every write that was answered before it is seen. Once some of them have
-   * PAGE_TEXT (src/plant-query.ts) together, one more is the last, so that it is known that there is more. The same
+   * PAGE_TEXT (src/plant-query.ts) together, one more is the last, so that it is known that there is more. A frozen
    * array may be given again for the same query and limit, and for no other.
    *
    * @throws AppError 50305 when that takes an index which lacks too many plants that were written lately; never for plants

@@ -2,45 +2,55 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ReadCache } from '../src/sqlite/read-cache.ts'
 
-/** Reads a letter as often as the key says, and remembers what it was asked for. */
+/** Reads words of as many letters as the key says, and remembers what it was asked for. */
 function make(maxText: number) {
-  const cache = new ReadCache<number, string>(maxText, (text) => text.length)
+  const cache = new ReadCache<number, { word: string }>(maxText, ({ word }) => word.length)
   const asked: number[] = []
-  const read = (key: number): string | undefined => {
+  const read = (key: number) => {
     asked.push(key)
-    return key < 0 ? undefined : 'x'.repeat(key)
+    return key < 0 ? undefined : { word: 'x'.repeat(key) }
   }
+  cache.readAt(1n)
   return { cache, asked, get: (key: number) => cache.get(key, read) }
 }
 
-test('what was read is not read again while the version stays', () => {
+test('what was read twice is not read again while the version stays, and can not be changed', () => {
   const { cache, asked, get } = make(1000)
+  for (const key of [3, 0, 3, 0, 3, 0]) assert.deepEqual(get(key), { word: 'x'.repeat(key) })
   cache.readAt(1n)
-  assert.deepEqual([get(3), get(3), get(0), get(0)], ['xxx', 'xxx', '', ''])
-  cache.readAt(1n)
-  assert.equal(get(3), 'xxx')
-  assert.deepEqual(asked, [3, 0])
+  assert.equal(get(3), get(3))
+  assert.ok(Object.isFrozen(get(3)))
+  assert.deepEqual(asked, [3, 0, 3, 0])
 })
 
-test('another version is read anew', () => {
+test('another version is read anew, and kept at once where the one before was asked for again', () => {
   const { cache, asked, get } = make(1000)
-  cache.readAt(1n)
   get(3)
   cache.readAt(2n)
   get(3)
-  assert.deepEqual(asked, [3, 3])
+  get(3)
+  cache.readAt(3n)
+  get(3)
+  assert.deepEqual(asked, [3, 3, 3])
 })
 
 test('what is not there is looked for each time', () => {
-  const { cache, asked, get } = make(1000)
-  cache.readAt(1n)
-  assert.deepEqual([get(-1), get(-1)], [undefined, undefined])
-  assert.deepEqual(asked, [-1, -1])
+  const { asked, get } = make(1000)
+  assert.deepEqual([get(-1), get(-1), get(-1)], [undefined, undefined, undefined])
+  assert.deepEqual(asked, [-1, -1, -1])
 })
 
 test('no more is kept than it may hold, and nothing of what alone is more', () => {
-  const { cache, asked, get } = make(400)
-  cache.readAt(1n)
-  for (const key of [100, 101, 102, 102, 500, 500, 102, 100]) get(key)
-  assert.deepEqual(asked, [100, 101, 102, 500, 500, 100])
+  const { asked, get } = make(400)
+  for (const key of [100, 100, 101, 101, 102, 102, 102, 500, 500, 500, 102, 100]) get(key)
+  assert.deepEqual(asked, [100, 100, 101, 101, 102, 102, 500, 500, 500, 100])
+})
+
+test('what is asked for once only is forgotten in time', () => {
+  const { asked, get } = make(1000)
+  for (let key = 0; key <= 2000; key++) get(key)
+  get(0)
+  get(0)
+  get(0)
+  assert.deepEqual(asked.slice(2001), [0, 0])
 })

@@ -3,8 +3,9 @@ import { type PlantOrder, type Position, positionOf } from '../plant-query.ts'
 import type { Store } from '../store.ts'
 import { readCursor, writeCursor } from './cursor.ts'
 import type { Exit } from './exit.ts'
-import { answerPage, type WrittenPage, writePage } from './pages.ts'
+import { answerPage, writePage } from './pages.ts'
 import { filterOf } from './plant-filter.ts'
+import { remembering } from './remembering.ts'
 import type { Handlers } from './routes.ts'
 
 interface ListParameters {
@@ -17,14 +18,9 @@ interface ListParameters {
 
 /** The list of plants. */
 export function plantListHandlers(store: Store, exit: Exit): Pick<Handlers, 'listPlants'> {
-  /** By what the store gave, since it gives the same again where nothing has changed: writing a page takes as long as reading it. */
-  const written = new WeakMap<readonly NewPlant[], WrittenPage>()
-
-  function write(found: readonly NewPlant[], query: ListParameters): WrittenPage {
-    const page = writePage(found, query.limit, newPlantJson, (last) => parametersBehind(last, query))
-    written.set(found, page)
-    return page
-  }
+  const write = remembering((found: readonly NewPlant[], query: ListParameters) =>
+    writePage(found, query.limit, newPlantJson, (last) => parametersBehind(last, query)),
+  )
 
   return {
     listPlants(_request, reply, _operation, parameters) {
@@ -33,7 +29,7 @@ export function plantListHandlers(store: Store, exit: Exit): Pick<Handlers, 'lis
       const after = cursor === undefined ? undefined : readPosition(query, cursor)
       store
         .listPlants({ ...filterOf(parameters), order, after }, limit + 1)
-        .then((found) => answerPage(exit, reply, '/plants', written.get(found) ?? write(found, query)))
+        .then((found) => answerPage(exit, reply, '/plants', write(found, query)))
         .catch((error: unknown) => exit.refuse(reply, error))
     },
   }

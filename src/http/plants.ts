@@ -8,14 +8,10 @@ import type { Store } from '../store.ts'
 import { conditionOf } from './entity-tags.ts'
 import { type Exit, JSON_TYPE, READ_CACHING } from './exit.ts'
 import { readNewPlant, readPatch, readReplacement } from './plant-body.ts'
+import { remembering } from './remembering.ts'
 import type { Handlers } from './routes.ts'
 
 type PlantHandlers = Pick<Handlers, 'createPlant' | 'getPlant' | 'replacePlant' | 'updatePlant' | 'deletePlant'>
-
-interface WrittenPlant {
-  readonly etag: string
-  readonly json: string
-}
 
 /** The operations on one plant. */
 export function plantHandlers(store: Store, exit: Exit, nestingLimit: number): PlantHandlers {
@@ -28,14 +24,7 @@ export function plantHandlers(store: Store, exit: Exit, nestingLimit: number): P
     exit.answer(reply, status, headers, newPlantJson(plant))
   }
 
-  /** By what the store gave, since it may give the same again; a plant that is asked for often is answered 5% sooner. */
-  const written = new WeakMap<NewPlant, WrittenPlant>()
-
-  function write(plant: NewPlant): WrittenPlant {
-    const text = { etag: plantETag(plant), json: newPlantJson(plant) }
-    written.set(plant, text)
-    return text
-  }
+  const write = remembering((plant: NewPlant) => ({ etag: plantETag(plant), json: newPlantJson(plant) }))
 
   return {
     createPlant(_request, reply, operation, parameters, body) {
@@ -57,7 +46,7 @@ export function plantHandlers(store: Store, exit: Exit, nestingLimit: number): P
         if (ifMatch !== undefined && !isAmong(ifMatch, plant)) {
           return exit.refuse(reply, new AppError(41201, `the plant with the id ${id} has no entity tag in If-Match`))
         }
-        const { etag, json } = written.get(plant) ?? write(plant)
+        const { etag, json } = write(plant)
         const headers = ['ETag', etag, 'Cache-Control', READ_CACHING]
         if (ifNoneMatch !== undefined && isAmong(ifNoneMatch, plant)) return exit.answer(reply, 304, headers)
         headers.push('Content-Type', JSON_TYPE)

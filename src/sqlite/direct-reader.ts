@@ -110,7 +110,7 @@ export class DirectReader {
    * as what is read: the version is that of the very moment that the transaction sees, and changes with every commit of
    * another connection (https://sqlite.org/pragma.html#pragma_data_version).
    */
-  #together<Key, Value, T>(kept: ReadCache<Key, Value>, reads: (kept: ReadCache<Key, Value>) => T): T {
+  #together<Key, Value extends object, T>(kept: ReadCache<Key, Value>, reads: (kept: ReadCache<Key, Value>) => T): T {
     return this.#read(() => {
       this.#db.exec('BEGIN')
       try {

@@ -1,11 +1,16 @@
 /**
- * What was read lately, for as long as nobody writes. The first write of anybody empties it, and so does one value too
- * many, which is cheaper than to know which of them is used least.
+ * What is read again and again, for as long as nobody writes. The first write of anybody empties it, and so does one value
+ * too many, which is cheaper than to know which of them is used least.
+ *
+ * A value that is kept is frozen, as it is given to many. It is kept from the second time on that it is read: to keep what is never asked for again would make those who
+ * always ask for something else wait a quarter longer, as it lives too long for the young generation of the heap.
  */
-export class ReadCache<Key, Value> {
+export class ReadCache<Key, Value extends object> {
   readonly #maxText: number
   readonly #textOf: (value: Value) => number
   readonly #values = new Map<Key, Value>()
+  /** What was asked for lately and is not kept; what is written meanwhile does not change what people ask for. */
+  readonly #asked = new Set<Key>()
   #version: unknown
   #text = 0
 
@@ -30,8 +35,15 @@ export class ReadCache<Key, Value> {
     const kept = this.#values.get(key)
     if (kept !== undefined) return kept
     const found = read(key)
-    if (found !== undefined) this.#keep(key, found)
+    if (found !== undefined && this.#isAskedAgain(key)) this.#keep(key, found)
     return found
+  }
+
+  #isAskedAgain(key: Key): boolean {
+    if (this.#asked.delete(key)) return true
+    if (this.#asked.size === MAX_ASKED) this.#asked.clear()
+    this.#asked.add(key)
+    return false
   }
 
   #keep(key: Key, value: Value): void {
@@ -39,7 +51,7 @@ export class ReadCache<Key, Value> {
     if (text > this.#maxText) return
     if (this.#text + text > this.#maxText) this.#clear()
     this.#text += text
-    this.#values.set(key, value)
+    this.#values.set(key, Object.freeze(value))
   }
 
   #clear(): void {
@@ -48,5 +60,7 @@ export class ReadCache<Key, Value> {
   }
 }
 
+/** Keys of values that were read once. */
+const MAX_ASKED = 2000
 /** What a value counts beside its characters, so that many empty ones are bounded as well. */
 const OVERHEAD = 50
