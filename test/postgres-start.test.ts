@@ -24,9 +24,9 @@ function with_(url: string, change: (parts: URL) => void): string {
 }
 
 /** A start that is refused: one line that says why, and nothing else; above all no password. */
-async function assertRefused(t: TestContext, url: string, why: RegExp, args: readonly string[] = []): Promise<void> {
-  const env = { PLANTSTORE_STORE: url, PLANTSTORE_STORE_WAIT: '0s' }
-  const { code, stdout, stderr } = await run(t, ['serve', '--port', '0', ...args], { env, cwd: tempFolder(t) })
+async function assertRefused(t: TestContext, url: string, why: RegExp, wait = '0s'): Promise<void> {
+  const env = { PLANTSTORE_STORE: url, PLANTSTORE_STORE_WAIT: wait, PLANTSTORE_LOG_LEVEL: 'warn' }
+  const { code, stdout, stderr } = await run(t, ['serve', '--port', '0'], { env, cwd: tempFolder(t) })
   assert.match(stderr, /^plantstore: store postgres:\/\/[^@\n]+\n$/)
   assert.match(stderr, why)
   assert.deepEqual([code, stdout], [1, ''])
@@ -38,13 +38,18 @@ suite('a start on a PostgreSQL store', () => {
     const wrong = with_(url, (parts) => {
       parts.password = 'not-this-one'
     })
-    await assertRefused(t, wrong, /password authentication failed for user/)
+    await assertRefused(t, wrong, /password authentication failed for user/, '60s')
+    const none = with_(url, (parts) => {
+      parts.password = ''
+    })
+    await assertRefused(t, none, /the server asks for a password, and none is given; set PGPASSWORD/, '60s')
     await assertRefused(
       t,
       with_(url, (parts) => {
         parts.pathname = '/nowhere'
       }),
       /database "nowhere" does not exist/,
+      '60s',
     )
     await assertRefused(
       t,
@@ -59,6 +64,7 @@ suite('a start on a PostgreSQL store', () => {
         parts.search = '?sslmode=verify-full&sslrootcert=/nowhere/ca.pem'
       }),
       /\/nowhere\/ca\.pem can't be read/,
+      '60s',
     )
   })
 
@@ -118,7 +124,7 @@ suite('a start on a PostgreSQL store', () => {
     await assertRefused(t, standby.url(), /the server is read-only, as a standby is/)
     await server.stop()
     await server.start(['fsync=off'])
-    await assertRefused(t, server.url(), /has fsync off, so a power cut would lose what was acknowledged/)
+    await assertRefused(t, server.url(), /has fsync off, so a power cut would lose what was acknowledged/, '60s')
     await server.stop()
     await server.start(['full_page_writes=off', 'synchronous_commit=off'])
     const { program, address } = await serveStore(t, server.url(), [], { env: { PLANTSTORE_LOG_LEVEL: 'warn' } })

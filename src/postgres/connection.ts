@@ -3,7 +3,7 @@ import type { ConnectionOptions } from 'node:tls'
 import { Client, type ClientConfig, DatabaseError } from 'pg'
 import { OperatorError } from '../operator-error.ts'
 import type { PostgresAddress, PostgresTls } from '../postgres-address.ts'
-import { ConnectionFault, UnsafeServer } from './errors.ts'
+import { ConnectionFault, LastingFault } from './errors.ts'
 
 /** A statement; with a name, the server parses it once for each connection. */
 export interface Statement {
@@ -106,7 +106,7 @@ export class Connection {
    * Sets what every session has to have, whatever the server and the database are set to.
    *
    * @throws ConnectionFault when the server takes no writes: a standby also lags behind, so not even reads go there
-   * @throws UnsafeServer when it does not wait for the disk; behind the address may be another one than at the start
+   * @throws LastingFault when it does not wait for the disk; behind the address may be another one than at the start
    */
   async #prepare(): Promise<void> {
     const { rows } = await this.run({
@@ -121,7 +121,7 @@ export class Connection {
       values: [this.#statementTimeout, Math.ceil(this.#statementTimeout / 2), IDLE_IN_TRANSACTION],
     })
     if (rows[0]?.at(-1) !== 't') {
-      throw new UnsafeServer('the server has fsync off, so a power cut would lose what was acknowledged; set it to on')
+      throw new LastingFault('the server has fsync off, so a power cut would lose what was acknowledged; set it to on')
     }
     if (rows[0]?.[0] !== 'f') throw new ConnectionFault('the server is read-only, as a standby is')
   }
@@ -134,9 +134,23 @@ function asFault(error: unknown): unknown {
   if (error instanceof DatabaseError || error instanceof ConnectionFault) return error
   // A name that stands for several addresses fails with one error for each.
   const all: unknown[] = error instanceof AggregateError ? error.errors : [error]
+  if (all.some(isAboutPassword)) {
+    return new LastingFault('the server asks for a password, and none is given; set PGPASSWORD', { cause: error })
+  }
   const messages = all.map((each) => (each instanceof Error ? each.message : String(each)))
-  return new ConnectionFault(messages.join('; '), { cause: error })
+  const Fault = all.some(isAboutCertificate) ? LastingFault : ConnectionFault
+  return new Fault(messages.join('; '), { cause: error })
 }
+
+/** What is wrong with a certificate (https://nodejs.org/api/tls.html#x509-certificate-error-codes). */
+const CERTIFICATE = /^ERR_TLS_|CERT|SIGNATURE|^INVALID_(?:CA|PURPOSE)$|^HOSTNAME_MISMATCH$/
+
+const isAboutCertificate = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && CERTIFICATE.test(String(error.code))
+
+/** It has no code: pg says so in these words, of its own and always the same. */
+const isAboutPassword = (error: unknown): boolean =>
+  error instanceof Error && /^SASL: .*password must be a/.test(error.message)
 
 /** For pg, which would otherwise ask the environment for whatever is left out here. */
 function clientConfig(address: PostgresAddress): ClientConfig {

@@ -20,9 +20,9 @@ export class ConnectionFault extends Error {
   override readonly name: string = 'ConnectionFault'
 }
 
-/** A server that would lose what it has acknowledged. It is out of reach until somebody has mended its settings. */
-export class UnsafeServer extends ConnectionFault {
-  override readonly name = 'UnsafeServer'
+/** A ConnectionFault that somebody has to mend: a setting of the server, its certificate, a password that is not given. */
+export class LastingFault extends ConnectionFault {
+  override readonly name = 'LastingFault'
 }
 
 /** Somebody else was faster; done again, it is decided by what he has left. */
@@ -40,15 +40,11 @@ export const isRetryable = (error: unknown): boolean =>
 
 /** Classes of SQLSTATE that say "not now": connection, resources, shutdown or start-up. */
 const PASSING = ['08', '53', '57']
-/** What is wrong with a certificate (https://nodejs.org/api/tls.html#x509-certificate-error-codes). */
-const CERTIFICATE = /^ERR_TLS_|CERT|SIGNATURE|^INVALID_(?:CA|PURPOSE)$|^HOSTNAME_MISMATCH$/
 
 /** Whether the database may be reached later without anybody mending its address or its settings. */
 export function isPassing(error: unknown): boolean {
-  if (!(error instanceof ConnectionFault)) return PASSING.includes(sqlState(error)?.slice(0, 2) ?? '')
-  const { cause } = error
-  if (error instanceof UnsafeServer) return false
-  return !(cause instanceof Error && 'code' in cause && CERTIFICATE.test(String(cause.code)))
+  if (error instanceof ConnectionFault) return !(error instanceof LastingFault)
+  return PASSING.includes(sqlState(error)?.slice(0, 2) ?? '')
 }
 
 /** Whether the connection can go on being used after the error. */
