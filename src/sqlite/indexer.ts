@@ -21,7 +21,7 @@ const RETRY = 1000
 /** Has the writer index plants, when it disturbs least and when somebody needs it (docs/decisions/0014-search-index.md). */
 export class Indexer {
   readonly #writer: WriterPort
-  readonly #onFault: (error: unknown) => void
+  readonly #onFault: (fault: string) => void
   #isFaulty = false
   #running: Promise<IndexProgress> | undefined
   #timer: NodeJS.Timeout | undefined
@@ -31,8 +31,8 @@ export class Indexer {
   #underWay = 0
   #isClosed = false
 
-  /** @param onFault told of a fault in the background, and not again before it has gone */
-  constructor(writer: WriterPort, onFault: (error: unknown) => void) {
+  /** @param onFault told in a sentence of a fault in the background, and not again before it has gone */
+  constructor(writer: WriterPort, onFault: (fault: string) => void) {
     this.#writer = writer
     this.#onFault = onFault
     this.#wait(IDLE)
@@ -110,7 +110,7 @@ export class Indexer {
         this.#wait(0)
       },
       (error: unknown) => {
-        if (!this.#isFaulty) this.#onFault(error)
+        if (!this.#isFaulty) this.#onFault(inWords(error))
         this.#isFaulty = true
         this.#wait(RETRY)
       },
@@ -130,6 +130,11 @@ export class Indexer {
       })
     return this.#running
   }
+}
+
+function inWords(error: unknown): string {
+  const { message } = error instanceof AppError && error.cause instanceof Error ? error.cause : (error as Error)
+  return `plants that were written lately can't be indexed (${message}); searches refuse to answer when there are too many, and it is tried again every second`
 }
 
 const stillBehind = (plants: number): AppError =>

@@ -1,7 +1,6 @@
 import { type Stats, statSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Condition } from '../condition.ts'
-import { AppError } from '../errors.ts'
 import { GroupRead } from '../group-read.ts'
 import { OperatorError } from '../operator-error.ts'
 import type { NewPlant } from '../plant.ts'
@@ -114,9 +113,9 @@ export class SqliteStore implements Store {
     this.#lookups = new GroupRead((ids) => this.#whileOpen(() => this.#reader.plants(ids)))
     this.#pages = new GroupRead((pages) => this.#whileOpen(() => this.#reader.pages(pages)))
     this.#writer = options.startWriter?.(path, fail) ?? new PlacedWriter(path, fail)
-    this.#indexer = new Indexer(this.#writer, (error) => {
+    this.#indexer = new Indexer(this.#writer, (fault) => {
       // What is fatal is told already.
-      if (this.#fatal === undefined) options.onNotice?.(indexingFault(error))
+      if (this.#fatal === undefined) options.onNotice?.(fault)
     })
     this.#reads = new PlantReads(path, this.#indexer, fail)
     const { maxWaiting, maxGroup = 1000 } = options
@@ -291,11 +290,6 @@ export class SqliteStore implements Store {
     // While it is being opened, the opening itself throws.
     if (this.#isOpen) this.#onFatal(error)
   }
-}
-
-function indexingFault(error: unknown): string {
-  const { message } = error instanceof AppError && error.cause instanceof Error ? error.cause : (error as Error)
-  return `plants that were written lately can't be indexed (${message}); searches refuse to answer when there are too many, and it is tried again every second`
 }
 
 function neverDeleted(): never {
