@@ -48,28 +48,33 @@ test('groups are committed on the event loop while the disk is quick', async (t)
 test('on a slow disk they go to the thread, which is tried less and less often whether it still is', async (t) => {
   const clock = new Clock()
   const { writer, path } = newWriter(t, clock.now)
-  clock.step = 5
-  for (let id = 1n; id <= 3n; id++) await writer.call('createPlants', row(id))
-  clock.step = 0
+  let id = 0n
+  const commit = async (count: number, step: number) => {
+    clock.step = step
+    for (let i = 0; i < count; i++) await writer.call('createPlants', row(++id))
+    clock.step = 0
+  }
+  await commit(9, 5)
+  assert.equal(writer.place, 'event loop')
+  await commit(1, 5)
   assert.equal(writer.place, 'thread')
-  await writer.call('createPlants', row(4n))
+  await commit(1, 0)
   clock.pass(1000)
   assert.equal(writer.place, 'event loop')
-  clock.step = 5
-  await writer.call('createPlants', row(5n))
-  clock.step = 0
+  await commit(3, 5)
   clock.pass(1000)
   assert.equal(writer.place, 'thread')
   clock.pass(1000)
   assert.equal(writer.place, 'event loop')
-  assert.equal(plantsIn(path).size, 5)
+  assert.equal(plantsIn(path).size, 14)
 })
 
-test('one slow commit among quick ones moves nothing', async (t) => {
+test('a few slow commits among quick ones move nothing', async (t) => {
   const clock = new Clock()
   const { writer } = newWriter(t, clock.now)
-  for (let id = 1n; id <= 100n; id++) {
-    clock.step = id % 20n === 0n ? 5 : 0
+  for (let id = 1n; id <= 200n; id++) {
+    // Five in a row, and then one in twenty.
+    clock.step = id <= 5n || id % 20n === 0n ? 5 : 0
     await writer.call('createPlants', row(id))
   }
   assert.equal(writer.place, 'event loop')

@@ -8,11 +8,13 @@ import { outcomeOf, type WriterPort } from './writer-port.ts'
 /** A commit that took longer, in milliseconds, is one that the event loop should not have waited for. */
 const QUICK = 2
 /**
- * The disk is slow when more than one commit in ten is: one alone may have waited for the processor. A slow commit adds
- * these points, a quick one takes one off, and from the limit on groups go to the thread.
+ * The disk is slow when more than one commit in ten is, for some time: a few may have waited for the processor. A slow
+ * commit adds these points, a quick one takes one off, and from the limit on groups go to the thread.
  */
 const SLOW_POINTS = 10
-const SLOW_LIMIT = 30
+const SLOW_LIMIT = 100
+/** After the pause it is seen sooner that nothing has changed. */
+const POINTS_AFTER_PAUSE = SLOW_LIMIT - 3 * SLOW_POINTS
 /** How long they go there, in milliseconds: twice as long each further time. */
 const FIRST_PAUSE = 1000
 const LONGEST_PAUSE = 60_000
@@ -95,8 +97,7 @@ export class PlacedWriter implements WriterPort {
     }
     this.#points += SLOW_POINTS
     if (this.#points < SLOW_LIMIT) return
-    // After the pause one more slow commit is enough.
-    this.#points -= SLOW_POINTS
+    this.#points = POINTS_AFTER_PAUSE
     this.#threadUntil = this.#now() + this.#pause
     this.#pause = Math.min(this.#pause * 2, LONGEST_PAUSE)
   }

@@ -23,7 +23,8 @@ export async function listAll(store: Store, query: Partial<PlantQuery> = {}, lim
     const page = await store.listPlants(whole, limit)
     all.push(...page)
     const last = page.at(-1)
-    if (last === undefined || page.length < limit) return all
+    // A page may have fewer plants than its limit and not be the last.
+    if (last === undefined) return all
     whole = { ...whole, after: positionOf(whole.order, last) }
   }
 }
