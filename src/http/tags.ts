@@ -1,3 +1,4 @@
+import { PAGE_TEXT } from '../plant-query.ts'
 import type { Store, TagCount } from '../store.ts'
 import { readCursor, writeCursor } from './cursor.ts'
 import type { Exit } from './exit.ts'
@@ -24,10 +25,8 @@ export function tagHandlers(store: Store, exit: Exit): Pick<Handlers, 'listTags'
     listTags(_request, reply, _operation, parameters) {
       const { limit, cursor } = parameters as unknown as { limit: number; cursor?: string }
       const place = cursor === undefined ? START : readPlace(cursor)
-      store
-        .listTags(place.after, place.skip + limit + 1)
-        .then((all) => {
-          const found = all.slice(place.skip)
+      tagsBehind(store, place, limit + 1)
+        .then((found) => {
           const page = writePage(found, limit, tagJson, (last, rows) =>
             parametersOf(placeBehind(rows, last, place), limit),
           )
@@ -37,6 +36,33 @@ export function tagHandlers(store: Store, exit: Exit): Pick<Handlers, 'listTags'
     },
   }
 }
+
+/**
+ * Up to so many tags, or fewer that have PAGE_TEXT together and one more. They are asked for in parts, as any of them may
+ * be as long as a body: the first few tell how many of the next ones there is room for.
+ */
+async function tagsBehind(store: Store, { after, skip }: Place, most: number): Promise<TagCount[]> {
+  const found: TagCount[] = []
+  let last = after
+  let skipped = 0
+  let text = 0
+  for (let size = Math.min(FEW, skip + most); ; ) {
+    const part = await store.listTags(last, size)
+    const more = part.slice(Math.max(0, skip - skipped))
+    skipped += part.length - more.length
+    for (const one of more) {
+      found.push(one)
+      if (found.length === most || text >= PAGE_TEXT) return found
+      text += one.tag.length
+    }
+    if (part.length < size) return found
+    last = part.at(-1)?.tag
+    const average = part.reduce((sum, { tag }) => sum + tag.length, 0) / part.length
+    size = Math.max(1, Math.min(skip - skipped + most - found.length, Math.floor(PAGE_TEXT / (average + 1))))
+  }
+}
+
+const FEW = 16
 
 const tagJson = ({ tag, plants }: TagCount): string => JSON.stringify({ tag, plants })
 

@@ -52,6 +52,20 @@ suite('the list of tags', () => {
     }
   })
 
+  test('ends a page early behind long tags, and goes on', async (t) => {
+    const service = await withService(t)
+    const long = 'x'.repeat(500_000)
+    const tags = Array.from({ length: 23 }, (_, i) => `${i % 2 === 0 ? '' : long}${String(i).padStart(2, '0')}`)
+    const plants = tags.map((tag, i) => ({ id: BigInt(i), name: 'x', tag }))
+    await service.store.importPlants(plants, 'add')
+    const pages = await pagesFrom(service, '/tags?limit=1000')
+    for (const { body } of pages) assert.ok(body.length < 4e6, `${body.length} characters`)
+    assert.deepEqual(
+      pages.flatMap(({ json }) => json),
+      tags.toSorted(compareCodePoints).map((tag) => ({ tag, plants: 1 })),
+    )
+  })
+
   test('agrees with the filter by tag', async (t) => {
     const service = await withService(t)
     for (let id = 0; id < 20; id++) await service.create({ id, name: 'x', tag: ['', 'a', 'b & c', undefined][id % 4] })
