@@ -18,9 +18,9 @@ interface ListParameters {
 
 /** The list of plants. */
 export function plantListHandlers(store: Store, exit: Exit): Pick<Handlers, 'listPlants'> {
-  const write = remembering((found: readonly NewPlant[], query: ListParameters) =>
-    writePage(found, query.limit, newPlantJson, (last) => parametersBehind(last, query)),
-  )
+  const write = (found: readonly NewPlant[], query: ListParameters) =>
+    writePage(found, query.limit, newPlantJson, (last) => parametersBehind(last, query))
+  const writeOnce = remembering(write)
 
   return {
     listPlants(_request, reply, _operation, parameters) {
@@ -29,7 +29,8 @@ export function plantListHandlers(store: Store, exit: Exit): Pick<Handlers, 'lis
       const after = cursor === undefined ? undefined : readPosition(query, cursor)
       store
         .listPlants({ ...filterOf(parameters), order, after }, limit + 1)
-        .then((found) => answerPage(exit, reply, '/plants', write(found, query)))
+        // A query without words lists what none lists, and the store gives both the same; but their links are not.
+        .then((found) => answerPage(exit, reply, '/plants', (query.q === undefined ? writeOnce : write)(found, query)))
         .catch((error: unknown) => exit.refuse(reply, error))
     },
   }

@@ -24,6 +24,20 @@ const cursorOf = (target: string | undefined): string =>
   new URL(target ?? assert.fail('no next page'), 'http://a').searchParams.get('cursor') ?? assert.fail()
 
 suite('the pages of a list', () => {
+  test('go on with what each request has asked for, also where a query without words lists what none would', async (t) => {
+    const service = await withService(t)
+    for (let id = 0; id < 3; id++) await service.create({ id, name: 'x' })
+    // More often than it takes until what was read is kept.
+    for (let i = 0; i < 4; i++) {
+      for (const query of ['limit=1', 'limit=1&q=***', 'limit=1&q=%3F']) {
+        const link = String((await service.send('GET', `/plants?${query}`)).headers['link'])
+        const next = new URLSearchParams(/\?(.*)>/.exec(link)?.[1])
+        assert.equal(next.get('q'), new URLSearchParams(query).get('q'))
+        assert.equal((await service.send('GET', `/plants?${next}`)).body, '[{"id":1,"name":"x"}]')
+      }
+    }
+  })
+
   test('put together are the whole list in its order, for any plants, order and limit', async (t) => {
     const service = await withService(t)
     await fc.assert(
