@@ -178,6 +178,37 @@ function concurrencyTests(suite: Suite, open: OpenStore): void {
     assert.deepEqual(await plants(), [plant(1n), plant(3n)])
   })
 
+  suite('each of many is told what became of it, wherever among them one stands that is there already', async (t) => {
+    const { store, plants } = await open(t)
+    const many = 20n
+    for (let place = 0n; place < many; place++) {
+      const ids = Array.from({ length: Number(many) }, (_, i) => place * many + BigInt(i))
+      const there = place * many + place
+      await createPlant(store, plant(there), lenient)
+      const results = await Promise.all(ids.map((id) => createPlant(store, plant(id), lenient)))
+      assert.deepEqual(
+        results,
+        ids.map((id) => (id === there ? 'unchanged' : 'created')),
+      )
+    }
+    const all = Array.from({ length: Number(many * many) }, (_, i) => plant(BigInt(i)))
+    assert.deepEqual(await plants(), all)
+  })
+
+  suite('a row that the engine refuses fails alone among many as well', async (t) => {
+    const { store, plants } = await open(t)
+    const many = Array.from({ length: 30 }, (_, i) => plant(i === 12 ? 2n ** 63n : BigInt(i)))
+    const results = await Promise.allSettled(many.map((one) => createPlant(store, one, lenient)))
+    assert.deepEqual(
+      results.flatMap(({ status }, i) => (status === 'rejected' ? [i] : [])),
+      [12],
+    )
+    assert.deepEqual(
+      await plants(),
+      many.filter((_, i) => i !== 12),
+    )
+  })
+
   suite('2,000 creates at once are all kept', async (t) => {
     const { store, plants } = await open(t)
     const all = Array.from({ length: 2000 }, (_, i) => plant(BigInt(i)))

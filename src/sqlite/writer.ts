@@ -5,6 +5,7 @@ import { afterChange, idOf, type PlantChange } from '../plant-change.ts'
 import type { ImportMode } from '../store.ts'
 import { openWriter, transaction, type WriterOptions } from './connection.ts'
 import { isRowFault, type SqliteFault, sqliteFault } from './errors.ts'
+import { InsertTogether, ROWS_TOGETHER } from './insert-together.ts'
 import { Journal } from './journal.ts'
 import { type ChangeOutcome, OUTCOME, type RowOutcome } from './outcome.ts'
 import { PlantIndex } from './plant-index.ts'
@@ -33,6 +34,7 @@ export interface IndexProgress {
 /** The one connection that writes. Each method is one transaction, and returns after its commit. */
 export class SqliteWriter {
   readonly #db: DatabaseSync
+  readonly #insertTogether: InsertTogether
   readonly #insertPlant: StatementSync
   readonly #selectPlant: StatementSync
   readonly #putPlant: StatementSync
@@ -48,6 +50,7 @@ export class SqliteWriter {
   constructor(path: string, options: WriterOptions = {}) {
     const db = openWriter(path, options)
     this.#db = db
+    this.#insertTogether = new InsertTogether(db)
     this.#insertPlant = db.prepare('INSERT INTO plants (id, name, tag) VALUES (?, ?, ?) ON CONFLICT (id) DO NOTHING')
     this.#selectPlant = db.prepare('SELECT id, name, tag FROM plants WHERE id = ?')
     this.#putPlant = db.prepare('INSERT OR REPLACE INTO plants (id, name, tag) VALUES (?, ?, ?)')
@@ -66,7 +69,11 @@ export class SqliteWriter {
   createPlants(rows: CreateRows): RowOutcome[] {
     return this.#writePlants((written) => {
       const outcomes: RowOutcome[] = []
-      for (let i = 0; i < rows.length; i += CREATE_ROW_LENGTH) {
+      for (
+        let i = this.#insertNew(rows, CREATE_ROW_LENGTH, written, outcomes);
+        i < rows.length;
+        i += CREATE_ROW_LENGTH
+      ) {
         const id = rows[i] as bigint
         const outcome = this.#putIfAbsent(id, rows[i + 1] as string, rows[i + 2] as string | null)
         if (outcome === OUTCOME.created) written.push(id)
@@ -84,7 +91,7 @@ export class SqliteWriter {
   importPlants(rows: PlantRows, mode: ImportMode): RowOutcome[] {
     return this.#writePlants((written) => {
       const outcomes: RowOutcome[] = []
-      for (let i = 0; i < rows.length; i += PLANT_ROW_LENGTH) {
+      for (let i = this.#insertNew(rows, PLANT_ROW_LENGTH, written, outcomes); i < rows.length; i += PLANT_ROW_LENGTH) {
         const plant = plantAt(rows, i)
         const outcome = this.#putIfAbsent(plant.id, plant.name, plant.tag ?? null)
         const isUpdated = outcome === OUTCOME.conflict && mode === 'update'
@@ -145,6 +152,27 @@ export class SqliteWriter {
       this.#journal.append(written)
       return result
     })
+  }
+
+  /**
+   * Inserts as many of the first rows as can be inserted together, up to the first that are not new.
+   *
+   * @returns where the rest begins
+   */
+  #insertNew(
+    rows: readonly (bigint | string | boolean | null)[],
+    rowLength: number,
+    written: bigint[],
+    outcomes: RowOutcome[],
+  ): number {
+    let i = 0
+    while (this.#insertTogether.tryAt(rows, i, rowLength)) {
+      for (const end = i + ROWS_TOGETHER * rowLength; i < end; i += rowLength) {
+        written.push(rows[i] as bigint)
+        outcomes.push(OUTCOME.created)
+      }
+    }
+    return i
   }
 
   #putIfAbsent(id: bigint, name: string, tag: string | null): RowOutcome {
