@@ -17,7 +17,7 @@ const CHECKS: readonly Check[] = [
     cure: 'npm run format',
   },
   { name: 'types', args: ['node_modules/typescript/bin/tsc'] },
-  { name: 'generated pages', args: ['scripts/generate.ts', '--check'], cure: 'npm run generate' },
+  { name: 'generated files', args: ['scripts/generate.ts', '--check'], cure: 'npm run generate' },
   { name: 'links', args: ['scripts/check-links.ts'] },
   { name: 'lock file', args: ['scripts/check-lockfile.ts'] },
   { name: 'test policy', args: ['scripts/check-tests.ts'] },

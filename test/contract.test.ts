@@ -8,12 +8,13 @@ import { parse } from 'yaml'
 import { readConfig } from '../src/config.ts'
 import { ERRORS, type ErrorNumber, statusOf } from '../src/errors.ts'
 import { type OperationObject, type ResponseObject, readContract, resolve } from '../src/http/contract.ts'
+import { parseDocument } from '../src/http/contract-document.ts'
 import { Exit } from '../src/http/exit.ts'
 import { Metrics } from '../src/http/metrics.ts'
 import { addRoutes, type Handler, type Handlers } from '../src/http/routes.ts'
 
 const TEXT = readFileSync(new URL('../openapi.yaml', import.meta.url), 'utf8')
-const { document, operations } = readContract(TEXT)
+const { document, operations } = readContract(parseDocument(TEXT))
 
 /** Every answer of every operation, references followed. */
 const answers = Object.values(document.paths).flatMap((item) =>
@@ -148,7 +149,7 @@ test('the limits that the contract tells are the defaults of the configuration',
 suite('the service does not start', () => {
   const broken = (from: string, to: string): (() => unknown) => {
     assert.ok(TEXT.includes(from), `${from} is not in the contract`)
-    return () => readContract(TEXT.replace(from, to))
+    return () => readContract(parseDocument(TEXT.replace(from, to)))
   }
 
   test('with an operation that has no id', () => {

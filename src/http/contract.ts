@@ -1,11 +1,9 @@
-import { readFileSync } from 'node:fs'
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
-import { parse } from 'yaml'
 import { isScope, type Scope } from '../token.ts'
+import { readDocument } from './contract-document.ts'
 import { type Fault, faultOf } from './faults.ts'
 import { type Parameter, ParameterReader, type ParameterSchema } from './parameters.ts'
 
-const FILE = new URL('../../openapi.yaml', import.meta.url)
 const METHODS = ['get', 'put', 'post', 'delete', 'patch'] as const
 
 export type Method = Uppercase<(typeof METHODS)[number]>
@@ -61,12 +59,11 @@ interface Reference {
 }
 
 /**
- * Reads openapi.yaml into operations.
+ * Makes operations of what openapi.yaml says.
  *
  * @throws Error when an operation names no id, an unknown scope or security scheme, or an answer without a schema
  */
-export function readContract(text: string = readFileSync(FILE, 'utf8')): Contract {
-  const document = parse(text) as Document
+export function readContract(document: Document = readDocument()): Contract {
   const ajv = schemaCompiler(document)
   const operations = Object.entries(document.paths).flatMap(([path, item]) =>
     METHODS.filter((method) => method in item).map((method) =>
