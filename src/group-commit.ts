@@ -21,6 +21,7 @@ export interface GroupCommitOptions<Row> {
 
 interface Waiting<Row, Result> {
   readonly row: Row
+  readonly weight: number
   readonly answer: Answer<Result>
 }
 
@@ -70,7 +71,7 @@ export class GroupCommit<Row, Result> {
     } else {
       this.#waiting++
       this.#weight += weight
-      this.#queue.push({ row, answer })
+      this.#queue.push({ row, weight, answer })
       this.#peak = Math.max(this.#peak, this.#waiting)
       if (this.#hasShare()) this.#flush()
       else this.#schedule()
@@ -127,27 +128,27 @@ export class GroupCommit<Row, Result> {
       this.#commit,
       group.map((waiting) => waiting.row),
     ).then(
-      (results) => this.#settle(group, (waiting, i) => settle(waiting, results[i])),
-      (error: unknown) => this.#settle(group, (waiting) => waiting.answer(error)),
+      (results) => this.#settle(group, (answer, i) => tellResult(answer, results[i])),
+      (error: unknown) => this.#settle(group, (answer) => tell(answer, error)),
     )
   }
 
-  #settle(group: Waiting<Row, Result>[], answer: (waiting: Waiting<Row, Result>, i: number) => void): void {
+  #settle(group: readonly Waiting<Row, Result>[], tellOne: (answer: Answer<Result>, i: number) => void): void {
     this.#inFlight--
     this.#peak -= this.#peak / FORGETTING
     // The next commit starts before this one's callers are answered: they are answered while it runs.
     if ((this.#options.parts ?? 1) === 1 || this.#inFlight === 0 || this.#hasShare()) this.#flush()
-    group.forEach((waiting, i) => {
+    group.forEach(({ weight, answer }, i) => {
       this.#waiting--
-      this.#weight -= this.#options.weigh(waiting.row)
-      tell(() => answer(waiting, i))
+      this.#weight -= weight
+      tellOne(answer, i)
     })
     if (this.#waiting === 0) for (const resolve of this.#idle.splice(0)) resolve()
   }
 }
 
-function settle<Row, Result>({ answer }: Waiting<Row, Result>, result: Result | Error | undefined): void {
-  if (result === undefined) answer(new Error('the commit gave no result for a row'))
-  else if (result instanceof Error) answer(result)
-  else answer(undefined, result)
+function tellResult<Result>(answer: Answer<Result>, result: Result | Error | undefined): void {
+  if (result === undefined) tell(answer, new Error('the commit gave no result for a row'))
+  else if (result instanceof Error) tell(answer, result)
+  else tell(answer, undefined, result)
 }

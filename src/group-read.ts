@@ -42,11 +42,11 @@ export class GroupRead<Key, Value> {
     try {
       values = this.#read(waiting.map(({ key }) => key))
     } catch (error) {
-      for (const { answer } of waiting) tell(() => answer(error))
+      for (const { answer } of waiting) tell(answer, error)
       return
     }
     waiting.forEach(({ answer }, i) => {
-      tell(() => answer(undefined, values[i]))
+      tell(answer, undefined, values[i])
     })
   }
 }

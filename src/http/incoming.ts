@@ -14,7 +14,8 @@ export class Incoming extends IncomingMessage {
   isStreamed = false
   #sink: Sink | undefined
   #body: Buffer | undefined
-  #more: Buffer[] = []
+  /** What came behind the first chunk, which is most often all there is. */
+  #more: Buffer[] | undefined
   #length = 0
   #limit = 0
   #started = false
@@ -52,16 +53,17 @@ export class Incoming extends IncomingMessage {
     if (this.#sink === undefined) return
     if (this.#length > this.#limit) this.#finish()
     else if (this.#body === undefined) this.#body = chunk
+    else if (this.#more === undefined) this.#more = [chunk]
     else this.#more.push(chunk)
   }
 
   #finish(): void {
     const sink = this.#sink
     if (sink === undefined) return
-    const whole = this.#more.length === 0 ? this.#body : Buffer.concat([this.#body as Buffer, ...this.#more])
+    const whole = this.#more === undefined ? this.#body : Buffer.concat([this.#body as Buffer, ...this.#more])
     this.#sink = undefined
     this.#body = undefined
-    this.#more = []
+    this.#more = undefined
     sink(this.#length > this.#limit ? undefined : (whole ?? EMPTY))
   }
 }

@@ -18,7 +18,7 @@ export class Journal {
 
   append(ids: readonly bigint[]): void {
     for (let i = 0; i < ids.length; i += MAX_ENTRY) {
-      this.#insert.run(new Uint8Array(BigInt64Array.from(ids.slice(i, i + MAX_ENTRY)).buffer))
+      this.#insert.run(new Uint8Array(new BigInt64Array(ids.slice(i, i + MAX_ENTRY)).buffer))
     }
   }
 
