@@ -175,6 +175,27 @@ suite('metrics', () => {
   })
 })
 
+suite('what the store refuses for reasons of its own', () => {
+  test('is answered 50001 without them, and the log has them under the id of the request', async (t) => {
+    const service = await withService(t)
+    await service.under.refuseName('unwanted')
+    const [before, refused, after] = await Promise.all([
+      service.create({ id: 1, name: 'x' }),
+      service.create({ id: 2, name: 'unwanted' }),
+      service.create({ id: 3, name: 'z' }),
+    ])
+    assert.deepEqual([before?.status, refused?.status, after?.status], [200, 500, 200])
+    assert.deepEqual([errorOf(refused), messageOf(refused)], [50001, 'the store refused the record'])
+    const line = service.log.split('\n').find((one) => one.includes('a-rule-of-its-own')) ?? assert.fail(service.log)
+    const { req, error } = JSON.parse(line) as Record<string, unknown>
+    assert.deepEqual([req, error], [refused.headers['x-request-id'], 50001])
+    assert.deepEqual(
+      (await service.under.plants()).map(({ id }) => id),
+      [1n, 3n],
+    )
+  })
+})
+
 suite('a log', () => {
   test('has what never became a request too, and the metrics count it', async (t) => {
     const service = await withService(t)

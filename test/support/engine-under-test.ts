@@ -29,6 +29,8 @@ export interface EngineUnderTest {
   keepsMoment(): Promise<boolean>
   /** How much it has open for readers: files or sessions. */
   opened(): Promise<number>
+  /** Gives it a rule of its own that no plant with this name may break; the rule is called `a-rule-of-its-own`. */
+  refuseName(name: string): Promise<void>
   /** Puts it out of reach for good. */
   takeAway(): Promise<void>
   /** Closes it and removes all that is left of it. */
@@ -72,6 +74,12 @@ async function openSqlite(maxWaiting: number): Promise<EngineUnderTest> {
       }
     },
     opened: async () => readdirSync('/proc/self/fd').filter((fd) => linkOf(fd).startsWith(folder)).length,
+    async refuseName(name) {
+      const db = new DatabaseSync(path)
+      db.exec(`CREATE TRIGGER refusal BEFORE INSERT ON plants WHEN new.name = '${name}'
+        BEGIN SELECT RAISE(ABORT, 'a-rule-of-its-own'); END`)
+      db.close()
+    },
     takeAway: async () => renameSync(path, `${path}.away`),
     async remove() {
       await store.close()
@@ -89,7 +97,8 @@ after(async () => {
 
 async function openPostgres(maxWaiting: number): Promise<EngineUnderTest> {
   const url = free.pop() ?? (await newDatabase((drop) => drops.push(drop)))
-  let isAway = false
+  /** It is not what the next test expects. */
+  let isSpoilt = false
   const name = new URL(url).pathname.slice(1)
   const sessions = `SELECT FROM pg_stat_activity WHERE datname = '${name}' AND xact_start IS NOT NULL
     AND backend_type = 'client backend' AND pid <> pg_backend_pid()`
@@ -106,8 +115,12 @@ async function openPostgres(maxWaiting: number): Promise<EngineUnderTest> {
     lock: () => lockPlants(url),
     keepsMoment: async () => (await opened()) > 0,
     opened,
+    async refuseName(name) {
+      isSpoilt = true
+      await query(url, `ALTER TABLE plants ADD CONSTRAINT "a-rule-of-its-own" CHECK (name <> '${name}')`)
+    },
     async takeAway() {
-      isAway = true
+      isSpoilt = true
       const server = new URL(url)
       server.pathname = 'postgres'
       await query(server.href, `ALTER DATABASE ${name} ALLOW_CONNECTIONS false`)
@@ -115,7 +128,7 @@ async function openPostgres(maxWaiting: number): Promise<EngineUnderTest> {
     },
     async remove() {
       await store.close()
-      if (isAway) return
+      if (isSpoilt) return
       await query(url, 'TRUNCATE plants, tokens')
       free.push(url)
     },
