@@ -1,11 +1,10 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
+import { freePort } from '../test/support/free-port.ts'
 import type { LoadOptions, LoadResult } from './load.ts'
 
 const TOKEN = 'bench-token-0123456789-abcdefghijklmnop'
@@ -152,14 +151,6 @@ export class Running {
     await ended
     if (!keepStore) rmSync(join(this.store, '..'), { recursive: true, force: true })
   }
-}
-
-async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1')
-  await once(probe, 'listening')
-  const { port } = probe.address() as AddressInfo
-  await once(probe.close(), 'close')
-  return port
 }
 
 /** `taskset` exists on Linux alone; without it nothing is pinned. */

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
-import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { cleanUp } from './support/clean-up.ts'
 import { tempFolder } from './support/files.ts'
+import { freePort } from './support/free-port.ts'
 import { Load } from './support/load.ts'
 import { notTestedHere } from './support/not-tested.ts'
 import { newDatabase, plantsOf } from './support/postgres.ts'
@@ -25,14 +25,6 @@ function guideConfiguration(addresses: Readonly<Record<string, string>>): string
     configuration = configuration.replaceAll(from, to)
   }
   return configuration
-}
-
-async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1')
-  await once(probe, 'listening')
-  const { port } = probe.address() as AddressInfo
-  await once(probe.close(), 'close')
-  return port
 }
 
 /** Starts nginx with these servers; resolves with its address when it answers. */

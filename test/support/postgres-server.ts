@@ -1,12 +1,12 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { chmodSync, chownSync, closeSync, mkdirSync, mkdtempSync, openSync, readFileSync, writeFileSync } from 'node:fs'
-import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { Client } from 'pg'
+import { freePort } from './free-port.ts'
 import { copyBinaries, serverUser } from './postgres-binaries.ts'
 
 const WATCHDOG = fileURLToPath(new URL('./postgres-watchdog.ts', import.meta.url))
@@ -165,11 +165,3 @@ listen_addresses = '127.0.0.1'
 unix_socket_directories = ''
 max_connections = 200
 `
-
-async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1')
-  await once(probe, 'listening')
-  const { port } = probe.address() as AddressInfo
-  await once(probe.close(), 'close')
-  return port
-}
