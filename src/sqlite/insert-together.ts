@@ -2,7 +2,7 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { isRowFault, sqliteFault } from './errors.ts'
 
 /** Plants of one statement. */
-export const ROWS_TOGETHER = 8
+const ROWS = 8
 
 type PlantValue = bigint | string | boolean | null
 
@@ -14,21 +14,27 @@ export class InsertTogether {
   readonly #insert: StatementSync
 
   constructor(db: DatabaseSync) {
-    const rows = Array(ROWS_TOGETHER).fill('(?, ?, ?)').join(', ')
+    const rows = Array(ROWS).fill('(?, ?, ?)').join(', ')
     this.#insert = db.prepare(`INSERT INTO plants (id, name, tag) VALUES ${rows}`)
   }
 
   /**
+   * Inserts the first plants, up to the eight of which one is there already or is refused.
+   *
    * @param rows flat, each from its id, name and tag on
-   * @param start where the first of them begins
    * @param rowLength values of one row
-   * @returns whether they were inserted: not where they are fewer than eight or have to be put one by one
+   * @returns where those begin that have to be put one by one
    */
-  tryAt(rows: readonly PlantValue[], start: number, rowLength: number): boolean {
-    const end = start + ROWS_TOGETHER * rowLength
-    if (end > rows.length) return false
+  insertFirst(rows: readonly PlantValue[], rowLength: number): number {
+    const step = ROWS * rowLength
+    let start = 0
+    while (start + step <= rows.length && this.#tryAt(rows, start, rowLength)) start += step
+    return start
+  }
+
+  #tryAt(rows: readonly PlantValue[], start: number, rowLength: number): boolean {
     const values: (bigint | string | null)[] = []
-    for (let i = start; i < end; i += rowLength) {
+    for (let i = start; i < start + ROWS * rowLength; i += rowLength) {
       values.push(rows[i] as bigint, rows[i + 1] as string, rows[i + 2] as string | null)
     }
     try {

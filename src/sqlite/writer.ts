@@ -5,7 +5,7 @@ import { afterChange, idOf, type PlantChange } from '../plant-change.ts'
 import type { ImportMode } from '../store.ts'
 import { openWriter, transaction, type WriterOptions } from './connection.ts'
 import { isRowFault, type SqliteFault, sqliteFault } from './errors.ts'
-import { InsertTogether, ROWS_TOGETHER } from './insert-together.ts'
+import { InsertTogether } from './insert-together.ts'
 import { Journal } from './journal.ts'
 import { type ChangeOutcome, OUTCOME, type RowOutcome } from './outcome.ts'
 import { PlantIndex } from './plant-index.ts'
@@ -69,11 +69,8 @@ export class SqliteWriter {
   createPlants(rows: CreateRows): RowOutcome[] {
     return this.#writePlants((written) => {
       const outcomes: RowOutcome[] = []
-      for (
-        let i = this.#insertNew(rows, CREATE_ROW_LENGTH, written, outcomes);
-        i < rows.length;
-        i += CREATE_ROW_LENGTH
-      ) {
+      const rest = this.#insertNew(rows, CREATE_ROW_LENGTH, written, outcomes)
+      for (let i = rest; i < rows.length; i += CREATE_ROW_LENGTH) {
         const id = rows[i] as bigint
         const outcome = this.#putIfAbsent(id, rows[i + 1] as string, rows[i + 2] as string | null)
         if (outcome === OUTCOME.created) written.push(id)
@@ -91,7 +88,8 @@ export class SqliteWriter {
   importPlants(rows: PlantRows, mode: ImportMode): RowOutcome[] {
     return this.#writePlants((written) => {
       const outcomes: RowOutcome[] = []
-      for (let i = this.#insertNew(rows, PLANT_ROW_LENGTH, written, outcomes); i < rows.length; i += PLANT_ROW_LENGTH) {
+      const rest = this.#insertNew(rows, PLANT_ROW_LENGTH, written, outcomes)
+      for (let i = rest; i < rows.length; i += PLANT_ROW_LENGTH) {
         const plant = plantAt(rows, i)
         const outcome = this.#putIfAbsent(plant.id, plant.name, plant.tag ?? null)
         const isUpdated = outcome === OUTCOME.conflict && mode === 'update'
@@ -154,25 +152,14 @@ export class SqliteWriter {
     })
   }
 
-  /**
-   * Inserts as many of the first rows as can be inserted together, up to the first that are not new.
-   *
-   * @returns where the rest begins
-   */
-  #insertNew(
-    rows: readonly (bigint | string | boolean | null)[],
-    rowLength: number,
-    written: bigint[],
-    outcomes: RowOutcome[],
-  ): number {
-    let i = 0
-    while (this.#insertTogether.tryAt(rows, i, rowLength)) {
-      for (const end = i + ROWS_TOGETHER * rowLength; i < end; i += rowLength) {
-        written.push(rows[i] as bigint)
-        outcomes.push(OUTCOME.created)
-      }
+  /** Inserts those of the first rows that are new, many with one statement, and returns where the rest begins. */
+  #insertNew(rows: CreateRows | PlantRows, rowLength: number, written: bigint[], outcomes: RowOutcome[]): number {
+    const rest = this.#insertTogether.insertFirst(rows, rowLength)
+    for (let i = 0; i < rest; i += rowLength) {
+      written.push(rows[i] as bigint)
+      outcomes.push(OUTCOME.created)
     }
-    return i
+    return rest
   }
 
   #putIfAbsent(id: bigint, name: string, tag: string | null): RowOutcome {
