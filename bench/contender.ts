@@ -7,7 +7,7 @@ import { promisify } from 'node:util'
 import { freePort } from '../test/support/free-port.ts'
 import type { LoadOptions, LoadResult } from './load.ts'
 
-const TOKEN = 'bench-token-0123456789-abcdefghijklmnop'
+const TOKEN = 'bench-only-k7Qz3fV0pW9mX2rT5sN8'
 const HERE = import.meta.dirname
 /** What an idle server takes of a core in half a second, at most. */
 const IDLE_TICKS = 5

@@ -1,3 +1,5 @@
+import { readConfiguredToken, type TokenUse } from './configured-token.ts'
+import { type Network, readNetworks } from './network.ts'
 import { OperatorError } from './operator-error.ts'
 import { isPostgresAddress, type PostgresAddress, readPostgresAddress } from './postgres-address.ts'
 
@@ -33,6 +35,8 @@ export interface Config {
   readonly rateLimit: RateLimit
   /** Failed authentications per minute and address; undefined: no limit. */
   readonly authFailureLimit: number | undefined
+  /** Proxies whose word on a client's address counts. */
+  readonly trustedProxies: readonly Network[]
 }
 
 /** One setting: `--store`, `PLANTSTORE_STORE` and its place in Config are one name in three spellings. */
@@ -41,8 +45,11 @@ export interface Setting<T> {
   readonly value: string
   readonly fallback: string | undefined
   readonly help: string
-  /** @param environment for what a value leaves open, such as the password of a database */
-  parse(text: string, environment: NodeJS.ProcessEnv): T
+  /**
+   * @param environment for what a value leaves open, such as the password of a database
+   * @param use what the token is for
+   */
+  parse(text: string, environment: NodeJS.ProcessEnv, use: TokenUse): T
 }
 
 type Settings = { readonly [K in keyof Config]-?: Setting<Config[K]> }
@@ -85,8 +92,8 @@ export const SETTINGS: Settings = {
     flag: 'token',
     value: 'SECRET',
     fallback: undefined,
-    help: 'one more access token, with all scopes, of at least 16 characters; better given by the variable, as other users of the machine can read flags',
-    parse: configuredToken,
+    help: 'one more access token, with all scopes, of at least 16 characters and hard to guess; never one that "plantstore token create" made; better given by the variable, as other users of the machine can read flags',
+    parse: (given, _environment, use) => readConfiguredToken(given, use),
   },
   logLevel: {
     flag: 'log-level',
@@ -148,6 +155,13 @@ export const SETTINGS: Settings = {
     'failed authentications per minute and address before it has to wait, or off',
     offOr(integer(1, 1e6)),
   ),
+  trustedProxies: {
+    flag: 'trusted-proxies',
+    value: 'NETWORKS',
+    fallback: 'none',
+    help: 'proxies whose Forwarded and X-Forwarded-For tell the address of a client, such as 10.0.0.0/8,::1; of all others these headers count for nothing',
+    parse: (given) => (given === 'none' ? [] : readNetworks(given)),
+  },
 }
 
 export const environmentName = (flag: string): string => `PLANTSTORE_${flag.toUpperCase().replaceAll('-', '_')}`
@@ -156,11 +170,13 @@ export const environmentName = (flag: string): string => `PLANTSTORE_${flag.toUp
  * Reads flags, then environment, then defaults, into one frozen value.
  *
  * @param flags by camel-case name, as the command line gave them; only those that were given
+ * @param use `server` for a service, `client` for every other command: PLANTSTORE_TOKEN means something else there
  * @throws OperatorError (exit code 2) that names every fault at once
  */
 export function readConfig(
   flags: Readonly<Record<string, string | undefined>>,
   environment: NodeJS.ProcessEnv,
+  use: TokenUse = 'server',
 ): Config {
   const faults: string[] = []
   const entries = Object.entries(SETTINGS).map(([key, setting]: [string, Setting<unknown>]) => {
@@ -171,7 +187,7 @@ export function readConfig(
     const given = value === '' && name === variable ? undefined : value
     try {
       const text = given ?? setting.fallback
-      return [key, text === undefined ? undefined : setting.parse(text, environment)]
+      return [key, text === undefined ? undefined : setting.parse(text, environment, use)]
     } catch (error) {
       faults.push(`${name}: ${error instanceof Error ? error.message : String(error)}`)
       return [key, undefined]
@@ -265,11 +281,3 @@ function storeAddress(given: string, environment: NodeJS.ProcessEnv): StoreAddre
 /** A store as people may see it: without the credentials that its address may hold. */
 export const shownStore = (store: StoreAddress): string =>
   store.engine === 'sqlite' ? `sqlite:${store.path}` : store.shown
-
-/** The characters are those that a bearer token may have (RFC 6750 section 2.1). The message never holds the token. */
-function configuredToken(given: string): string {
-  if (given.length < 16) throw new Error('must have at least 16 characters')
-  if (!/^[A-Za-z0-9._~+/-]+=*$/.test(given))
-    throw new Error('may hold only letters, digits and -._~+/ with = at its end')
-  return given
-}

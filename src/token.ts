@@ -21,15 +21,18 @@ const SECRET_DIGITS = 43
 const CHECK_DIGITS = 6
 const FORM = /^ps_[0-9A-Za-z]{49}$/
 
+/** What every secret of ours begins with. */
+export const TOKEN_PREFIX = 'ps_'
+
 /** A new secret: `ps_`, 256 random bits as 43 base62 digits, and the CRC-32 of those as 6 more. Shown once, kept nowhere. */
 export function makeSecret(): string {
   const digits = base62(BigInt(`0x${randomBytes(32).toString('hex')}`), SECRET_DIGITS)
-  return `ps_${digits}${checkDigits(digits)}`
+  return `${TOKEN_PREFIX}${digits}${checkDigits(digits)}`
 }
 
 /** Whether a text that looks like one of our secrets was mistyped or cut short, told without asking the store. */
 export function isMistyped(secret: string): boolean {
-  if (!secret.startsWith('ps_')) return false
+  if (!secret.startsWith(TOKEN_PREFIX)) return false
   return !FORM.test(secret) || checkDigits(secret.slice(3, 3 + SECRET_DIGITS)) !== secret.slice(3 + SECRET_DIGITS)
 }
 

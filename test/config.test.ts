@@ -53,16 +53,25 @@ const CASES: { readonly [K in Key]: { right: readonly [string, Config[K]][]; wro
   },
   token: {
     right: [
-      ['0123456789abcdef', '0123456789abcdef'],
-      ['ABC-._~+/0123456==', 'ABC-._~+/0123456=='],
+      ['k7Qz-3fV0.pW9~mX', 'k7Qz-3fV0.pW9~mX'],
+      ['ABC-._~+/0139576==', 'ABC-._~+/0139576=='],
     ],
     wrong: [
       '',
-      '0123456789abcde',
+      'k7Qz-3fV0.pW9~m',
       '0123456789 abcdef',
       'schlüssel-schlüssel',
       '0123456789abcdef\n',
-      '====0123456789abcdef',
+      '====k7Qz-3fV0.pW9~mX',
+      // Easy to guess.
+      'aaaaaaaaaaaaaaaaaaaaaaaa',
+      'abababcdcdcdefefef',
+      'secret89secret89',
+      '0123456789abcdef',
+      'ZYXWVUTSRQPONMLKJIHGFEDCBA',
+      // What "plantstore token create" makes, and what was cut off from it.
+      'ps_OtNFSrQZ08UQUjlzvjaTvbHFhTIzzZDx3wdOGDzU8Gg1XoNPl',
+      'ps_OtNFSrQZ08UQUjlzvjaTvbHF',
     ],
   },
   logLevel: {
@@ -149,6 +158,13 @@ const CASES: { readonly [K in Key]: { right: readonly [string, Config[K]][]; wro
     ],
     wrong: ['', '0', 'none'],
   },
+  trustedProxies: {
+    right: [
+      ['10.0.0.0/8', [{ address: '10.0.0.0', prefix: 8 }]],
+      ['none', []],
+    ],
+    wrong: ['', 'proxy.example', '10.0.0.0/33', '0.0.0.0/0', 'off'],
+  },
 }
 
 suite('the configuration', () => {
@@ -182,6 +198,7 @@ suite('the configuration', () => {
       maxWaiting: 10_000,
       rateLimit: undefined,
       authFailureLimit: 60,
+      trustedProxies: [],
     } satisfies Config)
   })
 
@@ -244,7 +261,13 @@ suite('a wrong configuration', () => {
   })
 
   test('never tells the token', () => {
-    for (const secret of ['too-short', 'long enough but with spaces', 'geheimer-schlüssel']) {
+    for (const secret of [
+      'too-short',
+      'long enough but with spaces',
+      'geheimer-schlüssel',
+      'ps_k7Qz3fV0pW9mX',
+      'aaaaaaaaaaaaaaaaa',
+    ]) {
       assert.ok(!faultsOf({ token: secret, port: 'x' }).message.includes(secret))
       assert.ok(!faultsOf({}, { PLANTSTORE_TOKEN: secret }).message.includes(secret))
     }

@@ -76,6 +76,42 @@ test('with PLANTSTORE_TOKEN that token works, no other is made, and it is writte
   assert.ok(!readFileSync(storePath).includes(TOKEN), 'the token is in the store')
 })
 
+test('a token that "token create" made is no token for serve: the start is refused, and makes nothing', async (t) => {
+  const folder = tempFolder(t)
+  const token = (await run(t, ['token', 'create', '--name', 'reader', '--scopes', 'plants:read'], { cwd: folder }))
+    .stdout
+  const before = snapshot(folder)
+  const env = { PLANTSTORE_TOKEN: token.trim() }
+  const { code, stdout, stderr } = await run(t, ['serve', '--port', '0'], { cwd: folder, env })
+  assert.match(
+    stderr,
+    /^plantstore: PLANTSTORE_TOKEN: begins with ps_, .*Leave it out of the environment of serve.*\n$/,
+  )
+  assert.ok(!stderr.includes(token.trim()))
+  assert.deepEqual([code, stdout, snapshot(folder)], [2, '', before])
+  const listed = await run(t, ['token', 'list'], { cwd: folder, env })
+  assert.deepEqual([listed.code, listed.stderr], [0, ''], 'other commands take it as the token of a client')
+})
+
+test('the first lines say that a configured token is in force', async (t) => {
+  const configured = await startServer(t, tempFolder(t), [], { env: { PLANTSTORE_LOG_LEVEL: 'info' } })
+  assert.match(configured.program.stdout, /^ {2}Token {4}the configured one .*, with all scopes$/m)
+  await configured.program.tells(/"configuredToken":true/)
+  const { program, banner } = await startPlain(t, tempFolder(t))
+  assert.doesNotMatch(banner, /configured/)
+  await program.tells(/"configuredToken":false/)
+})
+
+test('a variable with a misspelt name is told, by commands and in the log of the service', async (t) => {
+  const folder = tempFolder(t)
+  const env = { PLANTSTORE_SORE: 'sqlite:other.db' }
+  const told = 'no setting has this name, so it does nothing: PLANTSTORE_SORE (PLANTSTORE_STORE is meant?)'
+  const { code, stderr } = await run(t, ['token', 'create', '--name', 'x'], { cwd: folder, env })
+  assert.deepEqual([code, stderr.split('\n')[0]], [0, `plantstore: ${told}`])
+  const { program } = await startServer(t, folder, [], { env: { ...env, PLANTSTORE_LOG_LEVEL: 'info' } })
+  await program.tells(/"level":40,.*no setting has this name/)
+})
+
 test('standard output holds the banner alone; the log is JSON lines on standard error', async (t) => {
   const { program, address } = await startServer(t, tempFolder(t), [], { env: { PLANTSTORE_LOG_LEVEL: 'debug' } })
   await send('POST', `${address}/plants`, { body: '{"id":1,"name":"a"}' })

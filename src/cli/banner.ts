@@ -18,6 +18,9 @@ export function banner({ config, port, firstToken }: BannerFacts): string {
     `  API      ${address}/docs`,
     `  Store    ${shownStore(config.store)}`,
   ]
+  if (config.token !== undefined) {
+    lines.push('  Token    the configured one (PLANTSTORE_TOKEN or --token), with all scopes')
+  }
   if (firstToken !== undefined)
     lines.push(`  Token    ${firstToken}`, '           (shown this once; keep it in a safe place)')
   lines.push(

@@ -45,7 +45,7 @@ const EXAMPLES = [
 
 function address(flag: string, text: string, environment: NodeJS.ProcessEnv): StoreAddress {
   try {
-    return SETTINGS.store.parse(text, environment)
+    return SETTINGS.store.parse(text, environment, 'client')
   } catch (error) {
     throw new OperatorError(`--${flag}: ${error instanceof Error ? error.message : ''}`, { exitCode: 2 })
   }

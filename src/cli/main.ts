@@ -3,6 +3,7 @@ import { Command, CommanderError } from 'commander'
 import { type Config, readConfig, SETTINGS } from '../config.ts'
 import { AppError } from '../errors.ts'
 import { OperatorError } from '../operator-error.ts'
+import { unknownVariables } from '../unknown-variables.ts'
 import { addSettings, command, examples, HELP } from './command.ts'
 import { addCopy } from './copy-command.ts'
 import { printable } from './printable.ts'
@@ -62,9 +63,13 @@ function program(): Command {
   addSettings(command(root, 'serve', 'serve the store over HTTP until SIGTERM or SIGINT'), SETTING_KEYS)
     .addHelpText('after', SPELLINGS)
     .addHelpText('after', examples('plantstore serve', 'plantstore serve --port 9000 --store sqlite:/srv/plants.db'))
-    .action((flags) => serve(readConfig(flags, process.env)))
+    .action((flags) => serve(readConfig(flags, process.env), unknownVariables(process.env)))
 
-  const settings = ({ store }: { store?: string }) => readConfig({ store }, process.env)
+  const settings = ({ store }: { readonly store?: string }) => {
+    const unknown = unknownVariables(process.env)
+    if (unknown !== undefined) process.stderr.write(`plantstore: ${printable(unknown)}\n`)
+    return readConfig({ store }, process.env, 'client')
+  }
   addImport(root, settings)
   addExport(root, settings)
   addCopy(root, process.env)
@@ -80,16 +85,14 @@ function program(): Command {
       'after',
       examples('plantstore token create --name "label printer" --scopes plants:write --expires 90d'),
     )
-    .action(({ name, scopes, expires, ...flags }) =>
-      createToken(readConfig(flags, process.env), { name, scopes, expires }),
-    )
+    .action(({ name, scopes, expires, ...flags }) => createToken(settings(flags), { name, scopes, expires }))
   addSettings(command(token, 'list', 'list all tokens, without their secrets'), ['store'])
     .addHelpText('after', examples('plantstore token list'))
-    .action((flags) => listTokens(readConfig(flags, process.env)))
+    .action((flags) => listTokens(settings(flags)))
   addSettings(command(token, 'revoke', 'end a token for good, within a second'), ['store'])
     .argument('<id>', 'the id of the token, as the list shows it')
     .addHelpText('after', examples('plantstore token revoke tok_4bXm09TzQ1r'))
-    .action((id, flags) => revokeToken(readConfig(flags, process.env), id))
+    .action((id, flags) => revokeToken(settings(flags), id))
 
   command(root, 'openapi', 'print the contract of the API as JSON (OpenAPI 3.1)')
     .addHelpText('after', examples('plantstore openapi > plantstore.json'))

@@ -22,12 +22,14 @@ const LAST_ANSWERS = 5000
 /**
  * Runs the service until a signal stops it or its store fails. This is the only place that wires everything.
  *
+ * @param notice what the operator should know of the configuration
  * @throws OperatorError when it can't start
  */
-export async function serve(config: Config): Promise<void> {
+export async function serve(config: Config, notice: string | undefined): Promise<void> {
   const log = openLog(config.logLevel)
   const phase: Phase = { current: 'serving' }
   const lifecycle = new Lifecycle()
+  if (notice !== undefined) log.warn(notice)
   try {
     await mustBeFree(config)
     const opening = openStore(config.store, {
@@ -58,7 +60,8 @@ export async function serve(config: Config): Promise<void> {
     // Before the banner: whoever has read it may send a signal.
     onStopSignal((signal) => void stop(signal, app.server, config, log, phase, lifecycle))
     process.stdout.write(banner({ config, port, firstToken }))
-    log.info({ host: config.host, port, store: shownStore(config.store) }, 'serving')
+    const configuredToken = config.token !== undefined
+    log.info({ host: config.host, port, store: shownStore(config.store), configuredToken }, 'serving')
   } catch (error) {
     await lifecycle.close()
     throw error

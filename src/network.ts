@@ -1,0 +1,70 @@
+import { BlockList, isIP, isIPv4, isIPv6 } from 'node:net'
+
+/** A range of addresses, as CIDR notation has it. */
+export interface Network {
+  readonly address: string
+  readonly prefix: number
+}
+
+/**
+ * Reads networks such as `10.0.0.0/8, 127.0.0.1, fd00::/8`; an address alone is a network of one.
+ *
+ * @throws Error that names the first one that is none
+ */
+export function readNetworks(text: string): readonly Network[] {
+  return text.split(',').map((part) => networkIn(part.trim()))
+}
+
+function networkIn(text: string): Network {
+  const [, address = '', length] = /^([^/]*)(?:\/(\d{1,3}))?$/.exec(text) ?? []
+  const bits = { 0: 0, 4: 32, 6: 128 }[isIP(address)] ?? 0
+  const prefix = length === undefined ? bits : Number(length)
+  if (bits === 0 || prefix > bits || address.includes('%')) {
+    throw new Error(`"${text}" is not an address like 10.0.0.7 or a network like 10.0.0.0/8`)
+  }
+  if (prefix === 0) throw new Error(`"${text}" is every address there is; name the proxies alone`)
+  return { address, prefix }
+}
+
+export function blockListOf(networks: readonly Network[]): BlockList {
+  const list = new BlockList()
+  for (const { address, prefix } of networks) list.addSubnet(address, prefix, isIPv4(address) ? 'ipv4' : 'ipv6')
+  return list
+}
+
+/** An address in one spelling: an IPv4 address that is written as an IPv6 one (`::ffff:10.0.0.7`) as what it is. */
+export function plainAddress(address: string): string {
+  if (!isIPv6(address)) return address
+  const groups = groupsOf(address)
+  const isMapped = groups.every((group, i) => (i < 5 ? group === 0 : i > 5 || group === 0xffff))
+  return isMapped
+    ? groups
+        .slice(6)
+        .flatMap((group) => [group >> 8, group & 255])
+        .join('.')
+    : address
+}
+
+/**
+ * What bounds per address count by: an IPv4 address itself, and of an IPv6 address its network of 64 bits, as whoever has
+ * one such address usually has the whole of its network (RFC 6177).
+ */
+export function addressGroup(address: string): string {
+  const plain = plainAddress(address)
+  if (!isIPv6(plain)) return plain
+  const network = groupsOf(plain)
+    .slice(0, 4)
+    .map((group) => group.toString(16))
+  return `${network.join(':')}::/64`
+}
+
+/** The eight numbers of an IPv6 address. */
+function groupsOf(address: string): number[] {
+  const [text = ''] = address.split('%')
+  const hexadecimal = text.replace(/(\d+)\.(\d+)\.(\d+)\.(\d+)$/, (_all, a, b, c, d) =>
+    [Number(a) * 256 + Number(b), Number(c) * 256 + Number(d)].map((group) => group.toString(16)).join(':'),
+  )
+  const [head = [], tail] = hexadecimal.split('::').map((half) => (half === '' ? [] : half.split(':')))
+  const zeros = tail === undefined ? [] : new Array<string>(8 - head.length - tail.length).fill('0')
+  return [...head, ...zeros, ...(tail ?? [])].map((group) => Number.parseInt(group, 16))
+}

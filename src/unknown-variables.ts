@@ -1,0 +1,34 @@
+import { environmentName, SETTINGS } from './config.ts'
+
+const PREFIX = environmentName('')
+/** Changed characters up to which a name is taken for a misspelt one. */
+const MOST_TYPOS = 3
+
+/**
+ * Names variables that look like settings and are none, in one sentence; undefined when there is none. They are told and
+ * not refused, since platforms set such names on their own: Kubernetes does for a service that is called plantstore.
+ */
+export function unknownVariables(environment: NodeJS.ProcessEnv): string | undefined {
+  const known = Object.values(SETTINGS).map(({ flag }) => environmentName(flag))
+  const unknown = Object.keys(environment).filter((name) => name.startsWith(PREFIX) && !known.includes(name))
+  if (unknown.length === 0) return undefined
+  const shown = unknown.sort().map((name) => {
+    const nearest = known.map((each) => ({ each, typos: typos(name, each) })).sort((a, b) => a.typos - b.typos)[0]
+    return nearest === undefined || nearest.typos > MOST_TYPOS ? name : `${name} (${nearest.each} is meant?)`
+  })
+  return `no setting has this name, so it does nothing: ${shown.join(', ')}`
+}
+
+/** Characters to insert, delete or replace to make one text of the other (Levenshtein). */
+function typos(one: string, other: string): number {
+  let row = Array.from({ length: other.length + 1 }, (_, i) => i)
+  for (const [i, character] of Array.from(one).entries()) {
+    const next = [i + 1]
+    for (let j = 0; j < other.length; j++) {
+      const replaced = (row[j] ?? 0) + (character === other[j] ? 0 : 1)
+      next.push(Math.min(replaced, (row[j + 1] ?? 0) + 1, (next[j] ?? 0) + 1))
+    }
+    row = next
+  }
+  return row.at(-1) ?? 0
+}

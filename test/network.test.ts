@@ -1,0 +1,73 @@
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import fc from 'fast-check'
+import { addressGroup, blockListOf, plainAddress, readNetworks } from '../src/network.ts'
+
+suite('a list of networks', () => {
+  test('has addresses and networks of both families', () => {
+    assert.deepEqual(readNetworks('10.0.0.0/8, 127.0.0.1,fd00::/8 , ::1'), [
+      { address: '10.0.0.0', prefix: 8 },
+      { address: '127.0.0.1', prefix: 32 },
+      { address: 'fd00::', prefix: 8 },
+      { address: '::1', prefix: 128 },
+    ])
+  })
+
+  test('holds the addresses in its ranges and no other', () => {
+    const list = blockListOf(readNetworks('10.1.0.0/16, 2001:db8::/32, 192.0.2.7'))
+    for (const inside of ['10.1.255.255', '192.0.2.7']) assert.ok(list.check(inside, 'ipv4'), inside)
+    for (const outside of ['10.2.0.0', '192.0.2.8']) assert.ok(!list.check(outside, 'ipv4'), outside)
+    assert.ok(list.check('2001:db8:ffff::1', 'ipv6'))
+    assert.ok(!list.check('2001:db9::1', 'ipv6'))
+  })
+
+  test('is refused by the first part that is none', () => {
+    for (const wrong of [
+      '',
+      'proxy.example',
+      '10.0.0',
+      '10.0.0.0/33',
+      '::/129',
+      '10.0.0.0/',
+      '10.0.0.0/8/8',
+      '1.1.1.1,',
+      'fe80::1%eth0',
+      '/8',
+      '10.0.0.0/-1',
+    ]) {
+      assert.throws(() => readNetworks(wrong), /is not an address like/, wrong)
+    }
+    for (const all of ['0.0.0.0/0', '::/0']) assert.throws(() => readNetworks(all), /is every address there is/)
+  })
+})
+
+suite('an address', () => {
+  test('of IPv4 is one, also where it is written as one of IPv6', () => {
+    for (const mapped of ['::ffff:192.0.2.7', '::FFFF:c000:0207', '0:0:0:0:0:ffff:192.0.2.7']) {
+      assert.equal(plainAddress(mapped), '192.0.2.7')
+      assert.equal(addressGroup(mapped), '192.0.2.7')
+    }
+    for (const other of ['192.0.2.7', '::1', '::fffe:192.0.2.7', '64:ff9b::192.0.2.7', ''])
+      assert.equal(plainAddress(other), other)
+  })
+
+  test('of IPv6 counts as its network of 64 bits', () => {
+    const group = fc.integer({ min: 0, max: 0xffff })
+    const four = fc.tuple(group, group, group, group)
+    fc.assert(
+      fc.property(four, four, four, (network, host, other) => {
+        const spelled = (groups: readonly number[]) => groups.map((each) => each.toString(16)).join(':')
+        const expected = addressGroup(spelled([...network, ...host]))
+        fc.pre(!expected.includes('.'))
+        assert.equal(addressGroup(spelled([...network, ...other.with(0, 1)])), expected)
+        assert.equal(
+          addressGroup(new URL(`http://[${spelled([...network, ...host])}]`).hostname.slice(1, -1)),
+          expected,
+        )
+        assert.notEqual(addressGroup(spelled([(network[0] + 1) % 0x10000, ...network.slice(1), ...host])), expected)
+      }),
+    )
+    assert.equal(addressGroup('fe80::1%eth0'), 'fe80:0:0:0::/64')
+    assert.equal(addressGroup('::1'), '0:0:0:0::/64')
+  })
+})

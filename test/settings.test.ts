@@ -1,0 +1,38 @@
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import { readConfig } from '../src/config.ts'
+import { unknownVariables } from '../src/unknown-variables.ts'
+
+suite('the environment', () => {
+  test('has a token of a client where a command talks to a service', () => {
+    for (const token of [
+      'ps_OtNFSrQZ08UQUjlzvjaTvbHFhTIzzZDx3wdOGDzU8Gg1XoNPl',
+      'k7Qz-3fV0.pW9~mX',
+      'short',
+      'aaaaaaaaaaaaaaaa',
+    ]) {
+      assert.equal(readConfig({}, { PLANTSTORE_TOKEN: token }, 'client').token, token)
+    }
+    for (const token of ['with a blank', 'schlüssel', 'a\nb']) {
+      assert.throws(
+        () => readConfig({}, { PLANTSTORE_TOKEN: token }, 'client'),
+        /^OperatorError: PLANTSTORE_TOKEN: may hold only/,
+      )
+    }
+  })
+
+  test('tells the variables that look like settings and are none, with the name that is nearest', () => {
+    const environment = {
+      PLANTSTORE_STORE: 'x',
+      PLANTSTORE_SORE: 'a',
+      PLANTSTORE_SERVICE_HOST: 'b',
+      PLANTSTORE: 'c',
+      plantstore_port: 'd',
+    }
+    assert.equal(unknownVariables({ PLANTSTORE_PORT: '1', PATH: '/bin' }), undefined)
+    assert.equal(
+      unknownVariables(environment),
+      'no setting has this name, so it does nothing: PLANTSTORE_SERVICE_HOST, PLANTSTORE_SORE (PLANTSTORE_STORE is meant?)',
+    )
+  })
+})
