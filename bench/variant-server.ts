@@ -2,7 +2,7 @@ import { openLog } from '../src/cli/log.ts'
 import { readConfig, type SqliteAddress } from '../src/config.ts'
 import { buildApp } from '../src/http/app.ts'
 import { readContract } from '../src/http/contract.ts'
-import type { Phase } from '../src/http/phase.ts'
+import type { ServiceState } from '../src/http/service-state.ts'
 import { PostgresStore } from '../src/postgres/store.ts'
 import type { PostgresAddress } from '../src/postgres-address.ts'
 import { SqliteStore } from '../src/sqlite/store.ts'
@@ -46,13 +46,13 @@ async function openPostgres(address: PostgresAddress): Promise<PostgresStore> {
   return store
 }
 
-const phase: Phase = { current: 'serving' }
+const state: ServiceState = { current: 'serving' }
 const app = buildApp({
   config,
   contract: readContract(),
   store,
   log: openLog(config.logLevel),
-  phase,
+  state,
   waiting: () => store.waiting,
 })
 await app.listen({ host: config.host, port: config.port })

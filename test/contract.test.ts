@@ -2,16 +2,16 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { suite, test } from 'node:test'
 import { Validator } from '@seriousme/openapi-schema-validator'
-import fastify from 'fastify'
 import pino from 'pino'
 import { parse } from 'yaml'
 import { readConfig } from '../src/config.ts'
 import { ERRORS, type ErrorNumber, statusOf } from '../src/errors.ts'
 import { type OperationObject, type ResponseObject, readContract, resolve } from '../src/http/contract.ts'
 import { parseDocument } from '../src/http/contract-document.ts'
-import { Exit } from '../src/http/exit.ts'
 import { Metrics } from '../src/http/metrics.ts'
-import { addRoutes, type Handler, type Handlers } from '../src/http/routes.ts'
+import { Responder } from '../src/http/responder.ts'
+import { type Route, Router } from '../src/http/router.ts'
+import { addRoutes, type Handler, type Handlers, type RouteOptions } from '../src/http/routes.ts'
 
 const TEXT = readFileSync(new URL('../openapi.yaml', import.meta.url), 'utf8')
 const { document, operations } = readContract(parseDocument(TEXT))
@@ -189,15 +189,11 @@ suite('the service does not start', () => {
     const handler: Handler = () => {}
     const all = Object.fromEntries(operations.map(({ id }) => [id, handler]))
     const { createPlant: _, ...missing } = all
-    const exit = new Exit(pino({ level: 'silent' }), new Metrics(() => 0), { current: 'serving' })
-    const options = {
-      guard: () => (_request: unknown, _reply: unknown, done: () => void) => done(),
-      exit,
-      unrouted: () => {},
-      bodyLimit: 1,
-    }
+    const responder = new Responder(pino({ level: 'silent' }), new Metrics(() => 0), { current: 'serving' })
+    const notFound: Route = () => {}
+    const options: RouteOptions = { guard: (_operation, next) => next, responder, notFound, bodyLimit: 1 }
     const start = (handlers: object) => () =>
-      addRoutes(fastify(), { document, operations }, handlers as Handlers, options)
+      addRoutes(new Router({ maxParamLength: 100, notFound }), { document, operations }, handlers as Handlers, options)
     assert.doesNotThrow(start(all))
     assert.throws(start(missing), /operation createPlant has no handler/)
     assert.throws(start({ ...all, paintPlant: handler }), /no operation paintPlant/)

@@ -3,10 +3,10 @@ import type { Server } from 'node:http'
 import { type AddressInfo, createServer } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
-import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import { type Config, shownStore } from '../config.ts'
-import type { Phase } from '../http/phase.ts'
+import type { App } from '../http/app.ts'
+import type { ServiceState } from '../http/service-state.ts'
 import { Lifecycle, onStopSignal } from '../lifecycle.ts'
 import { OperatorError } from '../operator-error.ts'
 import type { Store } from '../store.ts'
@@ -27,7 +27,7 @@ const LAST_ANSWERS = 5000
  */
 export async function serve(config: Config, notice: string | undefined): Promise<void> {
   const log = openLog(config.logLevel)
-  const phase: Phase = { current: 'serving' }
+  const state: ServiceState = { current: 'serving' }
   const lifecycle = new Lifecycle()
   if (notice !== undefined) log.warn(notice)
   try {
@@ -39,7 +39,7 @@ export async function serve(config: Config, notice: string | undefined): Promise
       connections: config.storeConnections,
       timeout: config.storeTimeout,
       wait: config.storeWait,
-      onFatal: (error) => die(error, log, phase),
+      onFatal: (error) => die(error, log, state),
       onNotice: (text) => log.warn(text),
     })
     // What goes wrong meanwhile is thrown where it is awaited.
@@ -52,13 +52,13 @@ export async function serve(config: Config, notice: string | undefined): Promise
     const contract = readContract()
     const store = await opening
     lifecycle.register('the store', () => store.close())
-    const app = buildApp({ config, contract, store, log, phase, waiting: () => store.waiting })
+    const app = buildApp({ config, contract, store, log, state, waiting: () => store.waiting })
     lifecycle.register('the HTTP server', () => closeApp(app))
     const port = await listen(app, config)
     // Only now: a start that failed between making the secret and printing it would have lost it for good.
     const firstToken = await makeFirstToken(store, config)
     // Before the banner: whoever has read it may send a signal.
-    onStopSignal((signal) => void stop(signal, app.server, config, log, phase, lifecycle))
+    onStopSignal((signal) => void stop(signal, app.server, config, log, state, lifecycle))
     process.stdout.write(banner({ config, port, firstToken }))
     const configuredToken = config.token !== undefined
     log.info({ host: config.host, port, store: shownStore(config.store), configuredToken }, 'serving')
@@ -85,7 +85,7 @@ async function mustBeFree({ host, port }: Config): Promise<void> {
   await once(probe.close(), 'close')
 }
 
-async function listen(app: FastifyInstance, { host, port }: Config): Promise<number> {
+async function listen(app: App, { host, port }: Config): Promise<number> {
   try {
     await app.listen({ host, port })
   } catch (error) {
@@ -110,13 +110,13 @@ async function stop(
   server: Server,
   config: Config,
   log: Logger,
-  phase: Phase,
+  state: ServiceState,
   lifecycle: Lifecycle,
 ): Promise<void> {
   log.info({ signal }, 'stopping')
-  phase.current = 'draining'
+  state.current = 'draining'
   if (await hasConnections(server)) await sleep(config.drainWindow)
-  phase.current = 'closing'
+  state.current = 'closing'
   try {
     await lifecycle.close()
     log.info('stopped')
@@ -133,19 +133,19 @@ async function hasConnections(server: Server): Promise<boolean> {
   return (await promisify(server.getConnections).call(server)) > 0
 }
 
-async function closeApp(app: FastifyInstance): Promise<void> {
+async function closeApp(app: App): Promise<void> {
   const force = setTimeout(() => app.server.closeAllConnections(), LAST_ANSWERS)
   await app.close()
   clearTimeout(force)
 }
 
 /** The store can't go on: what waits is answered 503, then the process ends for its supervisor to start it anew. */
-function die(error: Error, log: Logger, phase: Phase): void {
+function die(error: Error, log: Logger, state: ServiceState): void {
   log.fatal(
     { err: error },
     'the store failed; the process ends, and recovers what was committed when it is started again',
   )
-  phase.current = 'closing'
+  state.current = 'closing'
   setTimeout(() => flushed(log).finally(() => process.exit(1)), 200)
 }
 

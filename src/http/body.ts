@@ -1,7 +1,6 @@
-import type { FastifyRequest } from 'fastify'
 import { AppError } from '../errors.ts'
 import type { Method, Operation } from './contract.ts'
-import type { Incoming } from './incoming.ts'
+import type { Exchange } from './exchange.ts'
 
 /**
  * Reads the whole body of a request, and nothing of what its headers alone rule out.
@@ -12,16 +11,15 @@ import type { Incoming } from './incoming.ts'
  *   the operation takes
  */
 export function readBody(
-  request: FastifyRequest,
+  exchange: Exchange,
   operation: Operation,
   limit: number,
   use: (body: Buffer) => void,
   refuse: (refusal: AppError) => void,
 ): void {
-  const refusal = refusalByHeaders(request, operation, limit)
+  const refusal = refusalByHeaders(exchange, operation, limit)
   if (refusal === undefined) {
-    const incoming = request.raw as Incoming
-    incoming.readWhole(limit, (body) => (body === undefined ? refuse(tooLarge(limit)) : use(body)))
+    exchange.request.readWhole(limit, (body) => (body === undefined ? refuse(tooLarge(limit)) : use(body)))
   } else {
     refuse(refusal)
   }
@@ -29,7 +27,7 @@ export function readBody(
 
 /** What rules a body out before any of it is read. */
 export function refusalByHeaders(
-  { headers }: FastifyRequest,
+  { request: { headers } }: Exchange,
   operation: Operation,
   limit: number,
 ): AppError | undefined {

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { AppError } from '../errors.ts'
 import type { Contract } from './contract.ts'
-import { type Exit, JSON_TYPE } from './exit.ts'
+import { JSON_TYPE, type Responder } from './responder.ts'
 import type { Handlers } from './routes.ts'
 
 /** Swagger UI, as the package ships it; nothing of the page comes from elsewhere, and its policy forbids it. */
@@ -39,23 +39,23 @@ const asset = (name: string): Promise<string> => readFile(new URL(name, ASSETS),
 /** The contract, as JSON and as a page. */
 export function docsHandlers(
   contract: Contract,
-  exit: Exit,
+  responder: Responder,
 ): Pick<Handlers, 'getContract' | 'getDocs' | 'getDocsFile'> {
   const json = JSON.stringify(contract.document)
   return {
-    getContract(_request, reply) {
-      exit.answer(reply, 200, ['Content-Type', JSON_TYPE, 'Cache-Control', 'no-cache'], json)
+    getContract(exchange) {
+      responder.reply(exchange, 200, ['Content-Type', JSON_TYPE, 'Cache-Control', 'no-cache'], json)
     },
-    getDocs(_request, reply) {
-      exit.answer(reply, 200, ['Content-Type', 'text/html; charset=utf-8', ...SAFE], PAGE)
+    getDocs(exchange) {
+      responder.reply(exchange, 200, ['Content-Type', 'text/html; charset=utf-8', ...SAFE], PAGE)
     },
-    getDocsFile(request, reply) {
-      const { file: name } = request.params as { file: string }
+    getDocsFile(exchange) {
+      const { file: name = '' } = exchange.pathParameters
       const file = Object.hasOwn(FILES, name) ? FILES[name] : undefined
       if (file === undefined) throw new AppError(40401, 'the page has no such file')
       file.read().then(
-        (text) => exit.answer(reply, 200, ['Content-Type', file.type, ...SAFE], text),
-        (error: unknown) => exit.refuse(reply, error),
+        (text) => responder.reply(exchange, 200, ['Content-Type', file.type, ...SAFE], text),
+        (error: unknown) => responder.refuse(exchange, error),
       )
     },
   }

@@ -1,14 +1,18 @@
 import { AppError } from '../errors.ts'
 import type { Store } from '../store.ts'
-import { type Exit, JSON_TYPE } from './exit.ts'
-import type { Phase } from './phase.ts'
+import { JSON_TYPE, type Responder } from './responder.ts'
 import type { Handlers } from './routes.ts'
+import type { ServiceState } from './service-state.ts'
 
 /** How long the outcome of a check is used again, in ms, so that anybody's probes cost one write a second at most. */
 const FRESH = 1000
 
 /** Whether the service is well, for supervisors and load balancers. */
-export function healthHandlers(store: Store, exit: Exit, phase: Phase): Pick<Handlers, 'getLiveness' | 'getReadiness'> {
+export function healthHandlers(
+  store: Store,
+  responder: Responder,
+  state: ServiceState,
+): Pick<Handlers, 'getLiveness' | 'getReadiness'> {
   let checkedAt = Number.NEGATIVE_INFINITY
   let check: Promise<void> = Promise.resolve()
 
@@ -21,14 +25,20 @@ export function healthHandlers(store: Store, exit: Exit, phase: Phase): Pick<Han
   }
 
   return {
-    getLiveness(_request, reply) {
-      exit.answer(reply, 200, ['Content-Type', JSON_TYPE, 'Cache-Control', 'no-store'], '{"status":"live"}')
+    getLiveness(exchange) {
+      responder.reply(exchange, 200, ['Content-Type', JSON_TYPE, 'Cache-Control', 'no-store'], '{"status":"live"}')
     },
-    getReadiness(_request, reply) {
-      if (phase.current !== 'serving') throw new AppError(50303, 'the service is shutting down')
+    getReadiness(exchange) {
+      if (state.current !== 'serving') throw new AppError(50303, 'the service is shutting down')
       checkWritable().then(
-        () => exit.answer(reply, 200, ['Content-Type', JSON_TYPE, 'Cache-Control', 'no-store'], '{"status":"ready"}'),
-        (error: unknown) => exit.refuse(reply, error),
+        () =>
+          responder.reply(
+            exchange,
+            200,
+            ['Content-Type', JSON_TYPE, 'Cache-Control', 'no-store'],
+            '{"status":"ready"}',
+          ),
+        (error: unknown) => responder.refuse(exchange, error),
       )
     },
   }

@@ -4,29 +4,29 @@ import type { Store } from '../store.ts'
 import { bodyPieces } from './body-pieces.ts'
 import { ClientGone } from './client-gone.ts'
 import type { Contract } from './contract.ts'
-import { type Exit, JSON_TYPE } from './exit.ts'
 import { type ImportOptions, runImport } from './import-progress.ts'
-import type { Incoming } from './incoming.ts'
 import { rowReader } from './plant-body.ts'
+import { JSON_TYPE, type Responder } from './responder.ts'
 import type { Handlers } from './routes.ts'
 
 /** @param stopping ends imports that are under way, with the AppError that is its reason */
 export function importHandlers(
   store: Store,
-  exit: Exit,
+  responder: Responder,
   contract: Contract,
   { bodyLimit, nestingLimit, stallTimeout }: Config,
   stopping: AbortSignal,
 ): Pick<Handlers, 'importPlants'> {
   const readPlant = rowReader(contract, nestingLimit)
   return {
-    importPlants(request, reply, _operation, parameters) {
-      const pieces = bodyPieces(request.raw as Incoming, { stallTimeout, stopping })
-      const format = formatOfType(request.headers['content-type'] ?? '')
+    importPlants(exchange, _operation, parameters) {
+      const pieces = bodyPieces(exchange.request, { stallTimeout, stopping })
+      const format = formatOfType(exchange.request.headers['content-type'] ?? '')
       const batches = readPlants(format, pieces, { rowLimit: bodyLimit, readPlant })
       runImport(store, batches, parameters as unknown as ImportOptions).then(
-        (report) => exit.answer(reply, 200, ['Content-Type', JSON_TYPE], JSON.stringify(report)),
-        (error: unknown) => (error instanceof ClientGone ? exit.gone(reply) : exit.refuse(reply, error)),
+        (report) => responder.reply(exchange, 200, ['Content-Type', JSON_TYPE], JSON.stringify(report)),
+        (error: unknown) =>
+          error instanceof ClientGone ? responder.gone(exchange) : responder.refuse(exchange, error),
       )
     },
   }

@@ -1,7 +1,7 @@
-import type { FastifyReply } from 'fastify'
 import { PAGE_TEXT } from '../plant-query.ts'
-import { type Exit, JSON_TYPE, READ_CACHING } from './exit.ts'
+import type { Exchange } from './exchange.ts'
 import { writeQueryString } from './query-string.ts'
+import { JSON_TYPE, READ_CACHING, type Responder } from './responder.ts'
 
 /** A page as it is answered. */
 export interface WrittenPage {
@@ -39,8 +39,8 @@ export function writePage<Row>(
   return { json: `[${texts.join(',')}]`, next }
 }
 
-export function answerPage(exit: Exit, reply: FastifyReply, path: string, { json, next }: WrittenPage): void {
+export function answerPage(responder: Responder, exchange: Exchange, path: string, { json, next }: WrittenPage): void {
   const headers = ['Content-Type', JSON_TYPE, 'Cache-Control', READ_CACHING]
   if (next !== undefined) headers.push('Link', `<${path}?${next}>; rel="next"`)
-  exit.answer(reply, 200, headers, json)
+  responder.reply(exchange, 200, headers, json)
 }

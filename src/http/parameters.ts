@@ -1,7 +1,7 @@
-import type { FastifyRequest } from 'fastify'
 import { AppError } from '../errors.ts'
 import { MAX_ID, MIN_ID } from '../plant.ts'
 import { readEntityTags } from './entity-tags.ts'
+import type { Exchange } from './exchange.ts'
 import type { Fault } from './faults.ts'
 import { readQueryString } from './query-string.ts'
 
@@ -53,11 +53,11 @@ export class ParameterReader {
   }
 
   /** @throws AppError 40003 that names every fault */
-  read({ url, params, headers }: FastifyRequest): Parameters {
+  read({ request: { url = '', headers }, pathParameters }: Exchange): Parameters {
     const values: Record<string, unknown> = { ...this.#defaults }
     const faults: string[] = []
     for (const parameter of this.#path) {
-      take(parameter, (params as Record<string, string>)[parameter.name] ?? '', values, faults)
+      take(parameter, pathParameters[parameter.name] ?? '', values, faults)
     }
     const mark = url.indexOf('?')
     if (mark !== -1) this.#readQuery(url.slice(mark + 1), values, faults)

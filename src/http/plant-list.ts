@@ -2,10 +2,10 @@ import { type NewPlant, newPlantJson } from '../plant.ts'
 import { type PlantOrder, type Position, positionOf } from '../plant-query.ts'
 import type { Store } from '../store.ts'
 import { readCursor, writeCursor } from './cursor.ts'
-import type { Exit } from './exit.ts'
 import { answerPage, writePage } from './pages.ts'
 import { filterOf } from './plant-filter.ts'
 import { remembering } from './remembering.ts'
+import type { Responder } from './responder.ts'
 import type { Handlers } from './routes.ts'
 
 interface ListParameters {
@@ -17,21 +17,23 @@ interface ListParameters {
 }
 
 /** The list of plants. */
-export function plantListHandlers(store: Store, exit: Exit): Pick<Handlers, 'listPlants'> {
+export function plantListHandlers(store: Store, responder: Responder): Pick<Handlers, 'listPlants'> {
   const write = (found: readonly NewPlant[], query: ListParameters) =>
     writePage(found, query.limit, newPlantJson, (last) => parametersBehind(last, query))
   const writeOnce = remembering(write)
 
   return {
-    listPlants(_request, reply, _operation, parameters) {
+    listPlants(exchange, _operation, parameters) {
       const query = parameters as unknown as ListParameters
       const { limit, sort: order, cursor } = query
       const after = cursor === undefined ? undefined : readPosition(query, cursor)
       store
         .listPlants({ ...filterOf(parameters), order, after }, limit + 1)
         // A query without words lists what none lists, and the store gives both the same; but their links are not.
-        .then((found) => answerPage(exit, reply, '/plants', (query.q === undefined ? writeOnce : write)(found, query)))
-        .catch((error: unknown) => exit.refuse(reply, error))
+        .then((found) =>
+          answerPage(responder, exchange, '/plants', (query.q === undefined ? writeOnce : write)(found, query)),
+        )
+        .catch((error: unknown) => responder.refuse(exchange, error))
     },
   }
 }

@@ -1,4 +1,3 @@
-import type { FastifyReply } from 'fastify'
 import { isAmong } from '../condition.ts'
 import { AppError } from '../errors.ts'
 import { plantETag } from '../etag.ts'
@@ -6,73 +5,78 @@ import { readJsonBody } from '../json-body.ts'
 import { type NewPlant, newPlantJson, plantJson } from '../plant.ts'
 import type { Store } from '../store.ts'
 import { conditionOf } from './entity-tags.ts'
-import { type Exit, JSON_TYPE, READ_CACHING } from './exit.ts'
+import type { Exchange } from './exchange.ts'
 import { readNewPlant, readPatch, readReplacement } from './plant-body.ts'
 import { remembering } from './remembering.ts'
+import { JSON_TYPE, READ_CACHING, type Responder } from './responder.ts'
 import type { Handlers } from './routes.ts'
 
 type PlantHandlers = Pick<Handlers, 'createPlant' | 'getPlant' | 'replacePlant' | 'updatePlant' | 'deletePlant'>
 
 /** The operations on one plant. */
-export function plantHandlers(store: Store, exit: Exit, nestingLimit: number): PlantHandlers {
-  const refuse = (reply: FastifyReply) => (error: unknown) => exit.refuse(reply, error)
+export function plantHandlers(store: Store, responder: Responder, nestingLimit: number): PlantHandlers {
+  const refuse = (exchange: Exchange) => (error: unknown) => responder.refuse(exchange, error)
 
-  function answerChanged(reply: FastifyReply, status: 200 | 201, plant: NewPlant): void {
+  function answerChanged(exchange: Exchange, status: 200 | 201, plant: NewPlant): void {
     const path = `/plants/${plant.id}`
     const headers = ['Content-Type', JSON_TYPE, 'ETag', plantETag(plant), 'Content-Location', path]
     if (status === 201) headers.push('Location', path)
-    exit.answer(reply, status, headers, newPlantJson(plant))
+    responder.reply(exchange, status, headers, newPlantJson(plant))
   }
 
   const write = remembering((plant: NewPlant) => ({ etag: plantETag(plant), json: newPlantJson(plant) }))
 
   return {
-    createPlant(_request, reply, operation, parameters, body) {
+    createPlant(exchange, operation, parameters, body) {
       const plant = readNewPlant(readJsonBody(body, nestingLimit), operation)
       const mustBeNew = parameters['If-None-Match'] !== undefined
       store.createPlant(plant, { mustBeNew }, (error) => {
-        if (error !== undefined) return exit.refuse(reply, error)
+        if (error !== undefined) return responder.refuse(exchange, error)
         const headers = ['Content-Type', JSON_TYPE, 'ETag', plantETag(plant), 'Content-Location', `/plants/${plant.id}`]
-        exit.answer(reply, 200, headers, plantJson(plant))
+        responder.reply(exchange, 200, headers, plantJson(plant))
       })
     },
 
-    getPlant(_request, reply, _operation, parameters) {
+    getPlant(exchange, _operation, parameters) {
       const { id } = parameters as { id: bigint }
       const { ifMatch, ifNoneMatch } = conditionOf(parameters)
       store.getPlant(id, (error, plant) => {
-        if (error !== undefined) return exit.refuse(reply, error)
-        if (plant === undefined) return exit.refuse(reply, new AppError(40402, `there is no plant with the id ${id}`))
+        if (error !== undefined) return responder.refuse(exchange, error)
+        if (plant === undefined)
+          return responder.refuse(exchange, new AppError(40402, `there is no plant with the id ${id}`))
         if (ifMatch !== undefined && !isAmong(ifMatch, plant)) {
-          return exit.refuse(reply, new AppError(41201, `the plant with the id ${id} has no entity tag in If-Match`))
+          return responder.refuse(
+            exchange,
+            new AppError(41201, `the plant with the id ${id} has no entity tag in If-Match`),
+          )
         }
         const { etag, json } = write(plant)
         const headers = ['ETag', etag, 'Cache-Control', READ_CACHING]
-        if (ifNoneMatch !== undefined && isAmong(ifNoneMatch, plant)) return exit.answer(reply, 304, headers)
+        if (ifNoneMatch !== undefined && isAmong(ifNoneMatch, plant)) return responder.reply(exchange, 304, headers)
         headers.push('Content-Type', JSON_TYPE)
-        exit.answer(reply, 200, headers, json)
+        responder.reply(exchange, 200, headers, json)
       })
     },
 
-    replacePlant(_request, reply, operation, parameters, body) {
+    replacePlant(exchange, operation, parameters, body) {
       const { id } = parameters as { id: bigint }
       const plant = readReplacement(readJsonBody(body, nestingLimit), operation, id)
       store
         .replacePlant(plant, conditionOf(parameters))
-        .then((result) => answerChanged(reply, result === 'created' ? 201 : 200, plant), refuse(reply))
+        .then((result) => answerChanged(exchange, result === 'created' ? 201 : 200, plant), refuse(exchange))
     },
 
-    updatePlant(_request, reply, operation, parameters, body) {
+    updatePlant(exchange, operation, parameters, body) {
       const { id } = parameters as { id: bigint }
       const patch = readPatch(readJsonBody(body, nestingLimit), operation, id)
       store
         .updatePlant(id, patch, conditionOf(parameters))
-        .then((plant) => answerChanged(reply, 200, plant), refuse(reply))
+        .then((plant) => answerChanged(exchange, 200, plant), refuse(exchange))
     },
 
-    deletePlant(_request, reply, _operation, parameters) {
+    deletePlant(exchange, _operation, parameters) {
       const { id } = parameters as { id: bigint }
-      store.deletePlant(id, conditionOf(parameters)).then(() => exit.answer(reply, 204, []), refuse(reply))
+      store.deletePlant(id, conditionOf(parameters)).then(() => responder.reply(exchange, 204, []), refuse(exchange))
     },
   }
 }

@@ -1,18 +1,13 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { readBody, refusalByHeaders } from './body.ts'
 import type { Contract, Method, Operation } from './contract.ts'
-import type { Exit } from './exit.ts'
+import type { Exchange } from './exchange.ts'
 import type { Guard } from './guard.ts'
 import type { Parameters } from './parameters.ts'
+import type { Responder } from './responder.ts'
+import type { Route, Router } from './router.ts'
 
 /** @param body all of it; empty where the operation takes none, and where it reads its body in pieces itself */
-export type Handler = (
-  request: FastifyRequest,
-  reply: FastifyReply,
-  operation: Operation,
-  parameters: Parameters,
-  body: Buffer,
-) => void
+export type Handler = (exchange: Exchange, operation: Operation, parameters: Parameters, body: Buffer) => void
 
 /** One handler for each operation of the contract, under its operationId. */
 export interface Handlers {
@@ -35,9 +30,9 @@ export interface Handlers {
 
 export interface RouteOptions {
   readonly guard: Guard
-  readonly exit: Exit
+  readonly responder: Responder
   /** Answers where no operation is meant. */
-  readonly unrouted: (request: FastifyRequest, reply: FastifyReply) => void
+  readonly notFound: Route
   /** Bytes. */
   readonly bodyLimit: number
 }
@@ -47,25 +42,24 @@ export interface RouteOptions {
  *
  * @throws Error when an operation has no handler, or a handler no operation
  */
-export function addRoutes(app: FastifyInstance, contract: Contract, handlers: Handlers, options: RouteOptions): void {
+export function addRoutes(router: Router, contract: Contract, handlers: Handlers, options: RouteOptions): void {
   const byId = new Map<string, Handler>(Object.entries(handlers))
   for (const operation of contract.operations) {
     const handler = byId.get(operation.id)
     if (handler === undefined) throw new Error(`the contract's operation ${operation.id} has no handler`)
     byId.delete(operation.id)
-    app.route({
-      method: operation.method,
-      url: operation.path.replaceAll(/\{(\w+)\}/g, ':$1'),
-      onRequest: options.guard(operation),
-      handler: wayOf(operation)(handler, operation, options),
+    const guarded = options.guard(operation, handlingOf(operation)(handler, operation, options))
+    router.add(operation.method, operation.path, (exchange) => {
+      exchange.operation = operation
+      guarded(exchange)
     })
   }
-  for (const { method, url } of mistakable(contract)) app.route({ method, url, handler: options.unrouted })
+  for (const { method, path } of mistakable(contract)) router.add(method, path, options.notFound)
   if (byId.size > 0) throw new Error(`the contract has no operation ${[...byId.keys()].join(', ')}`)
 }
 
 /** What the router would take for an operation on a path with a parameter: an empty value, and other paths of the contract. */
-function mistakable({ operations }: Contract): { method: Method; url: string }[] {
+function mistakable({ operations }: Contract): { method: Method; path: string }[] {
   return operations.flatMap(({ method, path }) => {
     const end = /\{\w+\}$/.exec(path)
     if (end === null) return []
@@ -75,44 +69,44 @@ function mistakable({ operations }: Contract): { method: Method; url: string }[]
     )
     const own = new Set(others.filter((other) => other.method === method).map((other) => other.path))
     return [...new Set([start, ...others.map((other) => other.path)])]
-      .filter((url) => !own.has(url))
-      .map((url) => ({ method, url }))
+      .filter((mistaken) => !own.has(mistaken))
+      .map((mistaken) => ({ method, path: mistaken }))
   })
 }
 
-function wayOf({ mediaTypes, isStreamed }: Operation) {
+function handlingOf({ mediaTypes, isStreamed }: Operation) {
   if (isStreamed) return withStream
   return mediaTypes.length === 0 ? bodiless : withBody
 }
 
 const bodiless =
-  (handler: Handler, operation: Operation) =>
-  (request: FastifyRequest, reply: FastifyReply): void =>
-    handler(request, reply, operation, operation.parameters.read(request), NO_BODY)
+  (handler: Handler, operation: Operation): Route =>
+  (exchange) =>
+    handler(exchange, operation, operation.parameters.read(exchange), NO_BODY)
 
 const NO_BODY = Buffer.alloc(0)
 
 const withStream =
-  (handler: Handler, operation: Operation, { exit }: RouteOptions) =>
-  (request: FastifyRequest, reply: FastifyReply): void => {
-    const parameters = operation.parameters.read(request)
-    const refusal = refusalByHeaders(request, operation, Number.POSITIVE_INFINITY)
-    if (refusal === undefined) handler(request, reply, operation, parameters, NO_BODY)
-    else exit.refuse(reply, refusal)
+  (handler: Handler, operation: Operation): Route =>
+  (exchange) => {
+    const parameters = operation.parameters.read(exchange)
+    const refusal = refusalByHeaders(exchange, operation, Number.POSITIVE_INFINITY)
+    if (refusal !== undefined) throw refusal
+    handler(exchange, operation, parameters, NO_BODY)
   }
 
-/** The body arrives after the framework has called, so a refusal is caught here. */
+/** The body arrives after the route has returned, so a refusal is caught here. */
 const withBody =
-  (handler: Handler, operation: Operation, { exit, bodyLimit }: RouteOptions) =>
-  (request: FastifyRequest, reply: FastifyReply): void => {
-    const parameters = operation.parameters.read(request)
-    const refuse = (error: unknown) => exit.refuse(reply, error)
+  (handler: Handler, operation: Operation, { responder, bodyLimit }: RouteOptions): Route =>
+  (exchange) => {
+    const parameters = operation.parameters.read(exchange)
+    const refuse = (error: unknown) => responder.refuse(exchange, error)
     const use = (body: Buffer) => {
       try {
-        handler(request, reply, operation, parameters, body)
+        handler(exchange, operation, parameters, body)
       } catch (error) {
         refuse(error)
       }
     }
-    readBody(request, operation, bodyLimit, use, refuse)
+    readBody(exchange, operation, bodyLimit, use, refuse)
   }

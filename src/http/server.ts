@@ -1,11 +1,15 @@
-import { createServer, type RequestListener, type Server } from 'node:http'
+import { createServer, type Server, type ServerResponse } from 'node:http'
 import type { Config } from '../config.ts'
 import { Incoming } from './incoming.ts'
 import { answerSocketErrors, type Note } from './socket-errors.ts'
 
 /** Node's HTTP server with the limits of the configuration, and with no way out of it but ours. */
-export function httpServer(config: Config, handler: unknown, note: Note): Server {
-  const server = createServer({
+export function httpServer(
+  config: Config,
+  onRequest: (request: Incoming, response: ServerResponse) => void,
+  note: Note,
+): Server<typeof Incoming> {
+  const server = createServer<typeof Incoming>({
     IncomingMessage: Incoming,
     headersTimeout: config.headersTimeout,
     requestTimeout: config.requestTimeout,
@@ -16,15 +20,15 @@ export function httpServer(config: Config, handler: unknown, note: Note): Server
     requireHostHeader: false,
     joinDuplicateHeaders: true,
   })
-  server.on('request', handler as RequestListener)
+  server.on('request', onRequest)
   // The client is told to send its body once that is wanted (RFC 9110 section 10.1.1); refused before, it may leave the
   // body out or send it all the same, so Node closes the connection then.
   server.on('checkContinue', (request, response) => {
-    ;(request as Incoming).onWanted = () => response.writeContinue()
-    server.emit('request', request, response)
+    request.onWanted = () => response.writeContinue()
+    onRequest(request, response)
   })
   // RFC 9110 section 10.1.1 lets a server ignore an expectation that it does not know.
-  server.on('checkExpectation', (request, response) => server.emit('request', request, response))
+  server.on('checkExpectation', onRequest)
   answerSocketErrors(server, note)
   return server
 }

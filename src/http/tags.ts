@@ -1,8 +1,8 @@
 import { PAGE_TEXT } from '../plant-query.ts'
 import type { Store, TagCount } from '../store.ts'
 import { readCursor, writeCursor } from './cursor.ts'
-import type { Exit } from './exit.ts'
 import { answerPage, writePage } from './pages.ts'
+import type { Responder } from './responder.ts'
 import type { Handlers } from './routes.ts'
 
 /**
@@ -20,9 +20,9 @@ const START: Place = { after: undefined, skip: 0 }
 const MAX_LENGTH = 200
 
 /** The list of tags. */
-export function tagHandlers(store: Store, exit: Exit): Pick<Handlers, 'listTags'> {
+export function tagHandlers(store: Store, responder: Responder): Pick<Handlers, 'listTags'> {
   return {
-    listTags(_request, reply, _operation, parameters) {
+    listTags(exchange, _operation, parameters) {
       const { limit, cursor } = parameters as unknown as { limit: number; cursor?: string }
       const place = cursor === undefined ? START : readPlace(cursor)
       tagsBehind(store, place, limit + 1)
@@ -30,9 +30,9 @@ export function tagHandlers(store: Store, exit: Exit): Pick<Handlers, 'listTags'
           const page = writePage(found, limit, tagJson, (last, rows) =>
             parametersOf(placeBehind(rows, last, place), limit),
           )
-          answerPage(exit, reply, '/tags', page)
+          answerPage(responder, exchange, '/tags', page)
         })
-        .catch((error: unknown) => exit.refuse(reply, error))
+        .catch((error: unknown) => responder.refuse(exchange, error))
     },
   }
 }

@@ -41,7 +41,7 @@ suite('health', () => {
 suite('on its way out', () => {
   test('it is not ready, but answers all else and closes each connection', async (t) => {
     const service = await withService(t)
-    service.phase.current = 'draining'
+    service.state.current = 'draining'
     assert.equal(errorOf(await service.send('GET', '/health/ready')), 50303)
     const answer = await service.create(PLANT)
     assert.deepEqual([answer.status, answer.headers.connection], [200, 'close'])
@@ -49,7 +49,7 @@ suite('on its way out', () => {
 
   test('it answers 50303 to everything at last', async (t) => {
     const service = await withService(t)
-    service.phase.current = 'closing'
+    service.state.current = 'closing'
     for (const { method, path } of contract.operations) {
       const answer = await service.send(method, path.replace('{file}', 'start.js').replace('{id}', '1'))
       assert.deepEqual([answer.status, errorOf(answer), answer.headers.connection], [503, 50303, 'close'], path)

@@ -9,7 +9,7 @@ import pino from 'pino'
 import { type Config, readConfig } from '../../src/config.ts'
 import { buildApp } from '../../src/http/app.ts'
 import { readContract } from '../../src/http/contract.ts'
-import type { Phase } from '../../src/http/phase.ts'
+import type { ServiceState } from '../../src/http/service-state.ts'
 import type { Store } from '../../src/store.ts'
 import { hashSecret, makeSecret, makeTokenId, type Scope, type Token } from '../../src/token.ts'
 import { assertConforms, operationIdOf, type Seen } from './conforms.ts'
@@ -56,12 +56,12 @@ export async function withService(scene: Scene, flags: Partial<Record<keyof Conf
   const config = readConfig({ token: SECRET, ...flags }, {})
   const under = await openEngine(config.maxWaiting)
   const { store } = under
-  const phase: Phase = { current: 'serving' }
+  const state: ServiceState = { current: 'serving' }
   const lines: string[] = []
   const log = pino({ level: config.logLevel, base: null }, new Writable({ write: keepIn(lines) }))
-  const app = buildApp({ config, contract: readContract(), store, log, phase, waiting: () => store.waiting })
+  const app = buildApp({ config, contract: readContract(), store, log, state, waiting: () => store.waiting })
   await app.listen({ host: '127.0.0.1', port: 0 })
-  const service = new Service({ under, server: app.server, phase, log: lines })
+  const service = new Service({ under, server: app.server, state, log: lines })
   scene.after(async () => {
     service.agent.destroy()
     app.server.closeAllConnections()
@@ -74,7 +74,7 @@ export async function withService(scene: Scene, flags: Partial<Record<keyof Conf
 interface ServiceParts {
   readonly under: EngineUnderTest
   readonly server: Server
-  readonly phase: Phase
+  readonly state: ServiceState
   readonly log: readonly string[]
 }
 
@@ -83,16 +83,16 @@ export class Service {
   readonly server: Server
   readonly port: number
   readonly store: Store
-  readonly phase: Phase
+  readonly state: ServiceState
   readonly agent = new Agent({ keepAlive: true })
   readonly #log: readonly string[]
 
-  constructor({ under, server, phase, log }: ServiceParts) {
+  constructor({ under, server, state, log }: ServiceParts) {
     this.under = under
     this.server = server
     this.port = (server.address() as AddressInfo).port
     this.store = under.store
-    this.phase = phase
+    this.state = state
     this.#log = log
   }
 

@@ -1,8 +1,8 @@
-import type { FastifyReply, FastifyRequest } from 'fastify'
 import { AppError } from '../errors.ts'
 import { acceptedBodies } from './body.ts'
 import type { Contract, Method, Operation } from './contract.ts'
-import type { Exit } from './exit.ts'
+import type { Responder } from './responder.ts'
+import type { Route } from './router.ts'
 
 /** The order in which Allow names methods. */
 const ORDER: readonly Method[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
@@ -19,22 +19,22 @@ interface Resource {
  * Answers a request that no operation is for: 204 to OPTIONS on a path of the contract or on `*` (RFC 9110 section 9.3.7),
  * 405 to other methods on such a path, 404 to all else.
  */
-export function answerUnrouted(contract: Contract, exit: Exit): (request: FastifyRequest, reply: FastifyReply) => void {
+export function answerNotFound(contract: Contract, responder: Responder): Route {
   const resources = resourcesOf(contract)
   const service = { Allow: allowOf(contract.operations) }
-  return (request, reply) => {
-    const { method, url } = request
+  return (exchange) => {
+    const { method, url = '' } = exchange.request
     // A client may send the whole URL (RFC 9112 section 3.2.2).
     const path = url.replace(/^https?:\/\/[^/?]*/i, '').split('?', 1)[0] ?? ''
     const found = resources.find(({ pattern }) => pattern.test(path))
     const options = path === '*' ? service : found?.headers
     if (method === 'OPTIONS' && options !== undefined) {
-      exit.answer(reply, 204, Object.entries(options).flat())
+      responder.reply(exchange, 204, Object.entries(options).flat())
     } else if (found === undefined) {
-      exit.refuse(reply, new AppError(40401, 'there is no such path; /docs shows those that there are'))
+      responder.refuse(exchange, new AppError(40401, 'there is no such path; /docs shows those that there are'))
     } else {
       const message = `${method} is not possible here; possible are ${found.allow}`
-      exit.refuse(reply, new AppError(40501, message, { headers: { Allow: found.allow } }))
+      responder.refuse(exchange, new AppError(40501, message, { headers: { Allow: found.allow } }))
     }
   }
 }
