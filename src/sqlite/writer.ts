@@ -3,6 +3,7 @@ import { AppError } from '../errors.ts'
 import type { NewPlant } from '../plant.ts'
 import { afterChange, idOf, type PlantChange } from '../plant-change.ts'
 import type { ImportMode } from '../store.ts'
+import { type ChangeKind, ChangeLog } from './change-log.ts'
 import { openWriter, transaction, type WriterOptions } from './connection.ts'
 import { isRowFault, type SqliteFault, sqliteFault } from './errors.ts'
 import { InsertTogether } from './insert-together.ts'
@@ -39,6 +40,7 @@ export class SqliteWriter {
   readonly #selectPlant: StatementSync
   readonly #putPlant: StatementSync
   readonly #deletePlant: StatementSync
+  readonly #log: ChangeLog
   readonly #journal: Journal
   readonly #index: PlantIndex
   readonly #checkWrite: StatementSync
@@ -55,6 +57,7 @@ export class SqliteWriter {
     this.#selectPlant = db.prepare('SELECT id, name, tag FROM plants WHERE id = ?')
     this.#putPlant = db.prepare('INSERT OR REPLACE INTO plants (id, name, tag) VALUES (?, ?, ?)')
     this.#deletePlant = db.prepare('DELETE FROM plants WHERE id = ?')
+    this.#log = new ChangeLog(db)
     this.#journal = new Journal(db)
     this.#index = new PlantIndex(db)
     this.#checkWrite = db.prepare('UPDATE write_check SET checked_at = ?')
@@ -73,7 +76,10 @@ export class SqliteWriter {
       for (let i = rest; i < rows.length; i += CREATE_ROW_LENGTH) {
         const id = rows[i] as bigint
         const outcome = this.#putIfAbsent(id, rows[i + 1] as string, rows[i + 2] as string | null)
-        if (outcome === OUTCOME.created) written.push(id)
+        if (outcome === OUTCOME.created) {
+          written.push(id)
+          this.#log.created(id, textAt(rows, i))
+        }
         outcomes.push(rows[i + 3] === true && isThere(outcome) ? OUTCOME.exists : outcome)
       }
       return outcomes
@@ -93,7 +99,8 @@ export class SqliteWriter {
         const plant = plantAt(rows, i)
         const outcome = this.#putIfAbsent(plant.id, plant.name, plant.tag ?? null)
         const isUpdated = outcome === OUTCOME.conflict && mode === 'update'
-        if (isUpdated) this.#replace(plant)
+        if (isUpdated) this.#replace(plant, 'replace')
+        else if (outcome === OUTCOME.created) this.#log.created(plant.id, textAt(rows, i))
         if (isUpdated || outcome === OUTCOME.created) written.push(plant.id)
         outcomes.push(isUpdated ? OUTCOME.updated : outcome)
       }
@@ -142,11 +149,13 @@ export class SqliteWriter {
     this.#db.close()
   }
 
-  /** One transaction that also notes, for the indexes, which plants it has written. */
+  /** One transaction that also logs its changes, and notes for the indexes which plants it has written. */
   #writePlants<T>(work: (written: bigint[]) => T): T {
     return transaction(this.#db, () => {
+      this.#log.begin()
       const written: bigint[] = []
       const result = work(written)
+      this.#log.flush()
       this.#journal.append(written)
       return result
     })
@@ -156,7 +165,9 @@ export class SqliteWriter {
   #insertNew(rows: CreateRows | PlantRows, rowLength: number, written: bigint[], outcomes: RowOutcome[]): number {
     const rest = this.#insertTogether.insertFirst(rows, rowLength)
     for (let i = 0; i < rest; i += rowLength) {
-      written.push(rows[i] as bigint)
+      const id = rows[i] as bigint
+      written.push(id)
+      this.#log.created(id, textAt(rows, i))
       outcomes.push(OUTCOME.created)
     }
     return rest
@@ -182,7 +193,7 @@ export class SqliteWriter {
       }
       const isSame = there?.name === plant.name && there.tag === plant.tag
       if (!isSame) {
-        this.#replace(plant)
+        this.#replace(plant, change.kind === 'update' ? 'update' : 'replace')
         written.push(plant.id)
       }
       return { result: there === undefined ? 'created' : 'replaced', plant }
@@ -197,18 +208,28 @@ export class SqliteWriter {
   }
 
   /** The statement that may be refused because of its row comes first, so that a refusal leaves all as it was. */
-  #replace(plant: NewPlant): void {
+  #replace(plant: NewPlant, kind: ChangeKind): void {
     const there = this.#plant(plant.id)
     this.#putPlant.run(plant.id, plant.name, plant.tag ?? null)
-    if (there !== undefined) this.#index.remove(there)
+    if (there === undefined) {
+      this.#log.created(plant.id, plant.name.length + (plant.tag?.length ?? 0))
+    } else {
+      this.#log.changed(kind, there)
+      this.#index.remove(there)
+    }
   }
 
   #delete(plant: NewPlant | undefined): void {
     if (plant === undefined) return
     this.#deletePlant.run(plant.id)
+    this.#log.changed('delete', plant)
     this.#index.remove(plant)
   }
 }
+
+/** UTF-16 units of the name and the tag of the plant that begins at `i`. */
+const textAt = (rows: CreateRows | PlantRows, i: number): number =>
+  (rows[i + 1] as string).length + ((rows[i + 2] as string | null)?.length ?? 0)
 
 function rowFault(error: unknown): SqliteFault {
   const fault = sqliteFault(error)

@@ -1,0 +1,28 @@
+import { inFile } from './sqlite-indexes.ts'
+
+/** A row of the log of changes, without its time. */
+export interface LoggedChange {
+  readonly position: bigint
+  readonly kind: string
+  readonly ids: readonly bigint[]
+  readonly name: string | null
+  readonly tag: string | null
+}
+
+/** The log of changes of a store, read past the store. */
+export function changesIn(path: string): LoggedChange[] {
+  return inFile(path, (db) =>
+    db
+      .prepare('SELECT position, kind, ids, name, tag FROM changes ORDER BY position')
+      .all()
+      .map(({ position, kind, ids, name, tag }) => ({
+        position: position as bigint,
+        kind: kind as string,
+        ids: unpack(ids as Uint8Array),
+        name: name as string | null,
+        tag: tag as string | null,
+      })),
+  )
+}
+
+const unpack = (blob: Uint8Array): bigint[] => [...new BigInt64Array(blob.slice().buffer)]
