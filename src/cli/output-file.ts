@@ -32,7 +32,8 @@ export function outputFile(path: string, { force }: { force: boolean }): Output 
     process.once('exit', remove)
     try {
       // Opened here, since the stream would still open it after a failure that came first, and leave it behind.
-      const fd = openSync(draft, 'wx')
+      // For its owner alone, as the store is whose plants it holds.
+      const fd = openSync(draft, 'wx', 0o600)
       await pipeline(source, createWriteStream(draft, { fd, flush: true, highWaterMark: CHUNK }), { signal })
       // Looked at again: this may be hours later.
       renameSync(draft, targetOf(path, force))

@@ -6,6 +6,7 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
@@ -125,6 +126,16 @@ suite('plantstore export keeps files safe', () => {
     assert.equal((await exports(['link.csv', '--force'])).code, 0)
     assert.ok(lstatSync(join(folder, 'link.csv')).isSymbolicLink())
     assert.equal(read('plants.csv'), textOf('csv', PLANTS))
+  })
+
+  test('its files are for their owner alone, as the store is, also one that takes the place of a file for all', async (t) => {
+    const { folder, exports } = await withPlants(t)
+    writeFileSync(join(folder, 'old.csv'), 'mine', { mode: 0o644 })
+    for (const name of ['new.csv', 'new.ndjson.gz', 'old.csv']) {
+      const umask = ['sh', '-c', 'umask 0; exec "$0" "$@"']
+      assert.equal((await exports([name, '--force'], { under: umask })).code, 0)
+      assert.equal(statSync(join(folder, name)).mode & 0o777, 0o600, name)
+    }
   })
 
   test('it writes no device, folder or pipe over', async (t) => {

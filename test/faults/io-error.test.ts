@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
-import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { isIntact, tempFolder } from '../support/files.ts'
 import { Load, send } from '../support/load.ts'
 import { isLinux, notTestedHere, runs } from '../support/not-tested.ts'
-import { run, startServer } from '../support/process.ts'
+import { run, startServer, TOKEN } from '../support/process.ts'
 
 const canInject = isLinux && runs('strace', '-f', '-qq', '-e', 'inject=fsync:error=EIO', 'true')
 
@@ -101,3 +101,23 @@ function replaceByCopy(path: string): void {
   writeFileSync(join(folder, 'copy'), readFileSync(path))
   renameSync(join(folder, 'copy'), path)
 }
+
+test('an exported file whose bytes can not be flushed never gets its name', async (t) => {
+  if (!canInject)
+    return notTestedHere(t, 'a disk that fails under an export, because strace is not there or not allowed')
+  const folder = tempFolder(t)
+  const { address } = await startServer(t, folder)
+  await send('POST', `${address}/plants`, { body: '{"id":1,"name":"a"}' })
+  // The first flush of this process is that of the file: a rename before it would leave the file there.
+  const { code, stderr } = await run(t, ['export', 'plants.csv', '--url', address], {
+    cwd: folder,
+    env: { PLANTSTORE_TOKEN: TOKEN },
+    under: strace('fsync', 'when=1'),
+  })
+  assert.equal(stderr, 'plantstore: plants.csv: the device fails\n')
+  assert.equal(code, 1)
+  assert.deepEqual(
+    readdirSync(folder).filter((name) => name.includes('csv')),
+    [],
+  )
+})

@@ -23,6 +23,19 @@ suite('health', () => {
     }
   })
 
+  test('is checked by one write a second at most, however many ask', async (t) => {
+    const service = await withService(t)
+    const { mock } = t.mock.method(service.store, 'checkWritable')
+    const startedAt = performance.now()
+    for (let round = 0; round < 10; round++) {
+      const probes = Array.from({ length: 5 }, () => service.send('GET', '/health/ready', FREE))
+      for (const { status } of await Promise.all(probes)) assert.equal(status, 200)
+    }
+    const seconds = (performance.now() - startedAt) / 1000
+    assert.ok(mock.callCount() >= 1, 'it was written')
+    assert.ok(mock.callCount() <= 1 + seconds, `${mock.callCount()} writes in ${seconds} s`)
+  })
+
   test('is not ready while the store takes no write, but live', async (t) => {
     const service = await withService(t)
     assert.equal((await service.send('GET', '/health/ready', FREE)).status, 200)
