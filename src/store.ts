@@ -112,11 +112,15 @@ export interface Store {
    *
    * @throws AppError 50305 when that takes an index which lacks too many plants that were written lately; never for plants
    *   without a filter by id
+   * @param signal ends the search early: it rejects with the signal's reason, and what it holds is let go within a second
    */
-  listPlants(query: PlantQuery, limit: number): Promise<readonly NewPlant[]>
+  listPlants(query: PlantQuery, limit: number, signal?: AbortSignal): Promise<readonly NewPlant[]>
 
-  /** At most `limit` tags that plants have, by code points, from behind `after` on; seen, and refused, as by listPlants. */
-  listTags(after: string | undefined, limit: number): Promise<TagCount[]>
+  /**
+   * At most `limit` tags that plants have, by code points, from behind `after` on; seen, refused and ended early as by
+   * listPlants.
+   */
+  listTags(after: string | undefined, limit: number, signal?: AbortSignal): Promise<TagCount[]>
 
   /**
    * Puts many plants with one commit, in their order, so that a later one sees the earlier. Results are in the same
@@ -142,8 +146,10 @@ export interface Store {
    * waiting. Takes the same memory for any number of plants. Leaving the iteration early frees what it holds.
    *
    * @throws AppError 50305 as listPlants does, before the first chunk
+   * @param signal ends the chunk under way early: the iteration throws the signal's reason, and what it holds is let go
+   *   within a second. Between two chunks, leaving the iteration lets go of it
    */
-  exportPlants(filter: PlantFilter, order: PlantOrder): AsyncIterable<readonly NewPlant[]>
+  exportPlants(filter: PlantFilter, order: PlantOrder, signal?: AbortSignal): AsyncIterable<readonly NewPlant[]>
 
   /** How many plants there are. It looks at all of them, others write meanwhile. */
   countPlants(): Promise<number>

@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { UNCONDITIONAL } from '../src/condition.ts'
 import { MAX_ID, MIN_ID } from '../src/plant.ts'
 import { hashSecret } from '../src/token.ts'
+import { abortTests } from './abort-suite.ts'
 import { changeTests } from './change-suite.ts'
 import { exportTests } from './export-suite.ts'
 import { freshnessTests, propertyTests } from './freshness-suite.ts'
@@ -26,6 +27,7 @@ export function storeSuite(name: string, open: OpenStore): void {
   tagTests(suite, open)
   importTests(suite, open)
   exportTests(suite, open)
+  abortTests(suite, open)
   tokenTests(suite, open)
   closeTests(suite, open)
 }

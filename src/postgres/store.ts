@@ -4,7 +4,7 @@ import { GroupCommit } from '../group-commit.ts'
 import { OperatorError } from '../operator-error.ts'
 import type { NewPlant } from '../plant.ts'
 import { type PlantChange, weightOf } from '../plant-change.ts'
-import type { PlantFilter, PlantOrder, PlantQuery } from '../plant-query.ts'
+import type { PlantQuery } from '../plant-query.ts'
 import type { PostgresAddress } from '../postgres-address.ts'
 import type {
   Answer,
@@ -20,6 +20,7 @@ import type {
   TagCount,
 } from '../store.ts'
 import type { Token } from '../token.ts'
+import { unlessAborted } from '../unless-aborted.ts'
 import { countPlants, exported, Trial } from './bulk.ts'
 import { type Changed, changePlants } from './changes.ts'
 import { Connections } from './connections.ts'
@@ -137,12 +138,12 @@ export class PostgresStore implements Store {
     await this.#change({ kind: 'delete', id, condition })
   }
 
-  listPlants(query: PlantQuery, limit: number): Promise<NewPlant[]> {
-    return this.#ask(() => listPlants(this.#connections, query, limit))
+  listPlants(query: PlantQuery, limit: number, signal?: AbortSignal): Promise<NewPlant[]> {
+    return this.#search(signal, () => listPlants(this.#connections, query, limit))
   }
 
-  listTags(after: string | undefined, limit: number): Promise<TagCount[]> {
-    return this.#ask(() => listTags(this.#connections, after, limit))
+  listTags(after: string | undefined, limit: number, signal?: AbortSignal): Promise<TagCount[]> {
+    return this.#search(signal, () => listTags(this.#connections, after, limit))
   }
 
   importPlants(plants: readonly NewPlant[], mode: ImportMode): Promise<ImportResult[]> {
@@ -165,14 +166,22 @@ export class PostgresStore implements Store {
     }
   }
 
-  async *exportPlants(filter: PlantFilter, order: PlantOrder): AsyncIterable<readonly NewPlant[]> {
+  async *exportPlants(...query: Parameters<Store['exportPlants']>): AsyncIterable<readonly NewPlant[]> {
+    const [filter, order, signal] = query
+    signal?.throwIfAborted()
     const connection = await this.#ask(() => this.#held.hold())
+    // Ending the connection ends the statement under way.
+    const letGo = () => this.#held.letGo(connection)
+    signal?.addEventListener('abort', letGo, { once: true })
     try {
+      signal?.throwIfAborted()
       yield* exported(connection, filter, order)
     } catch (error) {
+      signal?.throwIfAborted()
       throw this.#closing === undefined ? appErrorOf(error) : shuttingDown()
     } finally {
-      this.#held.letGo(connection)
+      signal?.removeEventListener('abort', letGo)
+      letGo()
     }
   }
 
@@ -254,6 +263,10 @@ export class PostgresStore implements Store {
         else resolve(result)
       })
     })
+  }
+
+  #search<T>(signal: AbortSignal | undefined, work: () => Promise<T>): Promise<T> {
+    return unlessAborted(this.#ask(work), signal)
   }
 
   async #ask<T>(work: () => Promise<T>): Promise<T> {

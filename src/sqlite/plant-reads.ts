@@ -1,6 +1,7 @@
 import type { NewPlant } from '../plant.ts'
 import type { PlantFilter, PlantOrder, PlantQuery } from '../plant-query.ts'
 import type { ImportMode, ImportTrial, TagCount } from '../store.ts'
+import { unlessAborted } from '../unless-aborted.ts'
 import { BehindError } from './behind.ts'
 import { shuttingDown } from './errors.ts'
 import type { Indexer } from './indexer.ts'
@@ -22,6 +23,7 @@ export class PlantReads {
   readonly #indexer: Indexer
   readonly #onFatal: (error: Error) => void
   #client: ReaderClient | undefined
+  #lastExport = 0
   #isClosed = false
 
   /** @param onFatal called when the file can't be trusted any more */
@@ -31,19 +33,27 @@ export class PlantReads {
     this.#onFatal = onFatal
   }
 
-  async listPlants(query: PlantQuery, limit: number): Promise<NewPlant[]> {
-    return plantsOf(await this.#indexed((most) => this.#reader.call('listPlants', most, query, limit)))
+  async listPlants(query: PlantQuery, limit: number, signal?: AbortSignal): Promise<NewPlant[]> {
+    const read = (most: number) => this.#reader.callUnlessAborted(signal, 'listPlants', most, query, limit)
+    return plantsOf(await this.#indexed(read, signal))
   }
 
-  listTags(after: string | undefined, limit: number): Promise<TagCount[]> {
-    return this.#indexed((most) => this.#reader.call('listTags', most, after, limit))
+  listTags(after: string | undefined, limit: number, signal?: AbortSignal): Promise<TagCount[]> {
+    return this.#indexed((most) => this.#reader.callUnlessAborted(signal, 'listTags', most, after, limit), signal)
   }
 
-  async *exportPlants(filter: PlantFilter, order: PlantOrder): AsyncGenerator<readonly NewPlant[], void, undefined> {
-    const handle = await this.#indexed((most) => this.#reader.call('openExport', most, filter, order))
+  async *exportPlants(
+    filter: PlantFilter,
+    order: PlantOrder,
+    signal?: AbortSignal,
+  ): AsyncGenerator<readonly NewPlant[], void, undefined> {
+    // Chosen here, so that it can be closed also where its opening was cancelled while the answer was on its way.
+    const handle = ++this.#lastExport
     try {
+      const open = (most: number) => this.#reader.callUnlessAborted(signal, 'openExport', handle, most, filter, order)
+      await this.#indexed(open, signal)
       for (;;) {
-        const chunk = plantsOf(await this.#reader.call('readExport', handle))
+        const chunk = plantsOf(await this.#reader.callUnlessAborted(signal, 'readExport', handle))
         if (chunk.length === 0) return
         yield chunk
       }
@@ -88,14 +98,14 @@ export class PlantReads {
     if (!this.#isClosed) await this.#reader.call(method, handle)
   }
 
-  async #indexed<T>(read: (mostUnindexed: number) => Promise<T>): Promise<T> {
+  async #indexed<T>(read: (mostUnindexed: number) => Promise<T>, signal: AbortSignal | undefined): Promise<T> {
     const deadline = performance.now() + PATIENCE
     for (let attempt = 0; ; attempt++) {
       try {
         return await read(MOST_UNINDEXED[Math.min(attempt, MOST_UNINDEXED.length - 1)] ?? 0)
       } catch (error) {
         if (!(error instanceof BehindError)) throw error
-        await this.#indexer.catchUp(error.plants, deadline)
+        await unlessAborted(this.#indexer.catchUp(error.plants, deadline), signal)
       }
     }
   }

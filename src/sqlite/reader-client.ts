@@ -38,12 +38,28 @@ export class ReaderClient {
     method: M,
     ...args: Parameters<ReaderCalls[M]>
   ): Promise<ReturnType<ReaderCalls[M]>> {
-    if (this.#dead !== undefined) return Promise.reject(this.#dead)
-    return new Promise((resolve, reject) => {
-      const call = ++this.#lastCall
-      this.#worker.postMessage({ call, method, args } as ReaderRequest)
-      this.#pending.set(call, { resolve, reject })
-    })
+    return this.callUnlessAborted(undefined, method, ...args)
+  }
+
+  /** The same; when the signal aborts, it rejects with the signal's reason, and the thread leaves the work alone. */
+  async callUnlessAborted<M extends keyof ReaderCalls>(
+    signal: AbortSignal | undefined,
+    method: M,
+    ...args: Parameters<ReaderCalls[M]>
+  ): Promise<ReturnType<ReaderCalls[M]>> {
+    if (this.#dead !== undefined) throw this.#dead
+    signal?.throwIfAborted()
+    const call = ++this.#lastCall
+    const cancel = () => this.#cancel(call, signal?.reason)
+    signal?.addEventListener('abort', cancel, { once: true })
+    try {
+      return await new Promise((resolve, reject) => {
+        this.#worker.postMessage({ call, method, args } as ReaderRequest)
+        this.#pending.set(call, { resolve, reject })
+      })
+    } finally {
+      signal?.removeEventListener('abort', cancel)
+    }
   }
 
   /** Whether its thread has ended: every call is refused then. */
@@ -60,9 +76,15 @@ export class ReaderClient {
     await exit
   }
 
+  #cancel(call: number, reason: unknown): void {
+    this.#worker.postMessage({ cancel: call } satisfies ReaderRequest)
+    this.#pending.get(call)?.reject(reason)
+    this.#pending.delete(call)
+  }
+
   #settle(response: ReaderResponse): void {
     const pending = this.#pending.get(response.call)
-    // It was told already that the store is closing.
+    // It was cancelled, or was told already that the store is closing.
     if (pending === undefined) return
     this.#pending.delete(response.call)
     if ('value' in response) pending.resolve(response.value as never)

@@ -6,6 +6,8 @@ import type { Steps } from './steps.ts'
 
 export type ReaderRequest =
   | { [M in keyof ReaderCalls]: { call: number; method: M; args: Parameters<ReaderCalls[M]> } }[keyof ReaderCalls]
+  /** Leaves a call alone that has not come to its end, and answers nothing. */
+  | { cancel: number }
   | 'close'
 /** Answers come back in the order in which they are found. */
 export type ReaderResponse = { call: number } & (
@@ -23,42 +25,55 @@ const MAX_ACTIVE = 16
 const port = parentPort
 if (port === null) throw new Error('this file runs as a worker thread')
 const reader = new SqliteReader((workerData as { path: string }).path)
-const active = new Set<Steps<unknown>>()
-const waiting: { call: number; steps: Steps<unknown> }[] = []
+const active = new Map<number, Steps<unknown>>()
+const waiting = new Map<number, Steps<unknown>>()
 
 port.on('message', (request: ReaderRequest) => {
   if (request === 'close') {
-    for (const steps of active) steps.return(undefined)
+    for (const steps of active.values()) steps.return(undefined)
     active.clear()
-    waiting.length = 0
+    waiting.clear()
     reader.close()
     port.close()
+  } else if ('cancel' in request) {
+    cancel(request.cancel)
   } else {
     begin(request)
   }
 })
 
-function begin({ call, method, args }: Exclude<ReaderRequest, 'close'>): void {
+function begin({ call, method, args }: Extract<ReaderRequest, { method: unknown }>): void {
   respond(call, () => {
     const run = reader[method] as (...args: unknown[]) => unknown
     const outcome = run.apply(reader, args)
     if (!isSteps(outcome)) return { value: outcome }
-    waiting.push({ call, steps: outcome })
+    waiting.set(call, outcome)
     startNext()
   })
 }
 
 function startNext(): void {
   if (active.size >= MAX_ACTIVE) return
-  const next = waiting.shift()
-  if (next === undefined) return
-  active.add(next.steps)
-  takeTurn(next.call, next.steps)
+  for (const [call, steps] of waiting) {
+    waiting.delete(call)
+    active.set(call, steps)
+    takeTurn(call, steps)
+    return
+  }
+}
+
+function cancel(call: number): void {
+  if (waiting.delete(call)) return
+  const steps = active.get(call)
+  if (steps === undefined) return
+  active.delete(call)
+  steps.return(undefined)
+  startNext()
 }
 
 function takeTurn(call: number, steps: Steps<unknown>): void {
-  // It was closed meanwhile.
-  if (!active.has(steps)) return
+  // It was cancelled or closed meanwhile.
+  if (!active.has(call)) return
   const isOver = respond(call, () => {
     const end = performance.now() + TURN
     do {
@@ -67,7 +82,7 @@ function takeTurn(call: number, steps: Steps<unknown>): void {
     } while (performance.now() < end)
   })
   if (isOver) {
-    active.delete(steps)
+    active.delete(call)
     startNext()
   } else {
     setImmediate(takeTurn, call, steps)

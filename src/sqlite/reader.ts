@@ -50,16 +50,14 @@ export class SqliteReader {
     }
   }
 
-  /** @returns a handle for the two below; its transaction stays open until it is closed */
-  *openExport(most: number, filter: PlantFilter, order: PlantOrder): Steps<number> {
+  /** @param handle a new one, for the two below; its transaction stays open until it is closed */
+  *openExport(handle: number, most: number, filter: PlantFilter, order: PlantOrder): Steps<void> {
     const snapshot = this.#begin()
     try {
       const unindexed = needsIndex(filter, order) ? yield* snapshot.unindexed(most) : []
-      this.#exports.set(++this.#handle, { snapshot, query: { ...filter, order }, unindexed, after: undefined })
-      return this.#handle
-    } catch (error) {
-      this.#end(snapshot)
-      throw error
+      this.#exports.set(handle, { snapshot, query: { ...filter, order }, unindexed, after: undefined })
+    } finally {
+      if (!this.#exports.has(handle)) this.#end(snapshot)
     }
   }
 
@@ -73,6 +71,7 @@ export class SqliteReader {
     return flatten(chunk)
   }
 
+  /** Also where it was not opened to the end. */
   closeExport(handle: number): void {
     const held = this.#exports.get(handle)
     this.#exports.delete(handle)

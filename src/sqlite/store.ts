@@ -4,7 +4,7 @@ import type { Condition } from '../condition.ts'
 import { GroupRead } from '../group-read.ts'
 import { OperatorError } from '../operator-error.ts'
 import type { NewPlant } from '../plant.ts'
-import type { PlantFilter, PlantOrder, PlantQuery } from '../plant-query.ts'
+import type { PlantQuery } from '../plant-query.ts'
 import type {
   Answer,
   CreateOptions,
@@ -149,15 +149,16 @@ export class SqliteStore implements Store {
     await this.#writes.change({ kind: 'delete', id, condition })
   }
 
-  async listPlants(query: PlantQuery, limit: number): Promise<readonly NewPlant[]> {
+  async listPlants(query: PlantQuery, limit: number, signal?: AbortSignal): Promise<readonly NewPlant[]> {
     this.#mustBeOpen()
+    signal?.throwIfAborted()
     const page = { query, limit }
-    return isDirect(page) ? this.#pages.get(page) : this.#reads.listPlants(query, limit)
+    return isDirect(page) ? this.#pages.get(page) : this.#reads.listPlants(query, limit, signal)
   }
 
-  async listTags(after: string | undefined, limit: number): Promise<TagCount[]> {
+  async listTags(after: string | undefined, limit: number, signal?: AbortSignal): Promise<TagCount[]> {
     this.#mustBeOpen()
-    return this.#reads.listTags(after, limit)
+    return this.#reads.listTags(after, limit, signal)
   }
 
   async importPlants(plants: readonly NewPlant[], mode: ImportMode): Promise<ImportResult[]> {
@@ -185,9 +186,9 @@ export class SqliteStore implements Store {
     return this.#reads.tryImport(mode)
   }
 
-  async *exportPlants(filter: PlantFilter, order: PlantOrder): AsyncIterable<readonly NewPlant[]> {
+  async *exportPlants(...query: Parameters<Store['exportPlants']>): AsyncIterable<readonly NewPlant[]> {
     this.#mustBeOpen()
-    yield* this.#reads.exportPlants(filter, order)
+    yield* this.#reads.exportPlants(...query)
   }
 
   async countPlants(): Promise<number> {

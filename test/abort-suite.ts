@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict'
+import type { PlantQuery } from '../src/plant-query.ts'
+import { EVERYTHING, exportAll, importAll } from './support/store-calls.ts'
+import { type OpenStore, plant, type Suite } from './support/store-under-test.ts'
+
+/** No plant has both, and half of them have each. A tag without words narrows no index of words. */
+const SLOW: PlantQuery = { tags: ['-'], words: ['odd'], order: 'name', after: undefined }
+const PLANTS = Array.from({ length: 20_000 }, (_, i) =>
+  i % 2 === 0 ? plant(BigInt(i), 'Aloe', '-') : plant(BigInt(i), 'odd'),
+)
+const REASON = new Error('the client has left')
+
+/** The part of the Store's specification that is about reads that are ended early. */
+export function abortTests(suite: Suite, open: OpenStore): void {
+  suite('reads whose signal has aborted reject with its reason', async (t) => {
+    const { store } = await open(t)
+    const signal = AbortSignal.abort(REASON)
+    await assert.rejects(store.listPlants({ ...EVERYTHING, order: 'id', after: undefined }, 10, signal), REASON)
+    await assert.rejects(store.listPlants(SLOW, 10, signal), REASON)
+    await assert.rejects(store.listTags(undefined, 10, signal), REASON)
+    await assert.rejects(Array.fromAsync(store.exportPlants(EVERYTHING, 'id', signal)), REASON)
+  })
+
+  suite('searches that are ended early cost the next search next to nothing', async (t) => {
+    const { store } = await open(t)
+    await importAll(store, PLANTS)
+    assert.deepEqual(await store.listPlants(SLOW, 10), [])
+    const startedAt = performance.now()
+    assert.deepEqual(await store.listPlants(SLOW, 10), [])
+    const alone = performance.now() - startedAt
+
+    const leaving = new AbortController()
+    const abandoned = Array.from({ length: 300 }, () => store.listPlants(SLOW, 10, leaving.signal))
+    const outcomes = Promise.allSettled(abandoned)
+    await abandoned[0]
+    leaving.abort(REASON)
+    const ended = (await outcomes).filter((outcome) => outcome.status === 'rejected' && outcome.reason === REASON)
+    assert.ok(ended.length > 200, `only ${ended.length} were ended early`)
+    const leftAt = performance.now()
+    assert.deepEqual(await store.listPlants(SLOW, 10), [])
+    const after = performance.now() - leftAt
+    assert.ok(after < Math.max(50 * alone, 5000), `${after} ms instead of ${alone} ms`)
+  })
+
+  suite('an export that is ended early, at its opening or in a chunk, can be followed by many others', async (t) => {
+    const { store } = await open(t)
+    await importAll(store, PLANTS)
+    for (let round = 0; round < 20; round++) {
+      const leaving = new AbortController()
+      const opened = store.exportPlants(EVERYTHING, '-name', leaving.signal)[Symbol.asyncIterator]()
+      await opened.next()
+      const chunk = opened.next()
+      const unopened = store.exportPlants(SLOW, 'name', leaving.signal)[Symbol.asyncIterator]().next()
+      const outcomes = Promise.allSettled([unopened, chunk])
+      leaving.abort(REASON)
+      const ended = { status: 'rejected', reason: REASON }
+      assert.deepEqual(await outcomes, [ended, ended])
+      assert.deepEqual(await opened.next(), { done: true, value: undefined })
+    }
+    assert.equal((await exportAll(store)).length, PLANTS.length)
+  })
+}
