@@ -17,6 +17,7 @@ const CHECKS: readonly Check[] = [
     cure: 'npm run format',
   },
   { name: 'types', args: ['node_modules/typescript/bin/tsc'] },
+  { name: 'types of the page at /docs', args: ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.page.json'] },
   { name: 'generated files', args: ['scripts/generate.ts', '--check'], cure: 'npm run generate' },
   { name: 'links', args: ['scripts/check-links.ts'] },
   { name: 'lock file', args: ['scripts/check-lockfile.ts'] },

@@ -18,6 +18,8 @@ export interface Config {
   readonly storeConnections: number
   readonly token: string | undefined
   readonly logLevel: LogLevel
+  /** Whether the page at /docs is served. */
+  readonly docs: boolean
   /** Bytes. */
   readonly bodyLimit: number
   /** Bytes of request line and headers together. */
@@ -101,6 +103,13 @@ export const SETTINGS: Settings = {
     fallback: 'info',
     help: 'how much is logged: debug (every request), info (start, stop and refused requests), warn, error or silent',
     parse: logLevel,
+  },
+  docs: {
+    flag: 'docs',
+    value: 'SWITCH',
+    fallback: 'on',
+    help: 'whether the page at /docs is served: on or off; /openapi.json is served in any case',
+    parse: onOrOff,
   },
   bodyLimit: number('body-limit', 'SIZE', '1MiB', 'largest body of a request', size),
   headerLimit: number('header-limit', 'SIZE', '16KiB', 'largest request line and headers of a request together', size),
@@ -261,6 +270,11 @@ function logLevel(given: string): LogLevel {
   const levels: readonly string[] = ['debug', 'info', 'warn', 'error', 'silent'] satisfies LogLevel[]
   if (!levels.includes(given)) throw new Error(`"${given}" is not one of ${levels.join(', ')}`)
   return given as LogLevel
+}
+
+function onOrOff(given: string): boolean {
+  if (given !== 'on' && given !== 'off') throw new Error(`"${given}" is neither on nor off`)
+  return given === 'on'
 }
 
 /** Milliseconds; PostgreSQL would take 0 for no limit. */

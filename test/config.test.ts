@@ -51,6 +51,13 @@ const CASES: { readonly [K in Key]: { right: readonly [string, Config[K]][]; wro
     ],
     wrong: ['', '-1s', 'for ever'],
   },
+  docs: {
+    right: [
+      ['on', true],
+      ['off', false],
+    ],
+    wrong: ['', 'no', 'ON', 'true'],
+  },
   token: {
     right: [
       ['k7Qz-3fV0.pW9~mX', 'k7Qz-3fV0.pW9~mX'],
@@ -187,6 +194,7 @@ suite('the configuration', () => {
       storeWait: 60_000,
       token: undefined,
       logLevel: 'info',
+      docs: true,
       bodyLimit: 2 ** 20,
       headerLimit: 16 * 2 ** 10,
       nestingLimit: 32,

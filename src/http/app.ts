@@ -67,7 +67,7 @@ export function buildApp({ config, contract, store, log, state, waiting }: AppOp
       ...exportHandlers(store, responder, config.stallTimeout),
       ...tagHandlers(store, responder),
       ...healthHandlers(store, responder, state),
-      ...docsHandlers(contract, responder),
+      ...docsHandlers(contract, responder, config.docs),
       getMetrics(exchange) {
         metrics.registry.metrics().then(
           (text) => responder.reply(exchange, 200, ['Content-Type', metrics.registry.contentType], text),

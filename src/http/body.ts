@@ -1,6 +1,7 @@
 import { AppError } from '../errors.ts'
 import type { Method, Operation } from './contract.ts'
 import type { Exchange } from './exchange.ts'
+import { readMediaType } from './media-type.ts'
 
 /**
  * Reads the whole body of a request, and nothing of what its headers alone rule out.
@@ -42,15 +43,14 @@ export function refusalByHeaders(
   return type === operation.mediaTypes[0] ? undefined : refusalByType(operation, type ?? '')
 }
 
-/** RFC 9110 section 8.3.1. */
 function refusalByType(operation: Operation, header: string): AppError | undefined {
-  const [type = '', ...parameters] = header.split(';').map((part) => part.trim().toLowerCase())
-  if (!operation.mediaTypes.includes(type)) {
-    return unsupported(operation, type === '' ? 'the Content-Type is missing' : 'the media type is not supported')
+  const mediaType = readMediaType(header)
+  if (mediaType === undefined) {
+    return unsupported(operation, header === '' ? 'the Content-Type is missing' : 'the Content-Type is malformed')
   }
-  const charset = parameters.find((parameter) => parameter.startsWith('charset='))?.slice('charset='.length)
-  if (charset === undefined || charset === 'utf-8' || charset === '"utf-8"') return undefined
-  return unsupported(operation, 'the charset is not supported')
+  if (!operation.mediaTypes.includes(mediaType.type)) return unsupported(operation, 'the media type is not supported')
+  const charset = mediaType.parameters.get('charset') ?? 'utf-8'
+  return charset.toLowerCase() === 'utf-8' ? undefined : unsupported(operation, 'the charset is not supported')
 }
 
 function unsupported({ method, mediaTypes }: Operation, what: string): AppError {

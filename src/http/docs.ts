@@ -1,62 +1,75 @@
-import { readFile } from 'node:fs/promises'
+import { createHash } from 'node:crypto'
+import { readdirSync, readFileSync } from 'node:fs'
 import { AppError } from '../errors.ts'
 import type { Contract } from './contract.ts'
+import { isFresh } from './entity-tags.ts'
+import type { Exchange } from './exchange.ts'
+import type { Parameters } from './parameters.ts'
 import { JSON_TYPE, type Responder } from './responder.ts'
 import type { Handlers } from './routes.ts'
 
-/** Swagger UI, as the package ships it; nothing of the page comes from elsewhere, and its policy forbids it. */
-const ASSETS = new URL('static/', import.meta.resolve('@fastify/swagger-ui'))
+const FOLDER = new URL('docs-page/', import.meta.url)
+/** Nothing inline and nothing from elsewhere: what the service answers can never become a part of the page. */
 const POLICY =
-  "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-const SAFE = ['Content-Security-Policy', POLICY, 'X-Content-Type-Options', 'nosniff', 'Cache-Control', 'no-cache']
-
-const PAGE = `<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Plantstore API</title>
-<link rel="stylesheet" href="/docs/swagger-ui.css">
-<link rel="icon" href="data:,">
-</head>
-<body>
-<div id="page"></div>
-<script src="/docs/swagger-ui-bundle.js"></script>
-<script src="/docs/start.js"></script>
-</body>
-</html>
-`
-const START = `SwaggerUIBundle({ url: '/openapi.json', dom_id: '#page', validatorUrl: null, deepLinking: true })\n`
-
-const FILES: Readonly<Record<string, { type: string; read: () => Promise<string> }>> = {
-  'start.js': { type: 'text/javascript; charset=utf-8', read: async () => START },
-  'swagger-ui-bundle.js': { type: 'text/javascript; charset=utf-8', read: () => asset('swagger-ui-bundle.js') },
-  'swagger-ui.css': { type: 'text/css; charset=utf-8', read: () => asset('swagger-ui.css') },
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+const TYPES: Readonly<Record<string, string>> = {
+  html: 'text/html; charset=utf-8',
+  js: 'text/javascript; charset=utf-8',
+  css: 'text/css; charset=utf-8',
+  svg: 'image/svg+xml',
 }
 
-const asset = (name: string): Promise<string> => readFile(new URL(name, ASSETS), 'utf8')
+interface StaticFile {
+  readonly bytes: Buffer
+  /** Everything but Content-Type, which an answer of 304 leaves out. */
+  readonly headers: readonly string[]
+  readonly type: string
+  readonly etag: string
+}
 
-/** The contract, as JSON and as a page. */
+/**
+ * The contract, as JSON and as a page.
+ *
+ * @param hasPage false: the page and its files are 404
+ */
 export function docsHandlers(
   contract: Contract,
   responder: Responder,
+  hasPage: boolean,
 ): Pick<Handlers, 'getContract' | 'getDocs' | 'getDocsFile'> {
-  const json = JSON.stringify(contract.document)
+  const files = hasPage ? readFiles() : new Map<string, StaticFile>()
+  const document = staticFile(Buffer.from(JSON.stringify(contract.document)), JSON_TYPE, [])
+  const answer = (exchange: Exchange, parameters: Parameters, file: StaticFile | undefined): void => {
+    if (file === undefined) throw new AppError(40401, 'the page at /docs has no such file, or is switched off')
+    const { bytes, headers, type, etag } = file
+    if (isFresh(parameters, etag)) responder.reply(exchange, 304, [...headers])
+    else responder.reply(exchange, 200, ['Content-Type', type, ...headers], bytes)
+  }
   return {
-    getContract(exchange) {
-      responder.reply(exchange, 200, ['Content-Type', JSON_TYPE, 'Cache-Control', 'no-cache'], json)
-    },
-    getDocs(exchange) {
-      responder.reply(exchange, 200, ['Content-Type', 'text/html; charset=utf-8', ...SAFE], PAGE)
-    },
-    getDocsFile(exchange) {
-      const { file: name = '' } = exchange.pathParameters
-      const file = Object.hasOwn(FILES, name) ? FILES[name] : undefined
-      if (file === undefined) throw new AppError(40401, 'the page has no such file')
-      file.read().then(
-        (text) => responder.reply(exchange, 200, ['Content-Type', file.type, ...SAFE], text),
-        (error: unknown) => responder.refuse(exchange, error),
-      )
-    },
+    getContract: (exchange, _operation, parameters) => answer(exchange, parameters, document),
+    getDocs: (exchange, _operation, parameters) => answer(exchange, parameters, files.get('index.html')),
+    getDocsFile: (exchange, _operation, parameters) =>
+      answer(exchange, parameters, files.get(parameters['file'] as string)),
+  }
+}
+
+function readFiles(): Map<string, StaticFile> {
+  const policy = ['Content-Security-Policy', POLICY]
+  return new Map(
+    readdirSync(FOLDER).map((name) => {
+      const type = TYPES[name.split('.').at(-1) ?? ''] ?? 'application/octet-stream'
+      return [name, staticFile(readFileSync(new URL(name, FOLDER)), type, policy)]
+    }),
+  )
+}
+
+function staticFile(bytes: Buffer, type: string, headers: readonly string[]): StaticFile {
+  const etag = `"${createHash('sha256').update(bytes).digest('hex').slice(0, 16)}"`
+  // A minute spares a reload its requests, and an update is seen soon after.
+  return {
+    bytes,
+    type,
+    etag,
+    headers: [...headers, 'ETag', etag, 'Cache-Control', 'max-age=60', 'X-Content-Type-Options', 'nosniff'],
   }
 }

@@ -28,5 +28,11 @@ export function conditionOf(parameters: Parameters): Condition {
   }
 }
 
+/** Whether a client that sent If-None-Match has what this entity tag belongs to. */
+export function isFresh(parameters: Parameters, etag: string): boolean {
+  const { ifNoneMatch } = conditionOf(parameters)
+  return ifNoneMatch === '*' || (ifNoneMatch?.includes(etag) ?? false)
+}
+
 const strong = (tags: ETags): ETags => (tags === '*' ? tags : tags.filter((tag) => tag.startsWith('"')))
-const opaque = (tags: ETags): ETags => (tags === '*' ? tags : tags.map((tag) => tag.replace('W/', '')))
+const opaque = (tags: ETags): ETags => (tags === '*' ? tags : tags.map((tag) => tag.replace(/^W\//, '')))

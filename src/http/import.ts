@@ -5,6 +5,7 @@ import { bodyPieces } from './body-pieces.ts'
 import { ClientGone } from './client-gone.ts'
 import type { Contract } from './contract.ts'
 import { type ImportOptions, runImport } from './import-progress.ts'
+import { readMediaType } from './media-type.ts'
 import { rowReader } from './plant-body.ts'
 import { JSON_TYPE, type Responder } from './responder.ts'
 import type { Handlers } from './routes.ts'
@@ -34,6 +35,6 @@ export function importHandlers(
 
 /** No other types come as far as here. */
 function formatOfType(contentType: string): Format {
-  const type = contentType.split(';', 1)[0]?.trim().toLowerCase()
+  const type = readMediaType(contentType)?.type
   return FORMATS.find((format) => MEDIA_TYPES[format] === type) ?? 'ndjson'
 }

@@ -129,6 +129,15 @@ suite('the media type of a body', () => {
     { 'Content-Type': 'application/json; charset=utf-16' },
     { 'Content-Type': 'application/json; charset=iso-8859-1' },
     { 'Content-Type': 'application/json; Charset="latin1"' },
+    { 'Content-Type': 'application/json; charset=utf-8; charset=latin1' },
+    { 'Content-Type': 'application/json; charset=utf-8; Charset=utf-8' },
+    { 'Content-Type': 'application/json; charset' },
+    { 'Content-Type': 'application/json; charset =utf-8' },
+    { 'Content-Type': 'application/json; x="a' },
+    { 'Content-Type': 'application/json; x="a"b' },
+    { 'Content-Type': 'application/json application/json' },
+    { 'Content-Type': 'application/json, application/json' },
+    { 'Content-Type': 'application' },
     { 'Content-Encoding': 'gzip' },
     { 'Content-Encoding': 'br' },
     { 'Content-Encoding': 'identity, gzip' },
@@ -172,7 +181,15 @@ suite('the media type of a body', () => {
       'application/json; charset=utf-8',
       'application/json;charset="UTF-8"',
     ]
-    for (const type of [...types, 'application/json ; x=y', 'application/json;']) {
+    const withMore = [
+      ';',
+      '; ;',
+      ' ; x=y',
+      '; x="a;charset=latin1"; charset=utf-8',
+      '; x="\\";"',
+      '\t;\tcharset="\\utf-8"',
+    ]
+    for (const type of [...types, ...withMore.map((more) => `application/json${more}`)]) {
       assert.equal((await service.create(PLANT, { headers: { 'Content-Type': type } })).status, 200, type)
     }
     assert.equal((await service.create(PLANT, { headers: { 'Content-Encoding': 'Identity' } })).status, 200)

@@ -137,7 +137,7 @@ suite('a client that goes away', () => {
       post('{"id":1,', 'Content-Length: 100'),
       post('5\r\n{"id', 'Transfer-Encoding: chunked'),
     ]
-    for (const bytes of [...cuts, whole(), 'GET /docs/swagger-ui-bundle.js HTTP/1.1\r\nHost: a\r\n\r\n']) {
+    for (const bytes of [...cuts, whole(), 'GET /docs/operation.js HTTP/1.1\r\nHost: a\r\n\r\n']) {
       for (const leave of ['destroy', 'resetAndDestroy', 'end'] as const) {
         const { socket } = new RawConnection(service.port)
         await once(socket, 'connect')

@@ -13,7 +13,7 @@ const ALLOW: Readonly<Record<string, string>> = {
   '/plants/export': 'GET, HEAD, OPTIONS',
   '/tags': 'GET, HEAD, OPTIONS',
   '/health/live': 'GET, HEAD, OPTIONS',
-  '/docs/start.js': 'GET, HEAD, OPTIONS',
+  '/docs/page.js': 'GET, HEAD, OPTIONS',
 }
 
 suite('OPTIONS', () => {
@@ -113,7 +113,7 @@ suite('HEAD', () => {
     const { secret } = await service.mint(['plants:write'])
     for (const { method, path, scopes } of contract.operations) {
       if (method !== 'GET') continue
-      const target = path.replace('{id}', '1').replace('{file}', 'start.js')
+      const target = path.replace('{id}', '1').replace('{file}', 'page.js')
       const answer = await service.send('HEAD', target, { authorization: `Bearer ${secret}` })
       assert.equal(answer.status, scopes === undefined ? 200 : 403, path)
     }

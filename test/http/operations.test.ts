@@ -6,7 +6,7 @@ import { errorOf, type Service, withService } from '../support/service.ts'
 /** One request for each operation, that needs no more than to be sent; what it is answered does not matter here. */
 async function sendAll(service: Service): Promise<void> {
   for (const { method, path } of contract.operations) {
-    const target = path.replace('{id}', '1').replace('{file}', 'start.js')
+    const target = path.replace('{id}', '1').replace('{file}', 'page.js')
     await service.send(method, `${target}?secret=hunter2`)
   }
 }

@@ -1,0 +1,153 @@
+import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, suite, type TestContext, test } from 'node:test'
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import { hasBrowser, withBrowser } from '../support/browser.ts'
+import { contract } from '../support/conforms.ts'
+import { notTestedHere } from '../support/not-tested.ts'
+import { SECRET, type Service, temporaryFolder, withService } from '../support/service.ts'
+
+const ENDS = ['-9223372036854775808', '9223372036854775807', '9007199254740993']
+
+suite('the page at /docs, in a browser', () => {
+  let browser: Browser
+  const closers: (() => Promise<void> | void)[] = []
+
+  before(async () => {
+    if (hasBrowser) browser = await withBrowser({ after: (done) => closers.push(done) })
+  })
+  after(async () => {
+    for (const close of closers.toReversed()) await close()
+  })
+
+  /** Runs a test with the page open. Every message in the browser's console is a fault. */
+  function inBrowser(
+    title: string,
+    run: (page: Page, service: Service, t: TestContext) => Promise<void>,
+    options: BrowserContextOptions = {},
+  ): void {
+    test(title, async (t) => {
+      if (!hasBrowser) return notTestedHere(t, 'the page at /docs in a browser')
+      const service = await withService(t)
+      const context = await browser.newContext(options)
+      t.after(() => context.close())
+      const page = await context.newPage()
+      const faults: string[] = []
+      page.on('pageerror', (error) => faults.push(error.message))
+      // Chromium reports each refusal that fetch receives; the page shows those.
+      page.on('console', (message) => {
+        if (!message.text().startsWith('Failed to load resource: the server responded with'))
+          faults.push(message.text())
+      })
+      await page.goto(`http://127.0.0.1:${service.port}/docs`)
+      await page.locator('main:not([aria-busy])').waitFor()
+      await run(page, service, t)
+      assert.deepEqual(faults, [])
+    })
+  }
+
+  inBrowser('shows every operation, and every one succeeds as it is filled in', async (page) => {
+    await page.getByLabel('Access token').fill(SECRET)
+    const sections = await page.locator('main section:has(form)').evaluateAll((found) => found.map(({ id }) => id))
+    assert.deepEqual(sections.toSorted(), contract.operations.map(({ id }) => id).toSorted())
+    for (const id of sections) {
+      const { status } = await send(page, id)
+      assert.match(status, /^20[0-4]/, id)
+    }
+  })
+
+  inBrowser('sends and shows ids exactly', async (page, service) => {
+    await page.getByLabel('Access token').fill(SECRET)
+    for (const id of ENDS) {
+      await page.locator('#createPlant-body').fill(`{"id": ${id}, "name": "x"}`)
+      const created = await send(page, 'createPlant')
+      assert.match(created.headers, new RegExp(`^content-location: /plants/${id}$`, 'm'))
+      await page.locator('#getPlant-path-id').fill(id)
+      const { status, body, command } = await send(page, 'getPlant')
+      assert.match(status, /^200/)
+      assert.equal(body, `{"id":${id},"name":"x"}`)
+      assert.ok(command.endsWith(`'http://127.0.0.1:${service.port}/plants/${id}'`), command)
+      await page.locator('#replacePlant-path-id').fill(id)
+      assert.match((await send(page, 'replacePlant')).body, new RegExp(`^\\{"id":${id},`))
+    }
+    const { body } = await send(page, 'listPlants')
+    for (const id of ENDS) assert.ok(body.includes(`{"id":${id},`), body)
+    assert.deepEqual((await service.plants()).map(({ id }) => String(id)).toSorted(), ENDS.toSorted())
+  })
+
+  inBrowser('imports what is typed, and a file that is picked', async (page, service, t) => {
+    await page.getByLabel('Access token').fill(SECRET)
+    await page.locator('#importPlants-type').selectOption('text/csv')
+    assert.match(await page.locator('#importPlants-body').inputValue(), /^id,name,tag\n/)
+    await page.locator('#importPlants-body').fill(`id,name\n${ENDS[0]},typed\n`)
+    assert.match((await send(page, 'importPlants')).body, /"added":1/)
+    const file = join(temporaryFolder(t), 'plants.csv')
+    writeFileSync(file, `id,name\n${ENDS[1]},picked\n`)
+    await page.locator('#importPlants-file').setInputFiles(file)
+    assert.match((await send(page, 'importPlants')).body, /"added":1/)
+    const stored = (await service.plants()).map(({ id, name }) => `${id} ${name}`)
+    assert.deepEqual(stored.toSorted(), [`${ENDS[0]} typed`, `${ENDS[1]} picked`])
+    await page.locator('#exportPlants-accept').selectOption('text/csv')
+    await page.locator('#exportPlants-query-format').selectOption('csv')
+    assert.match((await send(page, 'exportPlants')).body, new RegExp(`\n${ENDS[1]},picked,\r?\n`))
+  })
+
+  inBrowser('keeps the token for the tab alone, and out of the commands that it shows', async (page, service) => {
+    assert.match((await send(page, 'listPlants')).status, /^401/)
+    await page.getByLabel('Access token').fill(SECRET)
+    await page.reload()
+    assert.match((await send(page, 'listPlants')).status, /^200/)
+    const other = await page.context().newPage()
+    await other.goto(`http://127.0.0.1:${service.port}/docs`)
+    assert.equal(await other.getByLabel('Access token').inputValue(), '')
+    assert.ok(!(await send(page, 'listPlants')).command.includes(SECRET), 'a command that is shown holds no token')
+  })
+
+  inBrowser('shows what the service answers as text, whatever it looks like', async (page) => {
+    await page.getByLabel('Access token').fill(SECRET)
+    const name = '<img src=x onerror=alert(1)>&amp;'
+    await page.locator('#createPlant-body').fill(JSON.stringify({ id: 1, name }))
+    assert.equal((await send(page, 'createPlant')).body, JSON.stringify({ name }))
+    assert.equal(await page.locator('.answer img').count(), 0)
+  })
+
+  inBrowser('has a label for each control, and is used by keyboard', async (page) => {
+    const unlabelled = await page
+      .locator('input, select, textarea')
+      .evaluateAll(
+        (found) => found.filter((control) => (control as { labels?: ArrayLike<unknown> }).labels?.length !== 1).length,
+      )
+    assert.equal(unlabelled, 0)
+    await page.locator('#getLiveness button').focus()
+    await page.keyboard.press('Enter')
+    await page.locator('#getLiveness .status').waitFor()
+  })
+
+  for (const colorScheme of ['light', 'dark'] as const) {
+    inBrowser(
+      `fits a phone, in ${colorScheme} colours`,
+      async (page) => {
+        await page.getByLabel('Access token').fill(SECRET)
+        await send(page, 'createPlant')
+        const [width, ground] = await page.evaluate<[number, string]>(
+          '[document.documentElement.scrollWidth, getComputedStyle(document.body).backgroundColor]',
+        )
+        assert.equal(width, 360)
+        assert.equal(ground === 'rgb(255, 255, 255)', colorScheme === 'light', ground)
+      },
+      { colorScheme, viewport: { width: 360, height: 740 } },
+    )
+  }
+})
+
+/** Sends the form of an operation and waits for its answer. */
+async function send(page: Page, id: string) {
+  const section = page.locator(`section#${id}`)
+  const answer = section.locator('.answer')
+  await answer.evaluate((place) => place.replaceChildren())
+  await section.getByRole('button', { name: 'Send' }).click()
+  const status = (await answer.locator('.status').textContent()) ?? ''
+  const textOf = async (part: string) => (await answer.locator(part).textContent()) ?? ''
+  return { status, command: await textOf('.sent'), headers: await textOf('.headers'), body: await textOf('.body') }
+}
