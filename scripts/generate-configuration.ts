@@ -1,4 +1,5 @@
-import { environmentName, SETTINGS, type Setting } from '../src/config.ts'
+import { environmentName, SETTINGS } from '../src/config.ts'
+import type { Setting } from '../src/setting.ts'
 import { table } from './markdown.ts'
 
 const INTRODUCTION = `# Configuration

@@ -2,6 +2,7 @@ import { readConfiguredToken, type TokenUse } from './configured-token.ts'
 import { type Network, readNetworks } from './network.ts'
 import { OperatorError } from './operator-error.ts'
 import { isPostgresAddress, type PostgresAddress, readPostgresAddress } from './postgres-address.ts'
+import { duration, integer, offOr, onOrOff, type Setting, setting, size, text, timeout } from './setting.ts'
 
 export type SqliteAddress = { readonly engine: 'sqlite'; readonly path: string; readonly isDefault: boolean }
 export type StoreAddress = SqliteAddress | PostgresAddress
@@ -41,19 +42,6 @@ export interface Config {
   readonly trustedProxies: readonly Network[]
 }
 
-/** One setting: `--store`, `PLANTSTORE_STORE` and its place in Config are one name in three spellings. */
-export interface Setting<T> {
-  readonly flag: string
-  readonly value: string
-  readonly fallback: string | undefined
-  readonly help: string
-  /**
-   * @param environment for what a value leaves open, such as the password of a database
-   * @param use what the token is for
-   */
-  parse(text: string, environment: NodeJS.ProcessEnv, use: TokenUse): T
-}
-
 type Settings = { readonly [K in keyof Config]-?: Setting<Config[K]> }
 
 const DEFAULT_STORE = 'sqlite:data/plants.db'
@@ -61,7 +49,7 @@ const DEFAULT_STORE = 'sqlite:data/plants.db'
 /** Every setting there is: the flags, the environment variables, the help text and the reference page come from here. */
 export const SETTINGS: Settings = {
   host: text('host', 'ADDRESS', '127.0.0.1', 'address to listen on; 0.0.0.0 for all of the machine'),
-  port: number('port', 'PORT', '8080', 'TCP port to listen on; 0 picks a free one', integer(0, 65535)),
+  port: setting('port', 'PORT', '8080', 'TCP port to listen on; 0 picks a free one', integer(0, 65535)),
   store: {
     flag: 'store',
     value: 'URL',
@@ -69,21 +57,21 @@ export const SETTINGS: Settings = {
     help: 'where plants and tokens are kept: sqlite:PATH or postgres://USER@HOST:PORT/DATABASE; a password is better given by PGPASSWORD, as other users of the machine can read flags',
     parse: storeAddress,
   },
-  storeConnections: number(
+  storeConnections: setting(
     'store-connections',
     'COUNT',
     '10',
     'connections to a PostgreSQL store for requests, and as many again for imports and exports',
     integer(1, 1000),
   ),
-  storeTimeout: number(
+  storeTimeout: setting(
     'store-timeout',
     'TIME',
     '10s',
     'how long one statement of a PostgreSQL store may take; at least 100ms',
     timeout,
   ),
-  storeWait: number(
+  storeWait: setting(
     'store-wait',
     'TIME',
     '60s',
@@ -111,53 +99,53 @@ export const SETTINGS: Settings = {
     help: 'whether the page at /docs is served: on or off; /openapi.json is served in any case',
     parse: onOrOff,
   },
-  bodyLimit: number('body-limit', 'SIZE', '1MiB', 'largest body of a request', size),
-  headerLimit: number('header-limit', 'SIZE', '16KiB', 'largest request line and headers of a request together', size),
-  nestingLimit: number(
+  bodyLimit: setting('body-limit', 'SIZE', '1MiB', 'largest body of a request', size),
+  headerLimit: setting('header-limit', 'SIZE', '16KiB', 'largest request line and headers of a request together', size),
+  nestingLimit: setting(
     'nesting-limit',
     'LEVELS',
     '32',
     'how many arrays and objects of a body may stand inside one another',
     integer(1, 1000),
   ),
-  headersTimeout: number(
+  headersTimeout: setting(
     'headers-timeout',
     'TIME',
     '10s',
     'how long the headers of a request may take to arrive; at most the request timeout',
     duration,
   ),
-  requestTimeout: number('request-timeout', 'TIME', '30s', 'how long a whole request may take to arrive', duration),
-  stallTimeout: number(
+  requestTimeout: setting('request-timeout', 'TIME', '30s', 'how long a whole request may take to arrive', duration),
+  stallTimeout: setting(
     'stall-timeout',
     'TIME',
     '30s',
     'how long the client of an import or export, which have no request timeout, may neither send nor read anything',
     duration,
   ),
-  keepAliveTimeout: number(
+  keepAliveTimeout: setting(
     'keep-alive-timeout',
     'TIME',
     '65s',
     'how long a connection may be idle before it is closed',
     duration,
   ),
-  drainWindow: number(
+  drainWindow: setting(
     'drain-window',
     'TIME',
     '1s',
     'how long to go on answering after the signal to stop, while anybody is connected',
     duration,
   ),
-  maxWaiting: number(
+  maxWaiting: setting(
     'max-waiting',
     'COUNT',
     '10000',
     'creates that may wait for the store at once; more are answered 503',
     integer(1, 1e6),
   ),
-  rateLimit: number('rate-limit', 'COUNT', 'off', 'requests per second and token, or off', offOr(integer(1, 1e6))),
-  authFailureLimit: number(
+  rateLimit: setting('rate-limit', 'COUNT', 'off', 'requests per second and token, or off', offOr(integer(1, 1e6))),
+  authFailureLimit: setting(
     'auth-failure-limit',
     'COUNT',
     '60',
@@ -211,77 +199,10 @@ export function readConfig(
   return Object.freeze(config)
 }
 
-function text(flag: string, value: string, fallback: string, help: string): Setting<string> {
-  return {
-    flag,
-    value,
-    fallback,
-    help,
-    parse: (given) => {
-      if (given === '') throw new Error('must not be empty')
-      return given
-    },
-  }
-}
-
-function number<T>(
-  flag: string,
-  value: string,
-  fallback: string,
-  help: string,
-  parse: (text: string) => T,
-): Setting<T> {
-  return { flag, value, fallback, help, parse }
-}
-
-function integer(min: number, max: number): (text: string) => number {
-  return (given) => {
-    const parsed = Number(given)
-    if (!/^\d+$/.test(given) || parsed < min || parsed > max) {
-      throw new Error(`"${given}" is not a whole number from ${min} to ${max}`)
-    }
-    return parsed
-  }
-}
-
-function offOr<T>(parse: (text: string) => T): (text: string) => T | undefined {
-  return (given) => (given === 'off' ? undefined : parse(given))
-}
-
-/** Milliseconds, from a text like `500ms`, `30s` or `5m`. */
-export function duration(given: string): number {
-  const match = /^(\d+)(ms|s|m)$/.exec(given)
-  const milliseconds = { ms: 1, s: 1000, m: 60_000 }[match?.[2] ?? ''] ?? Number.NaN
-  const parsed = Number(match?.[1]) * milliseconds
-  if (Number.isNaN(parsed) || parsed > 3_600_000) throw new Error(`"${given}" is not a time like 500ms, 30s or 5m`)
-  return parsed
-}
-
-function size(given: string): number {
-  const match = /^(\d+)(B|KiB|MiB)?$/.exec(given)
-  const unit = { B: 1, KiB: 2 ** 10, MiB: 2 ** 20 }[match?.[2] ?? 'B'] ?? Number.NaN
-  const parsed = Number(match?.[1]) * unit
-  if (Number.isNaN(parsed) || parsed < 1 || parsed > 2 ** 29)
-    throw new Error(`"${given}" is not a size like 64KiB or 1MiB`)
-  return parsed
-}
-
 function logLevel(given: string): LogLevel {
   const levels: readonly string[] = ['debug', 'info', 'warn', 'error', 'silent'] satisfies LogLevel[]
   if (!levels.includes(given)) throw new Error(`"${given}" is not one of ${levels.join(', ')}`)
   return given as LogLevel
-}
-
-function onOrOff(given: string): boolean {
-  if (given !== 'on' && given !== 'off') throw new Error(`"${given}" is neither on nor off`)
-  return given === 'on'
-}
-
-/** Milliseconds; PostgreSQL would take 0 for no limit. */
-function timeout(given: string): number {
-  const parsed = duration(given)
-  if (parsed < 100) throw new Error(`"${given}" is less than 100ms`)
-  return parsed
 }
 
 function storeAddress(given: string, environment: NodeJS.ProcessEnv): StoreAddress {

@@ -1,0 +1,81 @@
+import type { TokenUse } from './configured-token.ts'
+
+/** One setting: `--store`, `PLANTSTORE_STORE` and its place in Config are one name in three spellings. */
+export interface Setting<T> {
+  readonly flag: string
+  readonly value: string
+  readonly fallback: string | undefined
+  readonly help: string
+  /**
+   * @param environment for what a value leaves open, such as the password of a database
+   * @param use what the token is for
+   */
+  parse(text: string, environment: NodeJS.ProcessEnv, use: TokenUse): T
+}
+
+export function text(flag: string, value: string, fallback: string, help: string): Setting<string> {
+  return {
+    flag,
+    value,
+    fallback,
+    help,
+    parse: (given) => {
+      if (given === '') throw new Error('must not be empty')
+      return given
+    },
+  }
+}
+
+export function setting<T>(
+  flag: string,
+  value: string,
+  fallback: string,
+  help: string,
+  parse: (text: string) => T,
+): Setting<T> {
+  return { flag, value, fallback, help, parse }
+}
+
+export function integer(min: number, max: number): (text: string) => number {
+  return (given) => {
+    const parsed = Number(given)
+    if (!/^\d+$/.test(given) || parsed < min || parsed > max) {
+      throw new Error(`"${given}" is not a whole number from ${min} to ${max}`)
+    }
+    return parsed
+  }
+}
+
+export function offOr<T>(parse: (text: string) => T): (text: string) => T | undefined {
+  return (given) => (given === 'off' ? undefined : parse(given))
+}
+
+/** Milliseconds, from a text like `500ms`, `30s` or `5m`. */
+export function duration(given: string): number {
+  const match = /^(\d+)(ms|s|m)$/.exec(given)
+  const milliseconds = { ms: 1, s: 1000, m: 60_000 }[match?.[2] ?? ''] ?? Number.NaN
+  const parsed = Number(match?.[1]) * milliseconds
+  if (Number.isNaN(parsed) || parsed > 3_600_000) throw new Error(`"${given}" is not a time like 500ms, 30s or 5m`)
+  return parsed
+}
+
+export function size(given: string): number {
+  const match = /^(\d+)(B|KiB|MiB)?$/.exec(given)
+  const unit = { B: 1, KiB: 2 ** 10, MiB: 2 ** 20 }[match?.[2] ?? 'B'] ?? Number.NaN
+  const parsed = Number(match?.[1]) * unit
+  if (Number.isNaN(parsed) || parsed < 1 || parsed > 2 ** 29)
+    throw new Error(`"${given}" is not a size like 64KiB or 1MiB`)
+  return parsed
+}
+
+export function onOrOff(given: string): boolean {
+  if (given !== 'on' && given !== 'off') throw new Error(`"${given}" is neither on nor off`)
+  return given === 'on'
+}
+
+/** Milliseconds; PostgreSQL would take 0 for no limit. */
+export function timeout(given: string): number {
+  const parsed = duration(given)
+  if (parsed < 100) throw new Error(`"${given}" is less than 100ms`)
+  return parsed
+}
