@@ -1,3 +1,6 @@
+import { AppError } from './errors.ts'
+import type { PlantPatch } from './store.ts'
+
 /** A plant as the create operation answers it: it has no id there. */
 export interface Plant {
   readonly name: string
@@ -12,6 +15,62 @@ export interface NewPlant extends Plant {
 
 export const MIN_ID = -(2n ** 63n)
 export const MAX_ID = 2n ** 63n - 1n
+
+/** What arrives as a plant, before anybody knows that it is one. */
+export interface PlantCandidate {
+  /** Undefined where it is absent; a text where it is no int64, and says what it must be. */
+  readonly id: bigint | string | undefined
+  readonly name: unknown
+  /** Undefined where it is absent. */
+  readonly tag: unknown
+}
+
+/**
+ * The only rule of what a plant is. Every way in uses it: bodies, rows of files, rows of a table.
+ *
+ * @throws AppError 40002 that names every fault
+ */
+export function validatePlant({ id, name, tag }: PlantCandidate): NewPlant {
+  if (isId(id) && isText(name) && (tag === undefined || isText(tag))) return { id, name, tag }
+  throw invalid(idFault(id), textFault('name', name, true), textFault('tag', tag, false))
+}
+
+/**
+ * The same rule for a change of a plant: an absent member stays as it is, and null removes the tag.
+ *
+ * @throws AppError 40002 that names every fault
+ */
+export function validatePatch({ id, name, tag }: PlantCandidate): PlantPatch {
+  const isName = name === undefined || isText(name)
+  const isTag = tag === undefined || tag === null || isText(tag)
+  if (isId(id) && isName && isTag) {
+    return { ...(name === undefined ? {} : { name }), ...(tag === undefined ? {} : { tag }) }
+  }
+  const tagFault = tag === null ? undefined : textFault('tag', tag, false, 'a string or null')
+  throw invalid(idFault(id), textFault('name', name, false), tagFault)
+}
+
+const isId = (id: PlantCandidate['id']): id is bigint => typeof id === 'bigint' && id >= MIN_ID && id <= MAX_ID
+
+/** U+0000 and lone surrogates are no text in every store. */
+const isText = (value: unknown): value is string =>
+  typeof value === 'string' && value.isWellFormed() && !value.includes('\0')
+
+export const ID_RANGE = `must be from ${MIN_ID} to ${MAX_ID}`
+
+function idFault(id: PlantCandidate['id']): string | undefined {
+  if (isId(id)) return undefined
+  return `id ${id === undefined ? 'is required' : typeof id === 'string' ? id : ID_RANGE}`
+}
+
+function textFault(member: string, value: unknown, isRequired: boolean, type = 'a string'): string | undefined {
+  if (isText(value)) return undefined
+  if (value === undefined) return isRequired ? `${member} is required` : undefined
+  return `${member} must ${typeof value === 'string' ? 'not contain U+0000 or a lone surrogate' : `be ${type}`}`
+}
+
+const invalid = (...faults: (string | undefined)[]): AppError =>
+  new AppError(40002, faults.filter((fault) => fault !== undefined).join('; '))
 
 /** The JSON text of the Plant in `plant`; an absent tag is left out. */
 export function plantJson(plant: Plant): string {

@@ -1,6 +1,4 @@
 import type { Config } from '../config.ts'
-import { readContract } from '../http/contract.ts'
-import { rowReader } from '../http/plant-body.ts'
 import { OperatorError } from '../operator-error.ts'
 import { duration } from '../setting.ts'
 import type { ImportMode } from '../store.ts'
@@ -41,7 +39,7 @@ export async function importFile(file: string, flags: ImportFlags, config: Confi
   const progress = new Progress(() => indexing.standing ?? { rows: tally.rows, done: input.share }, { quiet })
   const run = (importer: Importer) => importer(input.content(), (outcome) => tally.add(outcome, progress))
   try {
-    const options = { rowLimit: config.bodyLimit, readPlant: rowReader(readContract(), config.nestingLimit) }
+    const options = { rowLimit: config.bodyLimit, nestingLimit: config.nestingLimit }
     if (place.kind === 'store') {
       const importer = dryRun ? storeTrial : storeImporter
       await withStore(place.address, { create: !dryRun }, async (store) => {

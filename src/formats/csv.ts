@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import { AppError } from '../errors.ts'
-import { MAX_ID, MIN_ID, type NewPlant } from '../plant.ts'
+import { ID_RANGE, type NewPlant, validatePlant } from '../plant.ts'
 import { type Batch, Batcher } from './batch.ts'
 import { withoutMark } from './byte-order-mark.ts'
 import { type Cells, type CsvRow, CsvRows } from './csv-rows.ts'
@@ -79,24 +79,19 @@ function plantOf(cells: Cells, places: Places): NewPlant {
   if (cells.length !== places.count) {
     throw new AppError(40002, `the row must have ${places.count} cells, as the header has; it has ${cells.length}`)
   }
-  const id = integerOf(cells[places.id])
-  const name = textOf(cells[places.name] ?? '')
   const tag = places.tag === undefined ? undefined : cells[places.tag]
-  const tagText = tag === undefined ? undefined : textOf(tag)
-  const faults: string[] = []
-  if (typeof id === 'string') faults.push(id)
-  if (name.includes('\0')) faults.push('name must not contain U+0000')
-  if (tagText?.includes('\0')) faults.push('tag must not contain U+0000')
-  if (typeof id === 'string' || faults.length > 0) throw new AppError(40002, faults.join('; '))
-  return { id, name, tag: tagText }
+  return validatePlant({
+    id: integerOf(cells[places.id]),
+    name: textOf(cells[places.name] ?? ''),
+    tag: tag === undefined ? undefined : textOf(tag),
+  })
 }
 
-/** The integer, or what is wrong with it. */
-function integerOf(cell: string | undefined): bigint | string {
-  if (cell === undefined || cell === '') return 'id is required'
-  if (!INTEGER.test(cell)) return 'id must be an integer in plain digits, such as 7 or -7'
-  const id = cell.length <= LONGEST_ID ? BigInt(cell) : MAX_ID + 1n
-  return id < MIN_ID || id > MAX_ID ? `id must be from ${MIN_ID} to ${MAX_ID}` : id
+/** The integer, or what it must be. */
+function integerOf(cell: string | undefined): bigint | string | undefined {
+  if (cell === undefined || cell === '') return undefined
+  if (!INTEGER.test(cell)) return 'must be an integer in plain digits, such as 7 or -7'
+  return cell.length <= LONGEST_ID ? BigInt(cell) : ID_RANGE
 }
 
 /** @throws AppError 40001 when the bytes are not UTF-8 */

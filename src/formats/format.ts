@@ -20,8 +20,8 @@ export function formatOf(fileName: string): Format | undefined {
 export interface ReadOptions {
   /** Bytes that one row may have. */
   readonly rowLimit: number
-  /** The plant in a JSON text. Throws an AppError that names everything that is wrong with it. */
-  readonly readPlant: (json: Buffer) => NewPlant
+  /** Levels of arrays and objects that a row of NDJSON may have. */
+  readonly nestingLimit: number
 }
 
 /**

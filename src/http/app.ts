@@ -17,6 +17,7 @@ import { importHandlers } from './import.ts'
 import { Metrics } from './metrics.ts'
 import { answerNotFound } from './not-found.ts'
 import { plantListHandlers } from './plant-list.ts'
+import { checkPlantSchemas } from './plant-schemas.ts'
 import { plantHandlers } from './plants.ts'
 import { faultOfHead } from './request-head.ts'
 import { Responder } from './responder.ts'
@@ -46,6 +47,7 @@ export interface App {
 
 /** Builds the HTTP side of the service from its contract. It does not listen. */
 export function buildApp({ config, contract, store, log, state, waiting }: AppOptions): App {
+  checkPlantSchemas(contract.document)
   const metrics = new Metrics(waiting)
   const responder = new Responder(log, metrics, state)
   const auth = new Auth({
@@ -63,7 +65,7 @@ export function buildApp({ config, contract, store, log, state, waiting }: AppOp
     {
       ...plantHandlers(store, responder, config.nestingLimit),
       ...plantListHandlers(store, responder),
-      ...importHandlers(store, responder, contract, config, stopping.signal),
+      ...importHandlers(store, responder, config, stopping.signal),
       ...exportHandlers(store, responder, config.stallTimeout),
       ...tagHandlers(store, responder),
       ...healthHandlers(store, responder, state),

@@ -3,10 +3,8 @@ import { FORMATS, type Format, MEDIA_TYPES, readPlants } from '../formats/format
 import type { Store } from '../store.ts'
 import { bodyPieces } from './body-pieces.ts'
 import { ClientGone } from './client-gone.ts'
-import type { Contract } from './contract.ts'
 import { type ImportOptions, runImport } from './import-progress.ts'
 import { readMediaType } from './media-type.ts'
-import { rowReader } from './plant-body.ts'
 import { JSON_TYPE, type Responder } from './responder.ts'
 import type { Handlers } from './routes.ts'
 
@@ -14,16 +12,14 @@ import type { Handlers } from './routes.ts'
 export function importHandlers(
   store: Store,
   responder: Responder,
-  contract: Contract,
   { bodyLimit, nestingLimit, stallTimeout }: Config,
   stopping: AbortSignal,
 ): Pick<Handlers, 'importPlants'> {
-  const readPlant = rowReader(contract, nestingLimit)
   return {
     importPlants(exchange, _operation, parameters) {
       const pieces = bodyPieces(exchange.request, { stallTimeout, stopping })
       const format = formatOfType(exchange.request.headers['content-type'] ?? '')
-      const batches = readPlants(format, pieces, { rowLimit: bodyLimit, readPlant })
+      const batches = readPlants(format, pieces, { rowLimit: bodyLimit, nestingLimit })
       runImport(store, batches, parameters as unknown as ImportOptions).then(
         (report) => responder.reply(exchange, 200, ['Content-Type', JSON_TYPE], JSON.stringify(report)),
         (error: unknown) =>

@@ -2,11 +2,11 @@ import { isAmong } from '../condition.ts'
 import { AppError } from '../errors.ts'
 import { plantETag } from '../etag.ts'
 import { readJsonBody } from '../json-body.ts'
+import { parsePatch, parsePlant, parseReplacement } from '../parse-plant.ts'
 import { type NewPlant, newPlantJson, plantJson } from '../plant.ts'
 import type { Store } from '../store.ts'
 import { conditionOf } from './entity-tags.ts'
 import type { Exchange } from './exchange.ts'
-import { readNewPlant, readPatch, readReplacement } from './plant-body.ts'
 import { remembering } from './remembering.ts'
 import { JSON_TYPE, READ_CACHING, type Responder } from './responder.ts'
 import type { Handlers } from './routes.ts'
@@ -27,8 +27,8 @@ export function plantHandlers(store: Store, responder: Responder, nestingLimit: 
   const write = remembering((plant: NewPlant) => ({ etag: plantETag(plant), json: newPlantJson(plant) }))
 
   return {
-    createPlant(exchange, operation, parameters, body) {
-      const plant = readNewPlant(readJsonBody(body, nestingLimit), operation)
+    createPlant(exchange, _operation, parameters, body) {
+      const plant = parsePlant(readJsonBody(body, nestingLimit))
       const mustBeNew = parameters['If-None-Match'] !== undefined
       store.createPlant(plant, { mustBeNew }, (error) => {
         if (error !== undefined) return responder.refuse(exchange, error)
@@ -58,17 +58,17 @@ export function plantHandlers(store: Store, responder: Responder, nestingLimit: 
       })
     },
 
-    replacePlant(exchange, operation, parameters, body) {
+    replacePlant(exchange, _operation, parameters, body) {
       const { id } = parameters as { id: bigint }
-      const plant = readReplacement(readJsonBody(body, nestingLimit), operation, id)
+      const plant = parseReplacement(readJsonBody(body, nestingLimit), id)
       store
         .replacePlant(plant, conditionOf(parameters))
         .then((result) => answerChanged(exchange, result === 'created' ? 201 : 200, plant), refuse(exchange))
     },
 
-    updatePlant(exchange, operation, parameters, body) {
+    updatePlant(exchange, _operation, parameters, body) {
       const { id } = parameters as { id: bigint }
-      const patch = readPatch(readJsonBody(body, nestingLimit), operation, id)
+      const patch = parsePatch(readJsonBody(body, nestingLimit), id)
       store
         .updatePlant(id, patch, conditionOf(parameters))
         .then((plant) => answerChanged(exchange, 200, plant), refuse(exchange))

@@ -1,6 +1,6 @@
 import type { AppError } from '../errors.ts'
 import { sortKey } from '../fold.ts'
-import { MAX_ID, MIN_ID, type NewPlant, type Plant } from '../plant.ts'
+import { type NewPlant, type Plant, validatePlant } from '../plant.ts'
 import { plantWords } from '../plant-query.ts'
 import { bigintArray, textArray, tsvectorArray } from './arrays.ts'
 import type { Outcome, Row } from './connection.ts'
@@ -32,10 +32,13 @@ export const idsIn = ({ rows }: Outcome): bigint[] => rows.map(([id]) => BigInt(
  * What no column can hold; undefined for a plant that can be stored. The service lets no such plant through: it is here
  * so that one, should it come, costs none of those that share its statement their place.
  */
-export function refusalOf({ id, name, tag }: NewPlant): AppError | undefined {
-  if (id < MIN_ID || id > MAX_ID) return refusedRecord(new Error('the id is no int64'))
-  if (name.includes('\0') || tag?.includes('\0') === true) return refusedRecord(new Error('a text holds U+0000'))
-  return undefined
+export function refusalOf(plant: NewPlant): AppError | undefined {
+  try {
+    validatePlant(plant)
+    return undefined
+  } catch (error) {
+    return refusedRecord(error)
+  }
 }
 
 /** Code points of a word that are indexed: PostgreSQL takes 2,046 bytes, but longer ones only fill the index. */

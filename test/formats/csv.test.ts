@@ -116,7 +116,7 @@ suite('a row of a CSV file is refused alone', () => {
 
   test('when a text holds U+0000 or is no UTF-8', async () => {
     assert.deepEqual(await refusals('x,a\0,\0b'), [
-      '40002 id must be an integer in plain digits, such as 7 or -7; name must not contain U+0000; tag must not contain U+0000',
+      '40002 id must be an integer in plain digits, such as 7 or -7; name must not contain U+0000 or a lone surrogate; tag must not contain U+0000 or a lone surrogate',
     ])
     const bytes = [[0xff], [0xc3], [0xed, 0xa0, 0x80], [0xc0, 0x80], [0xf4, 0x90, 0x80, 0x80]]
     for (const wrong of bytes) {

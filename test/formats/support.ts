@@ -1,10 +1,8 @@
 import { AppError } from '../../src/errors.ts'
 import { type Format, type ReadOptions, readPlants } from '../../src/formats/format.ts'
-import { rowReader } from '../../src/http/plant-body.ts'
 import type { NewPlant } from '../../src/plant.ts'
-import { contract } from '../support/conforms.ts'
 
-export const OPTIONS: ReadOptions = { rowLimit: 2 ** 20, readPlant: rowReader(contract, 32) }
+export const OPTIONS: ReadOptions = { rowLimit: 2 ** 20, nestingLimit: 32 }
 
 /** All that a file holds, row by row in the order of its lines. */
 export interface Read {

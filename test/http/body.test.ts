@@ -49,7 +49,7 @@ suite('the nesting of a body', () => {
     assert.equal((await service.create(nested(32))).status, 200)
     const answer = await service.create(nested(33))
     assert.equal(errorOf(answer), 40001)
-    assert.equal(messageOf(answer), 'the body is nested 33 levels deep; at most 32 are allowed')
+    assert.equal(messageOf(answer), 'the body is nested more than 32 levels deep')
     const brackets = `{"id":2,"name":${JSON.stringify('[{'.repeat(100))}}`
     assert.equal((await service.create(brackets)).status, 200, 'brackets in a text are no nesting')
   })
@@ -66,7 +66,7 @@ suite('the nesting of a body', () => {
       const levels = Math.floor((2 ** 20 - 100) / bracket.length)
       const answer = await service.create(bracket.repeat(levels))
       assert.equal(errorOf(answer), 40001)
-      assert.match(messageOf(answer), new RegExp(`nested ${levels} levels`))
+      assert.equal(messageOf(answer), 'the body is nested more than 32 levels deep')
     }
     assert.equal((await service.create(PLANT)).status, 200)
   })

@@ -110,11 +110,7 @@ suite('a body that replaces nothing', () => {
       'name must not contain U+0000 or a lone surrogate; tag must not contain U+0000 or a lone surrogate',
     ],
     ['{"name":"x","name":"y"}', 40002, 'the body has name more than once; send each member once'],
-    [
-      `{"name":"x","a":${'['.repeat(32)}${']'.repeat(32)}}`,
-      40001,
-      'the body is nested 33 levels deep; at most 32 are allowed',
-    ],
+    [`{"name":"x","a":${'['.repeat(32)}${']'.repeat(32)}}`, 40001, 'the body is nested more than 32 levels deep'],
   ]
 
   test('is refused with all its faults, and changes nothing', async (t) => {

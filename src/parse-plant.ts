@@ -1,0 +1,58 @@
+import { AppError } from './errors.ts'
+import { type JsonBody, readJsonBody } from './json-body.ts'
+import { ID_RANGE, type NewPlant, type PlantCandidate, validatePatch, validatePlant } from './plant.ts'
+import type { PlantPatch } from './store.ts'
+
+/**
+ * The plant in a JSON text. Members that a plant does not have are ignored.
+ *
+ * @throws AppError 40002 that names every fault
+ */
+export function parsePlant(json: JsonBody): NewPlant {
+  requireObject(json)
+  return validatePlant({ id: idIn(json), name: json.text('name'), tag: json.text('tag') })
+}
+
+/**
+ * The plant in one row of a file: the same rule as for the body of a create.
+ *
+ * @throws AppError 40001 or 40002
+ */
+export const parseRow = (json: Buffer, nestingLimit: number): NewPlant =>
+  parsePlant(readJsonBody(json, nestingLimit, 'row'))
+
+/**
+ * The plant that a body puts under the id of the path.
+ *
+ * @throws AppError 40002 that names every fault
+ */
+export function parseReplacement(json: JsonBody, id: bigint): NewPlant {
+  requireObject(json)
+  return validatePlant({ id: idAsInPath(json, id), name: json.text('name'), tag: json.text('tag') })
+}
+
+/**
+ * What a merge patch (RFC 7396) changes of the plant with the id of the path.
+ *
+ * @throws AppError 40002 that names every fault
+ */
+export function parsePatch(json: JsonBody, id: bigint): PlantPatch {
+  requireObject(json)
+  return validatePatch({ id: idAsInPath(json, id), name: json.text('name'), tag: json.text('tag') })
+}
+
+function requireObject({ isObject, subject }: JsonBody): void {
+  if (!isObject) throw new AppError(40002, `the ${subject} must be an object`)
+}
+
+function idIn(json: JsonBody): PlantCandidate['id'] {
+  if (!json.has('id')) return undefined
+  const id = json.int64('id')
+  return typeof id === 'bigint' ? id : ID_FAULTS[id]
+}
+
+function idAsInPath(json: JsonBody, id: bigint): PlantCandidate['id'] {
+  return !json.has('id') || json.int64('id') === id ? id : `must be ${id} as in the path, or be left out`
+}
+
+const ID_FAULTS = { 'not an integer': 'must be an integer, as a JSON number', 'out of range': ID_RANGE } as const

@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { suite, test } from 'node:test'
+import { readContract } from '../../src/http/contract.ts'
+import { parseDocument } from '../../src/http/contract-document.ts'
+import { checkPlantSchemas } from '../../src/http/plant-schemas.ts'
+
+const TEXT = readFileSync(new URL('../../openapi.yaml', import.meta.url), 'utf8')
+const { document } = readContract(parseDocument(TEXT))
+const NAME =
+  '    Name:\n      description: The name of the plant; any Unicode text, the empty one included, kept as it is.\n'
+
+suite("the contract's schemas of plants", () => {
+  const changed = (from: string, to: string) => {
+    assert.ok(TEXT.includes(from), from)
+    return () => checkPlantSchemas(readContract(parseDocument(TEXT.replace(from, to))).document)
+  }
+
+  test('are what the rule in src/plant.ts enforces', () => {
+    assert.doesNotThrow(() => checkPlantSchemas(document))
+  })
+
+  test('stop the start of the service where they say anything that the rule does not enforce', () => {
+    const changes: readonly [string, string][] = [
+      [NAME, `${NAME}      maxLength: 5\n`],
+      [NAME, `${NAME}      minLength: 1\n`],
+      ['    NewPlant:\n      type: object\n', '    NewPlant:\n      type: object\n      additionalProperties: false\n'],
+      [
+        '    NewPlant:\n      type: object\n      required: [id, name]',
+        '    NewPlant:\n      type: object\n      required: [id]',
+      ],
+      ['type: integer\n      format: int64', 'type: integer\n      format: int64\n      minimum: 0'],
+      ['    PlantPatch:\n      type: object\n', '    PlantPatch:\n      type: object\n      minProperties: 1\n'],
+      ['          type: [string, "null"]', '          type: string'],
+      [
+        '    PlantReplacement:\n      type: object\n      required: [name]',
+        '    PlantReplacement:\n      type: object',
+      ],
+    ]
+    for (const [from, to] of changes) assert.throws(changed(from, to), /src\/plant\.ts enforces/, to)
+    assert.throws(changed(NAME, `${NAME}      maxLength: 5\n`), /the body of createPlant .*"maxLength":5/)
+  })
+
+  test('may explain themselves in other words', () => {
+    assert.doesNotThrow(changed(NAME, `${NAME.replace('The name', 'Its label, the name')}      title: A name\n`))
+  })
+})
