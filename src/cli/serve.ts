@@ -18,6 +18,8 @@ import { openStore } from './open-store.ts'
 
 /** How long requests that are under way may still take once listening has ended, in ms. */
 const LAST_ANSWERS = 5000
+/** How long leaving waits for the reader of the log, in ms. */
+const LAST_LINES = 1000
 
 /**
  * Runs the service until a signal stops it or its store fails. This is the only place that wires everything.
@@ -64,6 +66,8 @@ export async function serve(config: Config, notice: string | undefined): Promise
     log.info({ host: config.host, port, store: shownStore(config.store), configuredToken }, 'serving')
   } catch (error) {
     await lifecycle.close()
+    // Lines that nobody reads would keep the process from ending by itself.
+    setTimeout(() => process.exit(), LAST_LINES).unref()
     throw error
   }
 }
@@ -150,5 +154,5 @@ function die(error: Error, log: Logger, state: ServiceState): void {
 }
 
 async function flushed(log: Logger): Promise<void> {
-  await Promise.race([new Promise<void>((resolve) => log.flush(() => resolve())), sleep(1000), once(process, 'exit')])
+  await Promise.race([new Promise<void>((resolve) => log.flush(() => resolve())), sleep(LAST_LINES)])
 }

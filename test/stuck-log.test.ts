@@ -1,0 +1,135 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { closeSync, constants, existsSync, openSync, readFileSync, readSync, renameSync, writeSync } from 'node:fs'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { cleanUp } from './support/clean-up.ts'
+import { tempFolder } from './support/files.ts'
+import { send } from './support/load.ts'
+import { isLinux, notTestedHere, runs } from './support/not-tested.ts'
+import { type Server, startServer } from './support/process.ts'
+
+const DEBUG = { PLANTSTORE_LOG_LEVEL: 'debug' }
+const NO_PIPE = 'a log that nobody reads, because no pipe can be made'
+
+interface Stuck extends Server {
+  /** The end that nobody reads. */
+  readonly pipe: number
+}
+
+/** A server whose standard error is a pipe that is full from the start. */
+async function startStuck(t: TestContext): Promise<Stuck | undefined> {
+  const folder = tempFolder(t)
+  const path = join(folder, 'log')
+  if (!isLinux || !runs('mkfifo', path)) return undefined
+  const pipe = openSync(path, constants.O_RDWR | constants.O_NONBLOCK)
+  cleanUp(t, () => closeSync(pipe))
+  fill(pipe)
+  const under = ['sh', '-c', `exec "$0" "$@" 2> '${path}'`]
+  return { pipe, ...(await startServer(t, folder, ['--drain-window', '0s'], { under, env: DEBUG })) }
+}
+
+function fill(pipe: number): void {
+  for (const size of [4096, 1]) {
+    try {
+      for (;;) writeSync(pipe, Buffer.alloc(size, '\n'))
+    } catch (error) {
+      assert.equal((error as NodeJS.ErrnoException).code, 'EAGAIN')
+    }
+  }
+}
+
+/** All that the pipe holds until `isEnough`. */
+async function drain(pipe: number, isEnough: (text: string) => boolean): Promise<string> {
+  const buffer = Buffer.alloc(2 ** 16)
+  let text = ''
+  while (!isEnough(text)) {
+    try {
+      text += buffer.toString('utf8', 0, readSync(pipe, buffer))
+    } catch (error) {
+      assert.equal((error as NodeJS.ErrnoException).code, 'EAGAIN')
+      await sleep(10)
+    }
+  }
+  return text
+}
+
+test('while nobody reads its log, the service answers, and SIGTERM ends it in order', async (t) => {
+  const server = await startStuck(t)
+  if (server === undefined) return notTestedHere(t, NO_PIPE)
+  for (let id = 0; id < 20; id++) {
+    const { status } = await send('POST', `${server.address}/plants`, { body: `{"id":${id},"name":"a"}` })
+    assert.equal(status, 200)
+  }
+  server.program.signal('SIGTERM')
+  assert.equal((await server.program.outcome).code, 0)
+})
+
+test('while nobody reads its log, a second SIGTERM ends it at once', async (t) => {
+  const server = await startStuck(t)
+  if (server === undefined) return notTestedHere(t, NO_PIPE)
+  server.program.signal('SIGTERM')
+  server.program.signal('SIGTERM')
+  // The two may arrive as one.
+  const again = setInterval(() => server.program.signal('SIGTERM'), 20)
+  cleanUp(t, () => clearInterval(again))
+  assert.equal((await server.program.outcome).code, 130)
+})
+
+test('while nobody reads its log, a store that fails ends it', async (t) => {
+  const server = await startStuck(t)
+  if (server === undefined) return notTestedHere(t, NO_PIPE)
+  renameSync(server.storePath, `${server.storePath}.away`)
+  assert.equal((await server.program.outcome).code, 1)
+})
+
+test('lines that its reader does not take are dropped beyond a bound, and a line counts them', async (t) => {
+  const server = await startStuck(t)
+  if (server === undefined) return notTestedHere(t, NO_PIPE)
+  const REQUESTS = 10_000
+  for (let sent = 0; sent < REQUESTS; sent += 50) {
+    const some = Array.from({ length: 50 }, () => send('GET', `${server.address}/plants`))
+    await Promise.all(some)
+  }
+  const text = await drain(server.pipe, (read) => /"dropped":\d+.*\n$/.test(read))
+  const lines = text.trim().split(/\n+/)
+  const dropped = Number(/"dropped":(\d+)/.exec(lines.at(-1) ?? '')?.[1])
+  assert.ok(dropped > 0)
+  // The line that says "serving" is one more.
+  assert.equal(lines.length - 1 + dropped, REQUESTS + 1)
+  assert.ok(text.length < 1.2 * 2 ** 20, `${text.length} characters were kept`)
+})
+
+test('on a terminal that takes nothing any more it answers, and SIGTERM ends it', async (t) => {
+  const folder = tempFolder(t)
+  const terminal = await stuckTerminal(t, join(folder, 'terminal'))
+  if (terminal === undefined) return notTestedHere(t, 'a stopped terminal, as there is no command script')
+  const under = ['sh', '-c', `exec "$0" "$@" 2> '${terminal}'`]
+  const { program, address } = await startServer(t, folder, ['--drain-window', '0s'], { under, env: DEBUG })
+  assert.equal((await send('POST', `${address}/plants`, { body: '{"id":1,"name":"a"}' })).status, 200)
+  program.signal('SIGTERM')
+  assert.equal((await program.outcome).code, 0)
+})
+
+/** The path of a terminal whose program does not read, as after Ctrl-S, and which is full. */
+async function stuckTerminal(t: TestContext, note: string): Promise<string | undefined> {
+  if (!isLinux || !runs('script', '-qec', 'true', '/dev/null')) return undefined
+  const script = spawn('script', [
+    '-qec',
+    `tty > '${note}.new'; mv '${note}.new' '${note}'; exec sleep 600`,
+    '/dev/null',
+  ])
+  cleanUp(t, () => void script.kill('SIGKILL'))
+  while (!existsSync(note)) await sleep(10)
+  const path = readFileSync(note, 'utf8').trim()
+  script.kill('SIGSTOP')
+  const terminal = openSync(path, constants.O_WRONLY | constants.O_NONBLOCK | constants.O_NOCTTY)
+  // The kernel passes some on to the program's side a little later.
+  for (let round = 0; round < 20; round++) {
+    fill(terminal)
+    await sleep(10)
+  }
+  closeSync(terminal)
+  return path
+}
