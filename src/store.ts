@@ -157,22 +157,22 @@ export interface Store {
   /** Resolves once a write has really been made and committed; tells readiness. */
   checkWritable(): Promise<void>
 
-  /** Keeps a token under the SHA-256 of its secret. Resolves after the commit. */
+  /** Keeps a token, as it is, under the SHA-256 of its secret. Resolves after the commit. */
   createToken(token: Token, hash: Buffer): Promise<void>
 
   /** The token whose secret has this SHA-256 (32 bytes), expired or not; undefined when it is unknown or revoked. */
   findToken(hash: Buffer): Promise<Token | undefined>
 
-  /** All tokens, oldest first. */
+  /** All tokens that there ever were, revoked ones too, oldest first. */
   listTokens(): Promise<Token[]>
 
-  /** All tokens with the hashes under which they are kept, to keep them elsewhere as well; in any order. */
+  /** The same with the hashes under which they are kept, to keep them elsewhere as well; in any order. */
   exportTokens(): Promise<KeptToken[]>
 
   /** Notes that a token was used. Losing the note in a crash is allowed. Does nothing when the token is gone. */
   touchToken(id: string, usedAt: Date): Promise<void>
 
-  /** Forgets a token for good; false when there is none with this id. Resolves after the commit. */
+  /** Ends a token for good; false when there is none with this id, or it is revoked already. Resolves after the commit. */
   revokeToken(id: string): Promise<boolean>
 
   /** Finishes the writes that are waiting, then lets go of everything. Calling it again does nothing. */

@@ -14,6 +14,8 @@ export interface Token {
   readonly expiresAt: Date | undefined
   /** Written at most once a minute. */
   readonly lastUsedAt: Date | undefined
+  /** A token that was revoked works no more, and stays in lists. */
+  readonly revokedAt: Date | undefined
 }
 
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'

@@ -109,7 +109,15 @@ const search = (meant: PlantFilter, by: PlantOrder, limit: number) =>
 
 const createToken = (name: string, expiresAt: Date | undefined) =>
   new Step(`createToken(${name})`, async ({ tokens }, { store }) => {
-    const token = { id: `tok_${name}`, name, scopes: SCOPES, createdAt: new Date(0), expiresAt, lastUsedAt: undefined }
+    const token = {
+      id: `tok_${name}`,
+      name,
+      scopes: SCOPES,
+      createdAt: new Date(0),
+      expiresAt,
+      lastUsedAt: undefined,
+      revokedAt: undefined,
+    }
     if (tokens.has(token.id)) return
     await store.createToken(token, hashSecret(token.id))
     tokens.set(token.id, token)
@@ -117,7 +125,13 @@ const createToken = (name: string, expiresAt: Date | undefined) =>
 
 const revokeToken = (name: string) =>
   new Step(`revokeToken(${name})`, async ({ tokens }, { store }) => {
-    assert.equal(await store.revokeToken(`tok_${name}`), tokens.delete(`tok_${name}`))
+    const id = `tok_${name}`
+    const token = tokens.get(id)
+    const isGood = token !== undefined && token.revokedAt === undefined
+    assert.equal(await store.revokeToken(id), isGood)
+    const revokedAt = (await store.listTokens()).find((listed) => listed.id === id)?.revokedAt
+    assert.equal(revokedAt !== undefined, token !== undefined)
+    if (isGood) tokens.set(id, { ...token, revokedAt })
   })
 
 const touchToken = (name: string, lastUsedAt: Date) =>
@@ -142,7 +156,8 @@ async function assertSame({ plants, tokens }: Model, { store, plants: kept }: Mo
   assert.deepEqual(await kept(), all)
   assert.deepEqual(await listAll(store), all)
   assert.deepEqual(new Map((await store.listTokens()).map((token) => [token.id, token])), tokens)
-  for (const [id, token] of tokens) assert.deepEqual(await store.findToken(hashSecret(id)), token)
+  for (const [id, token] of tokens)
+    assert.deepEqual(await store.findToken(hashSecret(id)), token.revokedAt === undefined ? token : undefined)
 }
 
 const clients = Array.from({ length: Number(CLIENTS) }, (_, client) =>

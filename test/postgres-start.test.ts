@@ -148,7 +148,7 @@ suite('a start on a PostgreSQL store', () => {
     for (const secret of [{ PGPASSWORD: password ?? '' }, { PGPASSFILE: passwordFile }]) {
       const { program, address } = await serveStore(t, 'postgres://', [], { env: { ...variables, ...secret } })
       assert.equal((await send('GET', `${address}/plants`)).status, 200)
-      assert.match(program.stdout, new RegExp(`Store +postgres://${url.host}${url.pathname}$`, 'm'))
+      assert.match(program.stdout, new RegExp(`Store +postgres://${url.host}${url.pathname}(?: \\(new\\))?$`, 'm'))
     }
   })
 
@@ -156,7 +156,7 @@ suite('a start on a PostgreSQL store', () => {
     const url = await database(t)
     const password = decodeURIComponent(new URL(url).password)
     const { program } = await serveStore(t, url, [], { env: { PLANTSTORE_LOG_LEVEL: 'debug' } })
-    assert.match(program.stdout, /^ {2}Store {4}postgres:\/\/127\.0\.0\.1:\d+\/plantstore_test_\w+$/m)
+    assert.match(program.stdout, /^ {2}Store {4}postgres:\/\/127\.0\.0\.1:\d+\/plantstore_test_\w+ \(new\)$/m)
     program.signal('SIGTERM')
     const { stdout, stderr, code } = await program.outcome
     assert.equal(code, 0)

@@ -17,16 +17,17 @@ async function startPlain(t: TestContext, cwd: string): Promise<{ program: Progr
 }
 
 const addressIn = (banner: string): string => /Address {2}(\S+)/.exec(banner)?.[1] ?? ''
-const tokenIn = (banner: string): string | undefined => /Token {4}(\S+)/.exec(banner)?.[1]
+const tokenIn = (folder: string): string => readFileSync(join(folder, 'data/plants.db.first-token'), 'utf8').trim()
 const curlIn = (banner: string): string => /curl .*/.exec(banner)?.[0] ?? ''
 
-test('the first start says where it is, where the plants are, and its one token', async (t) => {
+test('the first start says where it is, where the plants are, and where its one token is', async (t) => {
   const folder = tempFolder(t)
   const { banner } = await startPlain(t, folder)
   assert.match(banner, /^Plantstore is ready\.$/m)
   assert.match(banner, /^ {2}Address {2}http:\/\/127\.0\.0\.1:[1-9]\d*$/m)
-  assert.match(banner, /^ {2}Store {4}sqlite:data\/plants\.db$/m)
-  const token = tokenIn(banner) ?? ''
+  assert.match(banner, /^ {2}Store {4}sqlite:data\/plants\.db \(new\)$/m)
+  assert.match(banner, /^ {2}Token {4}in data\/plants\.db\.first-token$/m)
+  const token = tokenIn(folder)
   assert.match(token, /^ps_[0-9A-Za-z]{49}$/)
   const url = `${addressIn(banner)}/plants`
   assert.equal((await send('POST', url, { token, body: '{"id":1,"name":"a"}' })).status, 200)
@@ -37,25 +38,24 @@ test('the curl line of the first start works when it is pasted into a shell', as
   const folder = tempFolder(t)
   const { banner } = await startPlain(t, folder)
   if (runs('curl', '--version')) {
-    const { stdout } = await promisify(execFile)('sh', ['-c', curlIn(banner)])
+    const { stdout } = await promisify(execFile)('sh', ['-c', curlIn(banner)], { cwd: folder })
     assert.deepEqual(JSON.parse(stdout), { name: 'Monstera deliciosa', tag: 'houseplant' })
     assert.equal(plantsIn(join(folder, 'data/plants.db')).size, 1)
   } else {
     notTestedHere(t, 'the curl line of the first start, because there is no curl')
-    assert.ok(curlIn(banner).includes(`-H "Authorization: Bearer ${tokenIn(banner)}"`))
+    assert.ok(curlIn(banner).includes(`-H "Authorization: Bearer $(cat 'data/plants.db.first-token')"`))
   }
 })
 
-test('a later start makes and prints no token; its curl line takes one from the environment', async (t) => {
+test('a later start makes no token; its curl line takes one from the environment', async (t) => {
   const folder = tempFolder(t)
   const first = await startPlain(t, folder)
   first.program.signal('SIGTERM')
   assert.equal((await first.program.outcome).code, 0)
   const second = await startPlain(t, folder)
-  assert.equal(tokenIn(second.banner), undefined)
-  assert.doesNotMatch(second.banner, /ps_/)
+  assert.doesNotMatch(second.banner, /Token|\(new\)|ps_/)
   if (runs('curl', '--version')) {
-    const env = { ...process.env, PLANTSTORE_TOKEN: tokenIn(first.banner) }
+    const env = { ...process.env, PLANTSTORE_TOKEN: tokenIn(folder) }
     const { stdout } = await promisify(execFile)('sh', ['-c', curlIn(second.banner)], { env })
     assert.deepEqual(JSON.parse(stdout), { name: 'Monstera deliciosa', tag: 'houseplant' })
   } else {

@@ -50,10 +50,16 @@ test('the list shows what there is, without secrets', async (t) => {
   const { code, stdout } = await run(t, ['token', 'list', ...store])
   assert.equal(code, 0)
   const [head = '', ...rows] = stdout.trimEnd().split('\n')
-  assert.deepEqual(head.split(/ {2,}/), ['ID', 'NAME', 'SCOPES', 'CREATED', 'EXPIRES', 'LAST USED'])
+  assert.deepEqual(head.split(/ {2,}/), ['ID', 'NAME', 'SCOPES', 'CREATED', 'EXPIRES', 'LAST USED', 'REVOKED'])
   const [printer, kew] = rows.map((row) => row.split(/ {2,}/))
-  assert.deepEqual(printer?.toSpliced(3, 1).slice(1), ['label printer', 'plants:read', '2099-01-02T00:00:00Z', 'never'])
-  assert.deepEqual(kew?.toSpliced(3, 1).slice(1), ['Kew app 🌿', 'plants:read,plants:write', 'never', 'never'])
+  assert.deepEqual(printer?.toSpliced(3, 1).slice(1), [
+    'label printer',
+    'plants:read',
+    '2099-01-02T00:00:00Z',
+    'never',
+    'never',
+  ])
+  assert.deepEqual(kew?.toSpliced(3, 1).slice(1), ['Kew app 🌿', 'plants:read,plants:write', 'never', 'never', 'never'])
   const kept = stdout + readFileSync(join(folder, 'plants.db'), 'latin1')
   for (const { stdout: secret } of [first, second])
     assert.ok(!kept.includes(secret.trim()), 'a secret is kept or shown')
@@ -67,6 +73,6 @@ test('revoking a token that is not there, or listing a store that is not there, 
   assert.equal(noStore.code, 1)
   await run(t, ['token', 'create', '--name', 'x', ...store])
   const noToken = await run(t, ['token', 'revoke', 'tok_unknown', ...store])
-  assert.match(noToken.stderr, /^plantstore: there is no token tok_unknown; .*\n$/)
+  assert.match(noToken.stderr, /^plantstore: there is no good token tok_unknown; .*\n$/)
   assert.equal(noToken.code, 1)
 })

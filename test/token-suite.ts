@@ -10,6 +10,7 @@ export const token = (name: string, more: Partial<Token> = {}): Token => ({
   createdAt: new Date('2026-01-02T03:04:05.678Z'),
   expiresAt: undefined,
   lastUsedAt: undefined,
+  revokedAt: undefined,
   ...more,
 })
 
@@ -60,13 +61,28 @@ export function tokenTests(suite: Suite, open: OpenStore): void {
     assert.deepEqual(await store.listTokens(), [{ ...used, lastUsedAt: new Date(1_700_000_000_123) }])
   })
 
-  suite('a revoked token is gone for good, and revoking it again tells so', async (t) => {
+  suite('a token is kept with its times, as a copy brings it', async (t) => {
+    const { store } = await open(t)
+    const [createdAt, expiresAt, lastUsedAt, revokedAt] = [1, 2, 3, 4].map((n) => new Date(n * 1e12 + n))
+    assert.ok(createdAt)
+    const copied = token('copied', { createdAt, expiresAt, lastUsedAt, revokedAt })
+    await store.createToken(copied, hashSecret('copied'))
+    assert.deepEqual(await store.exportTokens(), [{ token: copied, hash: hashSecret('copied') }])
+    assert.equal(await store.findToken(hashSecret('copied')), undefined)
+  })
+
+  suite('a revoked token is never found again but stays listed, and revoking it again tells so', async (t) => {
     const { store, reopen } = await open(t)
-    const [going, staying] = [token('going'), token('staying')]
+    const [going, staying] = [token('going'), token('staying', { createdAt: new Date() })]
+    const before = Date.now()
     for (const one of [going, staying]) await store.createToken(one, hashSecret(one.name))
     assert.equal(await store.revokeToken(going.id), true)
     assert.equal(await store.revokeToken(going.id), false)
     assert.equal(await store.findToken(hashSecret('going')), undefined)
-    assert.deepEqual(await (await reopen()).listTokens(), [staying])
+    assert.equal(await store.revokeToken('tok_unknown'), false)
+    const [revoked, other] = await (await reopen()).listTokens()
+    assert.deepEqual([{ ...revoked, revokedAt: undefined }, other], [going, staying])
+    const revokedAt = revoked?.revokedAt?.getTime() ?? Number.NaN
+    assert.ok(revokedAt >= before && revokedAt <= Date.now())
   })
 }

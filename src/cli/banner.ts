@@ -1,42 +1,61 @@
 import { type Config, shownStore } from '../config.ts'
+import type { FirstToken } from './first-token.ts'
 
 export interface BannerFacts {
   readonly config: Config
   /** The port that is really listened on. */
   readonly port: number
-  /** The secret that this very start has made. */
-  readonly firstToken: string | undefined
+  /** This very start has made the store. */
+  readonly isNew: boolean
+  /** What this very start has made. */
+  readonly firstToken: FirstToken | undefined
 }
 
 /** What a person sees when the service is ready. */
-export function banner({ config, port, firstToken }: BannerFacts): string {
+export function banner({ config, port, isNew, firstToken }: BannerFacts): string {
   const address = `http://${addressIn(config.host)}:${port}`
   const lines = [
     'Plantstore is ready.',
     '',
     `  Address  ${address}`,
     `  API      ${address}/docs`,
-    `  Store    ${shownStore(config.store)}`,
-  ]
-  if (config.token !== undefined) {
-    lines.push('  Token    the configured one (PLANTSTORE_TOKEN or --token), with all scopes')
-  }
-  if (firstToken !== undefined)
-    lines.push(`  Token    ${firstToken}`, '           (shown this once; keep it in a safe place)')
-  lines.push(
+    `  Store    ${shownStore(config.store)}${isNew ? ' (new)' : ''}`,
+    ...tokenLines(config, firstToken),
     '',
-    firstToken === undefined ? 'With a token of yours, try:' : 'Try:',
+    firstToken === undefined || firstToken.kind === 'none' ? 'With a token of yours, try:' : 'Try:',
     '',
     `  ${curl(address, firstToken)}`,
     '',
-  )
+  ]
   return `${lines.join('\n')}\n`
 }
 
+function tokenLines({ token }: Config, first: FirstToken | undefined): string[] {
+  if (token !== undefined) return ['  Token    the configured one (PLANTSTORE_TOKEN or --token), with all scopes']
+  switch (first?.kind) {
+    case 'shown':
+      return [`  Token    ${first.secret}`, '           (shown this once; keep it in a safe place)']
+    case 'file':
+      return [
+        `  Token    in ${first.path}`,
+        '           (for you alone to read; keep it in a safe place and remove the file)',
+      ]
+    case 'none':
+      return ['  Token    none yet; make one with "plantstore token create"']
+    default:
+      return []
+  }
+}
+
 /** One line that works when it is pasted into a shell. */
-function curl(address: string, token = '$PLANTSTORE_TOKEN'): string {
+function curl(address: string, first: FirstToken | undefined): string {
   const plant = '{"id":1,"name":"Monstera deliciosa","tag":"houseplant"}'
-  return `curl -X POST ${address}/plants -H "Authorization: Bearer ${token}" -H "Content-Type: application/json" -d '${plant}'`
+  return `curl -X POST ${address}/plants -H "Authorization: Bearer ${tokenInShell(first)}" -H "Content-Type: application/json" -d '${plant}'`
+}
+
+function tokenInShell(first: FirstToken | undefined): string {
+  if (first?.kind === 'shown') return first.secret
+  return first?.kind === 'file' ? `$(cat '${first.path.replaceAll("'", `'\\''`)}')` : '$PLANTSTORE_TOKEN'
 }
 
 /** A host that can stand in a URL; one that means every address of the machine is reached by its own. */

@@ -4,7 +4,7 @@ import { OperatorError } from '../operator-error.ts'
 import type { ImportResult, Store } from '../store.ts'
 import { allPlants, Digest } from './digest.ts'
 import { withStore } from './open-store.ts'
-import { count, Progress, type Standing } from './progress.ts'
+import { count, counted, Progress, type Standing } from './progress.ts'
 import { Stopped, stopSignal } from './stop.ts'
 
 export interface CopyFlags {
@@ -30,7 +30,7 @@ export async function copyStore(flags: CopyFlags): Promise<number> {
     throw new OperatorError('--from and --to are the same store', { exitCode: 2 })
   const stop = stopSignal()
   return withStore(from, { create: false }, (source) =>
-    withStore(to, { create: true }, (target) => new Copy(flags, source, target, stop).run()),
+    withStore(to, { create: true, quiet: flags.quiet }, (target) => new Copy(flags, source, target, stop).run()),
   )
 }
 
@@ -41,7 +41,7 @@ class Copy {
   readonly #stop: AbortSignal
   readonly #copied = new Digest()
   readonly #found = new Digest()
-  readonly #counts = { added: 0, unchanged: 0, refused: 0, tokens: 0 }
+  readonly #counts = { added: 0, unchanged: 0, refused: 0, tokens: 0, revoked: 0 }
   readonly #progress: Progress
   #isComparing = false
   /** How many plants are to be copied, once that is known. */
@@ -102,16 +102,19 @@ class Copy {
   }
 
   async #copyTokens(): Promise<void> {
-    const there = new Map((await this.#target.exportTokens()).map(({ token, hash }) => [token.id, hash]))
+    const there = new Map((await this.#target.exportTokens()).map((kept) => [kept.token.id, kept]))
     for (const { token, hash } of await this.#source.exportTokens()) {
       this.#stop.throwIfAborted()
       const known = there.get(token.id)
       if (known === undefined) {
         await this.#target.createToken(token, hash)
-        if (token.lastUsedAt !== undefined) await this.#target.touchToken(token.id, token.lastUsedAt)
         this.#counts.tokens++
-      } else if (!known.equals(hash)) {
+      } else if (!known.hash.equals(hash)) {
         this.#refuse(`token ${token.id}: the id belongs to a different token; nothing was changed`)
+      } else if (token.revokedAt !== undefined && known.token.revokedAt === undefined) {
+        // Revoked since it was copied: it must not go on working in the copy.
+        await this.#target.revokeToken(token.id)
+        this.#counts.revoked++
       }
     }
   }
@@ -125,7 +128,7 @@ class Copy {
     if (this.#counts.refused === 0 && this.#found.equals(this.#copied)) return
     const { from, to } = this.#flags
     throw new OperatorError(
-      `the stores differ: ${shownStore(from)} has ${count(this.#copied.count)} plants with the checksum ${this.#copied}, ${shownStore(to)} has ${count(this.#found.count)} with ${this.#found}`,
+      `the stores differ: ${shownStore(from)} has ${counted(this.#copied.count, 'plant')} with the checksum ${this.#copied}, ${shownStore(to)} has ${count(this.#found.count)} with ${this.#found}`,
     )
   }
 
@@ -141,8 +144,10 @@ class Copy {
   }
 
   #summary(): string {
-    const { added, unchanged, refused, tokens } = this.#counts
-    const parts = [`${count(added)} plants added`, `${count(unchanged)} unchanged`, `${count(refused)} refused`]
-    return [...parts, `${count(tokens)} tokens added`].join(', ')
+    const { added, unchanged, refused, tokens, revoked } = this.#counts
+    const parts = [`${counted(added, 'plant')} added`, `${count(unchanged)} unchanged`, `${count(refused)} refused`]
+    parts.push(`${counted(tokens, 'token')} added`)
+    if (revoked > 0) parts.push(`${counted(revoked, 'token')} revoked`)
+    return parts.join(', ')
   }
 }

@@ -12,7 +12,7 @@ import { fileKind, type KindFlags } from './file-kind.ts'
 import { withStore } from './open-store.ts'
 import { outputFile, standardOutput } from './output-file.ts'
 import { type PlaceFlags, placeOf } from './place.ts'
-import { count, Progress, time } from './progress.ts'
+import { counted, Progress, time } from './progress.ts'
 import { RowCounter } from './row-counter.ts'
 import type { Service } from './service.ts'
 import { Stopped, stopSignal } from './stop.ts'
@@ -59,7 +59,7 @@ export async function exportFile(file: string, flags: ExportFlags, config: Confi
   }
   progress.end()
   const seconds = (performance.now() - startedAt) / 1000
-  if (flags.quiet !== true) progress.note(`done: ${count(counter.rows)} plants in ${time(seconds)}`)
+  if (flags.quiet !== true) progress.note(`done: ${counted(counter.rows, 'plant')} in ${time(seconds)}`)
   return 0
 }
 

@@ -42,7 +42,7 @@ export async function importFile(file: string, flags: ImportFlags, config: Confi
     const options = { rowLimit: config.bodyLimit, nestingLimit: config.nestingLimit }
     if (place.kind === 'store') {
       const importer = dryRun ? storeTrial : storeImporter
-      await withStore(place.address, { create: !dryRun }, async (store) => {
+      await withStore(place.address, { create: !dryRun, quiet }, async (store) => {
         await run(importer(store, mode, format, options))
         if (!dryRun) await indexing.run(store, stop)
       })

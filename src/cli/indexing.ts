@@ -1,5 +1,5 @@
 import type { Store } from '../store.ts'
-import { count, type Standing, time } from './progress.ts'
+import { counted, type Standing, time } from './progress.ts'
 import type { Tally } from './tally.ts'
 
 /** What follows an import straight into a store, so that whoever searches next need not wait for it. */
@@ -39,6 +39,6 @@ export class Indexing {
 
   /** `indexed for searches: 12 plants in 0.1 s` */
   toString(): string {
-    return `indexed for searches: ${count(this.#indexed)} plants in ${time(this.#seconds)}`
+    return `indexed for searches: ${counted(this.#indexed, 'plant')} in ${time(this.#seconds)}`
   }
 }

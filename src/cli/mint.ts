@@ -7,10 +7,9 @@ export interface TokenWish {
   readonly expiresAt: Date | undefined
 }
 
-/** Makes a token and keeps its hash. @returns the secret, which exists nowhere else */
-export async function mintToken(store: Store, wish: TokenWish): Promise<string> {
-  const secret = makeSecret()
-  const token = { ...wish, id: makeTokenId(), createdAt: new Date(), lastUsedAt: undefined }
+/** Makes a token and keeps its hash. @returns the secret, which the store does not keep */
+export async function mintToken(store: Store, wish: TokenWish, secret = makeSecret()): Promise<string> {
+  const token = { ...wish, id: makeTokenId(), createdAt: new Date(), lastUsedAt: undefined, revokedAt: undefined }
   await store.createToken(token, hashSecret(secret))
   return secret
 }

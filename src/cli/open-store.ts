@@ -1,7 +1,8 @@
 import { mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
-import type { StoreAddress } from '../config.ts'
+import { type StoreAddress, shownStore } from '../config.ts'
 import type { Store } from '../store.ts'
+import { printable } from './printable.ts'
 
 export interface OpenOptions {
   /** For a service, which no second one may disturb. */
@@ -15,6 +16,8 @@ export interface OpenOptions {
   readonly wait: number
   /** Called once when the store can't go on; only a restart mends it. */
   readonly onFatal: (error: Error) => void
+  /** Called when there was no store yet and one was made. */
+  readonly onMade: () => void
   /** Told what the operator should know but need not act on at once. */
   readonly onNotice: (text: string) => void
 }
@@ -30,7 +33,7 @@ export interface OpenStore extends Store {
  * @throws OperatorError when it can't be opened
  */
 export async function openStore(address: StoreAddress, options: OpenOptions): Promise<OpenStore> {
-  const { serving, create, maxWaiting, connections, timeout, wait, onFatal, onNotice } = options
+  const { serving, create, maxWaiting, connections, timeout, wait, onFatal, onMade, onNotice } = options
   if (address.engine === 'postgres') {
     const { PostgresStore } = await import('../postgres/store.ts')
     return PostgresStore.open(address, {
@@ -39,12 +42,13 @@ export async function openStore(address: StoreAddress, options: OpenOptions): Pr
       connections,
       statementTimeout: timeout,
       patience: wait,
+      onMade,
       onNotice,
     })
   }
   if (create && address.isDefault) mkdirSync(dirname(address.path), { recursive: true, mode: 0o700 })
   const { SqliteStore } = await import('../sqlite/store.ts')
-  return SqliteStore.open(address.path, { serving, create, maxWaiting, onFatal, onNotice })
+  return SqliteStore.open(address.path, { serving, create, maxWaiting, onFatal, onMade, onNotice })
 }
 
 /** For a command, which a person waits for and which does one thing at a time. */
@@ -53,16 +57,19 @@ const FOR_COMMAND = { serving: false, maxWaiting: 1, connections: 2, timeout: 60
 /**
  * Opens a store for one command, also while a service serves it, and closes it when the work is done.
  *
- * @param create make the store where there is none
+ * @param create make the store where there is none, and say so unless it is to be quiet
  * @throws OperatorError when it can't be opened
  */
 export async function withStore<T>(
   address: StoreAddress,
-  { create }: { create: boolean },
+  { create, quiet = false }: { readonly create: boolean; readonly quiet?: boolean },
   work: (store: Store) => Promise<T>,
 ): Promise<T> {
-  const onNotice = (text: string) => process.stderr.write(`plantstore: ${text}\n`)
-  const store = await openStore(address, { ...FOR_COMMAND, create, onFatal: () => {}, onNotice })
+  const onNotice = (text: string) => process.stderr.write(`plantstore: ${printable(text)}\n`)
+  const onMade = () => {
+    if (!quiet) onNotice(`there was no store at ${shownStore(address)}; made a new one`)
+  }
+  const store = await openStore(address, { ...FOR_COMMAND, create, onFatal: () => {}, onMade, onNotice })
   try {
     return await work(store)
   } finally {

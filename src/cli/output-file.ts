@@ -69,7 +69,7 @@ function targetOf(path: string, force: boolean): string {
 }
 
 /** A new name in a directory is on stable storage only after the directory's own fsync; Windows knows no such thing. */
-function syncDirectory(directory: string): void {
+export function syncDirectory(directory: string): void {
   if (process.platform === 'win32') return
   const handle = openSync(directory, 'r')
   fsyncSync(handle)

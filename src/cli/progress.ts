@@ -70,7 +70,7 @@ export class Progress {
   #line(): string {
     const { first, last } = this.#sample()
     const seconds = (last.time - first.time) / 1000
-    const parts = [`${count(last.rows)} plants`]
+    const parts = [counted(last.rows, 'plant')]
     if (last.done !== undefined) parts.unshift(`${Math.floor(last.done * 100)}%`)
     if (seconds > 0) parts.push(`${count(Math.round((last.rows - first.rows) / seconds))}/s`)
     const share = (last.done ?? 0) - (first.done ?? 0)
@@ -92,6 +92,9 @@ const grouped = new Intl.NumberFormat('en-US')
 
 /** `1,234,567` */
 export const count = (number: number): string => grouped.format(number)
+
+/** `1 plant`, `1,234 plants` */
+export const counted = (number: number, what: string): string => `${count(number)} ${what}${number === 1 ? '' : 's'}`
 
 /** `3.2 s`, `4:07` or `1:02:09` */
 export function time(seconds: number): string {

@@ -9,11 +9,9 @@ import type { App } from '../http/app.ts'
 import type { ServiceState } from '../http/service-state.ts'
 import { Lifecycle, onStopSignal } from '../lifecycle.ts'
 import { OperatorError } from '../operator-error.ts'
-import type { Store } from '../store.ts'
-import { SCOPES } from '../token.ts'
 import { banner } from './banner.ts'
+import { makeFirstToken } from './first-token.ts'
 import { openLog } from './log.ts'
-import { mintToken } from './mint.ts'
 import { openStore } from './open-store.ts'
 
 /** How long requests that are under way may still take once listening has ended, in ms. */
@@ -31,6 +29,7 @@ export async function serve(config: Config, notice: string | undefined): Promise
   const log = openLog(config.logLevel)
   const state: ServiceState = { current: 'serving' }
   const lifecycle = new Lifecycle()
+  let isNew = false
   if (notice !== undefined) log.warn(notice)
   try {
     await mustBeFree(config)
@@ -42,6 +41,9 @@ export async function serve(config: Config, notice: string | undefined): Promise
       timeout: config.storeTimeout,
       wait: config.storeWait,
       onFatal: (error) => die(error, log, state),
+      onMade: () => {
+        isNew = true
+      },
       onNotice: (text) => log.warn(text),
     })
     // What goes wrong meanwhile is thrown where it is awaited.
@@ -61,21 +63,15 @@ export async function serve(config: Config, notice: string | undefined): Promise
     const firstToken = await makeFirstToken(store, config)
     // Before the banner: whoever has read it may send a signal.
     onStopSignal((signal) => void stop(signal, app.server, config, log, state, lifecycle))
-    process.stdout.write(banner({ config, port, firstToken }))
+    process.stdout.write(banner({ config, port, isNew, firstToken }))
     const configuredToken = config.token !== undefined
-    log.info({ host: config.host, port, store: shownStore(config.store), configuredToken }, 'serving')
+    log.info({ host: config.host, port, store: shownStore(config.store), isNew, configuredToken }, 'serving')
   } catch (error) {
     await lifecycle.close()
     // Lines that nobody reads would keep the process from ending by itself.
     setTimeout(() => process.exit(), LAST_LINES).unref()
     throw error
   }
-}
-
-/** A store without any token could not be used, so the first start makes one. */
-async function makeFirstToken(store: Store, config: Config): Promise<string | undefined> {
-  if (config.token !== undefined || (await store.listTokens()).length > 0) return undefined
-  return mintToken(store, { name: 'first', scopes: SCOPES, expiresAt: undefined })
 }
 
 /** Tries the port before anything is opened, so that a start that can't have it makes and changes no store. */

@@ -1,4 +1,4 @@
-import { count, type Progress, time } from './progress.ts'
+import { count, counted, type Progress, time } from './progress.ts'
 
 /** A row of a file that was not imported. */
 export interface RefusedRow {
@@ -75,7 +75,7 @@ export class Tally {
   toString(): string {
     const seconds = ((this.#endedAt ?? performance.now()) - this.#startedAt) / 1000
     const counts = Object.entries(this.#counts).map(([what, number]) => `${count(number)} ${what}`)
-    return `${counts.join(', ')}; ${count(this.rows)} rows in ${time(seconds)}, ${count(Math.round(this.rows / seconds))}/s`
+    return `${counts.join(', ')}; ${counted(this.rows, 'row')} in ${time(seconds)}, ${count(Math.round(this.rows / seconds))}/s`
   }
 }
 

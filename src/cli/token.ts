@@ -21,12 +21,13 @@ export async function createToken(config: Config, flags: CreateFlags): Promise<v
 export async function listTokens(config: Config): Promise<void> {
   const tokens = await withStore(config.store, { create: false }, (store) => store.listTokens())
   const rows = tokens.map((token) => [token.id, token.name, token.scopes.join(','), ...timesOf(token)])
-  process.stdout.write(table([['ID', 'NAME', 'SCOPES', 'CREATED', 'EXPIRES', 'LAST USED'], ...rows]))
+  process.stdout.write(table([['ID', 'NAME', 'SCOPES', 'CREATED', 'EXPIRES', 'LAST USED', 'REVOKED'], ...rows]))
 }
 
 export async function revokeToken(config: Config, id: string): Promise<void> {
   const found = await withStore(config.store, { create: false }, (store) => store.revokeToken(id))
-  if (!found) throw new OperatorError(`there is no token ${id}; "plantstore token list" shows those that there are`)
+  if (!found)
+    throw new OperatorError(`there is no good token ${id}; "plantstore token list" shows those that there are`)
   process.stderr.write(`Revoked ${id}; it stops working within a second.\n`)
 }
 
@@ -63,8 +64,8 @@ function expiryOf(text: string | undefined): Date | undefined {
 
 const hours = (unit: string | undefined): number => (unit === 'd' ? 24 : 1)
 
-const timesOf = ({ createdAt, expiresAt, lastUsedAt }: Token): string[] =>
-  [createdAt, expiresAt, lastUsedAt].map((date) => date?.toISOString().replace(/\.\d+Z/, 'Z') ?? 'never')
+const timesOf = ({ createdAt, expiresAt, lastUsedAt, revokedAt }: Token): string[] =>
+  [createdAt, expiresAt, lastUsedAt, revokedAt].map((date) => date?.toISOString().replace(/\.\d+Z/, 'Z') ?? 'never')
 
 function table(rows: readonly (readonly string[])[]): string {
   const widths = rows[0]?.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0))) ?? []

@@ -1,5 +1,7 @@
 import { DatabaseError } from 'pg'
 import { AppError } from '../errors.ts'
+import { OperatorError } from '../operator-error.ts'
+import type { PostgresAddress } from '../postgres-address.ts'
 
 /** SQLSTATE codes (https://www.postgresql.org/docs/current/errcodes-appendix.html). */
 const SERIALIZATION_FAILURE = '40001'
@@ -74,3 +76,10 @@ export const outOfReach = (cause: unknown): AppError =>
   new AppError(50301, 'the store is out of reach; sending the request again later is safe', { cause })
 
 export const shuttingDown = (): AppError => new AppError(50303, 'the service is shutting down; nothing was done')
+
+/** What the operator is told: in one line, and without credentials. */
+export function openingError({ shown }: PostgresAddress, error: unknown): unknown {
+  const reason = error instanceof AppError ? error.cause : error
+  if (!(reason instanceof Error)) return error
+  return new OperatorError(`store ${shown}: ${reason.message}`, { cause: error })
+}

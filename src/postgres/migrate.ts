@@ -17,13 +17,14 @@ const DUPLICATE_TABLE = '42P07'
  *
  * @throws OperatorError when the store is newer than this program, its schema is another one, or there is none and
  *   `create` is not set
+ * @returns whether this call made the store
  */
-export async function migrate(connections: Connections, create: boolean): Promise<void> {
+export async function migrate(connections: Connections, create: boolean): Promise<boolean> {
   const known = readMigrations(DIRECTORY)
   const before = await applied(connections.run)
   if (before.length === 0 && !create) throw new OperatorError('there is none yet')
-  if (pendingMigrations(known, before).length === 0) return
-  await connections.transaction('BEGIN', async (run) => {
+  if (pendingMigrations(known, before).length === 0) return false
+  return connections.transaction('BEGIN', async (run) => {
     const wait: Run = (statement) => run({ ...statement, timeout: PATIENCE })
     await wait({ text: `SET LOCAL statement_timeout = ${PATIENCE}; SET LOCAL lock_timeout = 0` })
     await wait({ text: `SELECT pg_advisory_xact_lock(${LOCK})` })
@@ -31,11 +32,13 @@ export async function migrate(connections: Connections, create: boolean): Promis
       text: `CREATE TABLE IF NOT EXISTS plantstore_migrations
         (number integer PRIMARY KEY, checksum text COLLATE "C" NOT NULL)`,
     })
-    for (const { number, sql, checksum } of pendingMigrations(known, await applied(wait))) {
+    const there = await applied(wait)
+    for (const { number, sql, checksum } of pendingMigrations(known, there)) {
       const values = [number, checksum]
       await wait({ text: 'INSERT INTO plantstore_migrations (number, checksum) VALUES ($1, $2)', values })
       await wait({ text: sql }).catch(explain)
     }
+    return there.length === 0
   })
 }
 

@@ -1,7 +1,6 @@
 import type { Condition } from '../condition.ts'
-import { AppError } from '../errors.ts'
+import type { AppError } from '../errors.ts'
 import { GroupCommit } from '../group-commit.ts'
-import { OperatorError } from '../operator-error.ts'
 import type { NewPlant } from '../plant.ts'
 import { type PlantChange, weightOf } from '../plant-change.ts'
 import type { PlantQuery } from '../plant-query.ts'
@@ -24,7 +23,7 @@ import { unlessAborted } from '../unless-aborted.ts'
 import { countPlants, exported, Trial } from './bulk.ts'
 import { type Changed, changePlants } from './changes.ts'
 import { Connections } from './connections.ts'
-import { appErrorOf, shuttingDown } from './errors.ts'
+import { appErrorOf, openingError, shuttingDown } from './errors.ts'
 import { HeldConnections } from './held-connections.ts'
 import { migrate } from './migrate.ts'
 import { preflight, reach } from './preflight.ts'
@@ -45,6 +44,8 @@ export interface PostgresStoreOptions {
   readonly patience: number
   /** Make the tables where there are none. */
   readonly create: boolean
+  /** Called when there was no store yet and one was made. */
+  readonly onMade?: () => void
   /** Told what the operator should know but need not act on at once. */
   readonly onNotice: (text: string) => void
 }
@@ -230,12 +231,13 @@ export class PostgresStore implements Store {
     return this.#creates.waiting + this.#changes.waiting
   }
 
-  async #prepare({ patience, create, onNotice }: PostgresStoreOptions): Promise<void> {
+  async #prepare({ patience, create, onMade, onNotice }: PostgresStoreOptions): Promise<void> {
     const onWaiting = (reason: string) => onNotice(`waiting for the database: ${reason}`)
     await reach(this.#connections, { patience, onWaiting })
     for (const notice of await preflight(this.#connections)) onNotice(notice)
-    await migrate(this.#bulk, create)
+    const isNew = await migrate(this.#bulk, create)
     await this.checkWritable()
+    if (isNew) onMade?.()
   }
 
   #create(rows: readonly CreateRow[]): Promise<(CreateResult | AppError)[]> {
@@ -287,11 +289,4 @@ export class PostgresStore implements Store {
     this.#held.end()
     await Promise.all([this.#connections.close(), this.#bulk.close()])
   }
-}
-
-/** What the operator is told: in one line, and without credentials. */
-function openingError({ shown }: PostgresAddress, error: unknown): unknown {
-  const reason = error instanceof AppError ? error.cause : error
-  if (!(reason instanceof Error)) return error
-  return new OperatorError(`store ${shown}: ${reason.message}`, { cause: error })
 }

@@ -3,7 +3,7 @@ import type { Scope, Token } from '../token.ts'
 import type { Row } from './connection.ts'
 import type { Connections } from './connections.ts'
 
-const COLUMNS = 'id, name, scopes, created_at, expires_at, last_used_at'
+const COLUMNS = 'id, name, scopes, created_at, expires_at, last_used_at, revoked_at'
 
 /** Access tokens. Each write resolves after its commit. */
 export class PostgresTokens {
@@ -13,14 +13,15 @@ export class PostgresTokens {
     this.#connections = connections
   }
 
-  async create({ id, name, scopes, createdAt, expiresAt, lastUsedAt }: Token, hash: Buffer): Promise<void> {
-    const times = [createdAt, expiresAt, lastUsedAt].map((date) => date?.getTime() ?? null)
-    const text = `INSERT INTO tokens (hash, ${COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7)`
+  async create(token: Token, hash: Buffer): Promise<void> {
+    const { id, name, scopes, createdAt, expiresAt, lastUsedAt, revokedAt } = token
+    const times = [createdAt, expiresAt, lastUsedAt, revokedAt].map((date) => date?.getTime() ?? null)
+    const text = `INSERT INTO tokens (hash, ${COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`
     await this.#connections.run({ text, values: [hash, id, name, scopes.join(' '), ...times] })
   }
 
   async find(hash: Buffer): Promise<Token | undefined> {
-    const text = `SELECT ${COLUMNS} FROM tokens WHERE hash = $1`
+    const text = `SELECT ${COLUMNS} FROM tokens WHERE hash = $1 AND revoked_at IS NULL`
     const [row] = (await this.#connections.run({ name: 'find-token', text, values: [hash] })).rows
     return row === undefined ? undefined : tokenOf(row)
   }
@@ -33,7 +34,7 @@ export class PostgresTokens {
 
   async export(): Promise<KeptToken[]> {
     const { rows } = await this.#connections.run({ text: `SELECT ${COLUMNS}, encode(hash, 'hex') FROM tokens` })
-    return rows.map((row) => ({ token: tokenOf(row), hash: Buffer.from(row[6] ?? '', 'hex') }))
+    return rows.map((row) => ({ token: tokenOf(row), hash: Buffer.from(row[7] ?? '', 'hex') }))
   }
 
   async touch(id: string, usedAt: Date): Promise<void> {
@@ -42,11 +43,12 @@ export class PostgresTokens {
   }
 
   async revoke(id: string): Promise<boolean> {
-    return (await this.#connections.run({ text: 'DELETE FROM tokens WHERE id = $1', values: [id] })).count > 0
+    const text = 'UPDATE tokens SET revoked_at = $2 WHERE id = $1 AND revoked_at IS NULL'
+    return (await this.#connections.run({ text, values: [id, Date.now()] })).count > 0
   }
 }
 
-function tokenOf([id, name, scopes, createdAt, expiresAt, lastUsedAt]: Row): Token {
+function tokenOf([id, name, scopes, createdAt, expiresAt, lastUsedAt, revokedAt]: Row): Token {
   const date = (text: string | null | undefined) => (text == null ? undefined : new Date(Number(text)))
   return {
     id: id ?? '',
@@ -55,5 +57,6 @@ function tokenOf([id, name, scopes, createdAt, expiresAt, lastUsedAt]: Row): Tok
     createdAt: new Date(Number(createdAt)),
     expiresAt: date(expiresAt),
     lastUsedAt: date(lastUsedAt),
+    revokedAt: date(revokedAt),
   }
 }

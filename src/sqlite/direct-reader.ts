@@ -2,7 +2,7 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { NewPlant } from '../plant.ts'
 import { isDescending, PAGE_TEXT, type PlantQuery } from '../plant-query.ts'
 import type { KeptToken } from '../store.ts'
-import type { Scope, Token } from '../token.ts'
+import type { Token } from '../token.ts'
 import { openReader } from './connection.ts'
 import { appErrorOf, isFatal, sqliteFault } from './errors.ts'
 import { ReadCache } from './read-cache.ts'
@@ -16,6 +16,8 @@ const PART = 64
 /** Characters of plants, and of pages of them, that are kept while nobody writes. */
 const KEPT_PLANTS = 100_000
 const KEPT_PAGES = 1_000_000
+
+import { tokenOf } from './token-rows.ts'
 
 export interface PlantPage {
   readonly query: PlantQuery
@@ -52,7 +54,7 @@ export class DirectReader {
     }
     this.#version = db.prepare('PRAGMA data_version')
     this.#plant = prepare('WHERE id = ?')
-    this.#token = db.prepare('SELECT * FROM tokens WHERE hash = ?')
+    this.#token = db.prepare('SELECT * FROM tokens WHERE hash = ? AND revoked_at IS NULL')
     this.#tokens = db.prepare('SELECT * FROM tokens ORDER BY created_at, id')
     const pages = (sign: string, direction: string) => ({
       first: prepare(`ORDER BY id ${direction} LIMIT ?`),
@@ -146,15 +148,3 @@ function plantOfColumns(columns: Columns | undefined): NewPlant | undefined {
 const textOf = ({ name, tag = '' }: NewPlant): number => name.length + tag.length
 
 const textOfPage = (plants: readonly NewPlant[]): number => plants.reduce((sum, plant) => sum + textOf(plant), 0)
-
-function tokenOf(row: Record<string, unknown>): Token {
-  const date = (value: unknown) => (value === null ? undefined : new Date(Number(value)))
-  return {
-    id: String(row['id']),
-    name: String(row['name']),
-    scopes: String(row['scopes']).split(' ') as Scope[],
-    createdAt: new Date(Number(row['created_at'])),
-    expiresAt: date(row['expires_at']),
-    lastUsedAt: date(row['last_used_at']),
-  }
-}

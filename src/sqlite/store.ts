@@ -28,6 +28,7 @@ import { PlantWrites } from './plant-writes.ts'
 import { preflight } from './preflight.ts'
 import { openingError, prepareFile } from './prepare-file.ts'
 import { isServed, takeServeLock } from './serve-lock.ts'
+import { tokenRow } from './token-rows.ts'
 import type { WriterPort } from './writer-port.ts'
 
 export interface SqliteStoreOptions {
@@ -42,6 +43,8 @@ export interface SqliteStoreOptions {
   readonly startWriter?: (path: string, onFatal: (error: Error) => void) => WriterPort
   /** Called once when the store can't go on: a failed fsync, a corrupt or vanished file. Only a restart mends it. */
   readonly onFatal: (error: Error) => void
+  /** Called when there was no store yet and one was made. */
+  readonly onMade?: () => void
   /** Told what the operator should know but need not act on at once. */
   readonly onNotice?: (text: string) => void
 }
@@ -80,7 +83,9 @@ export class SqliteStore implements Store {
       const unlock = options.serving ? takeServeLock(path) : () => {}
       try {
         prepareFile(path, present)
-        return await SqliteStore.#openPresent(path, unlock, options)
+        const store = await SqliteStore.#openPresent(path, unlock, options)
+        if (!present) options.onMade?.()
+        return store
       } catch (error) {
         unlock()
         throw error
@@ -205,14 +210,7 @@ export class SqliteStore implements Store {
 
   async createToken(token: Token, hash: Buffer): Promise<void> {
     this.#mustBeOpen()
-    await this.#writer.call('createToken', {
-      id: token.id,
-      hash,
-      name: token.name,
-      scopes: token.scopes.join(' '),
-      createdAt: token.createdAt.getTime(),
-      expiresAt: token.expiresAt?.getTime() ?? null,
-    })
+    await this.#writer.call('createToken', tokenRow(token, hash))
   }
 
   async findToken(hash: Buffer): Promise<Token | undefined> {
@@ -237,7 +235,7 @@ export class SqliteStore implements Store {
 
   async revokeToken(id: string): Promise<boolean> {
     this.#mustBeOpen()
-    return this.#writer.call('revokeToken', id)
+    return this.#writer.call('revokeToken', id, Date.now())
   }
 
   close(): Promise<void> {

@@ -11,19 +11,11 @@ import { Journal } from './journal.ts'
 import { type ChangeOutcome, OUTCOME, type RowOutcome } from './outcome.ts'
 import { PlantIndex } from './plant-index.ts'
 import { PLANT_ROW_LENGTH, type PlantRows, plantAt, plantOf } from './rows.ts'
+import type { TokenRow } from './token-rows.ts'
 
 /** Rows lie flat in one array, four values each: it crosses to the writer's thread in half the time of objects. */
 export type CreateRows = (bigint | string | boolean | null)[]
 export const CREATE_ROW_LENGTH = 4
-
-export interface TokenRow {
-  readonly id: string
-  readonly hash: Uint8Array
-  readonly name: string
-  readonly scopes: string
-  readonly createdAt: number
-  readonly expiresAt: number | null
-}
 
 export interface IndexProgress {
   /** Plants that were looked at. */
@@ -47,7 +39,7 @@ export class SqliteWriter {
   readonly #logPages: StatementSync
   readonly #insertToken: StatementSync
   readonly #touchToken: StatementSync
-  readonly #deleteToken: StatementSync
+  readonly #revokeToken: StatementSync
 
   constructor(path: string, options: WriterOptions = {}) {
     const db = openWriter(path, options)
@@ -63,10 +55,10 @@ export class SqliteWriter {
     this.#checkWrite = db.prepare('UPDATE write_check SET checked_at = ?')
     this.#logPages = db.prepare('PRAGMA wal_checkpoint(NOOP)')
     this.#insertToken = db.prepare(
-      'INSERT INTO tokens (id, hash, name, scopes, created_at, expires_at) VALUES (?, ?, ?, ?, ?, ?)',
+      'INSERT INTO tokens (id, hash, name, scopes, created_at, expires_at, last_used_at, revoked_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
     )
     this.#touchToken = db.prepare('UPDATE tokens SET last_used_at = ? WHERE id = ?')
-    this.#deleteToken = db.prepare('DELETE FROM tokens WHERE id = ?')
+    this.#revokeToken = db.prepare('UPDATE tokens SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL')
   }
 
   createPlants(rows: CreateRows): RowOutcome[] {
@@ -123,16 +115,18 @@ export class SqliteWriter {
   }
 
   createToken(token: TokenRow): void {
-    const { id, hash, name, scopes, createdAt, expiresAt } = token
-    transaction(this.#db, () => this.#insertToken.run(id, hash, name, scopes, createdAt, expiresAt))
+    const { id, hash, name, scopes, createdAt, expiresAt, lastUsedAt, revokedAt } = token
+    transaction(this.#db, () =>
+      this.#insertToken.run(id, hash, name, scopes, createdAt, expiresAt, lastUsedAt, revokedAt),
+    )
   }
 
   touchToken(id: string, usedAt: number): void {
     transaction(this.#db, () => this.#touchToken.run(usedAt, id))
   }
 
-  revokeToken(id: string): boolean {
-    return transaction(this.#db, () => this.#deleteToken.run(id).changes > 0)
+  revokeToken(id: string, revokedAt: number): boolean {
+    return transaction(this.#db, () => this.#revokeToken.run(revokedAt, id).changes > 0)
   }
 
   /** Pages that the log holds now; some may be in the file already (https://sqlite.org/pragma.html#pragma_wal_checkpoint). */

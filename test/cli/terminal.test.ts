@@ -2,19 +2,15 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { suite, type TestContext, test } from 'node:test'
 import { tempFolder } from '../support/files.ts'
-import { isLinux, notTestedHere, runs } from '../support/not-tested.ts'
+import { notTestedHere } from '../support/not-tested.ts'
 import { manyPlants, PLANTS, writePlantFile } from '../support/plant-files.ts'
 import { type Outcome, run } from '../support/process.ts'
+import { hasTerminal, ON_TERMINAL } from '../support/terminal.ts'
 
 const STORE = ['--store', 'sqlite:plants.db']
 const ERASE = '\r\u001b[K'
-const hasTerminal = isLinux && runs('script', '-qec', 'true', '/dev/null')
-
-/** Runs a command on a terminal, which shows both of its outputs. No argument may have a quotation mark. */
-function onTerminal(t: TestContext, folder: string, ...args: string[]): Promise<Outcome> {
-  const shell = `command=$(printf "'%s' " "$0" "$@"); exec script -qec "stty columns 100; $command" /dev/null`
-  return run(t, args, { cwd: folder, under: ['sh', '-c', shell] })
-}
+const onTerminal = (t: TestContext, folder: string, ...args: string[]): Promise<Outcome> =>
+  run(t, args, { cwd: folder, under: ON_TERMINAL })
 
 suite('on a terminal', () => {
   test('an import shows a bar, takes it away again, and says what was done', async (t) => {
@@ -22,7 +18,8 @@ suite('on a terminal', () => {
     const folder = tempFolder(t)
     writePlantFile(join(folder, 'plants.ndjson'), manyPlants(100_000))
     const { code, stdout } = await onTerminal(t, folder, 'import', 'plants.ndjson', ...STORE)
-    const drawings = stdout.split(ERASE)[0]?.split('\u001b[K') ?? []
+    const made = /^plantstore: there was no store at .*\r\n/.exec(stdout)?.[0] ?? assert.fail(stdout)
+    const drawings = stdout.slice(made.length).split(ERASE)[0]?.split('\u001b[K') ?? []
     assert.ok(drawings.length > 1, JSON.stringify(stdout))
     for (const drawing of drawings.slice(0, -1)) {
       assert.match(drawing, /^\r\[=* *\] (?:indexing: )?\d+%, [\d,]+ plants/)

@@ -145,6 +145,7 @@ function open(address: string, maxWaiting: number): Promise<OpenStore> {
     timeout: storeTimeout,
     wait: 0,
     onFatal: () => {},
+    onMade: () => {},
     onNotice: () => {},
   })
 }

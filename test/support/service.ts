@@ -122,7 +122,15 @@ export class Service {
   /** Keeps a new token in the store. */
   async mint(scopes: readonly Scope[], expiresAt?: Date): Promise<{ secret: string; token: Token }> {
     const secret = makeSecret()
-    const token = { id: makeTokenId(), name: 'a test', scopes, createdAt: new Date(), expiresAt, lastUsedAt: undefined }
+    const token = {
+      id: makeTokenId(),
+      name: 'a test',
+      scopes,
+      createdAt: new Date(),
+      expiresAt,
+      lastUsedAt: undefined,
+      revokedAt: undefined,
+    }
     await this.store.createToken(token, hashSecret(secret))
     return { secret, token }
   }

@@ -1,0 +1,53 @@
+import { closeSync, fsyncSync, openSync, rmSync, writeSync } from 'node:fs'
+import { dirname } from 'node:path'
+import type { Config } from '../config.ts'
+import { OperatorError } from '../operator-error.ts'
+import type { Store } from '../store.ts'
+import { makeSecret, SCOPES } from '../token.ts'
+import { fileFault } from './file-fault.ts'
+import { mintToken } from './mint.ts'
+import { syncDirectory } from './output-file.ts'
+
+/** What a start did for a store without any token: `none`: it made none, as there is no place to put it. */
+export type FirstToken =
+  | { readonly kind: 'shown'; readonly secret: string }
+  | { readonly kind: 'file'; readonly path: string }
+  | { readonly kind: 'none' }
+
+/**
+ * Makes a token with all scopes for a store that never had one, and can't be used without. A terminal is shown the
+ * secret. Elsewhere the output goes to a log, so a file beside the store gets it, which only its owner can read. A
+ * PostgreSQL store has no place beside it, and several instances that start at once would each make one.
+ *
+ * @returns undefined where the store needs none
+ * @throws OperatorError when the file is there already or can't be written
+ */
+export async function makeFirstToken(store: Store, config: Config): Promise<FirstToken | undefined> {
+  if (config.token !== undefined || (await store.listTokens()).length > 0) return undefined
+  const wish = { name: 'first', scopes: SCOPES, expiresAt: undefined }
+  if (process.stdout.isTTY) return { kind: 'shown', secret: await mintToken(store, wish) }
+  if (config.store.engine !== 'sqlite') return { kind: 'none' }
+  const path = `${config.store.path}.first-token`
+  const secret = makeSecret()
+  writeNew(path, `${secret}\n`)
+  try {
+    await mintToken(store, wish, secret)
+  } catch (error) {
+    rmSync(path, { force: true })
+    throw error
+  }
+  return { kind: 'file', path }
+}
+
+function writeNew(path: string, text: string): void {
+  try {
+    const file = openSync(path, 'wx', 0o600)
+    writeSync(file, text)
+    fsyncSync(file)
+    closeSync(file)
+    syncDirectory(dirname(path))
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw fileFault(path, error)
+    throw new OperatorError(`${path}: exists already, with the token of another store; move it away`, { cause: error })
+  }
+}

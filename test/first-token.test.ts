@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict'
+import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { suite, type TestContext, test } from 'node:test'
+import { cleanUp } from './support/clean-up.ts'
+import { snapshot, tempFolder } from './support/files.ts'
+import { send } from './support/load.ts'
+import { notTestedHere } from './support/not-tested.ts'
+import { newDatabase } from './support/postgres.ts'
+import { Program, type ProgramOptions, run } from './support/process.ts'
+import { hasTerminal, ON_TERMINAL } from './support/terminal.ts'
+
+const FILE = 'plants.db.first-token'
+
+/** Starts a server without a token of its own; resolves with its first lines once all of them are there. */
+async function start(t: TestContext, cwd: string, options: ProgramOptions = {}): Promise<[Program, string]> {
+  const program = new Program(t, ['serve', '--port', '0', '--store', 'sqlite:plants.db'], { cwd, ...options })
+  return [program, await program.says((stdout) => (/curl .*\r?\n/.test(stdout) ? stdout : undefined))]
+}
+
+const stop = async (program: Program): Promise<void> => {
+  program.signal('SIGTERM')
+  assert.equal((await program.outcome).code, 0)
+}
+
+suite('the first token', () => {
+  test('is nowhere in what a start says that is not on a terminal, but in a file for its owner alone', async (t) => {
+    const folder = tempFolder(t)
+    const [program, banner] = await start(t, folder, { under: ['sh', '-c', 'umask 0; exec "$0" "$@"'] })
+    assert.match(banner, /^ {2}Token {4}in plants\.db\.first-token$/m)
+    assert.equal(statSync(join(folder, FILE)).mode & 0o777, 0o600)
+    const text = readFileSync(join(folder, FILE), 'utf8')
+    assert.match(text, /^ps_[0-9A-Za-z]{49}\n$/)
+    const address = /http:\S+/.exec(banner)?.[0]
+    const body = '{"id":1,"name":"a"}'
+    assert.equal((await send('POST', `${address}/plants`, { body, token: text.trim() })).status, 200)
+    await program.kill()
+    assert.ok(!`${program.stdout}${program.stderr}`.includes(text.trim()))
+  })
+
+  test('is shown on a terminal, and written to no file', async (t) => {
+    if (!hasTerminal) return notTestedHere(t, 'the first token on a terminal, as there is no command script')
+    const folder = tempFolder(t)
+    const [program, banner] = await start(t, folder, { under: ON_TERMINAL })
+    assert.match(banner, /^ {2}Token {4}ps_[0-9A-Za-z]{49}\r$/m)
+    await program.kill()
+    assert.ok(!(FILE in snapshot(folder)))
+  })
+
+  test('never takes the place of a file that is there: the start is refused', async (t) => {
+    const folder = tempFolder(t)
+    writeFileSync(join(folder, FILE), 'mine')
+    const args = ['serve', '--port', '0', '--store', 'sqlite:plants.db']
+    const { code, stdout, stderr } = await run(t, args, { cwd: folder, env: { PLANTSTORE_LOG_LEVEL: 'error' } })
+    assert.equal(
+      stderr,
+      `plantstore: plants.db.first-token: exists already, with the token of another store; move it away\n`,
+    )
+    assert.deepEqual([code, stdout, readFileSync(join(folder, FILE), 'utf8')], [1, '', 'mine'])
+    rmSync(join(folder, FILE))
+    const [, banner] = await start(t, folder)
+    assert.match(banner, /first-token/, 'the refused start made no token')
+  })
+
+  test('is not made again in a store that ever had a token, also when all of them are revoked', async (t) => {
+    const folder = tempFolder(t)
+    const [program] = await start(t, folder)
+    await stop(program)
+    rmSync(join(folder, FILE))
+    const store = ['--store', 'sqlite:plants.db']
+    const id = /^tok_\w+/m.exec((await run(t, ['token', 'list', ...store], { cwd: folder })).stdout)?.[0] ?? ''
+    assert.equal((await run(t, ['token', 'revoke', id, ...store], { cwd: folder })).code, 0)
+    const listed = (await run(t, ['token', 'list', ...store], { cwd: folder })).stdout
+    assert.match(listed, new RegExp(`^${id} +first .* never +never +\\d{4}-\\d\\d-\\d\\dT[\\d:]+Z$`, 'm'))
+    const [, banner] = await start(t, folder)
+    assert.doesNotMatch(banner, /Token {4}/)
+    assert.ok(!(FILE in snapshot(folder)))
+  })
+
+  test('is not made for a PostgreSQL store by a start that is not on a terminal; the first lines say so', async (t) => {
+    const env = { PLANTSTORE_STORE: await newDatabase((work) => cleanUp(t, work)), PLANTSTORE_LOG_LEVEL: 'error' }
+    const program = new Program(t, ['serve', '--port', '0'], { cwd: tempFolder(t), env })
+    const banner = await program.says((stdout) => (/curl .*\r?\n/.test(stdout) ? stdout : undefined))
+    assert.match(banner, /^ {2}Token {4}none yet; make one with "plantstore token create"$/m)
+    assert.match((await run(t, ['token', 'list'], { env })).stdout, /^ID.*\n$/)
+  })
+})
