@@ -38,7 +38,7 @@ async function openPostgres(address: PostgresAddress): Promise<PostgresStore> {
     maxWaiting: config.maxWaiting,
     connections: 10,
     ...(variant?.startsWith('groups-in-flight=') ? { groupsInFlight: Number(variant.split('=')[1]) } : {}),
-    statementTimeout: config.storeTimeout,
+    timeout: config.storeTimeout,
     patience: 0,
     onNotice: console.error,
   })

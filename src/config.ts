@@ -15,8 +15,10 @@ export interface Config {
   readonly host: string
   readonly port: number
   readonly store: StoreAddress
-  /** Connections to a PostgreSQL database for requests, and as many again for imports and exports. */
+  /** Connections to a PostgreSQL database; of these, those for searches, and for exports, counts and dry runs. */
   readonly storeConnections: number
+  readonly storeSearchConnections: number | undefined
+  readonly storeLongConnections: number | undefined
   readonly token: string | undefined
   readonly logLevel: LogLevel
   /** Whether the page at /docs is served. */
@@ -57,18 +59,26 @@ export const SETTINGS: Settings = {
     help: 'where plants and tokens are kept: sqlite:PATH or postgres://USER@HOST:PORT/DATABASE; a password is better given by PGPASSWORD, as other users of the machine can read flags',
     parse: storeAddress,
   },
-  storeConnections: setting(
-    'store-connections',
-    'COUNT',
-    '10',
-    'connections to a PostgreSQL store for requests, and as many again for imports and exports',
-    integer(1, 1000),
-  ),
+  storeConnections: setting('store-connections', 'COUNT', '10', 'connections to a PostgreSQL store', integer(4, 1000)),
+  storeSearchConnections: {
+    flag: 'store-search-connections',
+    value: 'COUNT',
+    fallback: undefined,
+    help: 'how many of the connections to a PostgreSQL store searches, lists and tags may use at once; a third if nothing is said. At least two must be left beside these and those for long reads',
+    parse: integer(1, 1000),
+  },
+  storeLongConnections: {
+    flag: 'store-long-connections',
+    value: 'COUNT',
+    fallback: undefined,
+    help: 'how many of them exports, counts and dry runs of imports may use at once; a third if nothing is said',
+    parse: integer(1, 1000),
+  },
   storeTimeout: setting(
     'store-timeout',
     'TIME',
     '10s',
-    'how long one statement of a PostgreSQL store may take; at least 100ms',
+    'how long a request may wait for a PostgreSQL store in all: for a connection, for its statements and for doing them again; at least 100ms. A step of an export or a dry run has time of its own',
     timeout,
   ),
   storeWait: setting(
@@ -194,6 +204,11 @@ export function readConfig(
   // Node refuses to make such a server; a timeout of 0 is none.
   if (config.requestTimeout > 0 && config.headersTimeout > config.requestTimeout) {
     faults.push('--headers-timeout: must not be longer than --request-timeout; set both')
+  }
+  const { storeConnections, storeSearchConnections, storeLongConnections } = config
+  const third = Math.floor(storeConnections / 3)
+  if ((storeSearchConnections ?? third) + (storeLongConnections ?? third) > storeConnections - 2) {
+    faults.push('--store-connections: must be at least two more than those for searches and for long reads together')
   }
   if (faults.length > 0) throw new OperatorError(faults.join('\n'), { exitCode: 2 })
   return Object.freeze(config)

@@ -58,6 +58,13 @@ const SYSTEM = 'system'
 const CONNECT_TIMEOUT = '5'
 const FORM = /^postgres(?:ql)?:\/\/(?:([^/?]*)@)?([^@/?]*)(?:\/([^?]*))?(?:\?(.*))?$/
 
+/** Whether a host is a folder of Unix sockets. */
+export const isSocketFolder = (host: string): boolean => host.startsWith('/')
+
+/** Whether what is sent to a host stays on this machine. */
+export const isThisMachine = (host: string): boolean =>
+  isSocketFolder(host) || /^(?:localhost|127(?:\.\d{1,3}){3}|::1)$/i.test(host)
+
 export const isPostgresAddress = (text: string): boolean => /^postgres(?:ql)?:/.test(text)
 
 /**

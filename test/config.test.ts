@@ -1,3 +1,4 @@
+// Longer than 300 lines because the cases of every setting stand together.
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { type Config, environmentName, readConfig, SETTINGS } from '../src/config.ts'
@@ -32,10 +33,24 @@ const CASES: { readonly [K in Key]: { right: readonly [string, Config[K]][]; wro
   },
   storeConnections: {
     right: [
-      ['1', 1],
+      ['4', 4],
       ['1000', 1000],
     ],
-    wrong: ['', '0', '1001', 'all'],
+    wrong: ['', '3', '1001', 'all'],
+  },
+  storeSearchConnections: {
+    right: [
+      ['1', 1],
+      ['5', 5],
+    ],
+    wrong: ['', '0', '1001', 'a third'],
+  },
+  storeLongConnections: {
+    right: [
+      ['1', 1],
+      ['5', 5],
+    ],
+    wrong: ['', '0', '1001', 'a third'],
   },
   storeTimeout: {
     right: [
@@ -190,6 +205,8 @@ suite('the configuration', () => {
       port: 8080,
       store: { engine: 'sqlite', path: 'data/plants.db', isDefault: true },
       storeConnections: 10,
+      storeSearchConnections: undefined,
+      storeLongConnections: undefined,
       storeTimeout: 10_000,
       storeWait: 60_000,
       token: undefined,
@@ -279,6 +296,17 @@ suite('a wrong configuration', () => {
       assert.ok(!faultsOf({ token: secret, port: 'x' }).message.includes(secret))
       assert.ok(!faultsOf({}, { PLANTSTORE_TOKEN: secret }).message.includes(secret))
     }
+  })
+
+  test('is one whose searches and long reads leave fewer than two connections to all others', () => {
+    const why = /^--store-connections: must be at least two more than those for searches and for long reads together$/
+    assert.match(faultsOf({ storeSearchConnections: '6' }).message, why)
+    assert.match(
+      faultsOf({ storeConnections: '5', storeSearchConnections: '2', storeLongConnections: '2' }).message,
+      why,
+    )
+    const most = { storeConnections: '6', storeSearchConnections: '2', storeLongConnections: '2' }
+    assert.equal(readConfig(most, {}).storeSearchConnections, 2)
   })
 
   test('is one whose headers may take longer than the whole request', () => {

@@ -3,6 +3,7 @@ import { suite, test } from 'node:test'
 import { UNCONDITIONAL } from '../src/condition.ts'
 import { Connections } from '../src/postgres/connections.ts'
 import { ConnectionFault } from '../src/postgres/errors.ts'
+import { Pool } from '../src/postgres/pool.ts'
 import { judge } from '../src/postgres/preflight.ts'
 import { readPostgresAddress } from '../src/postgres-address.ts'
 import { cleanUp } from './support/clean-up.ts'
@@ -74,13 +75,10 @@ test('what fails in its commit, after its statement went well, is refused and no
 test('a commit that PostgreSQL answers with ROLLBACK is none', async (t) => {
   const url = await newDatabase((work) => cleanUp(t, work))
   await query(url, 'CREATE TABLE rows (id integer)')
-  const connections = new Connections({
-    address: readPostgresAddress(url, {}),
-    max: 1,
-    statementTimeout: 10_000,
-    onTrouble: () => {},
-  })
-  cleanUp(t, () => connections.close())
+  const address = readPostgresAddress(url, {})
+  const pool = new Pool({ address, max: 1, timeout: 10_000, onTrouble: () => {} })
+  cleanUp(t, () => pool.close())
+  const connections = new Connections(pool, 1)
   const work = connections.transaction('BEGIN', async (run) => {
     await run({ text: 'INSERT INTO rows VALUES (1)' })
     await assert.rejects(run({ text: 'SELECT 1 / 0' }))

@@ -182,7 +182,7 @@ test('a store that is not to be made is refused where there is none, and nothing
   const options = {
     maxWaiting: 1,
     connections: 1,
-    statementTimeout: 1000,
+    timeout: 1000,
     patience: 0,
     create: false,
     onNotice: () => {},

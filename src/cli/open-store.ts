@@ -11,6 +11,8 @@ export interface OpenOptions {
   readonly create: boolean
   readonly maxWaiting: number
   readonly connections: number
+  readonly searchConnections?: number | undefined
+  readonly longConnections?: number | undefined
   /** Milliseconds. */
   readonly timeout: number
   readonly wait: number
@@ -34,13 +36,16 @@ export interface OpenStore extends Store {
  */
 export async function openStore(address: StoreAddress, options: OpenOptions): Promise<OpenStore> {
   const { serving, create, maxWaiting, connections, timeout, wait, onFatal, onMade, onNotice } = options
+  const { searchConnections, longConnections } = options
   if (address.engine === 'postgres') {
     const { PostgresStore } = await import('../postgres/store.ts')
     return PostgresStore.open(address, {
       create,
       maxWaiting,
       connections,
-      statementTimeout: timeout,
+      searchConnections,
+      longConnections,
+      timeout,
       patience: wait,
       onMade,
       onNotice,
@@ -52,7 +57,7 @@ export async function openStore(address: StoreAddress, options: OpenOptions): Pr
 }
 
 /** For a command, which a person waits for and which does one thing at a time. */
-const FOR_COMMAND = { serving: false, maxWaiting: 1, connections: 2, timeout: 60_000, wait: 0 } as const
+const FOR_COMMAND = { serving: false, maxWaiting: 1, connections: 4, timeout: 60_000, wait: 0 } as const
 
 /**
  * Opens a store for one command, also while a service serves it, and closes it when the work is done.

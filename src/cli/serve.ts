@@ -38,6 +38,8 @@ export async function serve(config: Config, notice: string | undefined): Promise
       create: true,
       maxWaiting: config.maxWaiting,
       connections: config.storeConnections,
+      searchConnections: config.storeSearchConnections,
+      longConnections: config.storeLongConnections,
       timeout: config.storeTimeout,
       wait: config.storeWait,
       onFatal: (error) => die(error, log, state),

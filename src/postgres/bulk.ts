@@ -1,7 +1,8 @@
 import type { NewPlant } from '../plant.ts'
 import { matches, type PlantFilter, type PlantOrder } from '../plant-query.ts'
 import type { ImportMode, ImportResult } from '../store.ts'
-import type { Connection, Run } from './connection.ts'
+import { budgetOf } from './budget.ts'
+import type { Connection, Run, Statement } from './connection.ts'
 import { selectPlants, selectStatement } from './reader.ts'
 import { COLUMNS, columnsOf, plantOf, refusalOf } from './rows.ts'
 import { byId, imported } from './writer.ts'
@@ -18,17 +19,18 @@ const CHUNK_TEXT = 4 * 2 ** 20
  * open; ending the connection ends it.
  */
 export async function* exported(
-  { run }: Connection,
+  connection: Connection,
   filter: PlantFilter,
   order: PlantOrder,
+  signal?: AbortSignal,
 ): AsyncGenerator<readonly NewPlant[], void, void> {
-  await beginLongRead(run)
+  const run = await beginLongRead(connection, signal)
   // All of it will be read, so the fastest plan for all of it is wanted, and not for the first rows.
   await run({ text: 'SET LOCAL cursor_tuple_fraction = 1' })
   const { text, values } = selectStatement(filter, order, undefined)
-  await run({ text: `DECLARE export NO SCROLL CURSOR FOR ${text}`, values, timeout: STEP })
+  await run({ text: `DECLARE export NO SCROLL CURSOR FOR ${text}`, values })
   for (let size = FIRST_CHUNK; ; ) {
-    const { rows } = await run({ text: `FETCH ${size} FROM export`, timeout: STEP })
+    const { rows } = await run({ text: `FETCH ${size} FROM export` })
     if (rows.length === 0) return
     const plants = rows.map(plantOf)
     const meant = plants.filter((plant) => matches(filter, plant))
@@ -39,18 +41,20 @@ export async function* exported(
 }
 
 /** How many plants there are, on such a connection as `exported` needs. */
-export async function countPlants({ run }: Connection): Promise<number> {
-  await beginLongRead(run)
-  const { rows } = await run({ text: 'SELECT count(*) FROM plants', timeout: STEP })
+export async function countPlants(connection: Connection): Promise<number> {
+  const run = await beginLongRead(connection)
+  const { rows } = await run({ text: 'SELECT count(*) FROM plants' })
   return Number(rows[0]?.[0])
 }
 
 /** Between two chunks it also waits for whoever takes them, slowly perhaps. */
-async function beginLongRead(run: Run): Promise<void> {
+async function beginLongRead(connection: Connection, signal?: AbortSignal): Promise<Run> {
+  const run: Run = (statement) => connection.run(statement, budgetOf(STEP, signal))
   await run({ text: 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY' })
   await run({
     text: `SET LOCAL statement_timeout = ${STEP}; SET LOCAL idle_in_transaction_session_timeout = ${STEP}`,
   })
+  return run
 }
 
 /** An import that stores nothing: what it would have stored lies in a temporary table of its connection. */
@@ -65,7 +69,7 @@ export class Trial {
   }
 
   async tryPlants(plants: readonly NewPlant[]): Promise<ImportResult[]> {
-    const { run } = this.#connection
+    const run = (statement: Statement) => this.#connection.run(statement)
     if (!this.#hasTable) {
       await run({ text: 'CREATE TEMPORARY TABLE tried (id bigint PRIMARY KEY, name text NOT NULL, tag text)' })
       this.#hasTable = true

@@ -1,8 +1,8 @@
 import { AppError } from '../errors.ts'
 import type { NewPlant } from '../plant.ts'
 import { afterChange, idOf, type PlantChange } from '../plant-change.ts'
+import { type Budget, timeLeft } from './budget.ts'
 import type { Run } from './connection.ts'
-import type { Connections } from './connections.ts'
 import { Overtaken, outOfReach } from './errors.ts'
 import { selectPlants } from './reader.ts'
 import { refusalOf } from './rows.ts'
@@ -19,9 +19,6 @@ interface Swap extends Changed {
   readonly id: bigint
 }
 
-/** How long changes are tried again while others change the same plants, in ms. */
-const PATIENCE = 10_000
-
 /**
  * Decides each change by the plant as it is, and writes it where that still is so; no lock is held in between. Several
  * changes of one plant are decided one after the other and written as one. Resolves after the commits.
@@ -29,8 +26,9 @@ const PATIENCE = 10_000
  * @returns for each what it did, or an AppError as afterChange throws it
  */
 export async function changePlants(
-  { run }: Connections,
+  run: Run,
   changes: readonly PlantChange[],
+  budget: Budget,
 ): Promise<(Changed | AppError)[]> {
   const results: (Changed | AppError)[] = []
   /** Where in the list the changes of a plant are that are still to be made. */
@@ -41,8 +39,7 @@ export async function changePlants(
     if (refusal !== undefined) results[i] = refusal
     else open.set(id, [...(open.get(id) ?? []), i])
   }
-  const start = performance.now()
-  while (open.size > 0 && performance.now() - start < PATIENCE) {
+  while (open.size > 0 && timeLeft(budget) > 0) {
     // In the order of ids, so that two groups with the same plants do not wait for each other.
     const ids = [...open.keys()].sort((a, b) => (a < b ? -1 : 1))
     const there = byId(

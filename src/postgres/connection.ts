@@ -2,7 +2,9 @@ import { readFileSync } from 'node:fs'
 import type { ConnectionOptions } from 'node:tls'
 import { Client, type ClientConfig, DatabaseError } from 'pg'
 import { OperatorError } from '../operator-error.ts'
-import type { PostgresAddress, PostgresTls } from '../postgres-address.ts'
+import { isSocketFolder, type PostgresAddress, type PostgresTls } from '../postgres-address.ts'
+import { type Budget, budgetOf, timeLeft, within } from './budget.ts'
+import { ClearTextGuard } from './clear-text-guard.ts'
 import { ConnectionFault, LastingFault } from './errors.ts'
 
 /** A statement; with a name, the server parses it once for each connection. */
@@ -10,8 +12,6 @@ export interface Statement {
   readonly name?: string
   readonly text: string
   readonly values?: readonly unknown[]
-  /** Milliseconds that it may take, instead of what the session has. */
-  readonly timeout?: number
 }
 
 /** Rows as arrays of the texts that PostgreSQL writes; null stays null. */
@@ -25,29 +25,40 @@ export interface Outcome {
 }
 export type Run = (statement: Statement) => Promise<Outcome>
 
-/** How much longer than the server's own limit we wait for an answer, in ms: a hung one keeps to no limit. */
-const GRACE = 1000
+/** The server gives a statement up after this share of the time, so that its connection can be used again. */
+const SERVER_SHARE = 0.9
 /** How long a transaction may wait for us, in ms, before the server ends it and frees its locks. */
 const IDLE_IN_TRANSACTION = 60_000
+
+export interface OpenOptions {
+  /** Milliseconds that a statement may take if its budget says nothing else. */
+  readonly timeout: number
+  /** Milliseconds that opening may take. */
+  readonly left: number
+}
 
 /** One connection. Whatever goes wrong with it is a ConnectionFault, or what PostgreSQL itself said. */
 export class Connection {
   readonly #client: Client
-  readonly #statementTimeout: number
+  readonly #timeout: number
   #isAlive = true
+  /** The statement that was sent last, until its answer is complete. */
+  #sent: Promise<void> | undefined
+  #process: readonly (string | null)[] = []
 
-  /**
-   * @param statementTimeout milliseconds
-   * @param onEnd called once when it has ended, whoever ended it
-   */
+  /** @param onEnd called once when it has ended, whoever ended it */
   static async open(
     address: PostgresAddress,
     host: PostgresAddress['hosts'][number],
-    statementTimeout: number,
+    { timeout, left }: OpenOptions,
     onEnd: (connection: Connection, error: Error | undefined) => void,
   ): Promise<Connection> {
-    const client = new Client({ ...clientConfig(address), ...host })
-    const connection = new Connection(client, statementTimeout)
+    const budget = budgetOf(Math.min(left, address.connectTimeout))
+    const client = new Client({
+      ...clientConfig(address, host),
+      connectionTimeoutMillis: Math.ceil(timeLeft(budget)) + 1,
+    })
+    const connection = new Connection(client, timeout)
     let fault: Error | undefined
     // Without a listener, an error of a connection that runs no statement would end the process.
     client.on('error', (error) => {
@@ -60,7 +71,7 @@ export class Connection {
     })
     try {
       await client.connect()
-      await connection.#prepare()
+      await connection.#prepare(budget)
       return connection
     } catch (error) {
       // A server that asks for what we do not have, such as a password, keeps it open.
@@ -69,31 +80,55 @@ export class Connection {
     }
   }
 
-  private constructor(client: Client, statementTimeout: number) {
+  private constructor(client: Client, timeout: number) {
     this.#client = client
-    this.#statementTimeout = statementTimeout
+    this.#timeout = timeout
   }
 
   get isAlive(): boolean {
     return this.#isAlive
   }
 
-  /** Runs one statement; outside of a transaction it is one by itself, and its commit is done when this resolves. */
-  run: Run = async ({ name, text, values = [], timeout = this.#statementTimeout }) => {
+  /** Whether a statement goes on whose answer nobody waits for any more. */
+  get isBusy(): boolean {
+    return this.#sent !== undefined
+  }
+
+  /**
+   * Runs one statement; outside of a transaction it is one by itself, and its commit is done when this resolves. At the
+   * end of the budget it gives up the answer and leaves the statement to go on.
+   */
+  async run({ name, text, values = [] }: Statement, budget = budgetOf(this.#timeout)): Promise<Outcome> {
+    budget.signal?.throwIfAborted()
+    if (timeLeft(budget) === 0) throw tooLate()
+    const answer = this.#client.query<(string | null)[], unknown[]>({
+      ...(name === undefined ? {} : { name }),
+      text,
+      values: [...values],
+      rowMode: 'array',
+      types: AS_TEXT,
+    })
+    const settle = () => {
+      if (this.#sent === sent) this.#sent = undefined
+    }
+    const sent = answer.then(settle, settle)
+    this.#sent = sent
     try {
-      const { rows, rowCount, command } = await this.#client.query<(string | null)[], unknown[]>({
-        ...(name === undefined ? {} : { name }),
-        text,
-        values: [...values],
-        rowMode: 'array',
-        types: AS_TEXT,
-        // Not in pg's types. It gives up the answer, not the statement, so the connection is of no use after it.
-        query_timeout: timeout + GRACE,
-      } as { text: string; values: unknown[]; rowMode: 'array' })
+      const { rows, rowCount, command } = await within(answer, budget, tooLate)
       return { rows, count: rowCount ?? 0, command }
     } catch (error) {
-      throw asFault(error)
+      throw budget.signal?.aborted === true && error === budget.signal.reason ? error : asFault(error)
     }
+  }
+
+  /** A statement for another connection to the database, which cancels what goes on here and on no other server. */
+  get cancellation(): Statement {
+    return { text: CANCEL, values: this.#process }
+  }
+
+  /** Resolves when no statement goes on. @throws ConnectionFault at the end of the budget */
+  async settled(budget: Budget): Promise<void> {
+    if (this.#sent !== undefined) await within(this.#sent, budget, tooLate)
   }
 
   /** Ends it, with whatever it is doing. Calling it again does nothing. */
@@ -108,9 +143,12 @@ export class Connection {
    * @throws ConnectionFault when the server takes no writes: a standby also lags behind, so not even reads go there
    * @throws LastingFault when it does not wait for the disk; behind the address may be another one than at the start
    */
-  async #prepare(): Promise<void> {
-    const { rows } = await this.run({
-      text: `SELECT pg_is_in_recovery() OR current_setting('transaction_read_only')::boolean,
+  async #prepare(budget: Budget): Promise<void> {
+    const timeout = Math.ceil(this.#timeout * SERVER_SHARE)
+    const { rows } = await this.run(
+      {
+        text: `SELECT pg_backend_pid(), (SELECT backend_start FROM pg_stat_activity WHERE pid = pg_backend_pid()),
+        pg_is_in_recovery() OR current_setting('transaction_read_only')::boolean,
         set_config('statement_timeout', $1, false), set_config('lock_timeout', $2, false),
         set_config('idle_in_transaction_session_timeout', $3, false),
         set_config('default_transaction_isolation', 'read committed', false),
@@ -118,14 +156,22 @@ export class Connection {
         set_config('synchronous_commit', CASE current_setting('synchronous_commit') WHEN 'off' THEN 'on'
           ELSE current_setting('synchronous_commit') END, false),
         current_setting('fsync')::boolean`,
-      values: [this.#statementTimeout, Math.ceil(this.#statementTimeout / 2), IDLE_IN_TRANSACTION],
-    })
+        values: [timeout, Math.ceil(timeout / 2), IDLE_IN_TRANSACTION],
+      },
+      budget,
+    )
+    const [pid = null, start = null, isReadOnly] = rows[0] ?? []
     if (rows[0]?.at(-1) !== 't') {
       throw new LastingFault('the server has fsync off, so a power cut would lose what was acknowledged; set it to on')
     }
-    if (rows[0]?.[0] !== 'f') throw new ConnectionFault('the server is read-only, as a standby is')
+    if (isReadOnly !== 'f') throw new ConnectionFault('the server is read-only, as a standby is')
+    this.#process = [pid, start]
   }
 }
+
+const CANCEL = 'SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE pid = $1 AND backend_start = $2'
+
+const tooLate = (): Error => new ConnectionFault('the database did not answer in time')
 
 /** Everything as PostgreSQL writes it: an int64 is no JavaScript number. */
 const AS_TEXT = { getTypeParser: () => (text: string) => text }
@@ -153,16 +199,17 @@ const isAboutPassword = (error: unknown): boolean =>
   error instanceof Error && /^SASL: .*password must be a/.test(error.message)
 
 /** For pg, which would otherwise ask the environment for whatever is left out here. */
-function clientConfig(address: PostgresAddress): ClientConfig {
+function clientConfig(address: PostgresAddress, host: PostgresAddress['hosts'][number]): ClientConfig {
   const password = address.password()
   return {
+    ...host,
     database: address.database,
     user: address.user,
     ...(password === undefined ? {} : { password }),
     ssl: address.tls === undefined ? false : tlsOptions(address.tls),
+    ...(address.tls === undefined && !isSocketFolder(host.host) ? { stream: () => new ClearTextGuard() } : {}),
     application_name: address.applicationName,
     ...(address.options === undefined ? {} : { options: address.options }),
-    connectionTimeoutMillis: address.connectTimeout,
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
   }

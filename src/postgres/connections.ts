@@ -1,156 +1,133 @@
-import type { PostgresAddress } from '../postgres-address.ts'
-import { Connection, type Run } from './connection.ts'
+import { AppError } from '../errors.ts'
+import { type Budget, budgetOf } from './budget.ts'
+import type { Connection, Outcome, Run, Statement } from './connection.ts'
 import { ConnectionFault, isConnectionSound, isRetryable } from './errors.ts'
-
-export interface ConnectionsOptions {
-  readonly address: PostgresAddress
-  /** Connections that may be open at once. */
-  readonly max: number
-  /** Milliseconds that a statement may take if it says nothing else. */
-  readonly statementTimeout: number
-  /** Told of a connection that broke while nobody used it. */
-  readonly onTrouble: (error: Error) => void
-}
-
-interface Waiting {
-  readonly resolve: (connection: Connection | undefined) => void
-  readonly timer: NodeJS.Timeout
-}
+import { Places } from './places.ts'
+import type { Pool } from './pool.ts'
 
 export type Begin = 'BEGIN' | 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY'
 
-/** How long a transaction that was undone in favour of another is done again, in ms: each time, one of them is done. */
-const PATIENCE = 10_000
+/** How long a statement that was given up may take to end, in ms, before its connection is. */
+const LAST_WORD = 900
 
-/** Connections to one database, opened when they are needed and kept for the next. */
+/** The share of a pool that one kind of work may use, so that it leaves the rest to others. */
 export class Connections {
-  readonly #options: ConnectionsOptions
-  readonly #idle: Connection[] = []
-  readonly #waiting: Waiting[] = []
-  readonly #whenFree: (() => void)[] = []
-  #used = 0
-  /** Which of the hosts is tried first: the last that took a connection. */
-  #turn = 0
+  readonly #pool: Pool
+  readonly #places: Places
 
-  constructor(options: ConnectionsOptions) {
-    this.#options = options
+  /**
+   * @param max connections that this work may use at once; Infinity for all that the pool has
+   * @param reserved what it leaves to others where the server gives us fewer than we want
+   * @param work what it is, in a word for those who have to wait too long for it
+   */
+  constructor(pool: Pool, max: number, { reserved = 0, work = 'requests' } = {}) {
+    this.#pool = pool
+    const limit = () => Math.min(max, Math.max(1, pool.capacity - reserved))
+    const late = () => new AppError(50302, `too many ${work} are under way; nothing was done, send it again later`)
+    this.#places = new Places(limit, late)
   }
 
   /** Runs one statement, a transaction by itself. Resolves after its commit. */
-  run: Run = (statement) => this.#with((run) => run(statement))
+  run = (statement: Statement, budget = this.budget()): Promise<Outcome> => this.with((run) => run(statement), budget)
+
+  /** Runs statements as `run` does, all from one budget. */
+  within(budget: Budget): Run {
+    return (statement) => this.run(statement, budget)
+  }
 
   /** Runs statements in one transaction, which a throw undoes. Resolves after its commit. */
-  transaction<T>(begin: Begin, work: (run: Run) => Promise<T>): Promise<T> {
-    return this.#with((run) => transaction(run, begin, work))
+  transaction<T>(begin: Begin, work: (run: Run) => Promise<T>, budget = this.budget()): Promise<T> {
+    return this.#with((connection) => transaction(connection, begin, work, budget), budget)
   }
 
-  /** A connection for one user alone, who gives it back by release() or ends it. */
-  async take(): Promise<Connection> {
-    return (await this.#free()) ?? this.#open()
+  /**
+   * Runs statements on one connection, each a transaction by itself. Connecting, waiting, running and running again after
+   * a conflict all take from one budget.
+   */
+  with<T>(work: (run: Run) => Promise<T>, budget = this.budget()): Promise<T> {
+    return this.#with((connection) => work((statement) => connection.run(statement, budget)), budget)
   }
 
-  /** Takes back a connection from take(), and ends it where it can't be used again. */
-  release(connection: Connection, isSound: boolean): void {
-    if (!isSound || !connection.isAlive) connection.end()
-    else this.#idle.push(connection)
-    this.#handOn()
-  }
-
-  /** Waits until nobody uses one any more, and ends them all. */
-  async close(): Promise<void> {
-    if (this.#used > 0) await new Promise<void>((resolve) => this.#whenFree.push(resolve))
-    for (const connection of this.#idle.splice(0)) connection.end()
-  }
-
-  async #with<T>(work: (run: Run) => Promise<T>): Promise<T> {
-    const start = performance.now()
+  async #with<T>(work: (connection: Connection) => Promise<T>, budget: Budget): Promise<T> {
     for (;;) {
-      const connection = await this.take()
+      const connection = await this.take(budget)
       try {
-        const result = await work(connection.run)
+        const result = await work(connection)
         this.release(connection, true)
         return result
       } catch (error) {
         this.release(connection, isConnectionSound(error))
-        if (!isRetryable(error) || performance.now() - start > PATIENCE) throw error
+        if (!isRetryable(error) || performance.now() > budget.deadline) throw error
       }
     }
   }
 
-  /** An idle connection, or undefined where a new one may be opened. */
-  async #free(): Promise<Connection | undefined> {
-    const { max, address } = this.#options
-    if (this.#used < max) {
-      this.#used++
-      return this.#popIdle()
-    }
-    return new Promise((resolve, reject) => {
-      const waiting: Waiting = {
-        resolve,
-        timer: setTimeout(() => {
-          this.#waiting.splice(this.#waiting.indexOf(waiting), 1)
-          reject(new ConnectionFault(`none of ${max} connections became free`))
-        }, address.connectTimeout),
-      }
-      this.#waiting.push(waiting)
-    })
-  }
-
-  /** Opens one to the first host that takes it. */
-  async #open(): Promise<Connection> {
-    const { address, statementTimeout } = this.#options
-    const { hosts } = address
-    let fault: unknown
-    for (let i = 0; i < hosts.length; i++) {
-      const turn = this.#turn
-      const host = hosts[turn % hosts.length]
-      if (host === undefined) break
-      try {
-        return await Connection.open(address, host, statementTimeout, (...ended) => this.#ended(...ended))
-      } catch (error) {
-        fault = error
-        // Many may fail on one host at once; its turn ends only once.
-        if (this.#turn === turn) this.#turn++
-      }
-    }
-    this.#handOn()
-    throw fault
-  }
-
-  /** One that was used is so no longer: whoever has waited longest may take an idle one, or open another. */
-  #handOn(): void {
-    const next = this.#waiting.shift()
-    if (next === undefined) {
-      this.#used--
-      if (this.#used === 0) for (const resolve of this.#whenFree.splice(0)) resolve()
-    } else {
-      clearTimeout(next.timer)
-      next.resolve(this.#popIdle())
+  /** A connection for one user alone, who gives it back by `release`. */
+  async take(budget = this.budget()): Promise<Connection> {
+    await this.#places.take(budget)
+    try {
+      return await this.#pool.take(budget)
+    } catch (error) {
+      this.#places.giveBack()
+      throw error
     }
   }
 
-  /** One that the server has ended may not have left the list yet. */
-  #popIdle(): Connection | undefined {
-    let connection = this.#idle.pop()
-    while (connection?.isAlive === false) connection = this.#idle.pop()
-    return connection
+  /** Takes back a connection from `take`. A statement that goes on there is cancelled first. */
+  release(connection: Connection, isSound: boolean): void {
+    if (!connection.isBusy) this.#giveBack(connection, isSound)
+    else void this.#cancel(connection).then((isClean) => this.#giveBack(connection, isClean))
   }
 
-  #ended(connection: Connection, error: Error | undefined): void {
-    const at = this.#idle.indexOf(connection)
-    if (at === -1) return
-    this.#idle.splice(at, 1)
-    this.#options.onTrouble(error ?? new Error('the server ended a connection'))
+  /** Takes back a connection from `take` and ends it, with all that it has open. */
+  discard(connection: Connection): void {
+    if (!connection.isBusy) this.#giveBack(connection, false)
+    else void this.#cancel(connection).then(() => this.#giveBack(connection, false))
+  }
+
+  #giveBack(connection: Connection, isSound: boolean): void {
+    this.#pool.release(connection, isSound)
+    this.#places.giveBack()
+  }
+
+  /** @returns whether the statement has ended, and nothing more will reach the connection */
+  async #cancel(connection: Connection): Promise<boolean> {
+    if (!connection.isAlive) return false
+    const budget = budgetOf(LAST_WORD)
+    try {
+      const other = await this.#pool.take(budget)
+      const cancelled = other
+        .run(connection.cancellation, budget)
+        .finally(() => this.#pool.release(other, !other.isBusy))
+      await Promise.all([cancelled, connection.settled(budget)])
+      // It may have been in a transaction; if not, this does nothing.
+      await connection.run({ text: 'ROLLBACK' }, budget)
+      return true
+    } catch {
+      return false
+    }
+  }
+
+  /** That of a request that begins now. */
+  budget(signal?: AbortSignal): Budget {
+    return budgetOf(this.#pool.options.timeout, signal)
   }
 }
 
-async function transaction<T>(run: Run, begin: Begin, work: (run: Run) => Promise<T>): Promise<T> {
+async function transaction<T>(
+  connection: Connection,
+  begin: Begin,
+  work: (run: Run) => Promise<T>,
+  budget: Budget,
+): Promise<T> {
+  const run: Run = (statement) => connection.run(statement, budget)
   await run({ text: begin })
   let result: T
   try {
     result = await work(run)
   } catch (error) {
-    if (isConnectionSound(error)) await run({ text: 'ROLLBACK' })
+    // Where a statement still goes on, whoever takes the connection back cancels it and rolls back.
+    if (!connection.isBusy && isConnectionSound(error)) await connection.run({ text: 'ROLLBACK' }, budgetOf(LAST_WORD))
     throw error
   }
   // PostgreSQL answers the COMMIT of a transaction that went wrong with ROLLBACK, and with no error.

@@ -7,6 +7,7 @@ import type { PostgresAddress } from '../postgres-address.ts'
 const SERIALIZATION_FAILURE = '40001'
 const DEADLOCK = '40P01'
 const DISK_FULL = '53100'
+const TOO_MANY_CONNECTIONS = '53300'
 const READ_ONLY = '25006'
 const INSUFFICIENT_PRIVILEGE = '42501'
 /**
@@ -39,6 +40,9 @@ export const sqlState = (error: unknown): string | undefined =>
 /** The transaction was undone in favour of another; done again, it may well succeed. */
 export const isRetryable = (error: unknown): boolean =>
   error instanceof Overtaken || [SERIALIZATION_FAILURE, DEADLOCK].includes(sqlState(error) ?? '')
+
+/** The server, the database or the role has as many connections as it may have. */
+export const isRefusal = (error: unknown): boolean => sqlState(error) === TOO_MANY_CONNECTIONS
 
 /** Classes of SQLSTATE that say "not now": connection, resources, shutdown or start-up. */
 const PASSING = ['08', '53', '57']

@@ -12,9 +12,12 @@ export class HeldConnections {
     this.#connections = connections
   }
 
-  /** @throws AppError 50303 once all were ended */
-  async hold(): Promise<Connection> {
-    const connection = await this.#connections.take()
+  /**
+   * @param signal ends the waiting for one, by throwing its reason
+   * @throws AppError 50303 once all were ended
+   */
+  async hold(signal?: AbortSignal): Promise<Connection> {
+    const connection = await this.#connections.take(this.#connections.budget(signal))
     this.#held.add(connection)
     if (!this.#isEnded) return connection
     this.letGo(connection)
@@ -23,7 +26,7 @@ export class HeldConnections {
 
   /** Calling it again does nothing. */
   letGo(connection: Connection): void {
-    if (this.#held.delete(connection)) this.#connections.release(connection, false)
+    if (this.#held.delete(connection)) this.#connections.discard(connection)
   }
 
   /** Holds one for as long as the work takes. */
@@ -39,6 +42,9 @@ export class HeldConnections {
   /** Ends them with whatever they are doing, and lets nobody hold one any more. */
   end(): void {
     this.#isEnded = true
-    for (const connection of this.#held) this.letGo(connection)
+    for (const connection of this.#held) {
+      connection.end()
+      this.letGo(connection)
+    }
   }
 }

@@ -1,5 +1,6 @@
 import { type AppliedMigration, pendingMigrations, readMigrations } from '../migrations.ts'
 import { OperatorError } from '../operator-error.ts'
+import { budgetOf } from './budget.ts'
 import type { Run } from './connection.ts'
 import type { Connections } from './connections.ts'
 import { sqlState } from './errors.ts'
@@ -24,22 +25,22 @@ export async function migrate(connections: Connections, create: boolean): Promis
   const before = await applied(connections.run)
   if (before.length === 0 && !create) throw new OperatorError('there is none yet')
   if (pendingMigrations(known, before).length === 0) return false
-  return connections.transaction('BEGIN', async (run) => {
-    const wait: Run = (statement) => run({ ...statement, timeout: PATIENCE })
-    await wait({ text: `SET LOCAL statement_timeout = ${PATIENCE}; SET LOCAL lock_timeout = 0` })
-    await wait({ text: `SELECT pg_advisory_xact_lock(${LOCK})` })
-    await wait({
+  const work = async (run: Run) => {
+    await run({ text: `SET LOCAL statement_timeout = ${PATIENCE}; SET LOCAL lock_timeout = 0` })
+    await run({ text: `SELECT pg_advisory_xact_lock(${LOCK})` })
+    await run({
       text: `CREATE TABLE IF NOT EXISTS plantstore_migrations
         (number integer PRIMARY KEY, checksum text COLLATE "C" NOT NULL)`,
     })
-    const there = await applied(wait)
+    const there = await applied(run)
     for (const { number, sql, checksum } of pendingMigrations(known, there)) {
       const values = [number, checksum]
-      await wait({ text: 'INSERT INTO plantstore_migrations (number, checksum) VALUES ($1, $2)', values })
-      await wait({ text: sql }).catch(explain)
+      await run({ text: 'INSERT INTO plantstore_migrations (number, checksum) VALUES ($1, $2)', values })
+      await run({ text: sql }).catch(explain)
     }
     return there.length === 0
-  })
+  }
+  return connections.transaction('BEGIN', work, budgetOf(PATIENCE))
 }
 
 async function applied(run: Run): Promise<AppliedMigration[]> {

@@ -12,6 +12,7 @@ import {
 } from '../plant-query.ts'
 import type { TagCount } from '../store.ts'
 import { bigintArray } from './arrays.ts'
+import type { Budget } from './budget.ts'
 import type { Run, Statement } from './connection.ts'
 import type { Connections } from './connections.ts'
 import { plantOf, wordQuery } from './rows.ts'
@@ -38,13 +39,32 @@ export async function selectPlants(
   return (await run({ name: `select-${from}`, text: SELECTS[from], values })).rows.map(plantOf)
 }
 
+/** The plant of each id; undefined where there is none. */
+export async function getPlants(run: Run, ids: readonly bigint[]): Promise<(NewPlant | undefined)[]> {
+  const found = await selectPlants(
+    run,
+    ids.map((id) => ({ id })),
+  )
+  const byId = new Map(found.map((plant) => [plant.id, plant]))
+  return ids.map((id) => byId.get(id))
+}
+
 /** See Store.listPlants. */
-export async function listPlants(connections: Connections, query: PlantQuery, limit: number): Promise<NewPlant[]> {
-  const { rows } = await connections.run(listStatement(query, limit))
+export async function listPlants(
+  connections: Connections,
+  query: PlantQuery,
+  limit: number,
+  budget: Budget,
+): Promise<NewPlant[]> {
+  const { rows } = await connections.run(listStatement(query, limit), budget)
   const found = rows.map(plantOf).filter((plant) => matches(query, plant))
   if (found.length === rows.length || !isFull(rows.map(plantOf), limit)) return found
   // The index has found too many, and what they took the place of is read from the same moment as they.
-  return connections.transaction('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY', (run) => fill(run, query, limit))
+  return connections.transaction(
+    'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY',
+    (run) => fill(run, query, limit),
+    budget,
+  )
 }
 
 async function fill(run: Run, query: PlantQuery, limit: number): Promise<NewPlant[]> {
@@ -60,7 +80,7 @@ async function fill(run: Run, query: PlantQuery, limit: number): Promise<NewPlan
 }
 
 /** See Store.listTags. */
-export async function listTags({ run }: Connections, after: string | undefined, limit: number): Promise<TagCount[]> {
+export async function listTags(run: Run, after: string | undefined, limit: number): Promise<TagCount[]> {
   const { rows } = await run({
     // The first condition and the first column are what the index has; the second ones are about tags longer than that.
     text: `SELECT tag, count(*) FROM plants

@@ -1,10 +1,8 @@
 import type { Condition } from '../condition.ts'
 import type { AppError } from '../errors.ts'
-import { GroupCommit } from '../group-commit.ts'
 import type { NewPlant } from '../plant.ts'
-import { type PlantChange, weightOf } from '../plant-change.ts'
 import type { PlantQuery } from '../plant-query.ts'
-import type { PostgresAddress } from '../postgres-address.ts'
+import { isThisMachine, type PostgresAddress } from '../postgres-address.ts'
 import type {
   Answer,
   CreateOptions,
@@ -19,27 +17,22 @@ import type {
   TagCount,
 } from '../store.ts'
 import type { Token } from '../token.ts'
-import { unlessAborted } from '../unless-aborted.ts'
+import type { Budget } from './budget.ts'
 import { countPlants, exported, Trial } from './bulk.ts'
-import { type Changed, changePlants } from './changes.ts'
-import { Connections } from './connections.ts'
+import { changePlants } from './changes.ts'
 import { appErrorOf, openingError, shuttingDown } from './errors.ts'
+import { GroupedRequests, type GroupOptions, type GroupWork } from './grouped-requests.ts'
 import { HeldConnections } from './held-connections.ts'
 import { migrate } from './migrate.ts'
+import { Pool } from './pool.ts'
 import { preflight, reach } from './preflight.ts'
-import { listPlants, listTags, selectPlants } from './reader.ts'
+import { getPlants, listPlants, listTags } from './reader.ts'
+import { type ShareOptions, type Shares, shares } from './shares.ts'
 import { PostgresTokens } from './tokens.ts'
 import { WordIndex } from './word-index.ts'
-import { byId, type CreateRow, PostgresWriter } from './writer.ts'
+import { type CreateRow, PostgresWriter } from './writer.ts'
 
-export interface PostgresStoreOptions {
-  readonly maxWaiting: number
-  /** Statements with creates that may be under way at once. */
-  readonly groupsInFlight?: number
-  /** Connections for requests, and as many again for imports and exports. */
-  readonly connections: number
-  /** Milliseconds that one statement may take. */
-  readonly statementTimeout: number
+export interface PostgresStoreOptions extends GroupOptions, ShareOptions {
   /** How long to wait for the database when it can't be reached, in ms; 0: not at all. */
   readonly patience: number
   /** Make the tables where there are none. */
@@ -50,23 +43,18 @@ export interface PostgresStoreOptions {
   readonly onNotice: (text: string) => void
 }
 
-/** UTF-16 code units of names and tags that may wait at once. */
-const MAX_WAITING_TEXT = 64 * 2 ** 20
-/** Creates in one statement. */
-const MAX_GROUP = 1000
-/** With one group at a time, this process and the database wait for each other: 15% fewer creates a second. */
-const GROUPS_IN_FLIGHT = 2
+const WITHOUT_TLS =
+  'the database is on another machine and is reached without TLS, so the network can read and change all that is stored; ' +
+  'set sslmode=verify-full in its address'
 
 /** The engine for several instances of the service: a PostgreSQL database that they share. */
 export class PostgresStore implements Store {
-  readonly #connections: Connections
-  readonly #bulk: Connections
+  readonly #pool: Pool
+  readonly #shares: Shares
   readonly #writer: PostgresWriter
   readonly #tokens: PostgresTokens
   readonly #wordIndex: WordIndex
-  readonly #creates: GroupCommit<CreateRow, CreateResult>
-  readonly #changes: GroupCommit<PlantChange, Changed>
-  readonly #gets: GroupCommit<bigint, { readonly plant: NewPlant | undefined }>
+  readonly #grouped: GroupedRequests
   /** For whatever may take long: close waits for none of it. */
   readonly #held: HeldConnections
   #closing: Promise<void> | undefined
@@ -79,6 +67,9 @@ export class PostgresStore implements Store {
   static async open(address: PostgresAddress, options: PostgresStoreOptions): Promise<PostgresStore> {
     const store = new PostgresStore(address, options)
     try {
+      if (address.tls === undefined && !address.hosts.every(({ host }) => isThisMachine(host))) {
+        options.onNotice(WITHOUT_TLS)
+      }
       await store.#prepare(options)
       return store
     } catch (error) {
@@ -88,63 +79,54 @@ export class PostgresStore implements Store {
   }
 
   private constructor(address: PostgresAddress, options: PostgresStoreOptions) {
-    const { connections: max, statementTimeout, maxWaiting, onNotice } = options
+    const { connections, timeout, onNotice } = options
     const onTrouble = (error: Error) => onNotice(`a connection to the database broke: ${error.message}`)
-    this.#connections = new Connections({ address, max, statementTimeout, onTrouble })
-    this.#bulk = new Connections({ address, max, statementTimeout, onTrouble })
-    this.#held = new HeldConnections(this.#bulk)
-    this.#writer = new PostgresWriter(this.#connections, this.#bulk)
-    this.#tokens = new PostgresTokens(this.#connections)
+    this.#pool = new Pool({ address, max: connections, timeout, onTrouble })
+    this.#shares = shares(this.#pool, options)
+    const { main, imports, long } = this.#shares
+    this.#held = new HeldConnections(long)
+    this.#writer = new PostgresWriter(main, imports)
+    this.#tokens = new PostgresTokens(main)
     this.#wordIndex = new WordIndex(this.#held)
-    const limits = {
-      maxWaiting,
-      maxWeight: MAX_WAITING_TEXT,
-      maxGroup: MAX_GROUP,
-      maxInFlight: options.groupsInFlight ?? GROUPS_IN_FLIGHT,
-      parts: options.groupsInFlight === undefined ? GROUPS_IN_FLIGHT : 1,
+    const work: GroupWork = {
+      create: (...group) => this.#create(...group),
+      change: (changes, budget) => this.#do(() => changePlants(main.within(budget), changes, budget)),
+      get: (ids, budget) => this.#do(() => getPlants(main.within(budget), ids)),
     }
-    this.#creates = new GroupCommit<CreateRow, CreateResult>((rows) => this.#create(rows), {
-      ...limits,
-      weigh: ({ plant }) => plant.name.length + (plant.tag?.length ?? 0),
-    })
-    this.#changes = new GroupCommit<PlantChange, Changed>(
-      (changes) => this.#do(() => changePlants(this.#connections, changes)),
-      // Two groups with the same plants would only overtake each other.
-      { ...limits, maxInFlight: 1, parts: 1, weigh: weightOf },
-    )
-    // Reads that come together share a statement as creates do.
-    this.#gets = new GroupCommit((ids) => this.#do(() => this.#getPlants(ids)), { ...limits, weigh: () => 1 })
+    this.#grouped = new GroupedRequests(work, options)
   }
 
   createPlant(plant: NewPlant, { mustBeNew }: CreateOptions, answer: Answer<CreateResult>): void {
-    this.#creates.submit({ plant, mustBeNew }, answer)
+    this.#grouped.create(plant, mustBeNew, answer)
   }
 
   getPlant(id: bigint, answer: Answer<NewPlant | undefined>): void {
-    this.#gets.submit(id, (error, result) => answer(error, result?.plant))
+    this.#grouped.get(id, answer)
   }
 
   async replacePlant(plant: NewPlant, condition: Condition): Promise<ReplaceResult> {
-    const { before } = await this.#change({ kind: 'replace', plant, condition })
+    const { before } = await this.#grouped.change({ kind: 'replace', plant, condition })
     return before === undefined ? 'created' : 'replaced'
   }
 
   async updatePlant(id: bigint, patch: PlantPatch, condition: Condition): Promise<NewPlant> {
-    const { after } = await this.#change({ kind: 'update', id, patch, condition })
+    const { after } = await this.#grouped.change({ kind: 'update', id, patch, condition })
     if (after === undefined) throw new Error('an update deleted its plant')
     return after
   }
 
   async deletePlant(id: bigint, condition: Condition): Promise<void> {
-    await this.#change({ kind: 'delete', id, condition })
+    await this.#grouped.change({ kind: 'delete', id, condition })
   }
 
   listPlants(query: PlantQuery, limit: number, signal?: AbortSignal): Promise<NewPlant[]> {
-    return this.#search(signal, () => listPlants(this.#connections, query, limit))
+    const { searches } = this.#shares
+    return this.#ask(() => listPlants(searches, query, limit, searches.budget(signal)))
   }
 
   listTags(after: string | undefined, limit: number, signal?: AbortSignal): Promise<TagCount[]> {
-    return this.#search(signal, () => listTags(this.#connections, after, limit))
+    const { searches } = this.#shares
+    return this.#ask(() => listTags(searches.within(searches.budget(signal)), after, limit))
   }
 
   importPlants(plants: readonly NewPlant[], mode: ImportMode): Promise<ImportResult[]> {
@@ -169,20 +151,14 @@ export class PostgresStore implements Store {
 
   async *exportPlants(...query: Parameters<Store['exportPlants']>): AsyncIterable<readonly NewPlant[]> {
     const [filter, order, signal] = query
-    signal?.throwIfAborted()
-    const connection = await this.#ask(() => this.#held.hold())
-    // Ending the connection ends the statement under way.
-    const letGo = () => this.#held.letGo(connection)
-    signal?.addEventListener('abort', letGo, { once: true })
+    const connection = await this.#ask(() => this.#held.hold(signal))
     try {
-      signal?.throwIfAborted()
-      yield* exported(connection, filter, order)
+      yield* exported(connection, filter, order, signal)
     } catch (error) {
       signal?.throwIfAborted()
       throw this.#closing === undefined ? appErrorOf(error) : shuttingDown()
     } finally {
-      signal?.removeEventListener('abort', letGo)
-      letGo()
+      this.#held.letGo(connection)
     }
   }
 
@@ -193,7 +169,7 @@ export class PostgresStore implements Store {
   checkWritable(): Promise<void> {
     const values = [Date.now()]
     return this.#ask(async () => {
-      await this.#connections.run({ name: 'check', text: 'UPDATE write_check SET checked_at = $1', values })
+      await this.#shares.main.run({ name: 'check', text: 'UPDATE write_check SET checked_at = $1', values })
     })
   }
 
@@ -228,47 +204,24 @@ export class PostgresStore implements Store {
 
   /** Writes of single plants that wait for their commit, for the metrics. */
   get waiting(): number {
-    return this.#creates.waiting + this.#changes.waiting
+    return this.#grouped.waiting
   }
 
   async #prepare({ patience, create, onMade, onNotice }: PostgresStoreOptions): Promise<void> {
     const onWaiting = (reason: string) => onNotice(`waiting for the database: ${reason}`)
-    await reach(this.#connections, { patience, onWaiting })
-    for (const notice of await preflight(this.#connections)) onNotice(notice)
-    const isNew = await migrate(this.#bulk, create)
+    await reach(this.#shares.main, { patience, onWaiting })
+    for (const notice of await preflight(this.#shares.main)) onNotice(notice)
+    const isNew = await migrate(this.#shares.main, create)
     await this.checkWritable()
     if (isNew) onMade?.()
   }
 
-  #create(rows: readonly CreateRow[]): Promise<(CreateResult | AppError)[]> {
+  #create(rows: readonly CreateRow[], budget: Budget): Promise<(CreateResult | AppError)[]> {
     return this.#do(async () => {
-      const results = await this.#writer.createPlants(rows)
+      const results = await this.#writer.createPlants(rows, budget)
       this.#wordIndex.wrote(rows.length)
       return results
     })
-  }
-
-  async #getPlants(ids: readonly bigint[]): Promise<{ plant: NewPlant | undefined }[]> {
-    const found = byId(
-      await selectPlants(
-        this.#connections.run,
-        ids.map((id) => ({ id })),
-      ),
-    )
-    return ids.map((id) => ({ plant: found.get(id) }))
-  }
-
-  #change(change: PlantChange): Promise<Changed> {
-    return new Promise((resolve, reject) => {
-      this.#changes.submit(change, (error, result) => {
-        if (result === undefined) reject(error)
-        else resolve(result)
-      })
-    })
-  }
-
-  #search<T>(signal: AbortSignal | undefined, work: () => Promise<T>): Promise<T> {
-    return unlessAborted(this.#ask(work), signal)
   }
 
   async #ask<T>(work: () => Promise<T>): Promise<T> {
@@ -285,8 +238,8 @@ export class PostgresStore implements Store {
   }
 
   async #close(): Promise<void> {
-    await Promise.all([this.#creates.close(), this.#changes.close(), this.#gets.close()])
+    await this.#grouped.close()
     this.#held.end()
-    await Promise.all([this.#connections.close(), this.#bulk.close()])
+    await this.#pool.close()
   }
 }

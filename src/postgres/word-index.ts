@@ -1,3 +1,4 @@
+import { budgetOf } from './budget.ts'
 import type { Connection } from './connection.ts'
 import type { HeldConnections } from './held-connections.ts'
 
@@ -36,7 +37,7 @@ export class WordIndex {
   }
 }
 
-async function sort({ run }: Connection): Promise<void> {
-  await run({ text: `SET statement_timeout = ${PATIENCE}` })
-  await run({ text: "SELECT gin_clean_pending_list('plants_by_word')", timeout: PATIENCE })
+async function sort(connection: Connection): Promise<void> {
+  await connection.run({ text: `SET statement_timeout = ${PATIENCE}` })
+  await connection.run({ text: "SELECT gin_clean_pending_list('plants_by_word')" }, budgetOf(PATIENCE))
 }

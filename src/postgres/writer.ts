@@ -3,6 +3,7 @@ import type { NewPlant } from '../plant.ts'
 import { createResult, importResult } from '../plant-change.ts'
 import type { CreateResult, ImportMode, ImportResult } from '../store.ts'
 import { bigintArray, textArray } from './arrays.ts'
+import type { Budget } from './budget.ts'
 import type { Run } from './connection.ts'
 import type { Connections } from './connections.ts'
 import { Overtaken } from './errors.ts'
@@ -49,13 +50,13 @@ export class PostgresWriter {
    * One statement for all of them, and a second for those whose ids were there. As if they came one after the other: of
    * two with one id the second finds the first.
    */
-  async createPlants(rows: readonly CreateRow[]): Promise<(CreateResult | AppError)[]> {
+  async createPlants(rows: readonly CreateRow[], budget: Budget): Promise<(CreateResult | AppError)[]> {
     const refusals = rows.map(({ plant }) => refusalOf(plant))
     const firsts = new Map<bigint, NewPlant>()
     for (const [i, { plant }] of rows.entries()) {
       if (refusals[i] === undefined && !firsts.has(plant.id)) firsts.set(plant.id, plant)
     }
-    const there = await this.#put(firsts)
+    const there = await this.#put(firsts, this.#connections.within(budget))
     return rows.map(({ plant, mustBeNew }, i) => {
       const result = refusals[i] ?? createResult(plant, mustBeNew, there.get(plant.id))
       if (result === 'created') there.set(plant.id, plant)
@@ -86,9 +87,8 @@ export class PostgresWriter {
   }
 
   /** Inserts those that are not there. @returns the others as they are */
-  async #put(plants: ReadonlyMap<bigint, NewPlant>): Promise<Map<bigint, NewPlant>> {
+  async #put(plants: ReadonlyMap<bigint, NewPlant>, run: Run): Promise<Map<bigint, NewPlant>> {
     const there = new Map<bigint, NewPlant>()
-    const { run } = this.#connections
     for (let rest = [...plants.values()]; rest.length > 0; ) {
       const created = new Set(await insertPlants(run, rest))
       rest = rest.filter(({ id }) => !created.has(id))

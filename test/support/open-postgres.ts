@@ -13,8 +13,8 @@ export async function openStore(
 ): Promise<PostgresStore> {
   const store = await PostgresStore.open(readPostgresAddress(url, {}), {
     maxWaiting: 10_000,
-    connections: 10,
-    statementTimeout: 10_000,
+    connections: 20,
+    timeout: 10_000,
     patience: 0,
     create: true,
     onNotice: () => {},

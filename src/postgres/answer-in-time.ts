@@ -1,0 +1,80 @@
+import type { AppError } from '../errors.ts'
+import type { Answer } from '../store.ts'
+import { tell } from '../tell.ts'
+import type { Budget } from './budget.ts'
+import { ConnectionFault, outOfReach } from './errors.ts'
+
+export interface Timed {
+  /** By when it is answered, on the clock of performance.now(). */
+  readonly deadline: number
+}
+
+interface Open extends Timed {
+  /** Gone once it was called. */
+  answer: Answer<unknown> | undefined
+}
+
+/**
+ * Answers every request by its deadline, also those that still wait for the group before theirs: with 50301, as what is
+ * under way may or may not be done. All have the same time, so one timer for the oldest is enough.
+ */
+export class AnswerInTime {
+  readonly #timeout: number
+  /** In the order of their deadlines. */
+  readonly #open: Open[] = []
+  #timer: NodeJS.Timeout | undefined
+
+  /** @param timeout milliseconds */
+  constructor(timeout: number) {
+    this.#timeout = timeout
+  }
+
+  /** That of a request that begins now. */
+  get deadline(): number {
+    return performance.now() + this.#timeout
+  }
+
+  /** The same answer, given once: by its caller, or at the deadline. */
+  limit<T>(deadline: number, answer: Answer<T>): Answer<T> {
+    const open: Open = { deadline, answer: answer as Answer<unknown> }
+    this.#open.push(open)
+    this.#timer ??= this.#wait(deadline)
+    return (error, result) => {
+      const { answer } = open
+      open.answer = undefined
+      answer?.(error, result)
+    }
+  }
+
+  /** Leaves out of a group what was answered meanwhile: nobody expects that it is still done. The rest has a budget. */
+  static async inTime<Row extends Timed, Result>(
+    rows: readonly Row[],
+    work: (rows: readonly Row[], budget: Budget) => Promise<readonly (Result | AppError)[]>,
+  ): Promise<readonly (Result | AppError)[]> {
+    const now = performance.now()
+    const first = rows.findIndex(({ deadline }) => deadline > now)
+    const last = rows.at(-1)
+    if (first === -1 || last === undefined) return rows.map(outOfTime)
+    const results = await work(first === 0 ? rows : rows.slice(first), { deadline: last.deadline })
+    return first === 0 ? results : [...rows.slice(0, first).map(outOfTime), ...results]
+  }
+
+  #wait(deadline: number): NodeJS.Timeout {
+    return setTimeout(() => this.#sweep(), Math.max(1, deadline - performance.now())).unref()
+  }
+
+  #sweep(): void {
+    const now = performance.now()
+    const first = this.#open.findIndex(({ answer, deadline }) => answer !== undefined && deadline > now)
+    const done = this.#open.splice(0, first === -1 ? this.#open.length : first)
+    const [oldest] = this.#open
+    this.#timer = oldest === undefined ? undefined : this.#wait(oldest.deadline)
+    for (const open of done) {
+      const { answer } = open
+      open.answer = undefined
+      if (answer !== undefined) tell(answer, outOfTime())
+    }
+  }
+}
+
+const outOfTime = (): AppError => outOfReach(new ConnectionFault('the time for the request has passed'))

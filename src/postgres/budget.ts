@@ -1,0 +1,38 @@
+/** How long a request may go on, and whether somebody still wants its answer. */
+export interface Budget {
+  /** On the clock of performance.now(). */
+  readonly deadline: number
+  readonly signal?: AbortSignal | undefined
+}
+
+/** A budget that begins now. */
+export const budgetOf = (milliseconds: number, signal?: AbortSignal): Budget => ({
+  deadline: performance.now() + milliseconds,
+  signal,
+})
+
+/** Milliseconds until the deadline, at least 0. */
+export const timeLeft = ({ deadline }: Budget): number => Math.max(0, deadline - performance.now())
+
+/**
+ * Settles as the work does, or rejects at the deadline with what `late` gives and on an abort with the signal's reason.
+ * The work itself goes on.
+ */
+export function within<T>(work: Promise<T>, budget: Budget, late: () => Error): Promise<T> {
+  const { signal } = budget
+  return new Promise<T>((resolve, reject) => {
+    const abort = () => settle(() => reject(signal?.reason))
+    const timer = setTimeout(() => settle(() => reject(late())), timeLeft(budget))
+    const settle = (tell: () => void) => {
+      clearTimeout(timer)
+      signal?.removeEventListener('abort', abort)
+      tell()
+    }
+    signal?.addEventListener('abort', abort)
+    if (signal?.aborted === true) abort()
+    work.then(
+      (value) => settle(() => resolve(value)),
+      (error: unknown) => settle(() => reject(error)),
+    )
+  })
+}

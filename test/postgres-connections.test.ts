@@ -1,0 +1,232 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { type AddressInfo, createServer } from 'node:net'
+import { suite, type TestContext, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { UNCONDITIONAL } from '../src/condition.ts'
+import { AppError } from '../src/errors.ts'
+import type { PlantQuery } from '../src/plant-query.ts'
+import { Connections } from '../src/postgres/connections.ts'
+import { Pool } from '../src/postgres/pool.ts'
+import { readPostgresAddress } from '../src/postgres-address.ts'
+import { cleanUp } from './support/clean-up.ts'
+import { createPlant } from './support/create-plant.ts'
+import { openStore } from './support/open-postgres.ts'
+import { lockPlants, newDatabase, query } from './support/postgres.ts'
+import { getPlant } from './support/store-calls.ts'
+import { plant, refusal } from './support/store-under-test.ts'
+import { tcpProxy } from './support/tcp-proxy.ts'
+
+const database = (t: TestContext) => newDatabase((work) => cleanUp(t, work))
+const ALL: PlantQuery = { tags: [], words: ['plant'], order: 'name', after: undefined }
+
+/** The address of a database for a role of its own that may have so many connections. */
+async function limitedRole(t: TestContext, limit: number): Promise<string> {
+  const url = await database(t)
+  const name = new URL(url).pathname.slice(1)
+  await query(url, `CREATE ROLE ${name} LOGIN PASSWORD 'secret' CONNECTION LIMIT ${limit}`)
+  cleanUp(t, () =>
+    query(url.replace(name, 'postgres'), `DROP ROLE IF EXISTS ${name}`).then(
+      () => {},
+      () => {},
+    ),
+  )
+  await query(url, `ALTER DATABASE ${name} OWNER TO ${name}`)
+  const own = new URL(url)
+  own.username = name
+  own.password = 'secret'
+  return own.href
+}
+
+for (const limit of [1, 3]) {
+  test(`where the server lets the role have ${limit} of ten connections, all requests wait for these and none fails`, async (t) => {
+    const store = await openStore(t, await limitedRole(t, limit), { connections: 10, timeout: 60_000 })
+    const exported = async () => {
+      for await (const plants of store.exportPlants({ tags: [], words: [] }, 'id')) assert.ok(plants.length > 0)
+    }
+    await createPlant(store, plant(0n), { mustBeNew: false })
+    await Promise.all(
+      Array.from({ length: 100 }, (_, i) => [
+        createPlant(store, plant(BigInt(i)), { mustBeNew: false }),
+        store.replacePlant(plant(BigInt(1000 + i)), UNCONDITIONAL),
+        store.importPlants([plant(BigInt(2000 + i))], 'add'),
+        getPlant(store, BigInt(i)),
+        store.listPlants(ALL, 10),
+        store.listTags(undefined, 10),
+        store.findToken(Buffer.alloc(32, i)),
+        store.checkWritable(),
+        ...(i % 10 === 0 ? [exported(), store.countPlants()] : []),
+      ]).flat(),
+    )
+  })
+}
+
+test('every request to a server that no longer answers is refused in the time that it has', async (t) => {
+  const url = await database(t)
+  const proxy = await tcpProxy(t, Number(new URL(url).port))
+  const store = await openStore(t, url.replace(new URL(url).port, String(proxy.port)), {
+    connections: 6,
+    timeout: 1500,
+  })
+  await createPlant(store, plant(1n), { mustBeNew: false })
+  proxy.weather = 'silent'
+  const timed = async (work: () => Promise<unknown>) => {
+    const start = performance.now()
+    await assert.rejects(work, (error) => error instanceof AppError && [50301, 50302].includes(error.number))
+    return performance.now() - start
+  }
+  const requests = [
+    () => createPlant(store, plant(2n), { mustBeNew: false }),
+    () => store.replacePlant(plant(1n, 'other'), UNCONDITIONAL),
+    () => getPlant(store, 1n),
+    () => store.listPlants(ALL, 10),
+    () => store.listTags(undefined, 10),
+    () => store.importPlants([plant(3n)], 'add'),
+    () => store.findToken(Buffer.alloc(32)),
+    () => store.checkWritable(),
+    () => store.countPlants(),
+    () => store.tryImport('add'),
+  ]
+  const times: Promise<number>[] = []
+  // Later ones come behind others that wait already.
+  for (let wave = 0; wave < 4; wave++) {
+    times.push(...requests.flatMap((request) => [timed(request), timed(request)]))
+    await sleep(400)
+  }
+  const longest = Math.max(...(await Promise.all(times)))
+  assert.ok(longest < 3000, `${longest} ms`)
+  proxy.weather = 'passes'
+  await createPlant(store, plant(4n), { mustBeNew: false })
+  const there = await query<{ id: string }>(url, 'SELECT id FROM plants WHERE id > 1 ORDER BY id')
+  assert.deepEqual(there, [{ id: '4' }], 'nothing is written after its request was refused')
+})
+
+suite('connections are shared', () => {
+  test('so that searches leave some to tokens, readiness and writes', async (t) => {
+    const url = await database(t)
+    const store = await openStore(t, url, { connections: 6, searchConnections: 3, timeout: 60_000 })
+    const unlock = await lockPlants(url)
+    const searches = Array.from({ length: 200 }, (_, i) =>
+      i % 2 === 0 ? store.listPlants(ALL, 10) : store.listTags(undefined, 10),
+    )
+    while ((await waiting(url)) < 3) await sleep(20)
+    for (let i = 0; i < 20; i++) {
+      await store.checkWritable()
+      assert.equal(await store.findToken(Buffer.alloc(32, i)), undefined)
+    }
+    const create = createPlant(store, plant(1n), { mustBeNew: true })
+    while ((await waiting(url)) < 4) await sleep(20)
+    assert.equal(await waiting(url), 4, 'three searches, and the create beside them')
+    await unlock()
+    await Promise.all([...searches, create])
+  })
+
+  test('so that exports, counts and dry runs leave some to all others', async (t) => {
+    const store = await openStore(t, await database(t), { connections: 6, longConnections: 2, timeout: 2000 })
+    await store.importPlants([plant(1n)], 'add')
+    const held = [await store.tryImport('add'), await store.tryImport('add')]
+    await assert.rejects(store.countPlants(), refusal(50302))
+    await store.importPlants([plant(2n)], 'add')
+    await createPlant(store, plant(3n), { mustBeNew: true })
+    assert.equal((await store.listPlants({ ...ALL, words: [] }, 10)).length, 3)
+    await held[0]?.close()
+    assert.equal(await store.countPlants(), 3)
+    await held[1]?.close()
+  })
+})
+
+/** Statements that wait for the lock of the plants. */
+async function waiting(url: string): Promise<number> {
+  const rows = await query(
+    url,
+    "SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'",
+  )
+  return rows.length
+}
+
+suite('a statement that nobody waits for any more', () => {
+  const SLEEP = { text: 'SELECT pg_sleep(600)' }
+  const PROCESS = { text: 'SELECT pg_backend_pid()' }
+
+  async function pool(t: TestContext): Promise<{ url: string; connections: Connections }> {
+    const url = await database(t)
+    const own = new Pool({ address: readPostgresAddress(url, {}), max: 2, timeout: 300_000, onTrouble: () => {} })
+    cleanUp(t, () => own.close())
+    return { url, connections: new Connections(own, 1) }
+  }
+
+  async function sleeping(url: string): Promise<number> {
+    const rows = await query(
+      url,
+      "SELECT FROM pg_stat_activity WHERE datname = current_database() AND state = 'active' AND query LIKE '%pg_sleep(600)%' AND pid <> pg_backend_pid()",
+    )
+    return rows.length
+  }
+
+  test('is cancelled, and its connection is used again', async (t) => {
+    const { url, connections } = await pool(t)
+    const before = await connections.run(PROCESS)
+    for (const text of [SLEEP, { text: 'BEGIN; SELECT pg_sleep(600)' }]) {
+      const leaving = new AbortController()
+      const search = connections.run(text, connections.budget(leaving.signal))
+      while ((await sleeping(url)) === 0) await sleep(20)
+      leaving.abort(new Error('the client has left'))
+      await assert.rejects(search, /the client has left/)
+      assert.deepEqual((await connections.run(PROCESS)).rows, before.rows)
+      assert.equal(await sleeping(url), 0)
+      assert.deepEqual((await connections.run({ text: 'SELECT now() = statement_timestamp()' })).rows, [['t']])
+    }
+  })
+
+  test('is not begun where it waited in line', async (t) => {
+    const { url, connections } = await pool(t)
+    const leaving = new AbortController()
+    const first = connections.run(SLEEP, connections.budget(leaving.signal))
+    const others = Array.from({ length: 1000 }, () => connections.run(SLEEP, connections.budget(leaving.signal)))
+    while ((await sleeping(url)) === 0) await sleep(20)
+    leaving.abort(new Error('the client has left'))
+    for (const search of [first, ...others]) await assert.rejects(search, /the client has left/)
+    await assert.rejects(connections.run(SLEEP, connections.budget(leaving.signal)), /the client has left/)
+    assert.equal((await connections.run({ text: 'SELECT 1' })).count, 1)
+    assert.equal(await sleeping(url), 0)
+  })
+})
+
+suite('a server that is reached without TLS', () => {
+  test('is warned about where it is on another machine', async (t) => {
+    const url = await database(t)
+    const warned = async (address: string) => {
+      const told: string[] = []
+      await openStore(t, address, { onNotice: (text) => told.push(text) })
+      return told.some((text) => /without TLS/.test(text))
+    }
+    const { host } = new URL(url)
+    assert.equal(await warned(url), false)
+    assert.equal(await warned(url.replace(host, `${host},db.example:5432`)), true)
+  })
+
+  test('is not told the password where it asks for it in clear text', async (t) => {
+    const received: Buffer[] = []
+    // Startup is answered with a notice, and with AuthenticationCleartextPassword.
+    const server = createServer((socket) => {
+      socket.on('error', () => {})
+      socket.on('data', (chunk: Buffer) => {
+        received.push(chunk)
+        if (received.length > 1) return
+        const notice = Buffer.from('N\0\0\0\x05\0', 'latin1')
+        for (const byte of Buffer.concat([notice, Buffer.from('R\0\0\0\x08\0\0\0\x03', 'latin1')])) {
+          socket.write(Buffer.of(byte))
+        }
+      })
+    })
+    await once(server.listen(0, '127.0.0.1'), 'listening')
+    cleanUp(t, () => {
+      server.close()
+    })
+    const { port } = server.address() as AddressInfo
+    const url = `postgres://me:open-sesame@127.0.0.1:${port}/plants`
+    const opening = openStore(t, url, { patience: 600_000 })
+    await assert.rejects(opening, /asks for the password in clear text, and there is no TLS; set sslmode=verify-full/)
+    assert.ok(!Buffer.concat(received).includes('open-sesame'))
+  })
+})
