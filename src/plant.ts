@@ -28,11 +28,13 @@ export interface PlantCandidate {
 /**
  * The only rule of what a plant is. Every way in uses it: bodies, rows of files, rows of a table.
  *
+ * @param show how a message shows a refused text; by default it shows none, as messages about bodies are logged
  * @throws AppError 40002 that names every fault
  */
-export function validatePlant({ id, name, tag }: PlantCandidate): NewPlant {
-  if (isId(id) && isText(name) && (tag === undefined || isText(tag))) return { id, name, tag }
-  throw invalid(idFault(id), textFault('name', name, true), textFault('tag', tag, false))
+export function validatePlant({ id, name, tag }: PlantCandidate, show?: (text: string) => string): NewPlant {
+  if (isInt64(id) && isText(name) && (tag === undefined || isText(tag))) return { id, name, tag }
+  const nameFault = name === undefined ? 'name is required' : textFault('name', name, 'a string', show)
+  throw invalid(idFault(id), nameFault, textFault('tag', tag, 'a string', show))
 }
 
 /**
@@ -43,14 +45,15 @@ export function validatePlant({ id, name, tag }: PlantCandidate): NewPlant {
 export function validatePatch({ id, name, tag }: PlantCandidate): PlantPatch {
   const isName = name === undefined || isText(name)
   const isTag = tag === undefined || tag === null || isText(tag)
-  if (isId(id) && isName && isTag) {
+  if (isInt64(id) && isName && isTag) {
     return { ...(name === undefined ? {} : { name }), ...(tag === undefined ? {} : { tag }) }
   }
-  const tagFault = tag === null ? undefined : textFault('tag', tag, false, 'a string or null')
-  throw invalid(idFault(id), textFault('name', name, false), tagFault)
+  const tagFault = tag === null ? undefined : textFault('tag', tag, 'a string or null')
+  throw invalid(idFault(id), textFault('name', name, 'a string'), tagFault)
 }
 
-const isId = (id: PlantCandidate['id']): id is bigint => typeof id === 'bigint' && id >= MIN_ID && id <= MAX_ID
+export const isInt64 = (id: PlantCandidate['id']): id is bigint =>
+  typeof id === 'bigint' && id >= MIN_ID && id <= MAX_ID
 
 /** U+0000 and lone surrogates are no text in every store. */
 const isText = (value: unknown): value is string =>
@@ -59,14 +62,15 @@ const isText = (value: unknown): value is string =>
 export const ID_RANGE = `must be from ${MIN_ID} to ${MAX_ID}`
 
 function idFault(id: PlantCandidate['id']): string | undefined {
-  if (isId(id)) return undefined
+  if (isInt64(id)) return undefined
   return `id ${id === undefined ? 'is required' : typeof id === 'string' ? id : ID_RANGE}`
 }
 
-function textFault(member: string, value: unknown, isRequired: boolean, type = 'a string'): string | undefined {
-  if (isText(value)) return undefined
-  if (value === undefined) return isRequired ? `${member} is required` : undefined
-  return `${member} must ${typeof value === 'string' ? 'not contain U+0000 or a lone surrogate' : `be ${type}`}`
+function textFault(member: string, value: unknown, type: string, show?: (text: string) => string): string | undefined {
+  if (value === undefined || isText(value)) return undefined
+  if (typeof value !== 'string') return `${member} must be ${type}`
+  const found = show === undefined ? '' : `, as ${show(value)} does`
+  return `${member} must not contain U+0000 or a lone surrogate${found}`
 }
 
 const invalid = (...faults: (string | undefined)[]): AppError =>

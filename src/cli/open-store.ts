@@ -1,8 +1,8 @@
 import { mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { type StoreAddress, shownStore } from '../config.ts'
+import { printable } from '../printable.ts'
 import type { Store } from '../store.ts'
-import { printable } from './printable.ts'
 
 export interface OpenOptions {
   /** For a service, which no second one may disturb. */

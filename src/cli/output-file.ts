@@ -3,8 +3,8 @@ import { closeSync, createWriteStream, fsyncSync, openSync, realpathSync, rename
 import { dirname } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { OperatorError } from '../operator-error.ts'
+import { printable } from '../printable.ts'
 import { fileFault } from './file-fault.ts'
-import { printable } from './printable.ts'
 
 /**
  * Writes everything that `source` yields, and resolves once it is there.

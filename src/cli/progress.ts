@@ -1,4 +1,4 @@
-import { onOneLine } from './printable.ts'
+import { onOneLine } from '../printable.ts'
 
 /** Where a long piece of work stands. */
 export interface Standing {

@@ -1,108 +1,106 @@
-import { isUtf8 } from 'node:buffer'
 import { AppError } from '../errors.ts'
-import { ID_RANGE, type NewPlant, validatePlant } from '../plant.ts'
+import { ID_RANGE, isInt64, type NewPlant, type PlantCandidate, validatePlant } from '../plant.ts'
+import { shown } from '../printable.ts'
+import { Turns } from '../turns.ts'
 import { type Batch, Batcher } from './batch.ts'
-import { withoutMark } from './byte-order-mark.ts'
-import { type Cells, type CsvRow, CsvRows } from './csv-rows.ts'
-
-const COLUMNS = ['id', 'name', 'tag'] as const
-type Column = (typeof COLUMNS)[number]
-/** Which cell of a row each column is. */
-type Places = Readonly<Record<Exclude<Column, 'tag'>, number>> & {
-  readonly tag: number | undefined
-  readonly count: number
-}
+import { HEADER_RULE, type Places, placesOf, separatorRow } from './csv-header.ts'
+import { type CsvRow, CsvRows } from './csv-rows.ts'
+import { textOf } from './csv-text.ts'
+import { asUtf8 } from './encoding.ts'
 
 /** A plain decimal integer; no other spelling, as spreadsheets round what they spell otherwise (`9.22E+18`). */
 const INTEGER = /^-?(?:0|[1-9][0-9]*)$/
 /** As many characters as any int64 has. */
 const LONGEST_ID = 20
 
-/** Reads a plant from each row below a header of `id`, `name` and perhaps `tag`, in any order. Blank lines are ignored. */
+/**
+ * Reads a plant from each row below a header of `id`, `name` and perhaps `tag`, in any order. Commas, semicolons or tabs
+ * separate the cells, as the header has it. Rows whose cells are all blank are ignored.
+ */
 export async function* readCsv(source: AsyncIterable<Buffer>, rowLimit: number): AsyncGenerator<Batch, void> {
   const rows = new CsvRows(rowLimit)
   const batcher = new Batcher()
+  const turns = new Turns()
   let places: Places | undefined
-  const take = ({ line, cells, isWellFormed }: CsvRow) => {
-    if (isBlank(cells)) return
+  const take = (row: CsvRow) => {
+    if (isBlank(row)) return
     if (places === undefined) {
-      places = placesOf(cells)
+      const isFirst = rows.separator === undefined
+      rows.separator ??= separatorRow(row, rows.used)
+      if (isFirst && rows.separator !== undefined) return
+      places = placesOf(row, rows.used)
+      rows.separator = [...rows.used][0]
       return
     }
     try {
-      if (!isWellFormed) throw new AppError(40001, STRAY_QUOTE)
-      batcher.add(line, plantOf(cells, places))
+      batcher.add(row.line, plantOf(row, places))
     } catch (error) {
       if (!(error instanceof AppError)) throw error
-      batcher.refuse(line, error)
+      batcher.refuse(row.line, error)
     }
   }
-  const takeAll = function* (): Generator<Batch, void> {
-    for (const row of rows.take()) {
-      take(row)
-      if (batcher.isFull) yield* batcher.take()
+  const takeAll = async function* (divided: Generator<CsvRow, void>): AsyncGenerator<Batch, void> {
+    try {
+      for (const row of divided) {
+        take(row)
+        if (batcher.isFull) yield* batcher.take()
+        if (turns.isOver) await turns.next()
+      }
+    } catch (error) {
+      yield* batcher.take()
+      throw error
     }
     yield* batcher.take()
   }
-  try {
-    for await (const chunk of withoutMark(source)) {
-      await rows.write(chunk)
-      yield* takeAll()
-    }
-    await rows.end()
-  } catch (error) {
-    yield* takeAll()
-    throw error
-  }
-  yield* takeAll()
+  for await (const chunk of asUtf8(source)) yield* takeAll(rows.divide(chunk))
+  yield* takeAll(rows.end())
   if (places === undefined) throw new AppError(40001, `the file has no header; ${HEADER_RULE}`)
 }
 
-const HEADER_RULE = 'its first row must be id,name,tag or id,name, in any order'
 const STRAY_QUOTE =
   'a quotation mark is out of place: a text that has any stands in quotation marks, with those inside doubled'
 
-const isBlank = (cells: Cells): boolean => cells.length === 1 && /^[ \t]*$/.test(cells[0] ?? '')
+const isBlank = ({ cells, isWellFormed }: CsvRow): boolean => isWellFormed && cells.every(isNothing)
 
-/** @throws AppError 40001 */
-function placesOf(cells: Cells): Places {
-  const [id, name, tag] = COLUMNS.map((column) => cells.indexOf(column)) as [number, number, number]
-  const hasTag = tag !== -1
-  if (id === -1 || name === -1 || cells.length !== (hasTag ? 3 : 2)) {
-    throw new AppError(40001, `the header is not one of plants; ${HEADER_RULE}`)
-  }
-  return { id, name, tag: hasTag ? tag : undefined, count: cells.length }
-}
+const isNothing = (cell: string | undefined): boolean => cell === undefined || /^[ \t]*$/.test(cell)
 
 /** @throws AppError 40001 or 40002 that names every fault */
-function plantOf(cells: Cells, places: Places): NewPlant {
-  if (cells.length !== places.count) {
-    throw new AppError(40002, `the row must have ${places.count} cells, as the header has; it has ${cells.length}`)
-  }
+function plantOf(row: CsvRow, places: Places): NewPlant {
+  const { cells, isWellFormed } = row
+  if (!isWellFormed) throw new AppError(40001, STRAY_QUOTE)
+  checkCount(row, places)
   const tag = places.tag === undefined ? undefined : cells[places.tag]
-  return validatePlant({
-    id: integerOf(cells[places.id]),
-    name: textOf(cells[places.name] ?? ''),
-    tag: tag === undefined ? undefined : textOf(tag),
-  })
+  return validatePlant(
+    {
+      id: integerOf(cells[places.id]),
+      name: textOf(cells[places.name] ?? ''),
+      tag: tag === undefined ? undefined : textOf(tag),
+    },
+    shown,
+  )
+}
+
+/**
+ * Cells that nothing stands in may follow. Spreadsheets leave out an empty tag at the end of a row; a row that is cut is
+ * the last and has no line end.
+ *
+ * @throws AppError 40002
+ */
+function checkCount({ cells, isEnded }: CsvRow, { id, name, count }: Places): void {
+  const surplus = cells.slice(count).find((cell) => !isNothing(cell))
+  const isComplete = cells.length >= count || (isEnded && cells.length > Math.max(id, name))
+  if (isComplete && surplus === undefined) return
+  const found = surplus === undefined ? `${cells.length}` : `${cells.length}, and ${shown(surplus)} has no column`
+  throw new AppError(40002, `the row must have ${count} cells, as the header has; it has ${found}`)
 }
 
 /** The integer, or what it must be. */
-function integerOf(cell: string | undefined): bigint | string | undefined {
+function integerOf(cell: string | undefined): PlantCandidate['id'] {
   if (cell === undefined || cell === '') return undefined
-  if (!INTEGER.test(cell)) return 'must be an integer in plain digits, such as 7 or -7'
-  return cell.length <= LONGEST_ID ? BigInt(cell) : ID_RANGE
+  if (!INTEGER.test(cell)) return `must be an integer in plain digits, such as 7 or -7, and not ${shown(textOf(cell))}`
+  const id = cell.length <= LONGEST_ID ? BigInt(cell) : undefined
+  return isInt64(id) ? id : `${ID_RANGE}, and not ${shown(cell)}`
 }
-
-/** @throws AppError 40001 when the bytes are not UTF-8 */
-function textOf(cell: string): string {
-  if (!BEYOND_ASCII.test(cell)) return cell
-  const bytes = Buffer.from(cell, 'latin1')
-  if (!isUtf8(bytes)) throw new AppError(40001, 'the row is not valid UTF-8')
-  return bytes.toString('utf8')
-}
-
-const BEYOND_ASCII = /[\x80-\xff]/
 
 export const CSV_HEADER = 'id,name,tag\r\n'
 

@@ -1,8 +1,9 @@
 import { AppError } from '../errors.ts'
 import { parseRow } from '../parse-plant.ts'
 import { type NewPlant, newPlantJson } from '../plant.ts'
+import { Turns } from '../turns.ts'
 import { type Batch, Batcher } from './batch.ts'
-import { withoutMark } from './byte-order-mark.ts'
+import { asUtf8 } from './encoding.ts'
 import type { ReadOptions } from './format.ts'
 
 const LF = 0x0a
@@ -19,6 +20,7 @@ export async function* readNdjson(
 ): AsyncGenerator<Batch, void> {
   const batcher = new Batcher()
   const start = new RowStart(rowLimit)
+  const turns = new Turns()
   let line = 1
   const take = (row: Buffer | undefined) => {
     try {
@@ -29,12 +31,13 @@ export async function* readNdjson(
       batcher.refuse(line, error)
     }
   }
-  for await (const chunk of withoutMark(source)) {
+  for await (const chunk of asUtf8(source)) {
     let from = 0
     for (let end = chunk.indexOf(LF); end !== -1; end = chunk.indexOf(LF, from)) {
       take(start.completedBy(chunk.subarray(from, end)))
       line++
       if (batcher.isFull) yield* batcher.take()
+      if (turns.isOver) await turns.next()
       from = end + 1
     }
     start.append(chunk.subarray(from))

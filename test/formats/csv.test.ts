@@ -22,22 +22,72 @@ suite('a CSV file', () => {
     assert.deepEqual((await readAll('csv', '"name",id\na,1\n')).plants, [[2, plant(1n, 'a')]])
   })
 
-  test('has no other header', async () => {
-    const wrong = [
-      '1,Fern,shade',
+  test('may name its columns in any case, with blanks around, and have columns without a name behind them', async () => {
+    for (const header of [
       'ID,Name,Tag',
-      'id,name,tag,note',
-      'id,name,name',
-      'id,tag',
-      'id;name;tag',
-      'id, name',
+      ' id ,\u00a0NAME, Tag ',
+      '"Id"," name ",TAG',
+      'id,name,tag,,',
+      'id,name,tag, ,""',
+    ]) {
+      const { plants, refused, fault } = await readAll('csv', `${header}\n1,a,b\n2,c,d,,\n3,e,,,""\n`)
+      assert.deepEqual([refused, fault], [[], undefined], header)
+      const read = [plant(1n, 'a', 'b'), plant(2n, 'c', 'd'), plant(3n, 'e')]
+      assert.deepEqual(
+        plants.map(([, each]) => each),
+        read,
+        header,
+      )
+    }
+  })
+
+  test('separates its cells by commas, semicolons or tabs, as its header has it', async () => {
+    for (const by of [',', ';', '\t']) {
+      const others = [',', ';', '\t'].filter((other) => other !== by).join('')
+      const file = [`id${by}name${by}tag`, `1${by}a${others}${by}"x${by}y"`, `${by}${by}`, `2${by}b${by}`].join('\r\n')
+      const { plants, refused, fault } = await readAll('csv', file)
+      assert.deepEqual([refused, fault], [[], undefined])
+      assert.deepEqual(plants, [
+        [2, plant(1n, `a${others}`, `x${by}y`)],
+        [4, plant(2n, 'b')],
+      ])
+      for (const first of [`sep=${by}`, `SEP=${by}`, `"sep=${by}"`]) {
+        const again = await readAll('csv', `${first}\r\n${file}`)
+        assert.deepEqual(again, { ...again, fault: undefined, plants: plants.map(([line, each]) => [line + 1, each]) })
+      }
+    }
+  })
+
+  test('has no other header; a refusal says what was found', async () => {
+    const wrong: readonly [header: string, found: string][] = [
+      ['1,Fern,shade', 'its first row has "1", "Fern", "shade", so there is no header'],
+      ['{"id":1}', 'its first row has "{"id":1}", as NDJSON has it; a quotation mark is out of place'],
+      ['id,name,tag,note', 'it has the unknown column "note"'],
+      ['id,name,tag,,note', 'it has the unknown columns "", "note"'],
+      ['id,Name,name', 'the column name occurs twice'],
+      ['id,tag', 'the column name is missing'],
+      ['plant,genus', 'its first row has "plant", "genus"'],
+      ['id|name|tag', 'its first row has "id|name|tag"'],
+      ['name', 'the column id is missing'],
+      ['a\u001bb,2,3,4,5,6,7', 'its first row has "a\\u{1b}b", "2", "3", "4", "5" and 2 more'],
+      ['a'.repeat(1000), `its first row has "${'a'.repeat(40)}…"`],
+      ['id,name;tag', 'it separates columns by commas and by semicolons'],
+      [
+        'i\0d\0',
+        'its first row has "i\\u{0}d\\u{0}", as UTF-16 without byte order mark has it; save the file as CSV UTF-8',
+      ],
+      ['id,name\r1,a\r2,b', 'its lines end by CR alone; save the file as CSV UTF-8'],
+      ['sep=;\nid,name', 'its first row has "id,name"'],
+      ['sep=,\nsep=,', 'its first row has "sep="'],
+      ['"id"x,name', 'it has the unknown column ""id"x"; the column id is missing; a quotation mark is out of place'],
     ]
-    for (const header of wrong) {
+    for (const [header, found] of wrong) {
       const { plants, fault } = await readAll('csv', `${header}\n1,a,b\n`)
       assert.deepEqual(plants, [])
-      assert.match(fault ?? '', /^40001 the header is not one of plants; its first row must be id,name,tag/, header)
+      const rule = 'the first row must name the columns id, name and perhaps tag'
+      assert.equal(fault, `40001 the header is not one of plants: ${found}; ${rule}`, header)
     }
-    for (const empty of ['', '\n\n', '\ufeff']) {
+    for (const empty of ['', '\n\n', '\ufeff', ',,\r\n;;\r\n', 'sep=;\r\n']) {
       assert.match((await readAll('csv', empty)).fault ?? '', /^40001 the file has no header/)
     }
   })
@@ -96,32 +146,42 @@ suite('a row of a CSV file is refused alone', () => {
 
   test('when its id is no plain integer in range', async () => {
     const spellings = ['x', '1.0', '1e3', '9.22E+18', '+1', ' 1', '1 ', '007', '0x1', '--1', '１']
-    for (const refusal of await refusals(...spellings.map((id) => `${id},a,b`))) {
-      assert.equal(refusal, '40002 id must be an integer in plain digits, such as 7 or -7')
+    for (const [i, refusal] of (await refusals(...spellings.map((id) => `${id},a,b`))).entries()) {
+      assert.equal(refusal, `40002 id must be an integer in plain digits, such as 7 or -7, and not "${spellings[i]}"`)
     }
     const ends = ['9223372036854775808', '-9223372036854775809', '9'.repeat(1000)]
     for (const refusal of await refusals(...ends.map((id) => `${id},a,b`))) {
-      assert.equal(refusal, '40002 id must be from -9223372036854775808 to 9223372036854775807')
+      assert.match(
+        refusal,
+        /^40002 id must be from -9223372036854775808 to 9223372036854775807, and not "-?9[0-9]{18,39}…?"$/,
+      )
     }
     assert.deepEqual(await refusals(',a,b', '"",a,b'), ['40002 id is required', '40002 id is required'])
   })
 
   test('when it has another number of cells', async () => {
-    assert.deepEqual(await refusals('1,a', '1,a,b,c', '1'), [
-      '40002 the row must have 3 cells, as the header has; it has 2',
-      '40002 the row must have 3 cells, as the header has; it has 4',
+    assert.deepEqual(await refusals('1,a,b,c', '1', ',,,x', '1,a,b,,,"c,d"'), [
+      '40002 the row must have 3 cells, as the header has; it has 4, and "c" has no column',
       '40002 the row must have 3 cells, as the header has; it has 1',
+      '40002 the row must have 3 cells, as the header has; it has 4, and "x" has no column',
+      '40002 the row must have 3 cells, as the header has; it has 6, and "c,d" has no column',
     ])
   })
 
   test('when a text holds U+0000 or is no UTF-8', async () => {
     assert.deepEqual(await refusals('x,a\0,\0b'), [
-      '40002 id must be an integer in plain digits, such as 7 or -7; name must not contain U+0000 or a lone surrogate; tag must not contain U+0000 or a lone surrogate',
+      '40002 id must be an integer in plain digits, such as 7 or -7, and not "x"; name must not contain U+0000 or a lone surrogate, as "a\\u{0}" does; tag must not contain U+0000 or a lone surrogate, as "\\u{0}b" does',
     ])
     const bytes = [[0xff], [0xc3], [0xed, 0xa0, 0x80], [0xc0, 0x80], [0xf4, 0x90, 0x80, 0x80]]
     for (const wrong of bytes) {
-      assert.deepEqual(await refusals(Buffer.from([0x31, 0x2c, ...wrong, 0x2c])), ['40001 the row is not valid UTF-8'])
+      const [refusal = ''] = await refusals(Buffer.from([0x31, 0x2c, ...wrong, 0x2c]))
+      assert.match(
+        refusal,
+        /^40001 the row is not valid UTF-8; as Windows-1252 it has ".+"\. Save the file as CSV UTF-8$/,
+      )
     }
+    const [refusal = ''] = await refusals(Buffer.from('1,Caf\xe9,', 'latin1'))
+    assert.match(refusal, /as Windows-1252 it has "Café"/)
   })
 
   test('when a quotation mark is out of place', async () => {
@@ -152,8 +212,47 @@ suite('a CSV file can not be read on', () => {
 
   test('behind a row larger than the limit, as a forgotten quotation mark looks like it', async () => {
     const file = `${HEADER}1,${'a'.repeat(100)},\n2,"a,b\n${'3,a,b\n'.repeat(100)}`
-    const { plants, fault } = await readAll('csv', file, { rowLimit: 101 })
-    assert.equal(plants.length, 1)
-    assert.match(fault ?? '', /^41301 the row that begins in line 3 is larger than 101 bytes, or has a quotation mark/)
+    for (const pieces of [1, 50, 10_000]) {
+      const { plants, fault } = await readAll('csv', file, { rowLimit: 103, pieces })
+      assert.equal(plants.length, 1)
+      assert.match(
+        fault ?? '',
+        /^41301 the row that begins in line 3 is larger than 103 bytes, or has a quotation mark/,
+      )
+      const before = await readAll('csv', file, { rowLimit: 102, pieces })
+      assert.match(before.fault ?? '', /^41301 the row that begins in line 2 is larger than 102 bytes/)
+    }
+  })
+
+  test('behind a row of more separators than the limit has bytes', async () => {
+    const { fault } = await readAll('csv', `${HEADER}${','.repeat(5000)}`, { rowLimit: 1000, pieces: 100 })
+    assert.match(fault ?? '', /^41301 the row that begins in line 2 is larger than 1000 bytes/)
+  })
+})
+
+suite('a row that is short', () => {
+  test('has no tag where a line end follows; a spreadsheet leaves out empty cells at the end', async () => {
+    const { plants, refused } = await readAll('csv', 'id,name,tag\r\n1,a\r\n2,b,x\r\n')
+    assert.deepEqual(
+      [plants, refused],
+      [
+        [
+          [2, plant(1n, 'a')],
+          [3, plant(2n, 'b', 'x')],
+        ],
+        [],
+      ],
+    )
+  })
+
+  test('is refused where the file ends in it, as a file that was cut does', async () => {
+    const { plants, refused } = await readAll('csv', 'id,name,tag\r\n1,a,b\r\n2,Fer')
+    assert.deepEqual(plants, [[2, plant(1n, 'a', 'b')]])
+    assert.deepEqual(refused, [[3, 40002, 'the row must have 3 cells, as the header has; it has 2']])
+  })
+
+  test('is refused where its name or id is missing', async () => {
+    const { plants, refused } = await readAll('csv', 'tag,name,id\nx,a\ny\nz,b,3\n')
+    assert.deepEqual([plants, refused.map(([line]) => line)], [[[4, plant(3n, 'b', 'z')]], [2, 3]])
   })
 })

@@ -11,3 +11,14 @@ export const onOneLine = (text: string): string => printable(text).replaceAll(/[
 
 /** All but line ends, tabs, and what joins the parts of an emoji. */
 const UNSAFE = /(?!\n|\t|\r\n|\u200d)[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu
+
+/** Code points of a value that a message shows. */
+const MOST_SHOWN = 40
+
+/** A value as a message shows it: in quotation marks, printable, cut short. */
+export function shown(value: string): string {
+  // A code point has at most two units, and a longer text need not be looked at.
+  const points = Array.from(value.slice(0, 2 * MOST_SHOWN + 2))
+  const isCut = points.length > MOST_SHOWN
+  return `"${onOneLine(points.slice(0, MOST_SHOWN).join(''))}${isCut ? '…' : ''}"`
+}

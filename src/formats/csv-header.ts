@@ -1,0 +1,82 @@
+import { AppError } from '../errors.ts'
+import { shown } from '../printable.ts'
+import { type Cells, type CsvRow, SEPARATORS, type Separator } from './csv-rows.ts'
+import { textOf } from './csv-text.ts'
+
+const COLUMNS = ['id', 'name', 'tag'] as const
+
+/** Which cell of a row each column is. */
+export interface Places {
+  readonly id: number
+  readonly name: number
+  readonly tag: number | undefined
+  /** Cells that have a column. The header may have more, without a name. */
+  readonly count: number
+}
+
+export const HEADER_RULE = 'the first row must name the columns id, name and perhaps tag'
+
+/** Columns that a message names. */
+const MOST_NAMED = 5
+
+/** The row `sep=;` that Excel takes for the separator of the file, and does not show. */
+export function separatorRow({ cells }: CsvRow, used: ReadonlySet<Separator>): Separator | undefined {
+  const [first = '', ...others] = cells
+  const match = /^sep=([,;\t]?)$/i.exec(first)
+  if (match === null || others.some((cell) => cell !== undefined)) return undefined
+  return SEPARATORS.find((separator) => separator === match[1] || (match[1] === '' && used.has(separator)))
+}
+
+/**
+ * The places of the columns, by the header. Names may stand in any case, with blanks around; columns without a name may follow.
+ *
+ * @param used what separates its cells
+ * @throws AppError 40001 that says what was found
+ */
+export function placesOf({ cells, isWellFormed }: CsvRow, used: ReadonlySet<Separator>): Places {
+  const names = namesIn(cells)
+  const keys = names.map((name) => name.toLowerCase())
+  const faults = faultsOf(names, keys)
+  if (!isWellFormed) faults.push('a quotation mark is out of place')
+  if (used.size > 1) faults.push(`it separates columns by ${[...used].map((each) => SAID[each]).join(' and by ')}`)
+  if (faults.length > 0) {
+    throw new AppError(40001, `the header is not one of plants: ${faults.join('; ')}; ${HEADER_RULE}`)
+  }
+  const [id = 0, name = 0, tag = -1] = COLUMNS.map((column) => keys.indexOf(column))
+  return { id, name, tag: tag === -1 ? undefined : tag, count: names.length }
+}
+
+const SAID: Readonly<Record<Separator, string>> = { ',': 'commas', ';': 'semicolons', '\t': 'tabs' }
+
+function namesIn(cells: Cells): string[] {
+  const names = cells.map((cell) => textOf(cell ?? '').trim())
+  return names.slice(0, names.findLastIndex((name) => name !== '') + 1)
+}
+
+function faultsOf(names: readonly string[], keys: readonly string[]): string[] {
+  if (names.some((name) => name.includes('\r'))) return ['its lines end by CR alone; save the file as CSV UTF-8']
+  const isKnown = (key: string) => COLUMNS.some((column) => column === key)
+  if (!keys.some(isKnown)) return [`its first row has ${list(names)}${hintOf(names)}`]
+  const unknown = names.filter((name) => !isKnown(name.toLowerCase()))
+  const repeated = COLUMNS.filter((column) => keys.indexOf(column) !== keys.lastIndexOf(column))
+  const missing = ['id', 'name'].filter((column) => !keys.includes(column))
+  return [
+    ...(unknown.length > 0
+      ? [`it has the unknown ${unknown.length === 1 ? 'column' : 'columns'} ${list(unknown)}`]
+      : []),
+    ...repeated.map((column) => `the column ${column} occurs twice`),
+    ...missing.map((column) => `the column ${column} is missing`),
+  ]
+}
+
+function list(names: readonly string[]): string {
+  const named = names.slice(0, MOST_NAMED).map(shown).join(', ')
+  return names.length > MOST_NAMED ? `${named} and ${names.length - MOST_NAMED} more` : named
+}
+
+/** What a first row without any known name may be instead of a header. */
+function hintOf([first = '']: readonly string[]): string {
+  if (first.startsWith('{')) return ', as NDJSON has it'
+  if (first.includes('\0')) return ', as UTF-16 without byte order mark has it; save the file as CSV UTF-8'
+  return /^-?\d/.test(first) ? ', so there is no header' : ''
+}

@@ -1,0 +1,85 @@
+import { AppError } from '../errors.ts'
+
+/** Bytes from which the start of a file is told. */
+const START = 8
+
+/** Files that people take for a table, by their first bytes. */
+const NO_TEXTS: readonly (readonly [start: Buffer, what: string])[] = [
+  [
+    Buffer.from('PK\x03\x04', 'latin1'),
+    'a workbook (such as .xlsx or .ods) or another ZIP archive; save the sheet as CSV',
+  ],
+  [Buffer.from('d0cf11e0a1b11ae1', 'hex'), 'an old workbook (.xls); save the sheet as CSV'],
+  [Buffer.from('1f8b', 'hex'), 'packed by gzip; unpack it first'],
+]
+
+const UTF8_MARK = Buffer.from('efbbbf', 'hex')
+const UTF16_LE_MARK = Buffer.from('fffe', 'hex')
+const UTF16_BE_MARK = Buffer.from('feff', 'hex')
+
+/**
+ * A text as UTF-8 without byte order mark. A mark at its start says whether it is UTF-8 or UTF-16; without one it is
+ * UTF-8, which is not checked here.
+ *
+ * @throws AppError 40001 when it is no text, or not the UTF-16 that its mark promises; what the source throws
+ */
+export async function* asUtf8(source: AsyncIterable<Buffer>): AsyncGenerator<Buffer, void> {
+  let start: Buffer | undefined = Buffer.alloc(0)
+  let decode = (chunk: Buffer): Buffer => chunk
+  const begin = (bytes: Buffer): Buffer => {
+    const noText = NO_TEXTS.find(([first]) => bytes.indexOf(first) === 0)
+    if (noText !== undefined) throw new AppError(40001, `the file is no text but ${noText[1]}`)
+    if (bytes.indexOf(UTF8_MARK) === 0) return bytes.subarray(UTF8_MARK.length)
+    const isBigEndian = bytes.indexOf(UTF16_BE_MARK) === 0
+    if (!isBigEndian && bytes.indexOf(UTF16_LE_MARK) !== 0) return bytes
+    const decoder = new Utf16Decoder(isBigEndian)
+    decode = (chunk) => decoder.decode(chunk)
+    end = () => decoder.end()
+    return decode(bytes.subarray(UTF16_LE_MARK.length))
+  }
+  let end = (): void => {}
+  for await (const chunk of source) {
+    if (start === undefined) {
+      yield decode(chunk)
+    } else {
+      start = Buffer.concat([start, chunk])
+      if (start.length < START) continue
+      yield begin(start)
+      start = undefined
+    }
+  }
+  if (start !== undefined) yield begin(start)
+  end()
+}
+
+/** Decodes UTF-16 in pieces and repairs nothing. */
+class Utf16Decoder {
+  readonly #isBigEndian: boolean
+  /** The start of a code unit or of a surrogate pair. */
+  #rest: Buffer = Buffer.alloc(0)
+
+  constructor(isBigEndian: boolean) {
+    this.#isBigEndian = isBigEndian
+  }
+
+  /** @throws AppError 40001 */
+  decode(chunk: Buffer): Buffer {
+    const bytes = Buffer.concat([this.#rest, chunk])
+    const whole = bytes.subarray(0, bytes.length - (bytes.length % 2))
+    const units = (this.#isBigEndian ? Buffer.from(whole).swap16() : whole).toString('utf16le')
+    const text = isHighSurrogate(units.charCodeAt(units.length - 1)) ? units.slice(0, -1) : units
+    this.#rest = bytes.subarray(2 * text.length)
+    if (!text.isWellFormed()) throw notUtf16()
+    return Buffer.from(text)
+  }
+
+  /** @throws AppError 40001 */
+  end(): void {
+    if (this.#rest.length > 0) throw notUtf16()
+  }
+}
+
+const isHighSurrogate = (unit: number): boolean => (unit & 0xfc00) === 0xd800
+
+const notUtf16 = (): AppError =>
+  new AppError(40001, 'the file begins as UTF-16 and is not valid UTF-16; save it as CSV UTF-8')

@@ -1,0 +1,98 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { suite, test } from 'node:test'
+import { readAll } from './support.ts'
+
+/** Files that LibreOffice 7.4 has written, of one sheet with a blank row and a fourth column without a name. */
+const fixture = (name: string): Buffer => readFileSync(new URL(`fixtures/${name}`, import.meta.url))
+
+const plant = (id: bigint, name: string, tag?: string) => ({ id, name, tag })
+
+const PLANTS = [
+  plant(101n, 'Monstera deliciosa', 'houseplant'),
+  plant(9223372036854775807n, 'Rosa "Peace"; white, double'),
+  plant(-7n, 'Café 🌱\nsecond line', 'a\tb'),
+  plant(102n, 'Quercus robur', 'tree'),
+]
+
+/** The same table as Excel and Google Sheets write it. */
+const table = (separator: string, end: string, cell: (text: string) => string): string =>
+  [
+    ['ID', ' Name ', 'Tag'],
+    ...PLANTS.map(({ id, name, tag = '' }) => [String(id), name, tag]),
+    ['', '', ''],
+    ['', '', ''],
+  ]
+    .map((row) => row.map(cell).join(separator))
+    .join(end)
+
+const quotedFor = (separator: string) => (text: string) =>
+  text.includes(separator) || /["\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
+
+const utf16be = (text: string): Buffer => Buffer.from(`\ufeff${text}`, 'utf16le').swap16()
+
+const FILES: Readonly<Record<string, Buffer>> = {
+  'LibreOffice, UTF-8 and commas': fixture('libreoffice.csv'),
+  'LibreOffice, semicolons, all texts quoted': fixture('libreoffice-semicolon.csv'),
+  'LibreOffice, UTF-16 and tabs': fixture('libreoffice-utf16-tab.csv'),
+  'Excel, CSV UTF-8, English': Buffer.from(`\ufeff${table(',', '\r\n', quotedFor(','))}\r\n`),
+  'Excel, CSV UTF-8, German': Buffer.from(`\ufeff${table(';', '\r\n', quotedFor(';'))}\r\n`),
+  'Excel, Unicode text': Buffer.from(`\ufeff${table('\t', '\r\n', quotedFor('\t'))}\r\n`, 'utf16le'),
+  'Excel, with sep=': Buffer.from(`\ufeffsep=;\r\n${table(';', '\r\n', quotedFor(';'))}\r\n`),
+  'Google Sheets': Buffer.from(table(',', '\r\n', quotedFor(','))),
+  'UTF-16, big endian': utf16be(table(',', '\n', quotedFor(','))),
+}
+
+suite('a CSV file as a spreadsheet writes it', () => {
+  for (const [program, file] of Object.entries(FILES)) {
+    test(`is read: ${program}, in pieces of any size`, async () => {
+      for (const pieces of [1, 2, 3, 5, 7, 64, 100_000]) {
+        const { plants, refused, fault } = await readAll('csv', file, { pieces })
+        assert.deepEqual([plants.map(([, each]) => each), refused, fault], [PLANTS, [], undefined])
+      }
+    })
+  }
+
+  test('in Windows-1252 is refused where it is not ASCII, and says how to save it', async () => {
+    const { plants, refused } = await readAll('csv', fixture('libreoffice-windows-1252.csv'))
+    assert.equal(plants.length, PLANTS.length - 1)
+    const message =
+      'the row is not valid UTF-8; as Windows-1252 it has "Café ? second line". Save the file as CSV UTF-8'
+    assert.deepEqual(refused, [[4, 40001, message]])
+  })
+})
+
+suite('a file that is no text', () => {
+  const faultOf = async (file: Buffer, pieces = 100_000) => {
+    const { plants, refused, fault } = await readAll('csv', file, { pieces })
+    assert.deepEqual([plants, refused], [[], []])
+    return fault
+  }
+
+  test('is told as what it is', async () => {
+    for (const pieces of [1, 3, 100_000]) {
+      const workbook = 'a workbook (such as .xlsx or .ods) or another ZIP archive; save the sheet as CSV'
+      for (const name of ['libreoffice.xlsx', 'libreoffice.ods']) {
+        assert.equal(await faultOf(fixture(name), pieces), `40001 the file is no text but ${workbook}`)
+      }
+      const old = '40001 the file is no text but an old workbook (.xls); save the sheet as CSV'
+      assert.equal(await faultOf(fixture('libreoffice.xls'), pieces), old)
+      const packed = '40001 the file is no text but packed by gzip; unpack it first'
+      assert.equal(await faultOf(Buffer.from([0x1f, 0x8b, 8, 0]), pieces), packed)
+    }
+  })
+
+  test('is UTF-16 only as a whole', async () => {
+    const message = '40001 the file begins as UTF-16 and is not valid UTF-16; save it as CSV UTF-8'
+    for (const text of ['id,name\n1,\ud83d', 'id,name\n1,\ud83d\n', '\udf31,']) {
+      for (const pieces of [1, 2, 100]) {
+        const file = Buffer.from(`\ufeff${text}`, 'utf16le')
+        assert.equal((await readAll('csv', file, { pieces })).fault, message)
+        assert.equal((await readAll('csv', utf16be(text), { pieces })).fault, message)
+      }
+    }
+    const odd = Buffer.concat([Buffer.from('\ufeffid,name\n1,a\n2,', 'utf16le'), Buffer.from('a')])
+    const { plants, fault } = await readAll('csv', odd)
+    assert.deepEqual([plants.length, fault], [1, message])
+  })
+})
