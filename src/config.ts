@@ -159,7 +159,7 @@ export const SETTINGS: Settings = {
     'auth-failure-limit',
     'COUNT',
     '60',
-    'failed authentications per minute and address before it has to wait, or off',
+    'bad tokens per minute and address that are answered 401; more are answered 429 until the minute is over; or off',
     offOr(integer(1, 1e6)),
   ),
   trustedProxies: {

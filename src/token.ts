@@ -32,10 +32,11 @@ export function makeSecret(): string {
   return `${TOKEN_PREFIX}${digits}${checkDigits(digits)}`
 }
 
-/** Whether a text that looks like one of our secrets was mistyped or cut short, told without asking the store. */
-export function isMistyped(secret: string): boolean {
-  if (!secret.startsWith(TOKEN_PREFIX)) return false
-  return !FORM.test(secret) || checkDigits(secret.slice(3, 3 + SECRET_DIGITS)) !== secret.slice(3 + SECRET_DIGITS)
+/** Whether a text has the form and the check digits of a secret of ours: most bad ones are told without asking the store. */
+export function isWellFormed(secret: string): boolean {
+  if (!FORM.test(secret)) return false
+  const digits = secret.slice(TOKEN_PREFIX.length)
+  return checkDigits(digits.slice(0, SECRET_DIGITS)) === digits.slice(SECRET_DIGITS)
 }
 
 /** SHA-256 of the secret, 32 bytes: what is stored and looked up. A secret of 256 random bits needs no slow hash. */

@@ -6,6 +6,7 @@ import pino from 'pino'
 import { parse } from 'yaml'
 import { readConfig } from '../src/config.ts'
 import { ERRORS, type ErrorNumber, statusOf } from '../src/errors.ts'
+import { ClientAddresses } from '../src/http/client-address.ts'
 import { type OperationObject, type ResponseObject, readContract, resolve } from '../src/http/contract.ts'
 import { parseDocument } from '../src/http/contract-document.ts'
 import { Metrics } from '../src/http/metrics.ts'
@@ -189,7 +190,12 @@ suite('the service does not start', () => {
     const handler: Handler = () => {}
     const all = Object.fromEntries(operations.map(({ id }) => [id, handler]))
     const { createPlant: _, ...missing } = all
-    const responder = new Responder(pino({ level: 'silent' }), new Metrics(() => 0), { current: 'serving' })
+    const responder = new Responder(
+      pino({ level: 'silent' }),
+      new Metrics(() => 0),
+      { current: 'serving' },
+      new ClientAddresses([]),
+    )
     const notFound: Route = () => {}
     const options: RouteOptions = { guard: (_operation, next) => next, responder, notFound, bodyLimit: 1 }
     const start = (handlers: object) => () =>

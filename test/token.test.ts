@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { suite, test } from 'node:test'
 import { crc32 } from 'node:zlib'
-import { hashSecret, isMistyped, isScope, makeSecret, makeTokenId, SCOPES } from '../src/token.ts'
+import { hashSecret, isScope, isWellFormed, makeSecret, makeTokenId, SCOPES } from '../src/token.ts'
 
 const DIGITS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const valueIn = (digits: string): bigint =>
@@ -35,21 +35,23 @@ suite('a secret', () => {
 
   test('that was mistyped in any place, or cut, is known as such', () => {
     const secret = makeSecret()
-    assert.equal(isMistyped(secret), false)
+    assert.equal(isWellFormed(secret), true)
     for (let i = 3; i < secret.length; i++) {
       for (const digit of DIGITS.replace(secret.charAt(i), '')) {
-        assert.equal(isMistyped(secret.slice(0, i) + digit + secret.slice(i + 1)), true)
+        assert.equal(isWellFormed(secret.slice(0, i) + digit + secret.slice(i + 1)), false)
       }
-      assert.equal(isMistyped(secret.slice(0, i)), true)
+      assert.equal(isWellFormed(secret.slice(0, i)), false)
       const [a, b] = [secret.charAt(i), secret.charAt(i + 1)]
       const swapped = secret.slice(0, i) + b + a + secret.slice(i + 2)
-      assert.equal(isMistyped(swapped), swapped !== secret)
+      assert.equal(isWellFormed(swapped), swapped === secret)
     }
-    assert.equal(isMistyped(`${secret}0`), true)
+    assert.equal(isWellFormed(`${secret}0`), false)
   })
 
-  test("of another form is nobody's mistake: the configured one may look like anything", () => {
-    assert.equal(isMistyped('the-configured-secret'), false)
+  test('of another form is not one of ours', () => {
+    for (const other of ['', 'ps_', 'the-configured-secret', makeSecret().toUpperCase(), ` ${makeSecret()}`]) {
+      assert.equal(isWellFormed(other), false, other)
+    }
   })
 
   test('is kept as its SHA-256', () => {

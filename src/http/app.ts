@@ -7,6 +7,7 @@ import type { Config } from '../config.ts'
 import { AppError } from '../errors.ts'
 import type { Store } from '../store.ts'
 import { Auth } from './auth.ts'
+import { ClientAddresses } from './client-address.ts'
 import type { Contract } from './contract.ts'
 import { docsHandlers } from './docs.ts'
 import { Exchange } from './exchange.ts'
@@ -49,11 +50,13 @@ export interface App {
 export function buildApp({ config, contract, store, log, state, waiting }: AppOptions): App {
   checkPlantSchemas(contract.document)
   const metrics = new Metrics(waiting)
-  const responder = new Responder(log, metrics, state)
+  const addresses = new ClientAddresses(config.trustedProxies)
+  const responder = new Responder(log, metrics, state, addresses)
   const auth = new Auth({
     store,
     configuredToken: config.token,
     failureLimit: config.authFailureLimit,
+    addresses,
     onTouchFailure: (error) => log.warn({ err: error }, 'the last use of a token could not be noted'),
   })
   const stopping = new AbortController()

@@ -1,7 +1,10 @@
 import { timingSafeEqual } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
+import { BoundedMap } from '../bounded-map.ts'
 import { AppError } from '../errors.ts'
 import type { Store } from '../store.ts'
-import { hashSecret, isMistyped, SCOPES, type Scope, type Token } from '../token.ts'
+import { hashSecret, isWellFormed, SCOPES, type Scope, type Token } from '../token.ts'
+import type { ClientAddresses } from './client-address.ts'
 import { FailureLimit } from './failure-limit.ts'
 
 /** Who sends a request. */
@@ -16,31 +19,38 @@ export interface AuthOptions {
   readonly store: Store
   readonly configuredToken: string | undefined
   readonly failureLimit: number | undefined
+  readonly addresses: ClientAddresses
   /** Told of a note of use that could not be written; nothing else depends on it. */
   readonly onTouchFailure: (error: unknown) => void
 }
 
+/** What of a request tells who sends it. */
+type Request = Pick<IncomingMessage, 'headers' | 'socket'>
+
 interface Verified {
   readonly identity: Identity
   readonly until: number
-  /** Where the token was sent from since it is known here. */
-  readonly addresses: Set<string>
 }
 
-/** How long a verified token is not looked up again, in ms: a revoked one stops working within this time everywhere. */
+/** How long a token is not looked up again, in ms: a revoked one stops working within this time everywhere. */
 const TRUST = 1000
-const MAX_VERIFIED = 10_000
+const MAX_TOKENS = 10_000
 const TOUCH_INTERVAL = 60_000
 const REALM = 'Bearer realm="plantstore"'
 
-/** Checks bearer tokens (RFC 6750). */
+/**
+ * Checks bearer tokens (RFC 6750). A good token passes whatever else its address sends: each one is looked up, and a limit
+ * decides only how a bad one is refused (docs/decisions/0008-failed-authentication-limit.md).
+ */
 export class Auth {
   readonly #options: AuthOptions
   readonly #configuredHash: Buffer | undefined
   readonly #failures: FailureLimit | undefined
   /** By the whole header, so that most requests cost one look-up and no hash; bounded, and never written anywhere. */
-  readonly #verified = new Map<string, Verified>()
-  readonly #touched = new Map<string, number>()
+  readonly #verified = new BoundedMap<string, Verified>(MAX_TOKENS)
+  /** Well-formed tokens that the store did not have, and until when it is not asked again. */
+  readonly #unknown = new BoundedMap<string, number>(MAX_TOKENS)
+  readonly #touched = new BoundedMap<string, number>(MAX_TOKENS)
 
   constructor(options: AuthOptions) {
     this.#options = options
@@ -49,64 +59,57 @@ export class Auth {
   }
 
   /**
-   * @param header the Authorization header
-   * @param address of the client
    * @param now `performance.now()`
-   * @throws AppError (or a promise of one) 40101 without a token, 40102 or 40103 with a bad one, 42901 from an address
-   *   that sent too many bad ones, unless it has used this very token before
+   * @throws AppError (or a promise of one) 40101 without a token, 40102 or 40103 with a bad one, 42901 with a bad one from
+   *   an address that sent too many of them
    */
-  identify(header: string | undefined, address: string, now: number): Identity | Promise<Identity> {
+  identify(request: Request, now: number): Identity | Promise<Identity> {
+    const header = request.headers.authorization
     const known = header === undefined ? undefined : this.#verified.get(header)
-    if (known !== undefined && now < known.until && known.addresses.has(address)) {
-      return this.#unexpired(known.identity, address)
-    }
-    return this.#verify(header, address, known)
+    return known !== undefined && now < known.until
+      ? this.#unexpired(known.identity, request)
+      : this.#verify(header, request)
   }
 
-  async #verify(header: string | undefined, address: string, known: Verified | undefined): Promise<Identity> {
+  async #verify(header: string | undefined, request: Request): Promise<Identity> {
     if (header === undefined || !/^bearer(?: |$)/i.test(header)) {
       throw new AppError(40101, 'an access token is needed: send "Authorization: Bearer <token>"', challenge())
     }
-    if (this.#failures?.isBlocked(address) === true && known?.addresses.has(address) !== true)
-      throw this.#blocked(address)
-    const secret = header.slice('bearer '.length)
     // From here on it may be revoked without our seeing it, however long the look-up takes.
-    const askedAt = performance.now()
-    const token = await this.#find(secret)
-    if (token === undefined) {
+    const until = performance.now() + TRUST
+    const identity = await this.#find(header.slice('bearer '.length), until)
+    if (identity === undefined) {
       this.#verified.delete(header)
-      throw this.#failure(address, 40102, 'the access token is malformed, unknown or revoked')
+      throw this.#failure(request, 40102, 'the access token is malformed, unknown or revoked')
     }
-    const addresses = known?.addresses ?? new Set()
-    if (addresses.size < MAX_VERIFIED) addresses.add(address)
-    this.#remember(header, { identity: token.identity, until: askedAt + TRUST, addresses })
-    if (token.token !== undefined) this.#touch(token.token)
-    return this.#unexpired(token.identity, address)
+    this.#verified.set(header, { identity, until })
+    return this.#unexpired(identity, request)
   }
 
-  async #find(secret: string): Promise<{ identity: Identity; token: Token | undefined } | undefined> {
-    const hash = hashSecret(secret)
-    if (this.#configuredHash !== undefined && timingSafeEqual(hash, this.#configuredHash)) {
-      return {
-        identity: { tokenId: 'configured', scopes: SCOPES, expiresAt: Number.POSITIVE_INFINITY },
-        token: undefined,
-      }
+  async #find(secret: string, until: number): Promise<Identity | undefined> {
+    // The configured token never has the form of a stored one, and no other form is stored.
+    if (!isWellFormed(secret)) return this.#isConfigured(secret) ? CONFIGURED : undefined
+    if ((this.#unknown.get(secret) ?? 0) > performance.now()) return undefined
+    const token = await this.#options.store.findToken(hashSecret(secret))
+    if (token === undefined) {
+      this.#unknown.set(secret, until)
+      return undefined
     }
-    const token = isMistyped(secret) ? undefined : await this.#options.store.findToken(hash)
-    if (token === undefined) return undefined
-    const expiresAt = token.expiresAt?.getTime() ?? Number.POSITIVE_INFINITY
-    return { identity: { tokenId: token.id, scopes: token.scopes, expiresAt }, token }
+    this.#touch(token)
+    return {
+      tokenId: token.id,
+      scopes: token.scopes,
+      expiresAt: token.expiresAt?.getTime() ?? Number.POSITIVE_INFINITY,
+    }
   }
 
-  #unexpired(identity: Identity, address: string): Identity {
+  #isConfigured(secret: string): boolean {
+    return this.#configuredHash !== undefined && timingSafeEqual(hashSecret(secret), this.#configuredHash)
+  }
+
+  #unexpired(identity: Identity, request: Request): Identity {
     if (Date.now() < identity.expiresAt) return identity
-    throw this.#failure(address, 40103, 'the access token has expired')
-  }
-
-  #remember(header: string, verified: Verified): void {
-    this.#verified.delete(header)
-    this.#verified.set(header, verified)
-    if (this.#verified.size > MAX_VERIFIED) this.#verified.delete(this.#verified.keys().next().value as string)
+    throw this.#failure(request, 40103, 'the access token has expired')
   }
 
   #touch(token: Token): void {
@@ -117,18 +120,18 @@ export class Auth {
     this.#options.store.touchToken(token.id, new Date(now)).catch(this.#options.onTouchFailure)
   }
 
-  #failure(address: string, number: 40102 | 40103, message: string): AppError {
-    this.#failures?.note(address)
-    return new AppError(number, message, challenge(`error="invalid_token", error_description="${message}"`))
-  }
-
-  #blocked(address: string): AppError {
-    const seconds = this.#failures?.secondsLeft(address) ?? 1
-    return new AppError(42901, `too many bad access tokens came from this address; wait ${seconds} seconds`, {
+  #failure({ headers, socket }: Request, number: 40102 | 40103, message: string): AppError {
+    const seconds = this.#failures?.note(this.#options.addresses.of(socket.remoteAddress, headers)) ?? 0
+    if (seconds === 0) {
+      return new AppError(number, message, challenge(`error="invalid_token", error_description="${message}"`))
+    }
+    return new AppError(42901, `${message}, as too many from this address were; wait ${seconds} seconds`, {
       headers: { 'Retry-After': String(seconds) },
     })
   }
 }
+
+const CONFIGURED: Identity = { tokenId: 'configured', scopes: SCOPES, expiresAt: Number.POSITIVE_INFINITY }
 
 /** @throws AppError 40301 when the identity lacks one of the scopes */
 export function requireScopes(identity: Identity, scopes: readonly Scope[]): void {

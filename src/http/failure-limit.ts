@@ -1,36 +1,31 @@
+import { BoundedMap } from '../bounded-map.ts'
+import { addressGroup } from '../network.ts'
+
 const WINDOW = 60_000
 const MAX_ADDRESSES = 10_000
 
-/** Counts failed authentications per address in windows of a minute, by a clock that nobody can set back. */
+/**
+ * Counts failed authentications per address, of IPv6 per network of 64 bits, in windows of a minute, by a clock that nobody
+ * can set back.
+ */
 export class FailureLimit {
   readonly #limit: number
-  readonly #windows = new Map<string, { failures: number; readonly ends: number }>()
+  readonly #windows = new BoundedMap<string, { failures: number; readonly ends: number }>(MAX_ADDRESSES)
 
   constructor(limit: number) {
     this.#limit = limit
   }
 
-  note(address: string): void {
-    const window = this.#current(address)
-    if (window !== undefined) window.failures++
-    else this.#windows.set(address, { failures: 1, ends: performance.now() + WINDOW })
-    if (this.#windows.size > MAX_ADDRESSES) this.#windows.delete(this.#windows.keys().next().value as string)
-  }
-
-  isBlocked(address: string): boolean {
-    return (this.#current(address)?.failures ?? 0) >= this.#limit
-  }
-
-  /** Until the address may try again; 0 when it may now. */
-  secondsLeft(address: string): number {
-    const window = this.#current(address)
-    return window === undefined ? 0 : Math.ceil((window.ends - performance.now()) / 1000)
-  }
-
-  #current(address: string): { failures: number; readonly ends: number } | undefined {
-    const window = this.#windows.get(address)
-    if (window === undefined || performance.now() < window.ends) return window
-    this.#windows.delete(address)
-    return undefined
+  /** @returns 0 while the address may fail on, else the seconds until then */
+  note(address: string): number {
+    const group = addressGroup(address)
+    const now = performance.now()
+    let window = this.#windows.get(group)
+    if (window === undefined || now >= window.ends) {
+      window = { failures: 0, ends: now + WINDOW }
+      this.#windows.set(group, window)
+    }
+    window.failures++
+    return window.failures > this.#limit ? Math.ceil((window.ends - now) / 1000) : 0
   }
 }

@@ -22,8 +22,7 @@ export function guardOperations(config: Config, auth: Auth, responder: Responder
       next(exchange)
     }
     return (exchange) => {
-      const { headers, socket } = exchange.request
-      const identity = auth.identify(headers.authorization, socket.remoteAddress ?? '', exchange.startedAt)
+      const identity = auth.identify(exchange.request, exchange.startedAt)
       if (!(identity instanceof Promise)) return admit(exchange, identity)
       identity.then((known) => admit(exchange, known)).catch((error: unknown) => responder.refuse(exchange, error))
     }

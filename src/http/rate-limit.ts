@@ -1,9 +1,12 @@
+import { BoundedMap } from '../bounded-map.ts'
 import { AppError } from '../errors.ts'
 
 interface Bucket {
   left: number
   filledAt: number
 }
+
+const MAX_TOKENS = 10_000
 
 /**
  * A token bucket per access token: `limit` requests per second, as many saved up at the most. The fields follow
@@ -12,7 +15,7 @@ interface Bucket {
 export class RateLimiter {
   readonly #limit: number
   readonly #policy: string
-  readonly #buckets = new Map<string, Bucket>()
+  readonly #buckets = new BoundedMap<string, Bucket>(MAX_TOKENS)
 
   /** @param limit requests per second and token */
   constructor(limit: number) {
@@ -38,11 +41,9 @@ export class RateLimiter {
 
   #refilled(tokenId: string): Bucket {
     const now = performance.now()
-    let bucket = this.#buckets.get(tokenId)
-    if (bucket === undefined) {
-      bucket = { left: this.#limit, filledAt: now }
-      this.#buckets.set(tokenId, bucket)
-    }
+    const bucket = this.#buckets.get(tokenId) ?? { left: this.#limit, filledAt: now }
+    // The tokens that are in use stay, so that none gets a full bucket by being forgotten.
+    this.#buckets.set(tokenId, bucket)
     bucket.left = Math.min(this.#limit, bucket.left + ((now - bucket.filledAt) / 1000) * this.#limit)
     bucket.filledAt = now
     return bucket

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Logger } from 'pino'
 import { AppError, errorJson } from '../errors.ts'
+import type { ClientAddresses } from './client-address.ts'
 import { ClientGone } from './client-gone.ts'
 import type { Exchange } from './exchange.ts'
 import { endAfterBody } from './linger.ts'
@@ -16,6 +17,7 @@ export const READ_CACHING = 'private, no-cache'
 /** The one way out for every answer that belongs to a request: writes it, counts it, logs it. */
 export class Responder {
   readonly #log: Logger
+  readonly #addresses: ClientAddresses
   readonly #metrics: Metrics
   readonly #state: ServiceState
   readonly #logsEveryRequest: boolean
@@ -24,7 +26,8 @@ export class Responder {
   readonly #prefix = randomBytes(4).toString('hex')
   #count = 0
 
-  constructor(log: Logger, metrics: Metrics, state: ServiceState) {
+  constructor(log: Logger, metrics: Metrics, state: ServiceState, addresses: ClientAddresses) {
+    this.#addresses = addresses
     this.#log = log
     this.#metrics = metrics
     this.#state = state
@@ -48,7 +51,7 @@ export class Responder {
     const id = this.#nextId()
     if (status >= 500) headers.push('X-Request-Id', id)
     this.#end(exchange, status, headers, errorJson(number, message))
-    this.#logRefusal(refusal, { req: id, ...about(exchange) })
+    this.#logRefusal(refusal, { req: id, ...this.#about(exchange) })
     this.#observe(exchange, status)
   }
 
@@ -76,7 +79,7 @@ export class Responder {
       response.destroy()
       if (error instanceof ClientGone) return this.gone(exchange)
       const refusal = asRefusal(error)
-      this.#logRefusal(refusal, { req: this.#nextId(), ...about(exchange), brokenOff: true })
+      this.#logRefusal(refusal, { req: this.#nextId(), ...this.#about(exchange), brokenOff: true })
       this.#observe(exchange, refusal.status)
     } finally {
       await pieces.return().catch((error: unknown) => this.#log.warn({ err: error }, 'an answer could not be let go'))
@@ -90,7 +93,7 @@ export class Responder {
 
   /** Takes note of a refusal that was written to a connection on which there was no request to answer. */
   note(refusal: AppError, address: string | undefined): void {
-    this.#logRefusal(refusal, { address })
+    this.#logRefusal(refusal, { address: this.#addresses.of(address, {}) })
     this.#metrics.observe('none', refusal.status, 0)
   }
 
@@ -112,7 +115,7 @@ export class Responder {
   }
 
   #done(exchange: Exchange, status: number, message: string): void {
-    if (this.#logsEveryRequest) this.#log.debug({ req: this.#nextId(), ...about(exchange), status }, message)
+    if (this.#logsEveryRequest) this.#log.debug({ req: this.#nextId(), ...this.#about(exchange), status }, message)
     this.#observe(exchange, status)
   }
 
@@ -124,11 +127,24 @@ export class Responder {
     return `${this.#prefix}-${(this.#count++).toString(36)}`
   }
 
-  #logRefusal(refusal: AppError, fields: object): void {
-    const { status, number, message, cause } = refusal
-    const suppressed = number === 50001 ? 0 : this.#throttle.admit(number)
+  #about({ request, operation, identity, startedAt }: Exchange) {
+    return {
+      operation: operation?.id ?? 'none',
+      method: request.method,
+      // Without the query, which is the client's data; never a header, which may be a secret.
+      path: cutShort(request.url?.split('?', 1)[0] ?? '', LONGEST_PATH),
+      token: identity?.tokenId,
+      address: this.#addresses.of(request.socket.remoteAddress, request.headers),
+      ms: Math.round((performance.now() - startedAt) * 100) / 100,
+    }
+  }
+
+  #logRefusal(refusal: AppError, fields: { readonly address: string; readonly [field: string]: unknown }): void {
+    const { status, number, cause } = refusal
+    const suppressed = this.#throttle.admit(number, fields.address)
     if (suppressed === undefined) return
     const all = { ...fields, status, error: number, ...(suppressed > 0 ? { suppressed } : {}) }
+    const message = cutShort(refusal.message, LONGEST_MESSAGE)
     if (status < 500) this.#log.info(all, `refused: ${message}`)
     else this.#log.error({ ...all, err: cause ?? refusal }, `failed: ${message}`)
   }
@@ -140,12 +156,8 @@ const CLIENT_GONE = 499
 const asRefusal = (error: unknown): AppError =>
   error instanceof AppError ? error : new AppError(50001, 'something went wrong on our side', { cause: error })
 
-const about = ({ request, operation, identity, startedAt }: Exchange) => ({
-  operation: operation?.id ?? 'none',
-  method: request.method,
-  // Without the query, which is the client's data; never a header, which may be a secret.
-  path: request.url?.split('?', 1)[0],
-  token: identity?.tokenId,
-  address: request.socket.remoteAddress,
-  ms: Math.round((performance.now() - startedAt) * 100) / 100,
-})
+/** Characters of a client's that a line of the log has. */
+const LONGEST_PATH = 200
+const LONGEST_MESSAGE = 400
+
+const cutShort = (text: string, most: number): string => (text.length <= most ? text : `${text.slice(0, most)}…`)

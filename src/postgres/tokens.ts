@@ -1,13 +1,26 @@
+import { GroupCommit } from '../group-commit.ts'
 import type { KeptToken } from '../store.ts'
 import type { Scope, Token } from '../token.ts'
 import type { Row } from './connection.ts'
 import type { Connections } from './connections.ts'
+
+interface Found {
+  readonly token: Token | undefined
+}
 
 const COLUMNS = 'id, name, scopes, created_at, expires_at, last_used_at, revoked_at'
 
 /** Access tokens. Each write resolves after its commit. */
 export class PostgresTokens {
   readonly #connections: Connections
+  readonly #finds = new GroupCommit<Buffer, Found>((hashes) => this.#findAll(hashes), {
+    // Each waiting look-up belongs to a request, whose number is bounded where connections are.
+    maxWaiting: Number.POSITIVE_INFINITY,
+    maxWeight: Number.POSITIVE_INFINITY,
+    maxGroup: 1000,
+    maxInFlight: 1,
+    weigh: () => 1,
+  })
 
   constructor(connections: Connections) {
     this.#connections = connections
@@ -20,10 +33,20 @@ export class PostgresTokens {
     await this.#connections.run({ text, values: [hash, id, name, scopes.join(' '), ...times] })
   }
 
-  async find(hash: Buffer): Promise<Token | undefined> {
-    const text = `SELECT ${COLUMNS} FROM tokens WHERE hash = $1 AND revoked_at IS NULL`
-    const [row] = (await this.#connections.run({ name: 'find-token', text, values: [hash] })).rows
-    return row === undefined ? undefined : tokenOf(row)
+  /** Look-ups that come together share a statement, so that a flood of unknown tokens costs the database little. */
+  find(hash: Buffer): Promise<Token | undefined> {
+    return new Promise((resolve, reject) => {
+      this.#finds.submit(hash, (error, found) => (found === undefined ? reject(error) : resolve(found.token)))
+    })
+  }
+
+  async #findAll(hashes: readonly Buffer[]): Promise<Found[]> {
+    const text = `SELECT ${COLUMNS}, encode(hash, 'hex') FROM tokens WHERE hash = ANY ($1::bytea[]) AND revoked_at IS NULL`
+    const keys = hashes.map((hash) => hash.toString('hex'))
+    const values = [`{${keys.map((key) => `"\\\\x${key}"`).join(',')}}`]
+    const { rows } = await this.#connections.run({ name: 'find-tokens', text, values })
+    const found = new Map(rows.map((row) => [row[7], tokenOf(row)]))
+    return keys.map((key) => ({ token: found.get(key) }))
   }
 
   async list(): Promise<Token[]> {

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { SCOPES } from '../../src/token.ts'
 import { assertConforms, contract } from '../support/conforms.ts'
 import { answersIn, RawConnection } from '../support/raw.ts'
-import { errorOf, messageOf, SECRET, type Service, withService } from '../support/service.ts'
+import { errorOf, SECRET, withService } from '../support/service.ts'
 
 const PLANT = { id: 1, name: 'x' }
 const REALM = 'Bearer realm="plantstore"'
@@ -167,40 +167,6 @@ suite('the scopes of a token', () => {
     const service = await withService(t)
     assert.equal((await service.create(PLANT)).status, 200)
     assert.equal((await service.send('GET', '/metrics')).status, 200)
-  })
-})
-
-suite('an address that sends bad tokens', () => {
-  const bad = (service: Service) => service.create(PLANT, { authorization: 'Bearer nonsense' })
-
-  test('has to wait once they are too many, while tokens that it has used go on working', async (t) => {
-    const service = await withService(t, { authFailureLimit: '3' })
-    const [used, unused] = [await service.mint(['plants:write']), await service.mint(['plants:write'])]
-    assert.equal((await service.create(PLANT, { authorization: `Bearer ${used.secret}` })).status, 200)
-    for (let i = 0; i < 3; i++) assert.equal(errorOf(await bad(service)), 40102)
-    for (const authorization of ['Bearer nonsense', `Bearer ${unused.secret}`]) {
-      const answer = await service.create(PLANT, { authorization })
-      assert.deepEqual([answer.status, errorOf(answer)], [429, 42901])
-      const seconds = Number(answer.headers['retry-after'])
-      assert.ok(seconds >= 1 && seconds <= 60)
-      assert.match(messageOf(answer), new RegExp(`wait ${seconds} seconds`))
-    }
-    assert.equal((await service.create(PLANT, { authorization: `Bearer ${used.secret}` })).status, 200)
-    await sleep(1100)
-    const later = await service.create(PLANT, { authorization: `Bearer ${used.secret}` })
-    assert.equal(later.status, 200, 'also when it has to be looked up again')
-    assert.equal(errorOf(await service.create(PLANT, { authorization: null })), 40101)
-  })
-
-  test('may send 60 in a minute unless it is configured, and any number when that is off', async (t) => {
-    for (const [flags, expected] of [
-      [{}, 42901],
-      [{ authFailureLimit: 'off' }, 40102],
-    ] as const) {
-      const service = await withService(t, flags)
-      for (let i = 0; i < 60; i++) assert.equal(errorOf(await bad(service)), 40102)
-      assert.equal(errorOf(await bad(service)), expected)
-    }
   })
 })
 

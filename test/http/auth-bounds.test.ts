@@ -1,0 +1,135 @@
+import assert from 'node:assert/strict'
+import { suite, type TestContext, test } from 'node:test'
+import { BoundedMap } from '../../src/bounded-map.ts'
+import type { AppError } from '../../src/errors.ts'
+import { FailureLimit } from '../../src/http/failure-limit.ts'
+import { RateLimiter } from '../../src/http/rate-limit.ts'
+import { makeSecret } from '../../src/token.ts'
+import { errorOf, type Service, withService } from '../support/service.ts'
+
+/** Stands in for the clock; in milliseconds. */
+function clock(t: TestContext): { now: number } {
+  const time = { now: 1000 }
+  t.mock.method(performance, 'now', () => time.now)
+  return time
+}
+
+/** Counts look-ups of tokens in the store of a service. */
+function countLookUps(t: TestContext, service: Service): { readonly count: () => number } {
+  const spy = t.mock.method(service.store, 'findToken')
+  return { count: () => spy.mock.callCount() }
+}
+
+const list = (service: Service, secret: string, scheme = 'Bearer') =>
+  service.send('GET', '/plants', { authorization: `${scheme} ${secret}` })
+
+suite('what is remembered of tokens and addresses', () => {
+  test('is bounded: the oldest entry makes room, and one that is used again is no longer the oldest', () => {
+    const map = new BoundedMap<string, number>(2)
+    for (const [i, key] of ['a', 'b', 'a', 'c', 'c'].entries()) map.set(key, i)
+    assert.deepEqual([map.size, map.get('a'), map.get('b'), map.get('c')], [2, 2, undefined, 4])
+    map.delete('a')
+    assert.equal(map.size, 1)
+  })
+
+  test('is at most 10,000 addresses', (t) => {
+    clock(t)
+    const limit = new FailureLimit(1)
+    assert.equal(limit.note('192.0.2.1'), 0)
+    assert.equal(limit.note('192.0.2.1'), 60)
+    const others = (count: number) => {
+      for (let i = 0; i < count; i++) limit.note(`10.${i >> 16}.${(i >> 8) & 255}.${i & 255}`)
+    }
+    others(9_999)
+    assert.equal(limit.note('192.0.2.1'), 60, 'with 9,999 others it is still known')
+    others(10_001)
+    assert.equal(limit.note('192.0.2.1'), 0, 'with more it is forgotten')
+  })
+
+  test('ends with its minute', (t) => {
+    const time = clock(t)
+    const limit = new FailureLimit(1)
+    limit.note('192.0.2.1')
+    time.now += 59_000
+    assert.equal(limit.note('192.0.2.1'), 1)
+    time.now += 1000
+    assert.equal(limit.note('192.0.2.1'), 0)
+  })
+
+  test('is at most 10,000 verified tokens, counting every spelling of the scheme', async (t) => {
+    const service = await withService(t)
+    clock(t)
+    const { secret } = await service.mint(['plants:read'])
+    const lookUps = countLookUps(t, service)
+    for (let i = 0; i < 3; i++) assert.equal((await list(service, secret)).status, 200)
+    assert.equal(lookUps.count(), 1, 'within its second it is looked up once')
+    const schemes = Array.from({ length: 64 }, (_, bits) =>
+      Array.from('bearer', (letter, i) => ((bits >> i) & 1 ? letter.toUpperCase() : letter)).join(''),
+    )
+    const others = await Promise.all(Array.from({ length: 157 }, () => service.mint(['plants:read'])))
+    for (const other of others) await Promise.all(schemes.map((scheme) => list(service, other.secret, scheme)))
+    const before = lookUps.count()
+    assert.equal((await list(service, secret)).status, 200)
+    assert.equal(lookUps.count(), before + 1, '10,048 others have taken its place')
+  })
+})
+
+suite('the cost of bad tokens', () => {
+  test('is no look-up for one that is malformed or mistyped, and one in a second for the same unknown one', async (t) => {
+    const service = await withService(t, { authFailureLimit: 'off' })
+    const time = clock(t)
+    const lookUps = countLookUps(t, service)
+    const unknown = makeSecret()
+    for (const bad of ['', 'nonsense', 'ps_', unknown.slice(0, -1), `${unknown}0`, 'x'.repeat(5000)]) {
+      assert.equal(errorOf(await list(service, bad)), 40102)
+    }
+    assert.equal(lookUps.count(), 0)
+    for (let i = 0; i < 5; i++) assert.equal(errorOf(await list(service, unknown)), 40102)
+    assert.equal(lookUps.count(), 1)
+    time.now += 1001
+    assert.equal(errorOf(await list(service, unknown)), 40102)
+    assert.equal(lookUps.count(), 2)
+  })
+})
+
+suite('the rate of a token', () => {
+  const taken = (limiter: RateLimiter, token: string, tries: number): number => {
+    let count = 0
+    for (let i = 0; i < tries; i++) {
+      try {
+        limiter.take(token)
+        count++
+      } catch (error) {
+        assert.equal((error as AppError).number, 42901)
+      }
+    }
+    return count
+  }
+
+  test('is refilled at the rate that was set, and saves up one second', (t) => {
+    const time = clock(t)
+    const limiter = new RateLimiter(10)
+    assert.equal(taken(limiter, 'a', 50), 10)
+    for (const [wait, refilled] of [
+      [100, 1],
+      [50, 0],
+      [50, 1],
+      [500, 5],
+      [60_000, 10],
+    ] as const) {
+      time.now += wait
+      assert.equal(taken(limiter, 'a', 50), refilled, `${wait} ms`)
+    }
+  })
+
+  test('is remembered for 10,000 tokens, those in use above all', (t) => {
+    clock(t)
+    const limiter = new RateLimiter(1)
+    assert.equal(taken(limiter, 'used', 2), 1)
+    for (let i = 0; i < 20_000; i++) {
+      taken(limiter, `token ${i}`, 1)
+      if (i % 5000 === 0) assert.equal(taken(limiter, 'used', 1), 0)
+    }
+    assert.equal(taken(limiter, 'token 0', 1), 1, 'one that was not used is forgotten')
+  })
+})

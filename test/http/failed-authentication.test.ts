@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict'
+import { suite, type TestContext, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { makeSecret } from '../../src/token.ts'
+import { type Answer, errorOf, messageOf, SECRET, type Sending, type Service, withService } from '../support/service.ts'
+
+const PLANT = { id: 1, name: 'x' }
+
+const withToken = (service: Service, token: string, from?: string): Promise<Answer> => {
+  const sending: Sending = { authorization: `Bearer ${token}` }
+  return service.create(PLANT, from === undefined ? sending : { ...sending, headers: { 'X-Forwarded-For': from } })
+}
+
+/** A service before which this machine is a trusted proxy, with two bad tokens a minute allowed. */
+const behindProxy = (t: TestContext): Promise<Service> =>
+  withService(t, { authFailureLimit: '2', trustedProxies: '127.0.0.1' })
+
+/** Sends bad tokens until they are answered 429, at most three. */
+async function block(service: Service, from?: string): Promise<void> {
+  for (const expected of [40102, 40102, 42901]) {
+    assert.equal(errorOf(await withToken(service, 'nonsense', from)), expected)
+  }
+}
+
+suite('an address that sends bad tokens', () => {
+  test('has to wait once they are too many, which is said in seconds', async (t) => {
+    const service = await withService(t, { authFailureLimit: '2' })
+    await block(service)
+    const expired = (await service.mint(['plants:write'], new Date(0))).secret
+    for (const bad of ['nonsense', makeSecret(), expired]) {
+      const answer = await withToken(service, bad)
+      assert.deepEqual([answer.status, errorOf(answer)], [429, 42901])
+      const seconds = Number(answer.headers['retry-after'])
+      assert.ok(seconds >= 1 && seconds <= 60)
+      assert.match(messageOf(answer), new RegExp(`wait ${seconds} seconds`))
+    }
+    assert.equal(errorOf(await service.create(PLANT, { authorization: null })), 40101, 'to send none tries nothing')
+  })
+
+  test('never keeps a good token out, be it used, not seen before, made just now or configured', async (t) => {
+    const service = await withService(t, { authFailureLimit: '2' })
+    const [used, unused] = [await service.mint(['plants:write']), await service.mint(['plants:write'])]
+    assert.equal((await withToken(service, used.secret)).status, 200)
+    await block(service)
+    const good = [used, unused, await service.mint(['plants:write'])].map(({ secret }) => secret)
+    for (const secret of [...good, SECRET]) {
+      const [between, answer] = await Promise.all([withToken(service, makeSecret()), withToken(service, secret)])
+      assert.deepEqual([between.status, answer.status], [429, 200])
+    }
+    await sleep(1100)
+    for (const secret of [...good, SECRET]) {
+      assert.equal((await withToken(service, secret)).status, 200, 'also when it has to be looked up again')
+    }
+  })
+
+  test('may send 60 in a minute unless it is configured, and any number when that is off', async (t) => {
+    for (const [flags, expected] of [
+      [{}, 42901],
+      [{ authFailureLimit: 'off' }, 40102],
+    ] as const) {
+      const service = await withService(t, flags)
+      for (let i = 0; i < 60; i++) assert.equal(errorOf(await withToken(service, 'nonsense')), 40102)
+      assert.equal(errorOf(await withToken(service, 'nonsense')), expected)
+    }
+  })
+
+  test('is the one that a trusted proxy names, so that others behind the proxy need not wait', async (t) => {
+    const service = await behindProxy(t)
+    await block(service, '203.0.113.9')
+    assert.equal(errorOf(await withToken(service, 'nonsense', '203.0.113.10')), 40102)
+    assert.equal(errorOf(await withToken(service, 'nonsense', '203.0.113.10, 203.0.113.9')), 42901)
+    assert.equal(errorOf(await withToken(service, 'nonsense')), 40102, 'the proxy itself is another one')
+    assert.match(service.log, /"address":"203\.0\.113\.9"/)
+  })
+
+  test('is of IPv6 the whole network of 64 bits', async (t) => {
+    const service = await behindProxy(t)
+    await block(service, '2001:db8:0:1::1')
+    assert.equal(errorOf(await withToken(service, 'nonsense', '2001:db8:0:1:ffff::9')), 42901)
+    assert.equal(errorOf(await withToken(service, 'nonsense', '2001:db8:0:2::1')), 40102)
+  })
+
+  test('can not choose another one where nobody is trusted', async (t) => {
+    const service = await withService(t, { authFailureLimit: '2' })
+    await block(service, '203.0.113.9')
+    assert.equal(errorOf(await withToken(service, 'nonsense', '203.0.113.10')), 42901)
+    assert.doesNotMatch(service.log, /203\.0\.113/)
+  })
+})
