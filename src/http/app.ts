@@ -10,7 +10,6 @@ import { Auth } from './auth.ts'
 import { ClientAddresses } from './client-address.ts'
 import type { Contract } from './contract.ts'
 import { docsHandlers } from './docs.ts'
-import { Exchange } from './exchange.ts'
 import { exportHandlers } from './export.ts'
 import { guardOperations } from './guard.ts'
 import { healthHandlers } from './health.ts'
@@ -82,21 +81,20 @@ export function buildApp({ config, contract, store, log, state, waiting }: AppOp
     },
     { guard: guardOperations(config, auth, responder), responder, notFound, bodyLimit: config.bodyLimit },
   )
-  const server = httpServer(
-    config,
-    (request, response) => {
-      const exchange = new Exchange(request, response)
+  const server = httpServer(config, {
+    work(exchange) {
       try {
         if (state.current === 'closing') throw shuttingDown()
-        const fault = faultOfHead(request)
+        const fault = faultOfHead(exchange.request)
         if (fault !== undefined) throw new AppError(40004, fault)
         router.route(exchange)
       } catch (error) {
         responder.refuse(exchange, error)
       }
     },
-    (refusal, address) => responder.note(refusal, address),
-  )
+    refuse: (exchange, refusal) => responder.refuse(exchange, refusal),
+    note: (refusal, address) => responder.note(refusal, address),
+  })
   return {
     server,
     async listen(options) {

@@ -1,6 +1,5 @@
 import { AppError } from '../errors.ts'
-import { ClientGone } from './client-gone.ts'
-import type { Incoming } from './incoming.ts'
+import type { Exchange } from './exchange.ts'
 
 export interface PieceOptions {
   /** Milliseconds in which something has to come; 0: for ever. It is not counted while nobody asks for more. */
@@ -14,30 +13,36 @@ const EVENTS = ['readable', 'end', 'close', 'error'] as const
 /**
  * The body of a request in pieces, read no faster than they are taken; what has come meanwhile is one piece.
  *
- * @throws ClientGone, AppError 40801, and the reason of the signal
+ * @throws ClientGone or another reason of the exchange's signal, AppError 40801, what is wrong with the rest of the body,
+ *   and the reason of `stopping`
  */
 export async function* bodyPieces(
-  request: Incoming,
+  exchange: Exchange,
   { stallTimeout, stopping }: PieceOptions,
 ): AsyncGenerator<Buffer, void> {
+  const { request, signal } = exchange
   let wake = () => {}
+  let fault: AppError | undefined
   const onChange = () => wake()
   for (const event of EVENTS) request.on(event, onChange)
-  stopping.addEventListener('abort', onChange)
-  request.isStreamed = true
-  request.onWanted?.()
+  for (const end of [signal, stopping]) end.addEventListener('abort', onChange)
+  exchange.askForBody((refusal) => {
+    fault = refusal
+    wake()
+  })
   try {
     for (;;) {
       stopping.throwIfAborted()
+      signal.throwIfAborted()
       const piece = request.read() as Buffer | null
       if (piece !== null) yield piece
       else if (request.readableEnded) return
-      else if (request.destroyed) throw new ClientGone()
+      else if (fault !== undefined) throw fault
       else await inTime((resolve) => (wake = resolve), stallTimeout)
     }
   } finally {
     for (const event of EVENTS) request.off(event, onChange)
-    stopping.removeEventListener('abort', onChange)
+    for (const end of [signal, stopping]) end.removeEventListener('abort', onChange)
   }
 }
 

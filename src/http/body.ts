@@ -1,4 +1,5 @@
 import { AppError } from '../errors.ts'
+import { readWhole } from './body-reader.ts'
 import type { Method, Operation } from './contract.ts'
 import type { Exchange } from './exchange.ts'
 import { readMediaType } from './media-type.ts'
@@ -20,7 +21,7 @@ export function readBody(
 ): void {
   const refusal = refusalByHeaders(exchange, operation, limit)
   if (refusal === undefined) {
-    exchange.request.readWhole(limit, (body) => (body === undefined ? refuse(tooLarge(limit)) : use(body)))
+    readWhole(exchange, limit, (body) => (body === undefined ? refuse(tooLarge(limit)) : use(body)), refuse)
   } else {
     refuse(refusal)
   }

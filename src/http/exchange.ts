@@ -1,13 +1,14 @@
-import type { ServerResponse } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { AppError } from '../errors.ts'
 import type { Identity } from './auth.ts'
+import { ClientGone } from './client-gone.ts'
 import type { Operation } from './contract.ts'
-import type { Incoming } from './incoming.ts'
 
 /** One request and the response to it, with what is found out about the request on its way to the handler. */
 export class Exchange {
-  readonly request: Incoming
+  readonly request: IncomingMessage
   readonly response: ServerResponse
-  /** `performance.now()` when the headers had arrived. */
+  /** `performance.now()` when the work on it began. */
   readonly startedAt = performance.now()
   /** Undefined until the router has found one. */
   operation: Operation | undefined = undefined
@@ -16,13 +17,73 @@ export class Exchange {
   identity: Identity | undefined = undefined
   /** Names and values in turn. */
   rateLimitHeaders: readonly string[] | undefined = undefined
+  #whyOver: ClientGone | AppError | undefined = undefined
+  #abort: AbortController | undefined = undefined
+  #failBody: ((refusal: AppError) => void) | undefined = undefined
+  #bodyFault: AppError | undefined = undefined
 
-  constructor(request: Incoming, response: ServerResponse) {
+  constructor(request: IncomingMessage, response: ServerResponse) {
     this.request = request
     this.response = response
+  }
+
+  /**
+   * Aborts once the connection is closed before the whole answer was handed to it; its reason is ClientGone, or an
+   * AppError where the service itself cut the connection off. Whatever works for this exchange listens to it, or passes
+   * it on to the store, and lets go of what it holds. It is made when it is first asked for, so a create pays nothing.
+   */
+  get signal(): AbortSignal {
+    this.#abort ??= new AbortController()
+    if (this.#whyOver !== undefined) this.#abort.abort(this.#whyOver)
+    return this.#abort.signal
+  }
+
+  /** Whether nobody waits for the answer any more. */
+  get isOver(): boolean {
+    return this.#whyOver !== undefined
+  }
+
+  /** Whether the whole answer was handed to the operating system. Node takes the socket from the response then. */
+  get isAnswered(): boolean {
+    return this.response.writableEnded && this.response.socket === null
+  }
+
+  /** Ends the exchange without an answer, or in the middle of it. */
+  giveUp(why: ClientGone | AppError = new ClientGone()): void {
+    if (this.#whyOver !== undefined) return
+    this.#whyOver = why
+    this.#abort?.abort(why)
+    this.response.destroy()
+  }
+
+  /**
+   * Tells the client to send the body where it waits for that (RFC 9110 section 10.1.1). A head that is refused never
+   * gets here, so its client may leave the body out.
+   *
+   * @param fail called when the rest of the body can never arrive, with the refusal for it
+   */
+  askForBody(fail: (refusal: AppError) => void): void {
+    this.#failBody = fail
+    const { httpVersion, headers } = this.request
+    if (this.#bodyFault !== undefined) fail(this.#bodyFault)
+    else if (headers.expect !== undefined && httpVersion === '1.1' && CONTINUE.test(headers.expect)) {
+      this.response.writeContinue()
+    }
+  }
+
+  /**
+   * Says that the rest of the body can never arrive. Where nothing reads it, now or later, the answer is what it would
+   * have been.
+   */
+  failBody(refusal: AppError): void {
+    this.#bodyFault = refusal
+    if (!this.response.headersSent) this.#failBody?.(refusal)
   }
 }
 
 export type PathParameters = Readonly<Record<string, string | undefined>>
 
 const NO_PARAMETERS: PathParameters = {}
+
+/** As Node has it, which decides by it whether the client waits. */
+const CONTINUE = /(?:^|\W)100-continue(?:$|\W)/i

@@ -2,7 +2,6 @@ import type { Config } from '../config.ts'
 import { FORMATS, type Format, MEDIA_TYPES, readPlants } from '../formats/format.ts'
 import type { Store } from '../store.ts'
 import { bodyPieces } from './body-pieces.ts'
-import { ClientGone } from './client-gone.ts'
 import { type ImportOptions, runImport } from './import-progress.ts'
 import { readMediaType } from './media-type.ts'
 import { JSON_TYPE, type Responder } from './responder.ts'
@@ -17,13 +16,12 @@ export function importHandlers(
 ): Pick<Handlers, 'importPlants'> {
   return {
     importPlants(exchange, _operation, parameters) {
-      const pieces = bodyPieces(exchange.request, { stallTimeout, stopping })
+      const pieces = bodyPieces(exchange, { stallTimeout, stopping })
       const format = formatOfType(exchange.request.headers['content-type'] ?? '')
       const batches = readPlants(format, pieces, { rowLimit: bodyLimit, nestingLimit })
       runImport(store, batches, parameters as unknown as ImportOptions).then(
         (report) => responder.reply(exchange, 200, ['Content-Type', JSON_TYPE], JSON.stringify(report)),
-        (error: unknown) =>
-          error instanceof ClientGone ? responder.gone(exchange) : responder.refuse(exchange, error),
+        (error: unknown) => responder.refuse(exchange, error),
       )
     },
   }

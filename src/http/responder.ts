@@ -2,9 +2,8 @@ import { randomBytes } from 'node:crypto'
 import type { Logger } from 'pino'
 import { AppError, errorJson } from '../errors.ts'
 import type { ClientAddresses } from './client-address.ts'
-import { ClientGone } from './client-gone.ts'
+import { endAfterBody } from './drain-body.ts'
 import type { Exchange } from './exchange.ts'
-import { endAfterBody } from './linger.ts'
 import { LogThrottle } from './log-throttle.ts'
 import type { Metrics } from './metrics.ts'
 import { sendPieces } from './send-pieces.ts'
@@ -39,12 +38,20 @@ export class Responder {
    * @param body left out with 204 and 304, which have none and no length
    */
   reply(exchange: Exchange, status: number, headers: string[], body?: string | Buffer): void {
-    this.#end(exchange, status, headers, body)
-    this.#done(exchange, status, 'answered')
+    if (exchange.isOver) {
+      this.#gone(exchange)
+    } else {
+      this.#end(exchange, status, headers, body)
+      this.#done(exchange, status, 'answered')
+    }
   }
 
   /** Answers `{error, message}`. An error that is not ours is logged with its cause and answered without. */
   refuse(exchange: Exchange, error: unknown): void {
+    if (exchange.isOver) {
+      this.#gone(exchange)
+      return
+    }
     const refusal = asRefusal(error)
     const { status, number, message } = refusal
     const headers = ['Content-Type', JSON_TYPE, ...Object.entries(refusal.headers).flat()]
@@ -71,24 +78,18 @@ export class Responder {
     try {
       const first = await pieces.next()
       this.#begin(exchange, 200, headers)
-      if (request.method !== 'HEAD') await sendPieces(response, first, pieces, stallTimeout)
+      if (request.method !== 'HEAD') await sendPieces(exchange, first, pieces, stallTimeout)
       response.end()
       this.#done(exchange, 200, 'answered')
     } catch (error) {
-      if (!response.headersSent) return this.refuse(exchange, error)
-      response.destroy()
-      if (error instanceof ClientGone) return this.gone(exchange)
+      if (!response.headersSent || exchange.isOver) return this.refuse(exchange, error)
       const refusal = asRefusal(error)
+      exchange.giveUp(refusal)
       this.#logRefusal(refusal, { req: this.#nextId(), ...this.#about(exchange), brokenOff: true })
       this.#observe(exchange, refusal.status)
     } finally {
       await pieces.return().catch((error: unknown) => this.#log.warn({ err: error }, 'an answer could not be let go'))
     }
-  }
-
-  /** Takes note of a client that left before it had its answer. */
-  gone(exchange: Exchange): void {
-    this.#done(exchange, CLIENT_GONE, 'the client left')
   }
 
   /** Takes note of a refusal that was written to a connection on which there was no request to answer. */
@@ -98,11 +99,13 @@ export class Responder {
   }
 
   #end(exchange: Exchange, status: number, headers: string[], body: string | Buffer | undefined): void {
-    const { request, response } = exchange
+    const { request, response, operation } = exchange
     const length = body === undefined ? 0 : Buffer.byteLength(body)
     if (body !== undefined) headers.push('Content-Length', String(length))
     this.#begin(exchange, status, headers)
-    if (request.isStreamed && !request.complete && body !== undefined) endAfterBody(response, body)
+    if (!request.complete && body !== undefined && (operation?.isStreamed === true || headers.includes('Connection'))) {
+      endAfterBody(response, body)
+    }
     // A text of as many bytes as characters is ASCII, which goes out as it is.
     else if (length === body?.length) response.end(body, 'latin1')
     else response.end(body)
@@ -112,6 +115,10 @@ export class Responder {
     if (rateLimitHeaders !== undefined) headers.push(...rateLimitHeaders)
     if (this.#state.current !== 'serving') headers.push('Connection', 'close')
     response.writeHead(status, headers)
+  }
+
+  #gone(exchange: Exchange): void {
+    this.#done(exchange, CLIENT_GONE, 'the client left')
   }
 
   #done(exchange: Exchange, status: number, message: string): void {

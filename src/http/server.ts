@@ -1,16 +1,13 @@
-import { createServer, type Server, type ServerResponse } from 'node:http'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
 import type { Config } from '../config.ts'
-import { Incoming } from './incoming.ts'
-import { answerSocketErrors, type Note } from './socket-errors.ts'
+import { AppError } from '../errors.ts'
+import { Connection, type ConnectionHandlers } from './connection.ts'
+import { refusalOfError } from './connection-errors.ts'
 
 /** Node's HTTP server with the limits of the configuration, and with no way out of it but ours. */
-export function httpServer(
-  config: Config,
-  onRequest: (request: Incoming, response: ServerResponse) => void,
-  note: Note,
-): Server<typeof Incoming> {
-  const server = createServer<typeof Incoming>({
-    IncomingMessage: Incoming,
+export function httpServer(config: Config, handlers: ConnectionHandlers): Server {
+  const server = createServer({
     headersTimeout: config.headersTimeout,
     requestTimeout: config.requestTimeout,
     connectionsCheckingInterval: 1000,
@@ -20,15 +17,28 @@ export function httpServer(
     requireHostHeader: false,
     joinDuplicateHeaders: true,
   })
-  server.on('request', onRequest)
-  // The client is told to send its body once that is wanted (RFC 9110 section 10.1.1); refused before, it may leave the
-  // body out or send it all the same, so Node closes the connection then.
-  server.on('checkContinue', (request, response) => {
-    request.onWanted = () => response.writeContinue()
-    onRequest(request, response)
+  const connections = new Map<Socket, Connection>()
+  server.on('connection', (socket) => {
+    connections.set(socket, new Connection(socket, handlers))
+    socket.on('close', () => connections.delete(socket))
   })
+  const take = ({ socket }: IncomingMessage, response: ServerResponse) => connections.get(socket)?.take(response)
+  server.on('request', take)
+  // Exchange.askForBody tells the client to go on.
+  server.on('checkContinue', take)
   // RFC 9110 section 10.1.1 lets a server ignore an expectation that it does not know.
-  server.on('checkExpectation', onRequest)
-  answerSocketErrors(server, note)
+  server.on('checkExpectation', take)
+  server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
+    const connection = connections.get(socket as Socket)
+    if (connection === undefined || error.code === 'ECONNRESET') socket.destroy()
+    else if (!connection.isStreaming) connection.refuse(refusalOfError(error))
+    // A body that is read in pieces has a time limit for each instead.
+    else if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') return
+    else if (error.code === 'HPE_INVALID_EOF_STATE') socket.destroy()
+    else connection.refuse(refusalOfError(error))
+  })
+  server.on('connect', ({ socket }) => {
+    connections.get(socket)?.refuse(new AppError(40501, 'CONNECT is not possible here', { headers: { Allow: '' } }))
+  })
   return server
 }

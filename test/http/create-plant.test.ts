@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
-import { assertConforms } from '../support/conforms.ts'
-import { raw } from '../support/raw.ts'
-import { errorOf, messageOf, SECRET, withService } from '../support/service.ts'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { errorOf, messageOf, withService } from '../support/service.ts'
 
 const MONSTERA = { id: 1, name: 'Monstera deliciosa', tag: 'houseplant' }
 
@@ -195,21 +194,17 @@ suite('more creates than may wait', () => {
   test('are 50302 at once, and those are not stored', async (t) => {
     const service = await withService(t, { maxWaiting: '2' })
     await service.create({ id: 0, name: 'so that the token is known' })
-    const requests = Array.from({ length: 10 }, (_, i) => {
-      const body = `{"id":${i + 1},"name":"x"}`
-      const head = `POST /plants HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${SECRET}\r\nContent-Type: application/json`
-      return `${head}\r\nContent-Length: ${body.length}${i === 9 ? '\r\nConnection: close' : ''}\r\n\r\n${body}`
-    })
-    const answers = await raw(service.port, requests.join(''))
-    for (const answer of answers) assertConforms('createPlant', answer)
-    assert.deepEqual(
-      answers.map(({ status }) => status),
-      [200, 200, ...Array.from({ length: 8 }, () => 503)],
-    )
-    for (const { body, headers } of answers.slice(2)) {
+    const release = await service.under.lock()
+    const waiting = [1, 2].map((id) => service.create({ id, name: 'x' }))
+    while (!/plantstore_creates_waiting 2\n/.test((await service.send('GET', '/metrics')).body)) await sleep(10)
+    for (let id = 3; id <= 10; id++) {
+      const { status, body, headers } = await service.create({ id, name: 'x' })
+      assert.equal(status, 503)
       assert.match(body, /50302/)
       assert.equal(headers['retry-after'], '1')
     }
+    await release()
+    for (const answer of await Promise.all(waiting)) assert.equal(answer.status, 200)
     assert.deepEqual(
       (await service.plants()).map(({ id }) => id),
       [0n, 1n, 2n],

@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http'
 
 /** How long the rest of a body is waited for at most, and how long for any of it, in ms. */
 const TOTAL = 30_000
-const IDLE = 2000
+const IDLE = 1000
 
 /**
  * Sends an answer whose request has not arrived as a whole, and throws the rest of that away until it has. Ending at

@@ -1,0 +1,165 @@
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import fc from 'fast-check'
+import { tempFolder } from '../support/files.ts'
+import { send } from '../support/load.ts'
+import { isLinux, notTestedHere } from '../support/not-tested.ts'
+import { startServer, TOKEN } from '../support/process.ts'
+import { answersIn, RawConnection, raw } from '../support/raw.ts'
+import { LIVE, PLANT, post, untilNoConnection, whole } from '../support/requests.ts'
+import { SECRET, withService } from '../support/service.ts'
+
+const EXPORT = `GET /plants/export HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${SECRET}\r\n\r\n`
+const CHUNKED = post(`${PLANT.length.toString(16)}\r\n${PLANT}\r\n0\r\n\r\n`, 'Transfer-Encoding: chunked')
+
+suite('the requests of one connection', () => {
+  test('are worked on one at a time: the next begins once the answer to the one before was handed over', async (t) => {
+    const service = await withService(t)
+    const plants = Array.from({ length: 400 }, (_, i) => ({ id: BigInt(i), name: 'x'.repeat(50_000), tag: undefined }))
+    await service.store.importPlants(plants, 'add')
+    const connection = new RawConnection(service.port)
+    connection.socket.pause()
+    connection.write(EXPORT.repeat(400))
+    while (!(await service.under.keepsMoment())) await sleep(10)
+    await sleep(300)
+    assert.ok((await service.under.opened()) < 20, 'each export reads by a reader of its own')
+    connection.socket.destroy()
+    while (await service.under.keepsMoment()) await sleep(10)
+    await untilNoConnection(service)
+    assert.match((await service.send('GET', '/metrics')).body, /operation="exportPlants",status="499"\} 1\n/)
+  })
+
+  test('are all answered in their order, however many come at once', async (t) => {
+    const service = await withService(t)
+    const tiny = 'GET /nowhere HTTP/1.1\r\nHost:a\r\n\r\n'
+    const answers = await raw(service.port, `${tiny.repeat(4000)}${LIVE}Connection: close\r\n\r\n`)
+    assert.equal(answers.length, 4001)
+    assert.ok(answers.slice(0, -1).every(({ status }) => status === 404))
+    assert.equal(answers.at(-1)?.status, 200)
+  })
+
+  test('leave the event loop to other connections', async (t) => {
+    const service = await withService(t)
+    const connection = new RawConnection(service.port)
+    connection.write(`${LIVE}\r\n`.repeat(20_000))
+    await connection.until('"live"')
+    assert.equal((await service.send('GET', '/health/live')).status, 200)
+    assert.ok(connection.received.split('"live"').length < 20_000, 'it goes on')
+    connection.socket.destroy()
+  })
+
+  test('are dropped with a client that leaves while its first one is under way', async (t) => {
+    const service = await withService(t)
+    const release = await service.under.lock()
+    const connection = new RawConnection(service.port)
+    const creates = Array.from({ length: 1500 }, (_, i) => whole().replace('"id":1', `"id":${i % 10}`))
+    connection.write(creates.join(''))
+    while (!/plantstore_creates_waiting 1\n/.test((await service.send('GET', '/metrics')).body)) await sleep(10)
+    const leaving = performance.now()
+    connection.socket.destroy()
+    service.agent.destroy()
+    await untilNoConnection(service)
+    const took = performance.now() - leaving
+    await release()
+    await service.create({ id: 100, name: 'x' })
+    assert.deepEqual(
+      (await service.plants()).map(({ id }) => id),
+      [0n, 100n],
+      'the first create alone was begun',
+    )
+    t.diagnostic(`seen after ${Math.round(took)} ms`)
+  })
+})
+
+suite('good requests before bytes that are none', () => {
+  const GOOD: readonly (readonly [bytes: string, status: number])[] = [
+    [whole(), 200],
+    [CHUNKED, 200],
+    [post('{}', 'Content-Length: 2'), 400],
+    [`${LIVE}\r\n`, 200],
+    [post('', 'Content-Length: 0'), 400],
+    [`GET /plants/1 HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${SECRET}\r\n\r\n`, 200],
+    ['GET /nowhere HTTP/1.1\r\nHost: a\r\n\r\n', 404],
+    [whole('Expect: 100-continue'), 200],
+  ]
+  const BAD = [
+    ' ',
+    '\0',
+    'GARBAGE\r\n\r\n',
+    PLANT,
+    `${LIVE}X : a\r\n\r\n`,
+    'GET /health/live HTTP/1.9\r\n\r\n',
+    post(PLANT, 'Content-Length: 5', 'Content-Length: 19'),
+    post('zz\r\n', 'Transfer-Encoding: chunked'),
+    post('1\r\n{}\r\n0\r\n\r\n', 'Transfer-Encoding: chunked'),
+  ]
+
+  test('are answered, each with its own answer; then comes the refusal, and then the end', async (t) => {
+    const service = await withService(t)
+    await service.create(PLANT)
+    const splits = fc.array(fc.nat(4000), { maxLength: 4 })
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.constantFrom(...GOOD), { maxLength: 6 }),
+        fc.constantFrom(...BAD),
+        splits,
+        async (good, bad, cuts) => {
+          const connection = new RawConnection(service.port)
+          connection.socket.setNoDelay(true)
+          const bytes = good.map(([text]) => text).join('') + bad
+          let from = 0
+          for (const to of [...cuts.filter((cut) => cut < bytes.length).sort((a, b) => a - b), bytes.length]) {
+            connection.write(bytes.slice(from, to))
+            from = to
+            await sleep(0)
+          }
+          const answers = answersIn(await connection.untilClosed()).filter(({ status }) => status !== 100)
+          assert.deepEqual(
+            answers.map(({ status }) => status),
+            [...good.map(([, status]) => status), 400],
+          )
+          assert.match(answers.at(-1)?.body ?? '', /"error":40004/)
+        },
+      ),
+      { numRuns: 120, interruptAfterTimeLimit: 60_000 },
+    )
+  })
+
+  test('are answered where the length of a body is not told, whatever happened the second before', async (t) => {
+    const service = await withService(t)
+    for (let i = 0; i < 2; i++) {
+      const answers = await raw(service.port, post(PLANT))
+      assert.deepEqual(
+        answers.map(({ body }) => /"error":(\d+)/.exec(body)?.[1]),
+        ['40001', '40004'],
+      )
+    }
+  })
+})
+
+test('answers that are not read stay small, however many requests come', async (t) => {
+  if (!isLinux) return notTestedHere(t, 'the memory of another process, because only Linux tells it')
+  const { address } = await startServer(t, tempFolder(t))
+  const memory = async (): Promise<number> => {
+    const response = await fetch(`${address}/metrics`, { headers: { Authorization: `Bearer ${TOKEN}` } })
+    return Number(/process_resident_memory_bytes (\d+)/.exec(await response.text())?.[1])
+  }
+  for (let id = 0; id < 3; id++) {
+    const body = JSON.stringify({ id, name: 'x'.repeat(2 ** 20 - 100) })
+    assert.equal((await send('POST', `${address}/plants`, { body })).status, 200)
+  }
+  const before = await memory()
+  const list = `GET /plants?limit=3 HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${TOKEN}\r\n\r\n`
+  const static_ = 'GET /openapi.json HTTP/1.1\r\nHost: a\r\n\r\n'
+  const connections = [list.repeat(400), static_.repeat(1300)].map((bytes) => {
+    const connection = new RawConnection(Number(new URL(address).port))
+    connection.socket.pause()
+    connection.write(bytes)
+    return connection
+  })
+  await sleep(2000)
+  const grown = (await memory()) - before
+  for (const { socket } of connections) socket.destroy()
+  assert.ok(grown < 100 * 2 ** 20, `${Math.round(grown / 2 ** 20)} MiB`)
+})
