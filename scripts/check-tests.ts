@@ -19,6 +19,11 @@ const RULES: readonly Rule[] = [
     pattern: /\b(?:test|it|describe|suite|t|context)\.(?:skip|only|todo)\b|[{,]\s*(?:skip|only|todo)\s*[:,}]/,
     fault: 'a test is skipped, singled out or only announced; mend or remove it',
   },
+  {
+    folders: ['test'],
+    pattern: /\bfc\.(?:assert|check)\(/,
+    fault: 'a property is tried without a time budget; use holds of test/support/property.ts',
+  },
   { folders: CODE, code: true, pattern: /[:<|]\s*any\b(?!\()|\bas any\b/, fault: 'the type any says nothing' },
   { folders: CODE, pattern: /@ts-(?:ignore|expect-error|nocheck)/, fault: 'a type error is silenced' },
   { folders: CODE, pattern: /biome-ignore/, fault: 'a lint rule is silenced' },

@@ -3,6 +3,7 @@ import { suite, test } from 'node:test'
 import fc from 'fast-check'
 import { compareCodePoints, fold, SORT_KEY_LENGTH, sortKey, words } from '../src/fold.ts'
 import { anyText } from './support/plants.ts'
+import { holds } from './support/property.ts'
 
 /** Every character that there is or could be, but for surrogates. */
 function* characters(): Iterable<string> {
@@ -47,7 +48,7 @@ suite('folding', () => {
       const folded = fold(character)
       if (fold(folded) !== folded) assert.fail(`U+${character.codePointAt(0)?.toString(16)}`)
     }
-    fc.assert(fc.property(anyText, (text) => assert.equal(fold(fold(text)), fold(text))))
+    holds(fc.property(anyText, (text) => assert.equal(fold(fold(text)), fold(text))))
   })
 
   test('each character folds as its small and its composed form do', () => {
@@ -70,7 +71,7 @@ suite('words', () => {
   })
 
   test('of a word are that word', () => {
-    fc.assert(
+    holds(
       fc.property(anyText, (text) => {
         for (const word of words(text)) assert.deepEqual(words(word), [word])
       }),
@@ -85,7 +86,7 @@ suite('the order of names', () => {
       for (const [j, b] of ascending.entries()) assert.equal(Math.sign(compareCodePoints(a, b)), Math.sign(i - j))
     }
     assert.ok('\uffff' > '\u{10000}', 'as JavaScript has it')
-    fc.assert(
+    holds(
       fc.property(fc.string({ unit: 'binary' }), fc.string({ unit: 'binary' }), (a, b) =>
         assert.equal(Math.sign(compareCodePoints(a, b)), Math.sign(byBytes(a, b))),
       ),
@@ -102,7 +103,7 @@ suite('the order of names', () => {
 
   test('has keys that are whole texts and bounded, whatever the name', () => {
     const long = fc.string({ unit: 'binary', minLength: 100, maxLength: 3000 })
-    fc.assert(
+    holds(
       fc.property(fc.oneof(anyText, long), (name) => {
         const key = sortKey(name)
         assert.ok(key.isWellFormed())

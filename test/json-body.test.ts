@@ -4,6 +4,7 @@ import fc from 'fast-check'
 import { AppError } from '../src/errors.ts'
 import { int64Of } from '../src/int64.ts'
 import { NOT_TEXT, readJsonBody } from '../src/json-body.ts'
+import { holds } from './support/property.ts'
 
 const read = (text: string, maxDepth = 32) => readJsonBody(Buffer.from(text), maxDepth)
 
@@ -25,7 +26,7 @@ const json = fc
 suite('a JSON text', () => {
   test('has the value that was written, however its member names are spelled', () => {
     const value = fc.jsonValue({ maxDepth: 5, stringUnit: 'binary' })
-    fc.assert(
+    holds(
       fc.property(value, fc.constantFrom('', ' ', '\n\t'), fc.boolean(), (written, space, escaped) => {
         const text = `${space}${JSON.stringify(written, null, space)}${space}`
         // What is compared with is not what JSON.parse reads, since that may be wrong (see below). JSON has no -0.
@@ -36,7 +37,7 @@ suite('a JSON text', () => {
   })
 
   test('that JSON.parse refuses is 40001, and so is every cut of one', () => {
-    fc.assert(
+    holds(
       fc.property(fc.oneof(json, fc.string()), fc.nat(), (text, at) => {
         const cut = text.slice(0, at % (text.length + 1))
         let valid = true
@@ -75,7 +76,7 @@ suite('a JSON text', () => {
 
 suite('the nesting', () => {
   test('is counted in arrays and objects, not in texts, to the limit and no further', () => {
-    fc.assert(
+    holds(
       fc.property(
         fc.integer({ min: 1, max: 40 }),
         fc.integer({ min: 1, max: 40 }),
@@ -102,7 +103,7 @@ suite('the members of an object', () => {
   )
 
   test('may stand once each, under any name', () => {
-    fc.assert(
+    holds(
       fc.property(fc.uniqueArray(member), json, (names, value) => {
         const text = `{${names.map((name) => `${JSON.stringify(name)}:${value}`).join(' , ')}}`
         assert.deepEqual(Object.keys(read(text).value as object).sort(), [...names].sort())
@@ -120,7 +121,7 @@ suite('the members of an object', () => {
   })
 
   test('are found by their names, however these are spelled', () => {
-    fc.assert(
+    holds(
       fc.property(fc.uniqueArray(member, { maxLength: 30 }), json, (names, value) => {
         const spelled = names.map((name) => `${allEscaped(JSON.stringify(name))}:${value}`)
         const body = read(`{${[...spelled, '"\\u0074ag":"\\ud83d\\ude00"', '"name":null', '"x":1.0'].join(',')}}`)
@@ -135,7 +136,7 @@ suite('the members of an object', () => {
 
   test('are 40002 where one stands twice, also in two spellings and among many', () => {
     const some = fc.uniqueArray(member, { minLength: 1, maxLength: 40 })
-    fc.assert(
+    holds(
       fc.property(some, fc.nat(), fc.nat(), fc.boolean(), (names, which, where, escaped) => {
         const spelled = names.map((name) => JSON.stringify(name))
         const again = spelled[which % names.length] ?? ''
@@ -165,7 +166,7 @@ suite('the members of an object', () => {
 suite('an integer member', () => {
   test('is exact, wherever it stands and whatever stands beside it', () => {
     const others = fc.array(fc.tuple(fc.constantFrom('a', 'b', 'c'), json), { maxLength: 3 })
-    fc.assert(
+    holds(
       fc.property(fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }), others, fc.nat(), (id, beside, at) => {
         const unique = [...new Map(beside)].map(([name, value]) => `"${name}":${value}`)
         const nested = '"deep":{"id":1.5,"a":[{"id":9007199254740993}]}'

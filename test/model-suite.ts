@@ -19,6 +19,7 @@ import {
   type Plants,
   plantOf,
 } from './support/model-client.ts'
+import { holds } from './support/property.ts'
 import { exportAll, listAll } from './support/store-calls.ts'
 
 /** What the store should hold. */
@@ -52,7 +53,7 @@ export function modelSuite(name: string, open: (t: TestContext) => Promise<Model
         await real.close()
       }
     })
-    await fc.assert(property, { numRuns: 40 })
+    await holds(property, { numRuns: 40 })
   })
 }
 

@@ -3,6 +3,7 @@ import { suite, test } from 'node:test'
 import { parse } from 'csv-parse/sync'
 import fc from 'fast-check'
 import { type CsvRow, CsvRows } from '../../src/formats/csv-rows.ts'
+import { holds } from '../support/property.ts'
 
 const LIMIT = 2 ** 20
 
@@ -37,7 +38,7 @@ const file = fc
 
 suite('the rows of a CSV file', () => {
   test('are those that csv-parse reads, or one of them is refused where it refuses the file', () => {
-    fc.assert(
+    holds(
       fc.property(file, (bytes) => {
         const expected = parsed(bytes)
         let rows: CsvRow[]
@@ -58,7 +59,7 @@ suite('the rows of a CSV file', () => {
   })
 
   test('are the same in pieces of any size, with the lines in which they begin', () => {
-    fc.assert(
+    holds(
       fc.property(file, fc.integer({ min: 1, max: 10 }), (bytes, pieces) => {
         let whole: CsvRow[] | undefined
         try {

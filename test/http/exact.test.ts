@@ -4,6 +4,7 @@ import fc from 'fast-check'
 import { int64Of } from '../../src/int64.ts'
 import { MAX_ID, MIN_ID } from '../../src/plant.ts'
 import { exactInteger, integerSpelling, numberText } from '../support/numbers.ts'
+import { holds } from '../support/property.ts'
 import { errorOf, messageOf, withService } from '../support/service.ts'
 
 /** A commit each, so fewer than for what runs in memory. */
@@ -23,7 +24,7 @@ suite('the id of a plant', () => {
   test('is any int64 in any spelling that JSON has, and stored exactly', async (t) => {
     const service = await withService(t)
     const expected = new Map<bigint, string>()
-    await fc.assert(
+    await holds(
       fc.asyncProperty(int64, fc.gen(), async (id, gen) => {
         const spelling = gen(integerSpelling, id)
         const answer = await service.create(`{"name":"same","id":${spelling}}`)
@@ -95,7 +96,7 @@ suite('the id of a plant', () => {
 
   test('is accepted exactly when its value is an int64', async (t) => {
     const service = await withService(t)
-    await fc.assert(
+    await holds(
       fc.asyncProperty(numberText, async (spelling) => {
         const value = exactInteger(spelling)
         const isInt64 = value !== undefined && value >= MIN_ID && value <= MAX_ID
@@ -111,7 +112,7 @@ suite('the id of a plant', () => {
 
 suite('int64Of', () => {
   test('agrees with exact arithmetic on every number that JSON can spell', () => {
-    fc.assert(
+    holds(
       fc.property(fc.oneof(numberText, int64.chain(integerSpelling)), (spelling) => {
         const value = exactInteger(spelling)
         const expected =
@@ -148,7 +149,7 @@ suite('the texts of a plant', () => {
   test('survive bit for bit, whatever they hold and however JSON spells them', async (t) => {
     const service = await withService(t)
     let id = 0
-    await fc.assert(
+    await holds(
       fc.asyncProperty(text, fc.option(text, { nil: undefined }), fc.boolean(), async (name, tag, escaped) => {
         const plant = { id: ++id, name, tag }
         const json = JSON.stringify(plant)

@@ -4,6 +4,7 @@ import fc from 'fast-check'
 import { FORMATS, type Format, MEDIA_TYPES } from '../../src/formats/format.ts'
 import type { NewPlant } from '../../src/plant.ts'
 import { anyPlant } from '../support/plants.ts'
+import { holds } from '../support/property.ts'
 import { type Scene, type Service, withService } from '../support/service.ts'
 
 async function exported(service: Service, format: Format): Promise<string> {
@@ -31,7 +32,7 @@ const anyPlants = fc.uniqueArray(anyPlant, { minLength: 20, maxLength: 100, sele
 suite('exporting, importing into an empty store and exporting again', () => {
   for (const format of FORMATS) {
     test(`gives the same bytes in ${format}, whatever the plants are`, async (t) => {
-      await fc.assert(
+      await holds(
         fc.asyncProperty(anyPlants, async (plants) => {
           const file = await exported(await withPlants(t, plants), format)
           const other = await withService(t)

@@ -4,6 +4,7 @@ import fc from 'fast-check'
 import { comparePositions, PLANT_ORDERS, positionOf } from '../../src/plant-query.ts'
 import { nextOf, pagesFrom, plantsIn, put } from '../support/exchanges.ts'
 import { anyPlant } from '../support/plants.ts'
+import { holds } from '../support/property.ts'
 import { errorOf, messageOf, type Scene, type Service, withService } from '../support/service.ts'
 
 const REFUSAL =
@@ -40,7 +41,7 @@ suite('the pages of a list', () => {
 
   test('put together are the whole list in its order, for any plants, order and limit', async (t) => {
     const service = await withService(t)
-    await fc.assert(
+    await holds(
       fc.asyncProperty(
         fc.uniqueArray(anyPlant, { selector: ({ id }) => id, maxLength: 12 }),
         fc.constantFrom(...PLANT_ORDERS),

@@ -4,6 +4,7 @@ import fc from 'fast-check'
 import { readQueryString, writeQueryString } from '../../src/http/query-string.ts'
 import { contract } from '../support/conforms.ts'
 import { anyText } from '../support/plants.ts'
+import { holds } from '../support/property.ts'
 import { errorOf, messageOf, withService } from '../support/service.ts'
 
 /** A path that the operation is found at. */
@@ -176,7 +177,7 @@ suite('a query string', () => {
       '?',
       '%F0%9F%8C%B5',
     )
-    fc.assert(
+    holds(
       fc.property(fc.array(piece, { maxLength: 12 }), (pieces) => {
         const query = pieces.join('')
         const read = [...(readQueryString(query) ?? assert.fail())]
@@ -190,7 +191,7 @@ suite('a query string', () => {
   })
 
   test('that is written is read as it was', () => {
-    fc.assert(
+    holds(
       fc.property(fc.array(fc.tuple(anyText, anyText)), (pairs) => {
         const query = writeQueryString(pairs)
         assert.match(query, /^[\w.!~*'()%=&-]*$/)

@@ -4,6 +4,7 @@ import { connect } from 'node:net'
 import { suite, test } from 'node:test'
 import fc from 'fast-check'
 import { assertConforms, assertError } from '../support/conforms.ts'
+import { holds } from '../support/property.ts'
 import { answersIn, assertRefusal, RawConnection, raw, refusalOfBytes } from '../support/raw.ts'
 import { LIVE, PLANT, post, untilNoConnection, whole } from '../support/requests.ts'
 import { withService } from '../support/service.ts'
@@ -81,7 +82,7 @@ suite('whatever bytes come', () => {
       fc.string({ unit: 'binary-ascii', maxLength: 5 }),
     )
     const splice = fc.record({ at: fc.nat(valid.length), remove: fc.nat(20), piece })
-    await fc.assert(
+    await holds(
       fc.asyncProperty(fc.array(splice, { minLength: 1, maxLength: 3 }), async (splices) => {
         const bytes = splices.reduce((text, { at, remove, piece: insert }) => {
           return text.slice(0, at) + insert + text.slice(at + remove)

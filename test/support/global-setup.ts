@@ -1,11 +1,25 @@
-// Before the first test file of a run and after the last: one PostgreSQL for all of them.
+// Before the first test file of a run and after the last: one folder for all that the tests leave behind, one seed for their
+// properties, and one PostgreSQL.
+import { randomInt } from 'node:crypto'
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { SERVER_VARIABLE } from './postgres.ts'
 import { hasPostgres } from './postgres-binaries.ts'
 import { PostgresServer } from './postgres-server.ts'
+import { SEED_VARIABLE } from './property.ts'
 
 let server: PostgresServer | undefined
+let folder: string | undefined
 
 export async function globalSetup(): Promise<void> {
+  const seed = process.env[SEED_VARIABLE] ?? String(randomInt(2 ** 31))
+  process.env[SEED_VARIABLE] = seed
+  console.log(`The seed of the properties is ${seed}; ${SEED_VARIABLE}=${seed} tries the same values again.`)
+  folder = mkdtempSync(join(tmpdir(), 'plantstore-tests-'))
+  // PostgreSQL runs as another user when the tests run as root.
+  chmodSync(folder, 0o711)
+  process.env['TMPDIR'] = folder
   // Without one, the tests that need it fail and say so; the others have something to tell as well.
   if ((process.env[SERVER_VARIABLE] ?? '') !== '' || !hasPostgres()) return
   server = await PostgresServer.create()
@@ -14,4 +28,5 @@ export async function globalSetup(): Promise<void> {
 
 export async function globalTeardown(): Promise<void> {
   await server?.close()
+  if (folder !== undefined) rmSync(folder, { recursive: true, force: true })
 }

@@ -1,0 +1,88 @@
+import { setTimeout } from 'node:timers/promises'
+import fc, { check, type Parameters, type RunDetails } from 'fast-check'
+
+/** Milliseconds after which a property has been tried often enough, on a machine of any speed. */
+const BUDGET = 20_000
+/** Milliseconds in which the run that is under way by then has to end. */
+const PATIENCE = 40_000
+
+/** The environment variable with the seed of all properties of a run; test/support/global-setup.ts prints it. */
+export const SEED_VARIABLE = 'PLANTSTORE_TEST_SEED'
+
+export interface Trials {
+  readonly numRuns?: number
+  /** Milliseconds. */
+  readonly budget?: number
+  readonly patience?: number
+}
+
+/**
+ * Tries a property with generated values, as often as `numRuns` says or as the budget allows, and at least once. A failure
+ * names its seed. It returns only when no run is under way any more, so that what a run has opened can be closed.
+ *
+ * @throws Error where the property does not hold, or a run does not end
+ */
+export function holds<T>(property: fc.IProperty<T>, trials?: Trials): void
+export function holds<T>(property: fc.IAsyncProperty<T>, trials?: Trials): Promise<void>
+export function holds<T>(
+  property: fc.IProperty<T> | fc.IAsyncProperty<T>,
+  { numRuns = 100, budget = BUDGET, patience = PATIENCE }: Trials = {},
+): void | Promise<void> {
+  const parameters: Parameters<T> = {
+    numRuns,
+    interruptAfterTimeLimit: budget,
+    markInterruptAsFailure: false,
+    ...(SEED === undefined ? {} : { seed: SEED }),
+  }
+  if (!isAsync(property)) return report(check(property, parameters), numRuns)
+  let underWay: Promise<unknown> = Promise.resolve()
+  const tracked: fc.IAsyncProperty<T> = Object.create(property, {
+    run: {
+      value: (value: T) => {
+        const run = property.run(value)
+        underWay = run
+        return run
+      },
+    },
+  })
+  return (async () => {
+    const details = await check(tracked, parameters)
+    if (details.interrupted) await ended(underWay, patience, details.seed)
+    report(details, numRuns)
+  })()
+}
+
+const SEED = seedIn(process.env[SEED_VARIABLE])
+
+function seedIn(text: string | undefined): number | undefined {
+  if (text === undefined || text === '') return undefined
+  if (!/^-?\d{1,10}$/.test(text)) throw new Error(`${SEED_VARIABLE} must be an integer, and not ${text}`)
+  return Number(text)
+}
+
+function isAsync<T>(property: fc.IProperty<T> | fc.IAsyncProperty<T>): property is fc.IAsyncProperty<T> {
+  return property.isAsync()
+}
+
+/** Waits for the last run, which fast-check leaves alone when the time is over. */
+async function ended(run: Promise<unknown>, patience: number, seed: number): Promise<void> {
+  const waiting = new AbortController()
+  const tooLong = setTimeout(patience, TOO_LONG, { signal: waiting.signal }).catch(() => TOO_LONG)
+  const outcome = await Promise.race([run, tooLong])
+  waiting.abort()
+  if (outcome === TOO_LONG) throw new Error(`a run of the property does not end; seed: ${seed}`)
+  if (typeof outcome === 'object' && outcome !== null && 'error' in outcome) {
+    throw new Error(`the last run of the property failed; seed: ${seed}`, { cause: outcome.error })
+  }
+}
+
+const TOO_LONG = Symbol('too long')
+
+function report<T>(details: RunDetails<T>, wanted: number): void {
+  if (details.failed) {
+    throw new Error(fc.defaultReportMessage(details), { cause: details.errorInstance })
+  }
+  if (details.interrupted) {
+    console.log(`A property was tried ${details.numRuns} of ${wanted} times in its time; seed: ${details.seed}`)
+  }
+}
