@@ -2,7 +2,7 @@ import { readConfiguredToken, type TokenUse } from './configured-token.ts'
 import { type Network, readNetworks } from './network.ts'
 import { OperatorError } from './operator-error.ts'
 import { isPostgresAddress, type PostgresAddress, readPostgresAddress } from './postgres-address.ts'
-import { duration, integer, offOr, onOrOff, type Setting, setting, size, text, timeout } from './setting.ts'
+import { duration, integer, offOr, onOrOff, origins, type Setting, setting, size, text, timeout } from './setting.ts'
 
 export type SqliteAddress = { readonly engine: 'sqlite'; readonly path: string; readonly isDefault: boolean }
 export type StoreAddress = SqliteAddress | PostgresAddress
@@ -23,6 +23,8 @@ export interface Config {
   readonly logLevel: LogLevel
   /** Whether the page at /docs is served. */
   readonly docs: boolean
+  /** The origins whose scripts may use the service; undefined: none. */
+  readonly corsOrigins: readonly string[] | undefined
   /** Bytes. */
   readonly bodyLimit: number
   /** Bytes of request line and headers together. */
@@ -109,6 +111,13 @@ export const SETTINGS: Settings = {
     help: 'whether the page at /docs is served: on or off; /openapi.json is served in any case',
     parse: onOrOff,
   },
+  corsOrigins: setting(
+    'cors-origins',
+    'ORIGINS',
+    'off',
+    'origins whose scripts may use the service in a browser, such as https://garden.example, with commas between; or off',
+    offOr(origins),
+  ),
   bodyLimit: setting('body-limit', 'SIZE', '1MiB', 'largest body of a request', size),
   headerLimit: setting('header-limit', 'SIZE', '16KiB', 'largest request line and headers of a request together', size),
   nestingLimit: setting(

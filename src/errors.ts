@@ -14,6 +14,7 @@ export const ERRORS = {
   40401: 'There is no such path.',
   40402: 'There is no such record.',
   40501: 'The path exists, but not with this method; Allow names those it has.',
+  40601: 'The client takes none of the media types that the answer can have (Accept).',
   40801: 'The request took too long to arrive.',
   40901: 'The id belongs to a different plant; nothing was changed.',
   41201: 'A precondition of the request (If-Match, If-None-Match) does not hold; nothing was changed.',

@@ -68,6 +68,17 @@ export function size(given: string): number {
   return parsed
 }
 
+/** As a browser writes them in Origin, so that they can be compared as texts. */
+export function origins(given: string): readonly string[] {
+  return given.split(',').map((part) => {
+    const origin = part.trim()
+    const url = URL.canParse(origin) ? new URL(origin) : undefined
+    if (url === undefined || !/^https?:$/.test(url.protocol) || url.origin !== origin)
+      throw new Error(`"${origin}" is not an origin like https://garden.example`)
+    return origin
+  })
+}
+
 export function onOrOff(given: string): boolean {
   if (given !== 'on' && given !== 'off') throw new Error(`"${given}" is neither on nor off`)
   return given === 'on'

@@ -73,6 +73,22 @@ const CASES: { readonly [K in Key]: { right: readonly [string, Config[K]][]; wro
     ],
     wrong: ['', 'no', 'ON', 'true'],
   },
+  corsOrigins: {
+    right: [
+      ['https://garden.example', ['https://garden.example']],
+      ['http://localhost:5173, https://a.example', ['http://localhost:5173', 'https://a.example']],
+    ],
+    wrong: [
+      '',
+      '*',
+      'null',
+      'https://a.example/',
+      'https://A.example',
+      'https://a.example:443',
+      'a.example',
+      'file://',
+    ],
+  },
   token: {
     right: [
       ['k7Qz-3fV0.pW9~mX', 'k7Qz-3fV0.pW9~mX'],
@@ -212,6 +228,7 @@ suite('the configuration', () => {
       token: undefined,
       logLevel: 'info',
       docs: true,
+      corsOrigins: undefined,
       bodyLimit: 2 ** 20,
       headerLimit: 16 * 2 ** 10,
       nestingLimit: 32,

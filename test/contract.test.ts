@@ -90,7 +90,7 @@ suite('what the interface document shows is kept', () => {
     assert.deepEqual([scheme.type, scheme.scheme], ['http', 'bearer'])
     assert.deepEqual(document.security, [{ bearer: [] }])
     const open = operations.filter(({ scopes }) => scopes === undefined).map(({ path }) => path)
-    assert.deepEqual(open, ['/health/live', '/health/ready', '/openapi.json', '/docs', '/docs/{file}'])
+    assert.deepEqual(open, ['/health/live', '/health/ready', '/', '/openapi.json', '/docs', '/docs/{file}'])
   })
 })
 
@@ -195,9 +195,10 @@ suite('the service does not start', () => {
       new Metrics(() => 0),
       { current: 'serving' },
       new ClientAddresses([]),
+      undefined,
     )
     const notFound: Route = () => {}
-    const options: RouteOptions = { guard: (_operation, next) => next, responder, notFound, bodyLimit: 1 }
+    const options: RouteOptions = { guard: (_operation, next) => next, responder, cors: undefined, bodyLimit: 1 }
     const start = (handlers: object) => () =>
       addRoutes(new Router({ maxParamLength: 100, notFound }), { document, operations }, handlers as Handlers, options)
     assert.doesNotThrow(start(all))

@@ -9,6 +9,7 @@ import type { Store } from '../store.ts'
 import { Auth } from './auth.ts'
 import { ClientAddresses } from './client-address.ts'
 import type { Contract } from './contract.ts'
+import { Cors } from './cors.ts'
 import { docsHandlers } from './docs.ts'
 import { exportHandlers } from './export.ts'
 import { guardOperations } from './guard.ts'
@@ -50,7 +51,8 @@ export function buildApp({ config, contract, store, log, state, waiting }: AppOp
   checkPlantSchemas(contract.document)
   const metrics = new Metrics(waiting)
   const addresses = new ClientAddresses(config.trustedProxies)
-  const responder = new Responder(log, metrics, state, addresses)
+  const cors = config.corsOrigins === undefined ? undefined : new Cors(config.corsOrigins)
+  const responder = new Responder(log, metrics, state, addresses, cors)
   const auth = new Auth({
     store,
     configuredToken: config.token,
@@ -59,7 +61,7 @@ export function buildApp({ config, contract, store, log, state, waiting }: AppOp
     onTouchFailure: (error) => log.warn({ err: error }, 'the last use of a token could not be noted'),
   })
   const stopping = new AbortController()
-  const notFound = answerNotFound(contract, responder)
+  const notFound = answerNotFound(contract.operations, responder)
   const router = new Router({ maxParamLength: config.headerLimit, notFound })
   addRoutes(
     router,
@@ -74,12 +76,18 @@ export function buildApp({ config, contract, store, log, state, waiting }: AppOp
       ...docsHandlers(contract, responder, config.docs),
       getMetrics(exchange) {
         metrics.registry.metrics().then(
-          (text) => responder.reply(exchange, 200, ['Content-Type', metrics.registry.contentType], text),
+          (text) =>
+            responder.reply(
+              exchange,
+              200,
+              ['Content-Type', metrics.registry.contentType, 'Cache-Control', 'no-store'],
+              text,
+            ),
           (error: unknown) => responder.refuse(exchange, error),
         )
       },
     },
-    { guard: guardOperations(config, auth, responder), responder, notFound, bodyLimit: config.bodyLimit },
+    { guard: guardOperations(config, auth, responder), responder, cors, bodyLimit: config.bodyLimit },
   )
   const server = httpServer(config, {
     work(exchange) {

@@ -21,20 +21,29 @@ export function refusalOfError({ code }: NodeJS.ErrnoException): AppError {
   }
 }
 
-/** Ends a connection on which nothing can be read any more, with a refusal that belongs to no request if one is given. */
-export function endRefused(socket: Socket, refusal?: AppError): void {
+/** A refusal that belongs to no request. */
+export interface NamedRefusal {
+  readonly refusal: AppError
+  readonly requestId: string
+}
+
+/** Ends a connection on which nothing can be read any more, with a refusal if one is given. */
+export function endRefused(socket: Socket, named?: NamedRefusal): void {
   // Closing at once, with bytes unread, would reset the connection and could cost the client this answer; waiting for the
   // client to close would let it keep the connection for good.
   socket.resume()
   setTimeout(() => socket.destroy(), LINGER).unref()
-  socket.end(refusal === undefined ? '' : textOf(refusal))
+  socket.end(named === undefined ? '' : textOf(named))
 }
 
-function textOf({ status, number, message, headers }: AppError): string {
+function textOf({ refusal: { status, number, message, headers }, requestId }: NamedRefusal): string {
   const body = errorJson(number, message)
   const fields = Object.entries({
     ...headers,
     'Content-Type': 'application/json',
+    'Cache-Control': 'no-store',
+    'X-Content-Type-Options': 'nosniff',
+    'X-Request-Id': requestId,
     'Content-Length': Buffer.byteLength(body),
     ...CLOSE,
   }).map(([name, value]) => `${name}: ${value}\r\n`)

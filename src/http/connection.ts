@@ -13,8 +13,8 @@ export interface ConnectionHandlers {
   readonly work: (exchange: Exchange) => void
   /** Answers a request that can't be read to its end. */
   readonly refuse: (exchange: Exchange, refusal: AppError) => void
-  /** Takes note of a refusal of bytes that are no request. */
-  readonly note: (refusal: AppError, address: string | undefined) => void
+  /** Takes note of a refusal of bytes that are no request, and gives it an id. */
+  readonly note: (refusal: AppError, address: string | undefined) => string
 }
 
 /**
@@ -122,8 +122,7 @@ export class Connection {
     if (refusal === undefined) return
     const isOfAnswered = this.#current?.request.complete === false
     if (this.#socket.writable && !isOfAnswered) {
-      this.#handlers.note(refusal, this.#socket.remoteAddress)
-      endRefused(this.#socket, refusal)
+      endRefused(this.#socket, { refusal, requestId: this.#handlers.note(refusal, this.#socket.remoteAddress) })
     } else {
       endRefused(this.#socket)
     }

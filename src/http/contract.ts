@@ -19,6 +19,10 @@ export interface Operation {
   readonly parameters: ParameterReader
   /** The media types of its body; empty: it takes none. */
   readonly mediaTypes: readonly string[]
+  /** The media types of its good answers; empty: those have no body. */
+  readonly produces: readonly string[]
+  /** The headers of a request on which its answers depend, as Vary names them. */
+  readonly vary: string
   /** Its body is read in pieces, as it may be larger than any memory. */
   readonly isStreamed: boolean
   /** Every fault of a body, in words; empty: it is valid. */
@@ -99,6 +103,7 @@ function operation(document: Document, ajv: Ajv2020, path: string, method: strin
   for (const status of Object.keys(object.responses))
     checkResponse(document, `${id} ${status}`, object.responses[status])
   const content = object.requestBody?.content ?? {}
+  const produces = producedBy(document, object)
   return {
     id,
     method: method.toUpperCase() as Method,
@@ -106,14 +111,27 @@ function operation(document: Document, ajv: Ajv2020, path: string, method: strin
     scopes: scopesOf(document, id, object.security ?? document.security ?? []),
     parameters: new ParameterReader(parametersOf(document, ajv, object), { isWrite: method !== 'get' }),
     mediaTypes: Object.keys(content),
+    produces,
+    vary: varyOf(method, object, produces),
     isStreamed: object.requestBody?.['x-streamed'] ?? false,
     faultsOf: bodyFaults(ajv, content),
   }
 }
 
+function producedBy(document: Document, { responses }: OperationObject): string[] {
+  const good = Object.keys(responses).filter((status) => status.startsWith('2'))
+  return [...new Set(good.flatMap((status) => Object.keys(resolve(document, responses[status]).content ?? {})))]
+}
+
+function varyOf(method: string, { responses }: OperationObject, produces: readonly string[]): string {
+  if (method !== 'get') return ''
+  if ('303' in responses) return 'Accept'
+  return produces.length > 1 ? 'Accept, Accept-Encoding' : 'Accept-Encoding'
+}
+
 function checkResponse(document: Document, name: string, object: ResponseObject | Reference | undefined): void {
   const { content } = resolve<ResponseObject>(document, object)
-  if (/ (?:204|304)$/.test(name)) return
+  if (/ (?:204|303|304)$/.test(name)) return
   const schemas = Object.values(content ?? {}).map((media) => media.schema)
   if (schemas.length === 0 || schemas.includes(undefined)) throw new Error(`openapi.yaml: ${name} has no schema`)
 }

@@ -4,6 +4,7 @@ import { AppError } from '../errors.ts'
 import type { Contract } from './contract.ts'
 import { isFresh } from './entity-tags.ts'
 import type { Exchange } from './exchange.ts'
+import { preferredType } from './negotiation.ts'
 import type { Parameters } from './parameters.ts'
 import { JSON_TYPE, type Responder } from './responder.ts'
 import type { Handlers } from './routes.ts'
@@ -36,16 +37,26 @@ export function docsHandlers(
   contract: Contract,
   responder: Responder,
   hasPage: boolean,
-): Pick<Handlers, 'getContract' | 'getDocs' | 'getDocsFile'> {
+): Pick<Handlers, 'getStart' | 'getContract' | 'getDocs' | 'getDocsFile'> {
   const files = hasPage ? readFiles() : new Map<string, StaticFile>()
   const document = staticFile(Buffer.from(JSON.stringify(contract.document)), JSON_TYPE, [])
   const answer = (exchange: Exchange, parameters: Parameters, file: StaticFile | undefined): void => {
     if (file === undefined) throw new AppError(40401, 'the page at /docs has no such file, or is switched off')
     const { bytes, headers, type, etag } = file
-    if (isFresh(parameters, etag)) responder.reply(exchange, 304, [...headers])
+    // The contract names the types of all files together.
+    const [mediaType = type] = type.split(';', 1)
+    if (preferredType(exchange.request.headers.accept, [mediaType]) === undefined) {
+      throw new AppError(40601, `Accept does not take the media type of the file, ${mediaType}`)
+    }
+    if (isFresh(parameters, etag)) responder.notModified(exchange, [...headers], bytes)
     else responder.reply(exchange, 200, ['Content-Type', type, ...headers], bytes)
   }
   return {
+    getStart(exchange) {
+      const type = preferredType(exchange.request.headers.accept, ['application/json', 'text/html'])
+      const leadsToPage = type === 'text/html' && hasPage
+      responder.reply(exchange, 303, ['Location', leadsToPage ? '/docs' : '/openapi.json'], '')
+    },
     getContract: (exchange, _operation, parameters) => answer(exchange, parameters, document),
     getDocs: (exchange, _operation, parameters) => answer(exchange, parameters, files.get('index.html')),
     getDocsFile: (exchange, _operation, parameters) =>
@@ -70,6 +81,6 @@ function staticFile(bytes: Buffer, type: string, headers: readonly string[]): St
     bytes,
     type,
     etag,
-    headers: [...headers, 'ETag', etag, 'Cache-Control', 'max-age=60', 'X-Content-Type-Options', 'nosniff'],
+    headers: [...headers, 'ETag', etag, 'Cache-Control', 'max-age=60'],
   }
 }

@@ -1,4 +1,5 @@
 import { type Condition, type ETags, UNCONDITIONAL } from '../condition.ts'
+import { CODINGS, type Coding } from './negotiation.ts'
 import type { Parameters } from './parameters.ts'
 
 /** An entity tag with what may stand before it in a list, empty elements included (RFC 9110 sections 5.6.1, 8.8.3). */
@@ -14,9 +15,15 @@ export function readEntityTags(text: string): ETags | undefined {
   return elements.map(([, tag = '']) => tag)
 }
 
+/** The entity tag of what has this one, in a content coding. */
+export const codedTag = (tag: string, coding: Coding): string => `${tag.slice(0, -1)}-${coding}"`
+
+const CODED = new RegExp(`-(?:${CODINGS.join('|')})"$`)
+
 /**
  * The condition in a request's parameters. If-Match compares strongly, so weak tags can't hold; If-None-Match compares
- * weakly, so `W/` does not count (RFC 9110 sections 13.1.1 and 13.1.2).
+ * weakly, so `W/` does not count (RFC 9110 sections 13.1.1 and 13.1.2). In which content coding the client has got a plant
+ * does not matter for what it wants to do with it.
  */
 export function conditionOf(parameters: Parameters): Condition {
   const ifMatch = parameters['If-Match'] as ETags | undefined
@@ -34,5 +41,7 @@ export function isFresh(parameters: Parameters, etag: string): boolean {
   return ifNoneMatch === '*' || (ifNoneMatch?.includes(etag) ?? false)
 }
 
-const strong = (tags: ETags): ETags => (tags === '*' ? tags : tags.filter((tag) => tag.startsWith('"')))
-const opaque = (tags: ETags): ETags => (tags === '*' ? tags : tags.map((tag) => tag.replace(/^W\//, '')))
+const strong = (tags: ETags): ETags =>
+  tags === '*' ? tags : tags.filter((tag) => tag.startsWith('"')).map((tag) => tag.replace(CODED, '"'))
+const opaque = (tags: ETags): ETags =>
+  tags === '*' ? tags : tags.map((tag) => tag.replace(/^W\//, '').replace(CODED, '"'))

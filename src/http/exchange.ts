@@ -15,6 +15,8 @@ export class Exchange {
   /** By their names in the contract, percent-decoded. */
   pathParameters: PathParameters = NO_PARAMETERS
   identity: Identity | undefined = undefined
+  /** Undefined until an answer or a line of the log needs it. */
+  requestId: string | undefined = undefined
   /** Names and values in turn. */
   rateLimitHeaders: readonly string[] | undefined = undefined
   #whyOver: ClientGone | AppError | undefined = undefined

@@ -1,6 +1,9 @@
-import { type Format, MEDIA_TYPES, writeFile } from '../formats/format.ts'
+import { AppError } from '../errors.ts'
+import { FORMATS, type Format, MEDIA_TYPES, writeFile } from '../formats/format.ts'
 import type { PlantOrder } from '../plant-query.ts'
 import type { Store } from '../store.ts'
+import type { Exchange } from './exchange.ts'
+import { preferredType } from './negotiation.ts'
 import { filterOf } from './plant-filter.ts'
 import { READ_CACHING, type Responder } from './responder.ts'
 import type { Handlers } from './routes.ts'
@@ -19,11 +22,20 @@ export function exportHandlers(
 ): Pick<Handlers, 'exportPlants'> {
   return {
     exportPlants(exchange, _operation, parameters) {
-      const { format, sort } = parameters as { format: Format; sort: PlantOrder }
+      const { format = formatFor(exchange), sort } = parameters as { format?: Format; sort: PlantOrder }
+      if (preferredType(exchange.request.headers.accept, [MEDIA_TYPES[format]]) === undefined) {
+        throw new AppError(40601, `Accept does not take ${MEDIA_TYPES[format]}, which the format ${format} is`)
+      }
       const file = writeFile(format, store.exportPlants(filterOf(parameters), sort))
       const headers = ['Content-Type', CONTENT_TYPES[format], 'Cache-Control', READ_CACHING]
       headers.push('Content-Disposition', `attachment; filename="plants.${format}"`)
       void responder.stream(exchange, headers, file, stallTimeout)
     },
   }
+}
+
+function formatFor({ request }: Exchange): Format {
+  const types = FORMATS.map((format) => MEDIA_TYPES[format])
+  const preferred = preferredType(request.headers.accept, types)
+  return FORMATS.find((format) => MEDIA_TYPES[format] === preferred) ?? 'ndjson'
 }

@@ -52,7 +52,9 @@ export function plantHandlers(store: Store, responder: Responder, nestingLimit: 
         }
         const { etag, json } = write(plant)
         const headers = ['ETag', etag, 'Cache-Control', READ_CACHING]
-        if (ifNoneMatch !== undefined && isAmong(ifNoneMatch, plant)) return responder.reply(exchange, 304, headers)
+        if (ifNoneMatch !== undefined && isAmong(ifNoneMatch, plant)) {
+          return responder.notModified(exchange, headers, json)
+        }
         headers.push('Content-Type', JSON_TYPE)
         responder.reply(exchange, 200, headers, json)
       })

@@ -1,11 +1,14 @@
-import { randomBytes } from 'node:crypto'
 import type { Logger } from 'pino'
 import { AppError, errorJson } from '../errors.ts'
 import type { ClientAddresses } from './client-address.ts'
+import { codingOf, compress, compressPieces, encoded, withCodedTag } from './compression.ts'
+import type { Cors } from './cors.ts'
 import { endAfterBody } from './drain-body.ts'
 import type { Exchange } from './exchange.ts'
 import { LogThrottle } from './log-throttle.ts'
 import type { Metrics } from './metrics.ts'
+import { preferredCoding } from './negotiation.ts'
+import { RequestIds } from './request-id.ts'
 import { sendPieces } from './send-pieces.ts'
 import type { ServiceState } from './service-state.ts'
 
@@ -21,29 +24,45 @@ export class Responder {
   readonly #state: ServiceState
   readonly #logsEveryRequest: boolean
   readonly #throttle = new LogThrottle()
-  /** Ids of requests begin alike within one run of the process, and with nothing else's. */
-  readonly #prefix = randomBytes(4).toString('hex')
-  #count = 0
+  readonly #ids = new RequestIds()
 
-  constructor(log: Logger, metrics: Metrics, state: ServiceState, addresses: ClientAddresses) {
+  readonly #cors: Cors | undefined
+
+  /** @param cors undefined: scripts of other origins can read no answer */
+  constructor(log: Logger, metrics: Metrics, state: ServiceState, addresses: ClientAddresses, cors: Cors | undefined) {
     this.#addresses = addresses
     this.#log = log
     this.#metrics = metrics
     this.#state = state
+    this.#cors = cors
     this.#logsEveryRequest = log.isLevelEnabled('debug')
   }
 
   /**
+   * Answers a request. A body of a kilobyte or more is compressed where the client asks for it.
+   *
    * @param headers names and values in turn, without Content-Length and Connection
-   * @param body left out with 204 and 304, which have none and no length
+   * @param body left out with 204, which has none and no length
    */
   reply(exchange: Exchange, status: number, headers: string[], body?: string | Buffer): void {
-    if (exchange.isOver) {
-      this.#gone(exchange)
-    } else {
-      this.#end(exchange, status, headers, body)
-      this.#done(exchange, status, 'answered')
+    const coding = body === undefined ? undefined : codingOf(exchange.request, body)
+    if (body === undefined || coding === undefined) this.#reply(exchange, status, headers, body)
+    else {
+      compress(Buffer.from(body), coding).then(
+        (compressed) => this.#reply(exchange, status, encoded(headers, coding), compressed),
+        (error: unknown) => this.refuse(exchange, error),
+      )
     }
+  }
+
+  /**
+   * Answers 304: the client has the body already.
+   *
+   * @param headers those of the answer with a body; its entity tag depends on the content coding
+   */
+  notModified(exchange: Exchange, headers: string[], body: string | Buffer): void {
+    const coding = codingOf(exchange.request, body)
+    this.#reply(exchange, 304, coding === undefined ? headers : withCodedTag(headers, coding))
   }
 
   /** Answers `{error, message}`. An error that is not ours is logged with its cause and answered without. */
@@ -54,11 +73,9 @@ export class Responder {
     }
     const refusal = asRefusal(error)
     const { status, number, message } = refusal
-    const headers = ['Content-Type', JSON_TYPE, ...Object.entries(refusal.headers).flat()]
-    const id = this.#nextId()
-    if (status >= 500) headers.push('X-Request-Id', id)
+    const headers = ['Content-Type', JSON_TYPE, 'Cache-Control', 'no-store', ...Object.entries(refusal.headers).flat()]
     this.#end(exchange, status, headers, errorJson(number, message))
-    this.#logRefusal(refusal, { req: id, ...this.#about(exchange) })
+    this.#logRefusal(refusal, this.#about(exchange))
     this.#observe(exchange, status)
   }
 
@@ -71,10 +88,13 @@ export class Responder {
   async stream(
     exchange: Exchange,
     headers: string[],
-    pieces: AsyncGenerator<string, void>,
+    plain: AsyncGenerator<string, void>,
     stallTimeout: number,
   ): Promise<void> {
     const { request, response } = exchange
+    const coding = preferredCoding(request.headers['accept-encoding'])
+    if (coding !== undefined) encoded(headers, coding)
+    const pieces = coding === undefined ? plain : compressPieces(plain, coding)
     try {
       const first = await pieces.next()
       this.#begin(exchange, 200, headers)
@@ -85,17 +105,32 @@ export class Responder {
       if (!response.headersSent || exchange.isOver) return this.refuse(exchange, error)
       const refusal = asRefusal(error)
       exchange.giveUp(refusal)
-      this.#logRefusal(refusal, { req: this.#nextId(), ...this.#about(exchange), brokenOff: true })
+      this.#logRefusal(refusal, { ...this.#about(exchange), brokenOff: true })
       this.#observe(exchange, refusal.status)
     } finally {
       await pieces.return().catch((error: unknown) => this.#log.warn({ err: error }, 'an answer could not be let go'))
     }
   }
 
-  /** Takes note of a refusal that was written to a connection on which there was no request to answer. */
-  note(refusal: AppError, address: string | undefined): void {
-    this.#logRefusal(refusal, { address: this.#addresses.of(address, {}) })
+  /**
+   * Takes note of a refusal that is written to a connection on which there is no request to answer.
+   *
+   * @returns the id under which the log has it
+   */
+  note(refusal: AppError, address: string | undefined): string {
+    const req = this.#ids.next()
+    this.#logRefusal(refusal, { req, address: this.#addresses.of(address, {}) })
     this.#metrics.observe('none', refusal.status, 0)
+    return req
+  }
+
+  #reply(exchange: Exchange, status: number, headers: string[], body?: string | Buffer): void {
+    if (exchange.isOver) {
+      this.#gone(exchange)
+    } else {
+      this.#end(exchange, status, headers, body)
+      this.#done(exchange, status, 'answered')
+    }
   }
 
   #end(exchange: Exchange, status: number, headers: string[], body: string | Buffer | undefined): void {
@@ -111,7 +146,12 @@ export class Responder {
     else response.end(body)
   }
 
-  #begin({ response, rateLimitHeaders }: Exchange, status: number, headers: string[]): void {
+  #begin(exchange: Exchange, status: number, headers: string[]): void {
+    const { request, response, operation, rateLimitHeaders } = exchange
+    if (operation !== undefined && operation.vary !== '') headers.push('Vary', operation.vary)
+    // A second field of the name; the two mean what one list would (RFC 9110 section 5.2).
+    if (this.#cors !== undefined) headers.push('Vary', 'Origin', ...this.#cors.headersOf(request))
+    headers.push('X-Content-Type-Options', 'nosniff', 'X-Request-Id', this.#idOf(exchange))
     if (rateLimitHeaders !== undefined) headers.push(...rateLimitHeaders)
     if (this.#state.current !== 'serving') headers.push('Connection', 'close')
     response.writeHead(status, headers)
@@ -122,7 +162,7 @@ export class Responder {
   }
 
   #done(exchange: Exchange, status: number, message: string): void {
-    if (this.#logsEveryRequest) this.#log.debug({ req: this.#nextId(), ...this.#about(exchange), status }, message)
+    if (this.#logsEveryRequest) this.#log.debug({ ...this.#about(exchange), status }, message)
     this.#observe(exchange, status)
   }
 
@@ -130,12 +170,15 @@ export class Responder {
     this.#metrics.observe(operation?.id ?? 'none', status, performance.now() - startedAt)
   }
 
-  #nextId(): string {
-    return `${this.#prefix}-${(this.#count++).toString(36)}`
+  #idOf(exchange: Exchange): string {
+    exchange.requestId ??= this.#ids.of(exchange.request.headers['x-request-id'])
+    return exchange.requestId
   }
 
-  #about({ request, operation, identity, startedAt }: Exchange) {
+  #about(exchange: Exchange) {
+    const { request, operation, identity, startedAt } = exchange
     return {
+      req: this.#idOf(exchange),
       operation: operation?.id ?? 'none',
       method: request.method,
       // Without the query, which is the client's data; never a header, which may be a secret.

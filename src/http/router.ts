@@ -1,4 +1,4 @@
-import findMyWay, { type HTTPMethod } from 'find-my-way'
+import findMyWay from 'find-my-way'
 import { AppError } from '../errors.ts'
 import type { Exchange } from './exchange.ts'
 
@@ -8,38 +8,59 @@ export type Route = (exchange: Exchange) => void
 export interface RouterOptions {
   /** Characters that one parameter of a path may have. */
   readonly maxParamLength: number
-  /** Takes the exchanges that no route is for. */
+  /** Takes the exchanges that no path is for. */
   readonly notFound: Route
 }
 
-/** Finds the route of a request by its method and path. */
+/** Finds the route of a request: first by its path alone, then by its method. */
 export class Router {
-  readonly #routes: findMyWay.Instance<findMyWay.HTTPVersion.V1>
+  readonly #paths: findMyWay.Instance<findMyWay.HTTPVersion.V1>
   readonly #notFound: Route
 
   constructor({ maxParamLength, notFound }: RouterOptions) {
     this.#notFound = notFound
     // The contract's parameters are read from the URL by query-string.ts, so the library leaves the query alone.
-    this.#routes = findMyWay({ maxParamLength, querystringParser: () => NO_QUERY, onBadUrl: unused })
+    this.#paths = findMyWay({ maxParamLength, querystringParser: () => NO_QUERY, onBadUrl: unused })
   }
 
-  /** @param path with parameters in braces, as in the contract. A route for GET also answers HEAD. */
-  add(method: HTTPMethod, path: string, route: Route): void {
-    const pattern = path.replaceAll(/\{(\w+)\}/g, ':$1')
-    this.#routes.on(method === 'GET' ? ['GET', 'HEAD'] : method, pattern, unused, route)
+  /**
+   * @param path with parameters in braces, as in the contract. A path without parameters wins, whatever the method
+   * @param routes by method
+   * @param otherwise takes the exchanges whose method has no route
+   */
+  add(path: string, routes: ReadonlyMap<string, Route>, otherwise: Route): void {
+    this.#paths.on(ANY, path.replaceAll(/\{(\w+)\}/g, ':$1'), unused, { routes, otherwise } satisfies Resource)
   }
 
   /** @throws AppError 40003 when the path can't be decoded, and what the route throws */
   route(exchange: Exchange): void {
-    const { method, url } = exchange.request
-    const found = this.#routes.find(method as HTTPMethod, url ?? '')
-    const route: Route | null = found === null ? this.#notFound : found.store
-    if (route === null) throw new AppError(40003, 'the path is not valid percent-encoded UTF-8')
-    if (found !== null) exchange.pathParameters = found.params
+    const { method = '', url = '' } = exchange.request
+    // The library takes `*`, which only OPTIONS has, for the root.
+    const found = url === '*' ? null : this.#paths.find(ANY, url)
+    let route = this.#notFound
+    if (found !== null) {
+      const resource: Resource | null = found.store
+      if (resource === null) throw new AppError(40003, 'the path is not valid percent-encoded UTF-8')
+      exchange.pathParameters = found.params
+      if (!hasEmpty(found.params)) route = resource.routes.get(method) ?? resource.otherwise
+    }
     route(exchange)
   }
 }
 
+/** The library takes `/plants/` for `/plants/{id}` with an empty id. */
+function hasEmpty(parameters: Readonly<Record<string, string | undefined>>): boolean {
+  for (const name in parameters) if (parameters[name] === '') return true
+  return false
+}
+
+interface Resource {
+  readonly routes: ReadonlyMap<string, Route>
+  readonly otherwise: Route
+}
+
+/** The library finds routes by method and path; here the path alone decides which resource is meant. */
+const ANY = 'GET'
 const NO_QUERY = {}
 
 /** The library wants a handler for each route; ours are in the route's store, as they take an exchange. */

@@ -1,7 +1,11 @@
+import { AppError } from '../errors.ts'
 import { readBody, refusalByHeaders } from './body.ts'
-import type { Contract, Method, Operation } from './contract.ts'
+import type { Contract, Operation } from './contract.ts'
+import type { Cors } from './cors.ts'
 import type { Exchange } from './exchange.ts'
 import type { Guard } from './guard.ts'
+import { preferredType } from './negotiation.ts'
+import { answerOptions, refuseMethod } from './not-found.ts'
 import type { Parameters } from './parameters.ts'
 import type { Responder } from './responder.ts'
 import type { Route, Router } from './router.ts'
@@ -24,6 +28,7 @@ export interface Handlers {
   readonly getReadiness: Handler
   readonly getMetrics: Handler
   readonly getContract: Handler
+  readonly getStart: Handler
   readonly getDocs: Handler
   readonly getDocsFile: Handler
 }
@@ -31,47 +36,50 @@ export interface Handlers {
 export interface RouteOptions {
   readonly guard: Guard
   readonly responder: Responder
-  /** Answers where no operation is meant. */
-  readonly notFound: Route
+  readonly cors: Cors | undefined
   /** Bytes. */
   readonly bodyLimit: number
 }
 
 /**
- * Makes the routes that the contract names, each with the handler of its operationId.
+ * Makes the routes that the contract names, each with the handler of its operationId, and those of OPTIONS and of methods
+ * that a path does not have.
  *
  * @throws Error when an operation has no handler, or a handler no operation
  */
 export function addRoutes(router: Router, contract: Contract, handlers: Handlers, options: RouteOptions): void {
   const byId = new Map<string, Handler>(Object.entries(handlers))
-  for (const operation of contract.operations) {
-    const handler = byId.get(operation.id)
-    if (handler === undefined) throw new Error(`the contract's operation ${operation.id} has no handler`)
-    byId.delete(operation.id)
-    const guarded = options.guard(operation, handlingOf(operation)(handler, operation, options))
-    router.add(operation.method, operation.path, (exchange) => {
-      exchange.operation = operation
-      guarded(exchange)
-    })
+  for (const [path, operations] of Map.groupBy(contract.operations, (operation) => operation.path)) {
+    const routes = new Map<string, Route>([['OPTIONS', answerOptions(operations, options)]])
+    for (const operation of operations) {
+      const handler = byId.get(operation.id)
+      if (handler === undefined) throw new Error(`the contract's operation ${operation.id} has no handler`)
+      byId.delete(operation.id)
+      const route = routeOf(operation, handler, options)
+      routes.set(operation.method, route)
+      if (operation.method === 'GET') routes.set('HEAD', route)
+    }
+    for (const spelling of SPELLINGS[path] ?? [path]) router.add(spelling, routes, refuseMethod(operations))
   }
-  for (const { method, path } of mistakable(contract)) router.add(method, path, options.notFound)
   if (byId.size > 0) throw new Error(`the contract has no operation ${[...byId.keys()].join(', ')}`)
 }
 
-/** What the router would take for an operation on a path with a parameter: an empty value, and other paths of the contract. */
-function mistakable({ operations }: Contract): { method: Method; path: string }[] {
-  return operations.flatMap(({ method, path }) => {
-    const end = /\{\w+\}$/.exec(path)
-    if (end === null) return []
-    const start = path.slice(0, end.index)
-    const others = operations.filter(
-      (other) => other.path.startsWith(start) && /^[^/{]+$/.test(other.path.slice(start.length)),
-    )
-    const own = new Set(others.filter((other) => other.method === method).map((other) => other.path))
-    return [...new Set([start, ...others.map((other) => other.path)])]
-      .filter((mistaken) => !own.has(mistaken))
-      .map((mistaken) => ({ method, path: mistaken }))
-  })
+/** People type the address of the page with a slash behind it, too. */
+const SPELLINGS: Readonly<Record<string, readonly string[]>> = { '/docs': ['/docs', '/docs/'] }
+
+function routeOf(operation: Operation, handler: Handler, options: RouteOptions): Route {
+  const guarded = options.guard(operation, handlingOf(operation)(handler, operation, options))
+  return (exchange) => {
+    exchange.operation = operation
+    guarded(exchange)
+  }
+}
+
+/** @throws AppError 40601 before anything is done */
+function refuseUnacceptable({ request }: Exchange, { produces }: Operation): void {
+  const { accept } = request.headers
+  if (accept === undefined || produces.length === 0 || preferredType(accept, produces) !== undefined) return
+  throw new AppError(40601, `Accept takes none of the media types of the answer; they are ${produces.join(', ')}`)
 }
 
 function handlingOf({ mediaTypes, isStreamed }: Operation) {
@@ -81,8 +89,11 @@ function handlingOf({ mediaTypes, isStreamed }: Operation) {
 
 const bodiless =
   (handler: Handler, operation: Operation): Route =>
-  (exchange) =>
-    handler(exchange, operation, operation.parameters.read(exchange), NO_BODY)
+  (exchange) => {
+    const parameters = operation.parameters.read(exchange)
+    refuseUnacceptable(exchange, operation)
+    handler(exchange, operation, parameters, NO_BODY)
+  }
 
 const NO_BODY = Buffer.alloc(0)
 
@@ -90,6 +101,7 @@ const withStream =
   (handler: Handler, operation: Operation): Route =>
   (exchange) => {
     const parameters = operation.parameters.read(exchange)
+    refuseUnacceptable(exchange, operation)
     const refusal = refusalByHeaders(exchange, operation, Number.POSITIVE_INFINITY)
     if (refusal !== undefined) throw refusal
     handler(exchange, operation, parameters, NO_BODY)
@@ -100,6 +112,7 @@ const withBody =
   (handler: Handler, operation: Operation, { responder, bodyLimit }: RouteOptions): Route =>
   (exchange) => {
     const parameters = operation.parameters.read(exchange)
+    refuseUnacceptable(exchange, operation)
     const refuse = (error: unknown) => responder.refuse(exchange, error)
     const use = (body: Buffer) => {
       try {

@@ -11,8 +11,8 @@ import type { Exchange } from './exchange.ts'
  */
 export async function sendPieces(
   { response, signal }: Exchange,
-  first: IteratorResult<string, void>,
-  rest: AsyncIterator<string, void>,
+  first: IteratorResult<string | Buffer, void>,
+  rest: AsyncIterator<string | Buffer, void>,
   stallTimeout: number,
 ): Promise<void> {
   for (let piece = first; piece.done !== true; piece = await rest.next()) {

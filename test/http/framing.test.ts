@@ -117,7 +117,7 @@ suite('a body that nobody asked for', () => {
       [request('PUT', '/plants/x', json, BODY), 400],
       [request('PUT', '/plants/1?x', json, BODY), 400],
       [request('PUT', '/plants/1', patch, BODY), 415],
-      [request('PATCH', '/plants/1', json, BODY), 415],
+      [request('PATCH', '/plants/1', ['Content-Type: text/plain'], BODY), 415],
       [request('PATCH', '/plants/1', [...patch, 'If-Match: x'], BODY), 400],
       [request('PUT', '/plants/1', json, BODY).replace(SECRET, 'wrong'), 401],
       [request('PUT', '/plants', json, BODY), 405],

@@ -101,15 +101,24 @@ suite('a patch that is none', () => {
   test('is 41501 where it is another media type, and Accept-Patch names the right one', async (t) => {
     const service = await withService(t)
     await service.create(MONSTERA)
-    for (const type of ['application/json', 'application/json-patch+json', 'text/plain', '']) {
+    for (const type of ['application/json-patch+json', 'text/plain', '']) {
       const answer = await patch(service, 1, '{"tag":null}', { headers: { 'Content-Type': type } })
       assert.deepEqual([answer.status, errorOf(answer)], [415, 41501], type)
-      assert.equal(answer.headers['accept-patch'], 'application/merge-patch+json')
+      assert.equal(answer.headers['accept-patch'], 'application/merge-patch+json, application/json')
       assert.equal(answer.headers['accept-post'], undefined)
-      assert.match(messageOf(answer), /send application\/merge-patch\+json, in UTF-8/)
+      assert.match(messageOf(answer), /send application\/merge-patch\+json or application\/json, in UTF-8/)
     }
     const right = { headers: { 'Content-Type': 'Application/Merge-Patch+JSON; charset=UTF-8' } }
     assert.equal((await patch(service, 1, '{}', right)).status, 200)
     assert.deepEqual(await service.plants(), [{ id: 1n, name: MONSTERA.name, tag: MONSTERA.tag }])
+  })
+
+  test('is none where it is sent as application/json: that means the same', async (t) => {
+    const service = await withService(t)
+    await service.create(MONSTERA)
+    const json = { headers: { 'Content-Type': 'application/json; charset=utf-8' } }
+    const { status, body } = await patch(service, 1, '{"tag":null}', json)
+    assert.deepEqual([status, body], [200, `{"id":1,"name":"${MONSTERA.name}"}`])
+    assert.equal(errorOf(await patch(service, 1, '{"name":null}', json)), 40002)
   })
 })

@@ -29,6 +29,8 @@ const PATIENCE = 20_000
 export interface Answer extends Seen {
   /** The body as JSON.parse reads it. */
   readonly json: unknown
+  /** The body as it came, which may be compressed. */
+  readonly bytes: Buffer
 }
 
 export interface Sending {
@@ -150,10 +152,7 @@ export class Service {
       outgoing.on('error', reject)
       outgoing.setTimeout(PATIENCE, () => outgoing.destroy(new Error(`${method} ${path} is not answered`)))
       outgoing.on('response', (incoming) => {
-        buffer(incoming).then(
-          (bytes) => resolve(answerOf(incoming.statusCode ?? 0, incoming.headers, bytes.toString('utf8'))),
-          reject,
-        )
+        buffer(incoming).then((bytes) => resolve(answerOf(incoming.statusCode ?? 0, incoming.headers, bytes)), reject)
       })
       if (body !== undefined) outgoing.write(body)
       outgoing.end()
@@ -166,8 +165,10 @@ export const errorOf = (answer: Answer): number => (answer.json as { error: numb
 
 export const messageOf = (answer: Answer): string => (answer.json as { message: string }).message
 
-function answerOf(status: number, headers: IncomingHttpHeaders, body: string): Answer {
+function answerOf(status: number, headers: IncomingHttpHeaders, bytes: Buffer): Answer {
+  const body = bytes.toString('utf8')
   return {
+    bytes,
     status,
     headers,
     body,

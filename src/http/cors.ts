@@ -1,0 +1,36 @@
+import type { IncomingMessage } from 'node:http'
+
+/** What scripts of other origins may read beside the body, and may send. */
+const EXPOSED =
+  'ETag, Link, Location, Content-Location, Content-Disposition, Retry-After, RateLimit, RateLimit-Policy, WWW-Authenticate, X-Request-Id'
+const SENDABLE = 'Authorization, Content-Type, Accept, If-Match, If-None-Match, X-Request-Id'
+/** Seconds; browsers take no more than two hours. */
+const MAX_AGE = '600'
+
+/** Lets scripts of some origins use the service (https://fetch.spec.whatwg.org/#http-cors-protocol). */
+export class Cors {
+  readonly #origins: ReadonlySet<string>
+
+  /** @param origins as browsers write them: `https://garden.example` */
+  constructor(origins: readonly string[]) {
+    this.#origins = new Set(origins)
+  }
+
+  /** The headers of any answer, names and values in turn. Tokens are no credentials in the sense of CORS. */
+  headersOf({ headers: { origin } }: IncomingMessage): readonly string[] {
+    if (origin === undefined || !this.#origins.has(origin)) return []
+    return ['Access-Control-Allow-Origin', origin, 'Access-Control-Expose-Headers', EXPOSED]
+  }
+
+  /**
+   * What the answer to a preflight has beside those.
+   *
+   * @param methods as Allow has them
+   */
+  preflightHeadersOf({ headers }: IncomingMessage, methods: string): readonly string[] {
+    const { origin = '', 'access-control-request-method': method } = headers
+    if (method === undefined || !this.#origins.has(origin)) return []
+    const allowed = ['Access-Control-Allow-Methods', methods, 'Access-Control-Allow-Headers', SENDABLE]
+    return [...allowed, 'Access-Control-Max-Age', MAX_AGE]
+  }
+}

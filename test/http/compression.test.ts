@@ -1,0 +1,149 @@
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import { brotliDecompressSync, createGunzip, gunzipSync, zstdDecompressSync } from 'node:zlib'
+import { compressPieces } from '../../src/http/compression.ts'
+import { CODINGS, type Coding } from '../../src/http/negotiation.ts'
+import { patch, put } from '../support/exchanges.ts'
+import { type Service, withService } from '../support/service.ts'
+
+const DECODERS: Readonly<Record<Coding, (bytes: Buffer) => Buffer>> = {
+  zstd: (bytes) => zstdDecompressSync(bytes),
+  br: (bytes) => brotliDecompressSync(bytes),
+  gzip: (bytes) => gunzipSync(bytes),
+}
+const NAME = 'Mönstera '.repeat(200)
+
+/** What an answer is with a coding, as bytes. */
+async function fetched(service: Service, path: string, headers: Record<string, string>) {
+  const { status, headers: fields, bytes } = await service.send('GET', path, { headers })
+  return { status, fields, bytes }
+}
+
+suite('an answer of a kilobyte or more', () => {
+  test('is compressed as the client asks, and is the same in every coding', async (t) => {
+    const service = await withService(t)
+    await service.create({ id: 1, name: NAME })
+    const paths = [
+      '/plants/1',
+      '/plants',
+      '/plants/export',
+      '/plants/export?format=csv',
+      '/openapi.json',
+      '/docs/page.css',
+    ]
+    for (const path of paths) {
+      const plain = await fetched(service, path, {})
+      assert.equal(plain.fields['content-encoding'], undefined)
+      for (const coding of CODINGS) {
+        const { status, fields, bytes } = await fetched(service, path, { 'Accept-Encoding': coding })
+        assert.deepEqual([status, fields['content-encoding']], [200, coding], path)
+        assert.match(String(fields.vary), /Accept-Encoding/)
+        assert.ok(bytes.length < plain.bytes.length / 2, path)
+        assert.deepEqual(DECODERS[coding](bytes), plain.bytes, path)
+      }
+    }
+  })
+
+  test('is answered to HEAD with the same headers', async (t) => {
+    const service = await withService(t)
+    await service.create({ id: 1, name: NAME })
+    const headers = { 'Accept-Encoding': 'gzip' }
+    const get = await service.send('GET', '/plants/1', { headers })
+    const head = await service.send('HEAD', '/plants/1', { headers })
+    for (const name of ['content-encoding', 'content-length', 'etag', 'vary'] as const) {
+      assert.equal(head.headers[name], get.headers[name], name)
+    }
+  })
+
+  test('has an entity tag of its own in each coding, and preconditions take them all', async (t) => {
+    const service = await withService(t)
+    await service.create({ id: 1, name: NAME })
+    const { etag = '' } = (await service.send('GET', '/plants/1')).headers
+    const gzip = { 'Accept-Encoding': 'gzip' }
+    const coded = String((await service.send('GET', '/plants/1', { headers: gzip })).headers.etag)
+    assert.equal(coded, etag.replace(/"$/, '-gzip"'))
+    for (const tag of [etag, coded, `W/${coded}`]) {
+      const again = await service.send('GET', '/plants/1', { headers: { ...gzip, 'If-None-Match': tag } })
+      assert.deepEqual([again.status, again.headers.etag, again.headers['content-encoding']], [304, coded, undefined])
+      const plain = await service.send('GET', '/plants/1', { headers: { 'If-None-Match': tag } })
+      assert.deepEqual([plain.status, plain.headers.etag], [304, etag])
+    }
+    const match = { headers: { 'If-Match': coded } }
+    assert.equal((await patch(service, 1, { tag: 'a' }, match)).status, 200)
+    assert.equal((await put(service, 1, { name: 'late' }, match)).status, 412)
+  })
+})
+
+test('a shorter answer, and a refusal, is sent as it is', async (t) => {
+  const service = await withService(t)
+  const headers = { 'Accept-Encoding': 'gzip, br, zstd' }
+  const created = await service.create({ id: 1, name: 'x' }, { headers })
+  assert.deepEqual([created.body, created.headers['content-encoding']], ['{"name":"x"}', undefined])
+  const bytes = '{"name":""}'.length
+  const least = await service.create({ id: 2, name: 'x'.repeat(1024 - bytes) }, { headers })
+  const most = await service.create({ id: 3, name: 'x'.repeat(1023 - bytes) }, { headers })
+  assert.deepEqual([least.headers['content-encoding'], most.headers['content-encoding']], ['zstd', undefined])
+  const refused = await service.send('GET', `/plants?sort=${'x'.repeat(5000)}`, { headers })
+  assert.deepEqual([refused.status, refused.headers['content-encoding']], [400, undefined])
+})
+
+suite('a stream that is compressed', () => {
+  for (const coding of CODINGS) {
+    test(`by ${coding} gives each piece before the next is made`, async () => {
+      const pieces = ['first\n', 'second\n'.repeat(10_000), '', 'last\n']
+      let made = 0
+      async function* source() {
+        for (const piece of pieces) {
+          made++
+          yield piece
+        }
+      }
+      const got: Buffer[] = []
+      for await (const piece of compressPieces(source(), coding)) {
+        got.push(piece)
+        assert.ok(made <= got.length + 1, `${made} pieces are made, ${got.length} are out`)
+      }
+      assert.equal(DECODERS[coding](Buffer.concat(got)).toString(), pieces.join(''))
+    })
+
+    test(`by ${coding} lets go of its source where nobody wants the rest, and throws what that throws`, async () => {
+      let releases = 0
+      async function* source() {
+        try {
+          yield 'first'
+          throw new Error('the store is gone')
+        } finally {
+          releases++
+        }
+      }
+      const stream = compressPieces(source(), coding)
+      await stream.next()
+      await stream.return()
+      assert.equal(releases, 1)
+      const failing = compressPieces(source(), coding)
+      await failing.next()
+      await assert.rejects(failing.next(), /the store is gone/)
+      assert.equal(releases, 2)
+    })
+  }
+
+  test('can be read while it is written', async () => {
+    let release = () => {}
+    const held = new Promise<void>((resolve) => (release = resolve))
+    async function* source() {
+      yield '{"id":1}\n'
+      await held
+      yield '{"id":2}\n'
+    }
+    const gunzip = createGunzip()
+    const stream = compressPieces(source(), 'gzip')
+    gunzip.write((await stream.next()).value)
+    const [first] = await Promise.all([
+      new Promise((resolve) => gunzip.once('data', (chunk) => resolve(String(chunk)))),
+    ])
+    assert.equal(first, '{"id":1}\n')
+    release()
+    await stream.return()
+    gunzip.destroy()
+  })
+})

@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import { withService } from '../support/service.ts'
+
+const GARDEN = 'https://garden.example'
+const preflight = (Origin: string) => ({
+  authorization: null,
+  headers: { Origin, 'Access-Control-Request-Method': 'PATCH', 'Access-Control-Request-Headers': 'authorization' },
+})
+const ofCors = (headers: object) => Object.keys(headers).filter((name) => name.startsWith('access-control-'))
+
+suite('scripts of other origins', () => {
+  test('can use nothing by default', async (t) => {
+    const service = await withService(t)
+    const read = await service.send('GET', '/plants', { headers: { Origin: GARDEN } })
+    assert.deepEqual([read.status, ofCors(read.headers), read.headers.vary], [200, [], 'Accept-Encoding'])
+    assert.deepEqual(ofCors((await service.send('OPTIONS', '/plants/1', preflight(GARDEN))).headers), [])
+  })
+
+  test('can use everything where their origin is set', async (t) => {
+    const service = await withService(t, { corsOrigins: `http://localhost:5173,${GARDEN}` })
+    const { status, headers } = await service.send('OPTIONS', '/plants/1', preflight(GARDEN))
+    assert.equal(status, 204)
+    assert.equal(headers['access-control-allow-origin'], GARDEN)
+    assert.equal(headers['access-control-allow-methods'], 'GET, HEAD, PUT, PATCH, DELETE, OPTIONS')
+    assert.match(String(headers['access-control-allow-headers']), /^Authorization, Content-Type, .*If-Match/)
+    assert.equal(headers['access-control-max-age'], '600')
+    assert.equal(headers['access-control-allow-credentials'], undefined)
+    const sending = { headers: { Origin: GARDEN } }
+    const answers = [
+      await service.create({ id: 1, name: 'x' }, sending),
+      await service.send('GET', '/plants/1', sending),
+      await service.send('GET', '/plants/2', sending),
+      await service.send('GET', '/plants', { ...sending, authorization: null }),
+      await service.send('GET', '/plants/export', sending),
+      await service.send('GET', '/nowhere', sending),
+    ]
+    for (const answer of answers) {
+      assert.equal(answer.headers['access-control-allow-origin'], GARDEN, answer.body)
+      assert.match(String(answer.headers['access-control-expose-headers']), /ETag, Link, .*X-Request-Id/)
+      assert.match(String(answer.headers.vary), /(?:^|, )Origin$/)
+    }
+  })
+
+  test('can use nothing where another origin is set, and caches keep the two apart', async (t) => {
+    const service = await withService(t, { corsOrigins: GARDEN })
+    for (const origin of ['https://evil.example', 'http://garden.example', `${GARDEN}:444`, 'null', `${GARDEN}.evil`]) {
+      const read = await service.send('GET', '/plants', { headers: { Origin: origin } })
+      assert.deepEqual([ofCors(read.headers), read.headers.vary], [[], 'Accept-Encoding, Origin'], origin)
+      assert.deepEqual(ofCors((await service.send('OPTIONS', '/plants/1', preflight(origin))).headers), [], origin)
+    }
+    const none = await service.send('GET', '/plants')
+    assert.deepEqual([ofCors(none.headers), none.headers.vary], [[], 'Accept-Encoding, Origin'])
+  })
+
+  test('are asked for in a preflight alone', async (t) => {
+    const service = await withService(t, { corsOrigins: GARDEN })
+    const { headers } = await service.send('OPTIONS', '/plants', { headers: { Origin: GARDEN }, authorization: null })
+    assert.deepEqual(ofCors(headers).toSorted(), ['access-control-allow-origin', 'access-control-expose-headers'])
+  })
+})

@@ -1,0 +1,141 @@
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import { preferredCoding, preferredType } from '../../src/http/negotiation.ts'
+import { contract } from '../support/conforms.ts'
+import { errorOf, messageOf, withService } from '../support/service.ts'
+
+const FREE = { authorization: null }
+const BROWSER = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8'
+
+suite('Accept', () => {
+  const OFFERED = ['application/x-ndjson', 'text/csv'] as const
+
+  test('means the type with the highest weight, of the most exact range that fits it', () => {
+    const cases: readonly [string | undefined, string | undefined][] = [
+      [undefined, 'application/x-ndjson'],
+      ['*/*', 'application/x-ndjson'],
+      ['text/csv', 'text/csv'],
+      ['Text/CSV', 'text/csv'],
+      ['text/*', 'text/csv'],
+      ['text/csv;charset=utf-8;header=present', 'text/csv'],
+      ['text/csv, application/x-ndjson', 'application/x-ndjson'],
+      ['text/csv, application/x-ndjson;q=0.9', 'text/csv'],
+      ['*/*;q=0.5, text/csv;q=0.6', 'text/csv'],
+      ['*/*, application/x-ndjson;q=0', 'text/csv'],
+      ['text/*;q=0, text/csv', 'text/csv'],
+      ['text/csv;q=0', undefined],
+      ['text/csv;q=0.000, application/json', undefined],
+      ['application/json', undefined],
+      ['image/*', undefined],
+      ['a/b;x="text/csv,*/*"', undefined],
+    ]
+    for (const [accept, type] of cases) assert.equal(preferredType(accept, OFFERED), type, String(accept))
+  })
+
+  test('means nothing where it is empty or malformed, as old clients send it', () => {
+    for (const accept of [
+      '',
+      ' , ',
+      'text',
+      'text/csv;q=2',
+      'text/html, image/gif, *; q=.2, */*; q=.2',
+      'text/csv;q="1',
+    ]) {
+      assert.equal(preferredType(accept, OFFERED), 'application/x-ndjson', accept)
+    }
+  })
+
+  test('is 40601 where it takes no type of the answer, on every operation, and nothing is done', async (t) => {
+    const service = await withService(t)
+    for (const { id, method, path, produces } of contract.operations) {
+      if (produces.length === 0) continue
+      const target = path.replace('{id}', '1').replace('{file}', 'page.js')
+      const headers = { Accept: 'image/png, text/html;q=0, text/*;level=1;q=0', 'Content-Type': 'application/json' }
+      const answer = await service.send(method, target, {
+        headers,
+        body: method === 'GET' ? undefined : '{"id":1,"name":"x"}',
+      })
+      assert.equal(errorOf(answer), 40601, id)
+      for (const type of path === '/docs/{file}' ? ['text/javascript'] : produces) {
+        assert.ok(messageOf(answer).includes(type), messageOf(answer))
+      }
+    }
+    assert.deepEqual(await service.plants(), [])
+  })
+
+  test('does not matter to a refusal, nor to an answer without a body', async (t) => {
+    const service = await withService(t)
+    const headers = { Accept: 'image/png' }
+    assert.equal(errorOf(await service.send('GET', '/nowhere', { headers })), 40401)
+    assert.equal(errorOf(await service.send('DELETE', '/plants/1', { headers })), 40402)
+    await service.create({ id: 1, name: 'x' })
+    assert.equal((await service.send('DELETE', '/plants/1', { headers })).status, 204)
+    assert.equal(errorOf(await service.send('GET', '/plants', { headers, authorization: null })), 40101)
+  })
+
+  test('chooses the format of an export, where no parameter does', async (t) => {
+    const service = await withService(t)
+    const cases: readonly [string, string, string | number][] = [
+      ['', '*/*', 'application/x-ndjson'],
+      ['', 'text/csv', 'text/csv; charset=utf-8; header=present'],
+      ['?format=ndjson', '*/*', 'application/x-ndjson'],
+      ['?format=csv', 'text/csv;q=0.1, application/x-ndjson', 'text/csv; charset=utf-8; header=present'],
+      ['?format=ndjson', 'text/csv', 40601],
+      ['', 'application/json', 40601],
+    ]
+    for (const [query, Accept, expected] of cases) {
+      const answer = await service.send('GET', `/plants/export${query}`, { headers: { Accept } })
+      assert.equal(typeof expected === 'number' ? errorOf(answer) : answer.headers['content-type'], expected, Accept)
+      assert.equal(answer.headers.vary, 'Accept, Accept-Encoding')
+    }
+  })
+})
+
+suite('GET /', () => {
+  test('leads a person to the page and a program to the contract', async (t) => {
+    const service = await withService(t)
+    for (const [accept, location] of [
+      [BROWSER, '/docs'],
+      ['*/*', '/openapi.json'],
+      ['application/json', '/openapi.json'],
+      ['image/png', '/openapi.json'],
+    ] as const) {
+      const { status, headers, body } = await service.send('GET', '/', { ...FREE, headers: { Accept: accept } })
+      assert.deepEqual([status, headers.location, headers.vary, body], [303, location, 'Accept', ''], accept)
+      const followed = await service.send('GET', location, { ...FREE, headers: { Accept: '*/*' } })
+      assert.equal(followed.status, 200)
+    }
+    assert.equal(errorOf(await service.send('GET', '/?x=1', FREE)), 40003)
+  })
+
+  test('leads nobody to a page that is switched off', async (t) => {
+    const service = await withService(t, { docs: 'off' })
+    const { headers } = await service.send('GET', '/', { ...FREE, headers: { Accept: BROWSER } })
+    assert.equal(headers.location, '/openapi.json')
+  })
+})
+
+test('Accept-Encoding means the coding with the highest weight that the service has', () => {
+  const cases: readonly [string | undefined, string | undefined][] = [
+    [undefined, undefined],
+    ['', undefined],
+    ['identity', undefined],
+    ['deflate', undefined],
+    ['gzip', 'gzip'],
+    ['GZIP', 'gzip'],
+    ['gzip, deflate, br, zstd', 'zstd'],
+    ['gzip, br', 'br'],
+    ['gzip;q=1.0, br;q=0.5', 'gzip'],
+    ['zstd;q=0, br;q=0, *', 'gzip'],
+    ['*', 'zstd'],
+    ['*;q=0', undefined],
+    ['gzip;q=0', undefined],
+    ['gzip;q=0.2, identity', undefined],
+    ['gzip;q=0.2, identity;q=0.1', 'gzip'],
+    ['identity;q=0', undefined],
+    ['gzip;q=x', undefined],
+    ['gzip;;q=1, br', 'br'],
+    [' gzip ; q=0.5 ', 'gzip'],
+  ]
+  for (const [field, coding] of cases) assert.equal(preferredCoding(field), coding, String(field))
+})
