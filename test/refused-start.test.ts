@@ -80,8 +80,8 @@ test('a store that was cut short is refused, wherever it was cut', async (t) => 
   for (const [length, why] of [
     [whole.length - 1, /cut short/],
     [4096, /cut short/],
-    [50, /not a plant store/],
-    [10, /not a SQLite database/],
+    [50, /cut short/],
+    [10, /cut short/],
   ] as const) {
     writeFileSync(path, whole)
     truncateSync(path, length)

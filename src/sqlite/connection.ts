@@ -1,17 +1,15 @@
 import { resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { isBusy, sqliteFault } from './errors.ts'
 
 /** Marks a database file as a plant store (`PRAGMA application_id`): the bytes "PLNT". */
 export const APPLICATION_ID = 0x504c4e54
 
 /** How long a connection waits for another process's write before it gives up, in milliseconds. */
-const BUSY_TIMEOUT = 10_000
-
-/** 16 MiB: a checkpoint after so much of log copies a page that many groups touched back once. */
-export const CHECKPOINT_PAGES = 4000
+export const BUSY_TIMEOUT = 10_000
 
 export interface WriterOptions {
-  /** Neither wait for another writer nor copy the log back into the file: for a thread that must not be held up. */
+  /** Neither wait for another writer nor fold the log into the file: for a thread that must not be held up. */
   readonly isHasty?: boolean
 }
 
@@ -23,19 +21,37 @@ export function openReader(path: string): DatabaseSync {
 /**
  * Reads and writes; a commit has returned only after its fsync (WAL with synchronous=FULL).
  *
- * BEGIN, COMMIT and PRAGMA go through `exec()`, which never reports a row count and so can't trip over a large rowid.
+ * BEGIN, COMMIT and PRAGMA go through `exec()`, which never reports a row count and so can't trip over a large rowid. It
+ * never folds the log in by itself: `LogKeeper` does.
  */
 export function openWriter(path: string, { isHasty = false }: WriterOptions = {}): DatabaseSync {
   return open(path, isHasty ? { timeout: 0 } : {}, (db) => {
-    makeDurable(db, isHasty ? 0 : CHECKPOINT_PAGES)
+    makeDurable(db)
     // In KiB. A hasty one forgets its pages whenever the other has written, and only ever writes small groups.
     db.exec(`PRAGMA cache_size = -${isHasty ? 4096 : 16_384}`)
   })
 }
 
-function makeDurable(db: DatabaseSync, checkpointPages: number): void {
-  db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL')
-  db.exec(`PRAGMA wal_autocheckpoint = ${checkpointPages}`)
+/**
+ * A writer that has the file for itself, by whatever name another process may have it open; needs no index of the log.
+ *
+ * @returns undefined when another connection has it open
+ */
+export function openAlone(path: string): DatabaseSync | undefined {
+  try {
+    return open(path, { timeout: 0 }, (db) => {
+      db.exec('PRAGMA locking_mode = EXCLUSIVE')
+      makeDurable(db)
+    })
+  } catch (error) {
+    const fault = sqliteFault(error)
+    if (fault !== undefined && isBusy(fault)) return undefined
+    throw error
+  }
+}
+
+function makeDurable(db: DatabaseSync): void {
+  db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 0')
   const { synchronous } = db.prepare('PRAGMA synchronous').get() as { synchronous: bigint }
   const { journal_mode } = db.prepare('PRAGMA journal_mode').get() as { journal_mode: string }
   if (synchronous !== 2n || journal_mode !== 'wal') throw new Error('SQLite does not keep to WAL with synchronous=FULL')

@@ -2,7 +2,7 @@ import { AppError } from '../errors.ts'
 
 /** Primary result codes (https://sqlite.org/rescode.html); an extended code holds one in its low byte. */
 const BUSY = 5
-const FULL = 13
+export const FULL = 13
 const IOERR = 10
 const CORRUPT = 11
 const NOTADB = 26
@@ -29,6 +29,9 @@ const primary = (fault: SqliteFault): number => fault.errcode & 0xff
 /** Another connection writes at the moment; nothing was done. */
 export const isBusy = (fault: SqliteFault): boolean => primary(fault) === BUSY
 
+/** There is no space left; the transaction was undone. */
+export const isFull = (fault: SqliteFault): boolean => primary(fault) === FULL
+
 /** The statement was refused because of this row alone; the transaction goes on. */
 export const isRowFault = (fault: SqliteFault): boolean => [CONSTRAINT, TOOBIG, MISMATCH].includes(primary(fault))
 
@@ -40,7 +43,7 @@ export const isFatal = (fault: SqliteFault): boolean => [IOERR, CORRUPT, NOTADB]
 
 export function appErrorOf(fault: SqliteFault): AppError {
   const cause = new Error(`SQLite ${fault.errcode}: ${fault.message}`)
-  if (primary(fault) === FULL) {
+  if (isFull(fault)) {
     return new AppError(50304, 'the store has no space left; nothing was stored, send it again later', { cause })
   }
   if (isRowFault(fault)) return new AppError(50001, 'the store refused the record', { cause })

@@ -4,6 +4,7 @@ import { dirname } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import { type AppliedMigration, type Migration, pendingMigrations, readMigrations } from '../migrations.ts'
 import { APPLICATION_ID, openWriter, transaction } from './connection.ts'
+import { advanceMark } from './log-mark.ts'
 
 const DIRECTORY = new URL('../../sql/sqlite/', import.meta.url)
 
@@ -18,10 +19,11 @@ export function createStoreFile(path: string): void {
     const db = openWriter(draft)
     db.exec(`PRAGMA application_id = ${APPLICATION_ID}`)
     migrate(db)
+    transaction(db, () => advanceMark(db))
     db.close()
     linkUnlessThere(draft, path)
   } finally {
-    for (const suffix of ['', '-wal', '-shm']) rmSync(draft + suffix, { force: true })
+    for (const suffix of ['', '-wal', '-shm', '-journal']) rmSync(draft + suffix, { force: true })
   }
   syncDirectory(dirname(path))
 }

@@ -1,5 +1,4 @@
-import { CHECKPOINT_PAGES } from './connection.ts'
-import { isBusy, outOfReach } from './errors.ts'
+import { isBusy, isFull, outOfReach } from './errors.ts'
 import { CREATE_ROW_LENGTH, SqliteWriter, type WriterCalls } from './writer.ts'
 import { WriterClient } from './writer-client.ts'
 import { WriterHost, type WriterRequest, type WriterResponse } from './writer-host.ts'
@@ -18,10 +17,12 @@ const POINTS_AFTER_PAUSE = SLOW_LIMIT - 3 * SLOW_POINTS
 /** How long they go there, in milliseconds: twice as long each further time. */
 const FIRST_PAUSE = 1000
 const LONGEST_PAUSE = 60_000
+/** How long groups go there after one found no space, in milliseconds. */
+const FULL_PAUSE = 1000
 /** Creates in a group that the event loop may wait for: half a millisecond of work. */
 const MAX_ROWS = 128
 /** Commits between looks at the length of the log. */
-const LOG_CHECK_INTERVAL = 64
+const LOG_CHECK_INTERVAL = 16
 
 /**
  * Commits small groups of creates on the event loop as long as the disk is quick, and does everything else in a thread.
@@ -84,6 +85,7 @@ export class PlacedWriter implements WriterPort {
     const startedAt = this.#now()
     const response = this.#here.run(request)
     if ('fault' in response && isBusy(response.fault)) return undefined
+    if ('fault' in response && isFull(response.fault)) this.#makeRoom()
     this.#judge(this.#now() - startedAt)
     if (++this.#sinceLogCheck >= LOG_CHECK_INTERVAL) this.#checkLog()
     return response
@@ -102,13 +104,19 @@ export class PlacedWriter implements WriterPort {
     this.#pause = Math.min(this.#pause * 2, LONGEST_PAUSE)
   }
 
-  /** Copying a long log back takes tens of milliseconds, so the thread does it, and groups go behind it meanwhile. */
+  /** Folding a long log in takes tens of milliseconds, so the thread does it, and groups go behind it meanwhile. */
   #checkLog(): void {
     this.#sinceLogCheck = 0
-    const pages = this.#here.run({ method: 'logPages', args: [] })
-    if (!('value' in pages) || Number(pages.value) < CHECKPOINT_PAGES) return
-    // A log that can't be copied back for want of space stays as it is; what is worse is told to onFatal.
-    this.#runInThread('checkpoint', []).catch(() => {})
+    const isLong = this.#here.run({ method: 'isLogLong', args: [] })
+    if (!('value' in isLong) || isLong.value !== true) return
+    // What is worse than a log that stays as it is, is told to onFatal.
+    this.#runInThread('foldLog', []).catch(() => {})
+  }
+
+  /** The thread makes room before it writes again, so that what becomes free is not taken by the log. */
+  #makeRoom(): void {
+    this.#threadUntil = this.#now() + FULL_PAUSE
+    this.#runInThread('makeRoom', []).catch(() => {})
   }
 
   async #runInThread<M extends keyof WriterCalls>(

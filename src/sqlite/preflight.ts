@@ -1,28 +1,38 @@
-import { accessSync, closeSync, constants, existsSync, openSync, readSync, statSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { accessSync, closeSync, constants, existsSync, openSync, readdirSync, readSync, statSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
 import { OperatorError } from '../operator-error.ts'
 import { APPLICATION_ID } from './connection.ts'
+import { judgeLog } from './log-match.ts'
+
+const MAGIC = 'SQLite format 3\0'
+const HEADER = 100
 
 /**
- * Looks at the path before anything opens, makes or changes a file there.
+ * Looks at the path and what lies beside it before anything opens, makes or changes a file there.
  *
  * It reads the file itself, which is safe only now: closing any descriptor of a database that this process has open
  * drops SQLite's locks on it (https://sqlite.org/howtocorrupt.html section 2.2).
  *
  * @returns whether the store is there already
- * @throws OperatorError when the path can't hold a store, or holds something else or a damaged one
+ * @throws OperatorError when the path can't hold a store, or holds something else, a damaged one, or one whose log is not
+ *   its own
  */
 export function preflight(path: string): 'absent' | 'present' {
   const directory = dirname(path)
   if (!existsSync(directory)) throw refusal(path, `the folder ${directory} does not exist; make it first`)
   mustBeWritable(path, directory)
-  if (!existsSync(path)) return 'absent'
-  const stat = statSync(path)
+  const stat = statSync(path, { throwIfNoEntry: false })
+  if (stat === undefined) {
+    mustBeAlone(path)
+    return 'absent'
+  }
   if (!stat.isFile()) throw refusal(path, 'it is not a file')
   mustBeWritable(path, path)
+  mustHaveOneName(path)
   if (stat.size === 0)
     throw refusal(path, 'the file is empty, so it lost its content or never was a store; move it away')
   checkHeader(path, stat.size)
+  checkLog(path)
   return 'present'
 }
 
@@ -34,24 +44,66 @@ function mustBeWritable(path: string, what: string): void {
   }
 }
 
+/** A new store would take up the log of one that is missing, and end it. */
+function mustBeAlone(path: string): void {
+  const left = ['-wal', '-journal', '-shm'].map((suffix) => path + suffix).filter((name) => existsSync(name))
+  // The store may have been made meanwhile, with its log.
+  if (left.length === 0 || existsSync(path)) return
+  throw refusal(
+    path,
+    `the file is missing, but ${left.join(' and ')} may hold plants of it; put the file back, or move ${left.length === 1 ? 'it' : 'them'} away`,
+  )
+}
+
+/** Through another name the store would have another log and another lock, and what was written by one name would be lost. */
+function mustHaveOneName(path: string): void {
+  // While a store is made, and after a crash then, its draft is a second name.
+  const drafts = () => {
+    const { ino } = statSync(path)
+    const isDraft = (name: string) => name.startsWith(`${basename(path)}.new-`)
+    const names = readdirSync(dirname(path)).filter(isDraft)
+    return names.filter((name) => statSync(join(dirname(path), name), { throwIfNoEntry: false })?.ino === ino).length
+  }
+  // The draft may go between the two looks, but none comes.
+  const before = drafts()
+  const { nlink } = statSync(path)
+  if (nlink > 1 + before) {
+    throw refusal(path, `the file has ${nlink} names (hard links); remove all but one, or copy it in their place`)
+  }
+}
+
 /** The first 100 bytes (https://sqlite.org/fileformat2.html section 1.3). */
 function checkHeader(path: string, size: number): void {
-  const header = Buffer.alloc(100)
+  const header = Buffer.alloc(HEADER)
   const file = openSync(path, 'r')
   try {
-    readSync(file, header, 0, 100, 0)
+    readSync(file, header, 0, HEADER, 0)
   } finally {
     closeSync(file)
   }
-  if (header.toString('latin1', 0, 16) !== 'SQLite format 3\0') throw refusal(path, 'it is not a SQLite database')
+  if (!header.toString('latin1', 0, MAGIC.length).startsWith(MAGIC.slice(0, size))) {
+    throw refusal(path, 'it is not a SQLite database')
+  }
+  if (size < HEADER) throw cut(path)
   if (header.readUInt32BE(68) !== APPLICATION_ID) throw refusal(path, 'it is a SQLite database, but not a plant store')
-  const pageSize = header.readUInt16BE(16) === 1 ? 65536 : header.readUInt16BE(16)
-  const pages = header.readUInt32BE(28)
-  // With a log beside it, a crash may have left the file shorter for now; SQLite completes it when it opens it.
-  const hasLog = (statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0
-  if (size < pages * pageSize && !hasLog) {
-    throw refusal(path, `the file is cut short: ${size} bytes of ${pages * pageSize}; restore it from a backup`)
+}
+
+function checkLog(path: string): void {
+  const journal = statSync(`${path}-journal`, { throwIfNoEntry: false })
+  if (journal !== undefined && journal.size > 0) {
+    throw refusal(path, `${path}-journal is not of this program and would undo what the store has; move it away`)
+  }
+  const verdict = judgeLog(path)
+  if (verdict === 'cut') throw cut(path)
+  if (verdict === 'foreign') {
+    throw refusal(
+      path,
+      `the log ${path}-wal is not its own; put the file back that it belongs to, or move the log away if you have restored a backup`,
+    )
   }
 }
+
+const cut = (path: string): OperatorError =>
+  refusal(path, `the file is cut short, to ${statSync(path).size} bytes; restore it from a backup`)
 
 const refusal = (path: string, why: string): OperatorError => new OperatorError(`store ${path}: ${why}`)

@@ -1,4 +1,4 @@
-import { closeSync, existsSync, openSync } from 'node:fs'
+import { closeSync, existsSync, openSync, rmSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { OperatorError } from '../operator-error.ts'
@@ -8,28 +8,51 @@ const BUSY = 5
 /** Milliseconds; whoever only looks whether the lock is held has it for less than one. */
 const PATIENCE = 50
 
+export interface ServeLock {
+  /** Lets go of it; calling it again does nothing. */
+  release(): void
+  /** Lets go of it, and leaves no file behind that was not there before. */
+  undo(): void
+}
+
 /**
  * Held while a server serves a store, so that no second one does. It is SQLite's own lock on an empty file beside the
  * store: the operating system lets go of it however the process ends, and commands that administer the store don't
  * take it, so they work meanwhile.
  *
- * @returns lets go of it; calling it again does nothing
  * @throws OperatorError when another server holds it
  */
-export function takeServeLock(path: string): () => void {
+export function takeServeLock(path: string): ServeLock {
   const file = resolve(`${path}.lock`)
-  // Its owner's alone like the store: whoever could open it could hold the lock and keep every server out.
-  if (!existsSync(file)) closeSync(openSync(file, 'a', 0o600))
+  for (;;) {
+    const isNew = !existsSync(file)
+    // Its owner's alone like the store: whoever could open it could hold the lock and keep every server out.
+    if (isNew) closeSync(openSync(file, 'a', 0o600))
+    const before = statSync(file, { throwIfNoEntry: false })
+    const lock = lockFile(file, path)
+    const release = () => {
+      if (lock.isOpen) lock.close()
+    }
+    const undo = () => {
+      // Only its holder removes it, so that two never hold two files of this name.
+      if (isNew && lock.isOpen) rmSync(file, { force: true })
+      release()
+    }
+    if (before !== undefined && statSync(file, { throwIfNoEntry: false })?.ino === before.ino) return { release, undo }
+    // Its holder has removed it, so this is the lock of a file that nobody else can find.
+    release()
+  }
+}
+
+function lockFile(file: string, path: string): DatabaseSync {
   const lock = new DatabaseSync(file, { timeout: PATIENCE })
   try {
     lock.exec('BEGIN EXCLUSIVE')
+    return lock
   } catch (error) {
     lock.close()
     if (sqliteFault(error)?.errcode !== BUSY) throw error
     throw new OperatorError(`store ${path}: another server serves it already; stop that one first`)
-  }
-  return () => {
-    if (lock.isOpen) lock.close()
   }
 }
 

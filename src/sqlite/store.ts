@@ -1,4 +1,3 @@
-import { type Stats, statSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Condition } from '../condition.ts'
 import { GroupRead } from '../group-read.ts'
@@ -21,6 +20,7 @@ import type {
 import type { Token } from '../token.ts'
 import { DirectReader, isDirect, type PlantPage } from './direct-reader.ts'
 import { outOfReach, shuttingDown } from './errors.ts'
+import { FileWatch } from './file-watch.ts'
 import { Indexer } from './indexer.ts'
 import { PlacedWriter } from './placed-writer.ts'
 import { PlantReads } from './plant-reads.ts'
@@ -28,6 +28,7 @@ import { PlantWrites } from './plant-writes.ts'
 import { preflight } from './preflight.ts'
 import { openingError, prepareFile } from './prepare-file.ts'
 import { isServed, takeServeLock } from './serve-lock.ts'
+import { storePath } from './store-path.ts'
 import { tokenRow } from './token-rows.ts'
 import type { WriterPort } from './writer-port.ts'
 
@@ -49,15 +50,11 @@ export interface SqliteStoreOptions {
   readonly onNotice?: (text: string) => void
 }
 
-/** How often the file is looked for at its path, in milliseconds: writes to a file that was removed go nowhere. */
-const PRESENCE_INTERVAL = 1000
-
 /** The embedded engine: one SQLite file, one writer, short reads on the main thread and long ones in another. */
 export class SqliteStore implements Store {
   readonly #path: string
   readonly #isServing: boolean
   readonly #unlock: () => void
-  readonly #file: Stats
   readonly #reader: DirectReader
   readonly #lookups: GroupRead<bigint, NewPlant | undefined>
   readonly #pages: GroupRead<PlantPage, readonly NewPlant[]>
@@ -65,9 +62,9 @@ export class SqliteStore implements Store {
   readonly #indexer: Indexer
   readonly #reads: PlantReads
   readonly #writes: PlantWrites
-  readonly #presence: NodeJS.Timeout
   readonly #onFatal: (error: Error) => void
-  #isOpen = false
+  /** Set once it is open. */
+  #watch: FileWatch | undefined
   #fatal: Error | undefined
   #closing: Promise<void> | undefined
 
@@ -76,14 +73,17 @@ export class SqliteStore implements Store {
    *
    * @throws OperatorError in one line when the path can't hold a store or holds a damaged one
    */
-  static async open(path: string, options: SqliteStoreOptions): Promise<SqliteStore> {
+  static async open(link: string, options: SqliteStoreOptions): Promise<SqliteStore> {
+    const path = storePath(link)
     try {
       const present = preflight(path) === 'present'
       if (!present && !options.create) throw new OperatorError(`store ${path}: there is none yet`)
-      const unlock = options.serving ? takeServeLock(path) : () => {}
+      const lock = options.serving ? takeServeLock(path) : undefined
+      let unlock = () => lock?.undo()
       try {
         prepareFile(path, present)
-        const store = await SqliteStore.#openPresent(path, unlock, options)
+        const store = await SqliteStore.#openPresent(path, () => unlock(), options)
+        unlock = () => lock?.release()
         if (!present) options.onMade?.()
         return store
       } catch (error) {
@@ -98,8 +98,7 @@ export class SqliteStore implements Store {
   static async #openPresent(path: string, unlock: () => void, options: SqliteStoreOptions): Promise<SqliteStore> {
     const store = new SqliteStore(path, unlock, options)
     try {
-      await store.checkWritable()
-      store.#isOpen = true
+      await store.#begin()
       return store
     } catch (error) {
       await store.close()
@@ -112,7 +111,6 @@ export class SqliteStore implements Store {
     this.#path = path
     this.#isServing = options.serving
     this.#unlock = unlock
-    this.#file = statSync(path)
     this.#onFatal = options.onFatal
     this.#reader = new DirectReader(path, fail)
     this.#lookups = new GroupRead((ids) => this.#whileOpen(() => this.#reader.plants(ids)))
@@ -125,7 +123,6 @@ export class SqliteStore implements Store {
     this.#reads = new PlantReads(path, this.#indexer, fail)
     const { maxWaiting, maxGroup = 1000 } = options
     this.#writes = new PlantWrites(this.#writer, this.#indexer, { maxWaiting, maxGroup })
-    this.#presence = setInterval(() => this.#checkPresence(), PRESENCE_INTERVAL).unref()
   }
 
   createPlant(plant: NewPlant, { mustBeNew }: CreateOptions, answer: Answer<CreateResult>): void {
@@ -203,7 +200,7 @@ export class SqliteStore implements Store {
 
   async checkWritable(): Promise<void> {
     this.#mustBeOpen()
-    this.#checkPresence()
+    this.#watch?.look()
     if (this.#fatal !== undefined) throw outOfReach(this.#fatal)
     await this.#writer.call('checkWritable', Date.now())
   }
@@ -267,7 +264,7 @@ export class SqliteStore implements Store {
   }
 
   async #close(): Promise<void> {
-    clearInterval(this.#presence)
+    this.#watch?.end()
     await this.#writes.close()
     await this.#reads.close()
     await this.#indexer.close()
@@ -277,17 +274,17 @@ export class SqliteStore implements Store {
     this.#unlock()
   }
 
-  #checkPresence(): void {
-    const now = statSync(this.#path, { throwIfNoEntry: false })
-    if (now?.ino === this.#file.ino && now.dev === this.#file.dev) return
-    this.#fail(new Error(`the file ${this.#path} was removed or replaced while it was in use`))
+  async #begin(): Promise<void> {
+    await this.#writer.call('beginLog')
+    if (this.#fatal !== undefined) throw outOfReach(this.#fatal)
+    this.#watch = new FileWatch(this.#path, (error) => this.#fail(error))
   }
 
   #fail(error: Error): void {
     if (this.#fatal !== undefined) return
     this.#fatal = error
     // While it is being opened, the opening itself throws.
-    if (this.#isOpen) this.#onFatal(error)
+    if (this.#watch !== undefined) this.#onFatal(error)
   }
 }
 

@@ -4,10 +4,12 @@ import type { NewPlant } from '../plant.ts'
 import { afterChange, idOf, type PlantChange } from '../plant-change.ts'
 import type { ImportMode } from '../store.ts'
 import { type ChangeKind, ChangeLog } from './change-log.ts'
-import { openWriter, transaction, type WriterOptions } from './connection.ts'
+import { openWriter, type WriterOptions } from './connection.ts'
 import { isRowFault, type SqliteFault, sqliteFault } from './errors.ts'
 import { InsertTogether } from './insert-together.ts'
 import { Journal } from './journal.ts'
+import { LogKeeper } from './log-keeper.ts'
+import { advanceMark } from './log-mark.ts'
 import { type ChangeOutcome, OUTCOME, type RowOutcome } from './outcome.ts'
 import { PlantIndex } from './plant-index.ts'
 import { PLANT_ROW_LENGTH, type PlantRows, plantAt, plantOf } from './rows.ts'
@@ -27,6 +29,7 @@ export interface IndexProgress {
 /** The one connection that writes. Each method is one transaction, and returns after its commit. */
 export class SqliteWriter {
   readonly #db: DatabaseSync
+  readonly #keeper: LogKeeper
   readonly #insertTogether: InsertTogether
   readonly #insertPlant: StatementSync
   readonly #selectPlant: StatementSync
@@ -36,7 +39,6 @@ export class SqliteWriter {
   readonly #journal: Journal
   readonly #index: PlantIndex
   readonly #checkWrite: StatementSync
-  readonly #logPages: StatementSync
   readonly #insertToken: StatementSync
   readonly #touchToken: StatementSync
   readonly #revokeToken: StatementSync
@@ -44,6 +46,7 @@ export class SqliteWriter {
   constructor(path: string, options: WriterOptions = {}) {
     const db = openWriter(path, options)
     this.#db = db
+    this.#keeper = new LogKeeper(db, { folds: options.isHasty !== true })
     this.#insertTogether = new InsertTogether(db)
     this.#insertPlant = db.prepare('INSERT INTO plants (id, name, tag) VALUES (?, ?, ?) ON CONFLICT (id) DO NOTHING')
     this.#selectPlant = db.prepare('SELECT id, name, tag FROM plants WHERE id = ?')
@@ -53,7 +56,6 @@ export class SqliteWriter {
     this.#journal = new Journal(db)
     this.#index = new PlantIndex(db)
     this.#checkWrite = db.prepare('UPDATE write_check SET checked_at = ?')
-    this.#logPages = db.prepare('PRAGMA wal_checkpoint(NOOP)')
     this.#insertToken = db.prepare(
       'INSERT INTO tokens (id, hash, name, scopes, created_at, expires_at, last_used_at, revoked_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
     )
@@ -102,7 +104,7 @@ export class SqliteWriter {
 
   /** Indexes some of the plants that were written and are not indexed yet, about `most` of them. */
   indexPlants(most: number): IndexProgress {
-    return transaction(this.#db, () => {
+    return this.#keeper.transaction(() => {
       const ids = this.#journal.take(most)
       this.#index.add(ids)
       const indexed = ids.length > 0 ? ids.length : this.#index.scan(most)
@@ -111,32 +113,41 @@ export class SqliteWriter {
   }
 
   checkWritable(now: number): void {
-    transaction(this.#db, () => this.#checkWrite.run(now))
+    this.#keeper.transaction(() => this.#checkWrite.run(now))
   }
 
   createToken(token: TokenRow): void {
     const { id, hash, name, scopes, createdAt, expiresAt, lastUsedAt, revokedAt } = token
-    transaction(this.#db, () =>
+    this.#keeper.transaction(() =>
       this.#insertToken.run(id, hash, name, scopes, createdAt, expiresAt, lastUsedAt, revokedAt),
     )
   }
 
   touchToken(id: string, usedAt: number): void {
-    transaction(this.#db, () => this.#touchToken.run(usedAt, id))
+    this.#keeper.transaction(() => this.#touchToken.run(usedAt, id))
   }
 
   revokeToken(id: string, revokedAt: number): boolean {
-    return transaction(this.#db, () => this.#revokeToken.run(revokedAt, id).changes > 0)
+    return this.#keeper.transaction(() => this.#revokeToken.run(revokedAt, id).changes > 0)
   }
 
-  /** Pages that the log holds now; some may be in the file already (https://sqlite.org/pragma.html#pragma_wal_checkpoint). */
-  logPages(): number {
-    return Number(this.#logPages.get()?.['log'] ?? 0)
+  /** Begins a log by the mark that tells whose it is; a real write, so it also tells whether there can be any. */
+  beginLog(): void {
+    this.#keeper.transaction(() => advanceMark(this.#db))
   }
 
-  /** Copies the log back into the file, so that it can be written from its start again. */
-  checkpoint(): void {
-    this.#db.exec('PRAGMA wal_checkpoint(PASSIVE)')
+  /** Whether it is time to fold the log in. */
+  isLogLong(): boolean {
+    return this.#keeper.isLong()
+  }
+
+  foldLog(): void {
+    this.#keeper.fold()
+  }
+
+  /** Called when another connection found no space. */
+  makeRoom(): void {
+    this.#keeper.makeRoom()
   }
 
   close(): void {
@@ -145,7 +156,7 @@ export class SqliteWriter {
 
   /** One transaction that also logs its changes, and notes for the indexes which plants it has written. */
   #writePlants<T>(work: (written: bigint[]) => T): T {
-    return transaction(this.#db, () => {
+    return this.#keeper.transaction(() => {
       this.#log.begin()
       const written: bigint[] = []
       const result = work(written)
@@ -244,7 +255,9 @@ export type WriterCalls = Pick<
   | 'createToken'
   | 'touchToken'
   | 'revokeToken'
-  | 'logPages'
-  | 'checkpoint'
+  | 'beginLog'
+  | 'isLogLong'
+  | 'foldLog'
+  | 'makeRoom'
   | 'close'
 >

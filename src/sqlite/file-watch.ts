@@ -1,0 +1,33 @@
+import { type Stats, statSync } from 'node:fs'
+
+/** The store's file, its log, and the index of the log. */
+const SUFFIXES = ['', '-wal', '-shm']
+/** Milliseconds between looks: writes to a file that was removed go nowhere. */
+const INTERVAL = 1000
+
+/** Watches that the files of a store that is open stay what they are. While it is open, SQLite replaces none of them. */
+export class FileWatch {
+  readonly #files: ReadonlyMap<string, Stats>
+  readonly #onGone: (error: Error) => void
+  readonly #timer: NodeJS.Timeout
+
+  /** @param onGone told which of them was removed or replaced, at each look that finds it */
+  constructor(path: string, onGone: (error: Error) => void) {
+    this.#files = new Map(SUFFIXES.map((suffix) => [path + suffix, statSync(path + suffix)]))
+    this.#onGone = onGone
+    this.#timer = setInterval(() => this.look(), INTERVAL).unref()
+  }
+
+  look(): void {
+    for (const [path, { ino, dev }] of this.#files) {
+      const now = statSync(path, { throwIfNoEntry: false })
+      if (now?.ino === ino && now.dev === dev) continue
+      this.#onGone(new Error(`the file ${path} was removed or replaced while it was in use`))
+      return
+    }
+  }
+
+  end(): void {
+    clearInterval(this.#timer)
+  }
+}

@@ -1,0 +1,113 @@
+import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
+
+const HEADER = 32
+const FRAME_HEADER = 24
+const MAGIC = 0x377f0682
+const VERSION = 3007000
+
+/** The first page, as a transaction in a log has left it. */
+export interface FirstPage {
+  readonly bytes: Buffer
+  /** The transaction wrote no other page. */
+  readonly isAlone: boolean
+}
+
+/** What the committed transactions of a write-ahead log hold. */
+export interface LogFile {
+  /** Other ones after each restart of the log. */
+  readonly salts: string
+  readonly transactions: number
+  /** The oldest version of the first page. */
+  readonly firstPage: FirstPage | undefined
+  /** Whether some version of the first page has exactly these bytes. */
+  readonly hasFirstPage: boolean
+}
+
+/**
+ * Reads a log as SQLite does when it recovers (https://sqlite.org/fileformat2.html section 4): up to the last commit before
+ * the first frame that is not whole. SQLite has no locks on a log, so this is safe at any time.
+ *
+ * @param page the first page to look for in it
+ * @returns undefined where there is no log or SQLite would not use it
+ */
+export function readLog(path: string, page: Buffer): LogFile | undefined {
+  let file: number
+  try {
+    file = openSync(path, 'r')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw error
+  }
+  try {
+    return readFrames(file, page)
+  } finally {
+    closeSync(file)
+  }
+}
+
+function readFrames(file: number, page: Buffer): LogFile | undefined {
+  const header = Buffer.alloc(HEADER)
+  if (readSync(file, header, 0, HEADER, 0) < HEADER) return undefined
+  const magic = header.readUInt32BE(0)
+  if ((magic & ~1) >>> 0 !== MAGIC || header.readUInt32BE(4) !== VERSION) return undefined
+  const sum = new Checksum((magic & 1) === 0)
+  sum.add(header, 0, 24)
+  if (!sum.equals(header, 24)) return undefined
+
+  const salts = header.toString('hex', 16, 24)
+  const pageSize = header.readUInt32BE(8)
+  const frame = Buffer.alloc(FRAME_HEADER + pageSize)
+  const { size } = fstatSync(file)
+  let transactions = 0
+  let firstPage: FirstPage | undefined
+  let hasFirstPage = false
+  /** Versions of the first page in the transaction that is being read, and its frames. */
+  let written: Buffer[] = []
+  let frames = 0
+  for (let at = HEADER; at + frame.length <= size; at += frame.length) {
+    if (readSync(file, frame, 0, frame.length, at) < frame.length) break
+    if (frame.toString('hex', 8, 16) !== salts) break
+    sum.add(frame, 0, 8)
+    sum.add(frame, FRAME_HEADER, frame.length)
+    if (!sum.equals(frame, 16)) break
+    frames++
+    if (frame.readUInt32BE(0) === 1) written.push(Buffer.from(frame.subarray(FRAME_HEADER)))
+    if (frame.readUInt32BE(4) === 0) continue
+    transactions++
+    const first = written.at(-1)
+    if (first !== undefined) {
+      firstPage ??= { bytes: first, isAlone: frames === 1 }
+      hasFirstPage ||= first.equals(page)
+    }
+    written = []
+    frames = 0
+  }
+  return { salts, transactions, firstPage, hasFirstPage }
+}
+
+/** The sums over all that came before, which every frame carries (https://sqlite.org/fileformat2.html section 4.2). */
+class Checksum {
+  readonly #isLittleEndian: boolean
+  #first = 0
+  #second = 0
+
+  constructor(isLittleEndian: boolean) {
+    this.#isLittleEndian = isLittleEndian
+  }
+
+  add(bytes: Buffer, start: number, end: number): void {
+    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
+    let first = this.#first
+    let second = this.#second
+    for (let i = start; i < end; i += 8) {
+      first = (first + view.getUint32(i, this.#isLittleEndian) + second) | 0
+      second = (second + view.getUint32(i + 4, this.#isLittleEndian) + first) | 0
+    }
+    this.#first = first
+    this.#second = second
+  }
+
+  equals(bytes: Buffer, at: number): boolean {
+    return bytes.readInt32BE(at) === this.#first && bytes.readInt32BE(at + 4) === this.#second
+  }
+}

@@ -1,0 +1,64 @@
+import { closeSync, openSync, readSync, statSync } from 'node:fs'
+import { type LogFile, readLog } from './log-file.ts'
+import { follows } from './log-mark.ts'
+
+/** Where the first page has its numbers (https://sqlite.org/fileformat2.html section 1.3). */
+const SCHEMA_COOKIE = 40
+const USER_VERSION = 60
+/** Looks at a store and its log, when they change meanwhile. */
+const LOOKS = 5
+
+/**
+ * Holds a store's file and the log beside it against one another. It reads the file, so this process must not have the
+ * store open; other processes may, and may write.
+ *
+ * A log goes on from one state of the file, its base; then parts of it are folded in, up to any of its pages. So the first
+ * page of the file is that of the base or one that the log has, and the oldest first page in the log tells the base's mark.
+ *
+ * @returns `cut` when the file is shorter than it was when its first page was written
+ */
+export function judgeLog(path: string): 'own' | 'foreign' | 'cut' {
+  for (let look = 0; look < LOOKS; look++) {
+    const page = firstPageOf(path)
+    const log = readLog(`${path}-wal`, page)
+    const isInUse = log !== undefined && log.transactions > 0
+    // Only a log that is being folded in may have the pages that the file lacks. No process makes the file shorter.
+    const isFolding = isInUse && log.hasFirstPage
+    if (!isFolding && statSync(path).size < sizeIn(page)) return 'cut'
+    if (!isInUse || belongs(page, log)) return 'own'
+    // Another process may have folded the log in between the two readings.
+    const isStill = firstPageOf(path).equals(page) && readLog(`${path}-wal`, page)?.salts === log.salts
+    if (isStill) return 'foreign'
+  }
+  return 'own'
+}
+
+const pageSizeIn = (header: Buffer): number => (header.readUInt16BE(16) === 1 ? 65536 : header.readUInt16BE(16))
+
+/** Bytes of the whole file. */
+export const sizeIn = (header: Buffer): number => header.readUInt32BE(28) * pageSizeIn(header)
+
+function belongs(page: Buffer, { firstPage, hasFirstPage }: LogFile): boolean {
+  if (firstPage === undefined || hasFirstPage) return true
+  const { bytes, isAlone } = firstPage
+  const mark = page.readUInt32BE(USER_VERSION)
+  const oldest = bytes.readUInt32BE(USER_VERSION)
+  if (follows(oldest, mark)) return true
+  if (oldest !== mark) return false
+  // The oldest first page is no mark of ours then. A copy that SQLite made has another count of changes of the schema.
+  const changes = bytes.readUInt32BE(SCHEMA_COOKIE) - page.readUInt32BE(SCHEMA_COOKIE)
+  return isAlone ? changes === 0 || changes === 1 : changes >= 0
+}
+
+function firstPageOf(path: string): Buffer {
+  const file = openSync(path, 'r')
+  try {
+    const header = Buffer.alloc(100)
+    readSync(file, header, 0, header.length, 0)
+    const page = Buffer.alloc(pageSizeIn(header))
+    readSync(file, page, 0, page.length, 0)
+    return page
+  } finally {
+    closeSync(file)
+  }
+}

@@ -1,0 +1,144 @@
+import assert from 'node:assert/strict'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { DatabaseSync } from 'node:sqlite'
+import { type TestContext, test } from 'node:test'
+import { openWriter, transaction } from '../src/sqlite/connection.ts'
+import { advanceMark } from '../src/sqlite/log-mark.ts'
+import { judgeLog } from '../src/sqlite/log-match.ts'
+import { SqliteStore } from '../src/sqlite/store.ts'
+import { cleanUp } from './support/clean-up.ts'
+import { copyAsAfterCrash, tempFolder } from './support/files.ts'
+
+const PAGE = 4096
+const LOG_HEADER = 32
+const FRAME = PAGE + 24
+
+/** What a disk has of a store: its file and its log. */
+interface Image {
+  readonly file: Buffer
+  readonly log: Buffer
+}
+
+interface Scene {
+  readonly db: DatabaseSync
+  /** What a crash at this moment leaves. */
+  image(): Image
+  judge(file: Buffer, log: Buffer): string
+}
+
+async function openStore(t: TestContext): Promise<Scene> {
+  const folder = tempFolder(t)
+  const path = join(folder, 'plants.db')
+  await (await SqliteStore.open(path, { serving: false, create: true, maxWaiting: 1, onFatal: assert.fail })).close()
+  const db = openWriter(path)
+  cleanUp(t, () => db.close())
+  const copy = join(folder, 'copy')
+  return {
+    db,
+    image() {
+      copyAsAfterCrash(path, copy)
+      return {
+        file: readFileSync(copy),
+        log: existsSync(`${copy}-wal`) ? readFileSync(`${copy}-wal`) : Buffer.alloc(0),
+      }
+    },
+    judge(file, log) {
+      writeFileSync(copy, file)
+      writeFileSync(`${copy}-wal`, log)
+      return judgeLog(copy)
+    },
+  }
+}
+
+let nextId = 0
+
+function create(db: DatabaseSync, plants: number): void {
+  const insert = db.prepare('INSERT INTO plants (id, name) VALUES (?, ?)')
+  transaction(db, () => {
+    for (let i = 0; i < plants; i++) insert.run(nextId++, 'x'.repeat(500))
+  })
+}
+
+const mark = (db: DatabaseSync): void => transaction(db, () => advanceMark(db))
+
+/** The file while it is folded in: its first pages are those of after. */
+const partly = (before: Buffer, after: Buffer, pages: number): Buffer =>
+  Buffer.concat([after.subarray(0, pages * PAGE), before.subarray(pages * PAGE)])
+
+test('after a crash at any point of a commit or of folding, a log is its own; one of another time is not', async (t) => {
+  const { db, image, judge } = await openStore(t)
+  mark(db)
+  const bases: Image[] = []
+  for (let generation = 0; generation < 4; generation++) {
+    for (let commit = 0; commit < 4; commit++) create(db, commit % 2 === 0 ? 1 : 40)
+    mark(db)
+    const before = image()
+    // A commit under way has written some of its frames.
+    for (let length = 0; length <= before.log.length; length += FRAME / 2) {
+      assert.equal(judge(before.file, before.log.subarray(0, length)), 'own', `${length} bytes of the log`)
+    }
+    db.exec('PRAGMA wal_checkpoint(PASSIVE)')
+    const folded = image()
+    // The pages are folded in by their order.
+    for (let pages = 0; pages * PAGE <= folded.file.length; pages++) {
+      assert.equal(judge(partly(before.file, folded.file, pages), before.log), 'own', `${pages} pages are folded in`)
+    }
+    mark(db)
+    const after = image()
+    for (const length of [
+      0,
+      LOG_HEADER - 1,
+      LOG_HEADER,
+      LOG_HEADER + FRAME - 1,
+      LOG_HEADER + FRAME,
+      after.log.length,
+    ]) {
+      assert.equal(judge(folded.file, after.log.subarray(0, length)), 'own', `${length} bytes of the next log`)
+    }
+    // A disk may have kept the old log where the new one begins.
+    const torn = Buffer.concat([after.log.subarray(0, LOG_HEADER), before.log.subarray(LOG_HEADER)])
+    assert.equal(judge(folded.file, torn), 'own')
+    bases.push(before)
+    for (const { file } of bases) assert.equal(judge(file, after.log), 'foreign', 'an older file')
+    for (const { log } of bases.slice(0, -1)) assert.equal(judge(folded.file, log), 'foreign', 'an older log')
+  }
+})
+
+test('another store with the same content has another log', async (t) => {
+  const [one, other] = [await openStore(t), await openStore(t)]
+  for (const { db } of [one, other]) create(db, 1)
+  for (const { db } of [one, other]) mark(db)
+  assert.equal(one.judge(one.image().file, one.image().log), 'own')
+  assert.equal(one.judge(one.image().file, other.image().log), 'foreign')
+  assert.equal(one.judge(other.image().file, one.image().log), 'foreign')
+})
+
+test('a store of a program that had no marks, and the first mark that it gets, have their own log', async (t) => {
+  const { db, image, judge } = await openStore(t)
+  db.exec('PRAGMA user_version = 0; PRAGMA wal_checkpoint(TRUNCATE)')
+  const unmarked = image()
+  create(db, 1)
+  assert.equal(judge(unmarked.file, image().log), 'own', 'no first page in the log')
+  create(db, 100)
+  assert.equal(judge(unmarked.file, image().log), 'own', 'the first page of a store that grew')
+  db.exec('PRAGMA wal_checkpoint(TRUNCATE)')
+  const folded = image()
+  mark(db)
+  assert.equal(judge(folded.file, image().log), 'own', 'its first mark')
+  mark(db)
+  db.exec('PRAGMA wal_checkpoint(TRUNCATE)')
+  mark(db)
+  assert.equal(judge(unmarked.file, image().log), 'foreign', 'a later one')
+})
+
+test('a change of the schema before a mark leaves the log its own', async (t) => {
+  const { db, image, judge } = await openStore(t)
+  const base = image()
+  transaction(db, () => db.exec('CREATE TABLE a (b); CREATE TABLE c (d)'))
+  assert.equal(judge(base.file, image().log), 'own')
+  db.exec('PRAGMA wal_checkpoint(TRUNCATE)')
+  const next = image()
+  transaction(db, () => db.exec('CREATE VIEW e AS SELECT 1'))
+  assert.equal(judge(next.file, image().log), 'own')
+})

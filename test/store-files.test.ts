@@ -1,0 +1,260 @@
+import assert from 'node:assert/strict'
+import {
+  copyFileSync,
+  existsSync,
+  linkSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { type TestContext, test } from 'node:test'
+import { cleanUp } from './support/clean-up.ts'
+import { isIntact, plantsIn, snapshot, tempFolder } from './support/files.ts'
+import { Load, send } from './support/load.ts'
+import { isLinux, isRoot, notTestedHere, runs } from './support/not-tested.ts'
+import { run, startServer } from './support/process.ts'
+
+/** What is to be done with a store that nobody serves. */
+const COMMANDS = [
+  ['serve', '--port', '0'],
+  ['token', 'create', '--name', 'x'],
+  ['token', 'list'],
+]
+
+/** Every command refuses the store in one line that says why, and nothing is made or changed. */
+async function assertRefused(t: TestContext, folder: string, path: string, why: RegExp): Promise<void> {
+  const before = snapshot(folder)
+  for (const command of COMMANDS) {
+    const { code, stdout, stderr } = await run(t, [...command, '--store', `sqlite:${path}`])
+    assert.match(stderr, /^plantstore: store [^\n]+\n$/)
+    assert.match(stderr, why)
+    assert.deepEqual([code, stdout], [1, ''])
+    assert.deepEqual(snapshot(folder), before)
+  }
+}
+
+/** Serves the store, creates so many plants, and then kills the server or stops it in order. */
+async function serve(t: TestContext, folder: string, load: { first: bigint; plants: number; end: 'kill' | 'stop' }) {
+  const { program, address, storePath } = await startServer(t, folder, ['--drain-window', '0s'])
+  const creates = new Load(address, { clients: 4, firstId: load.first })
+  await creates.reaches(load.plants)
+  await creates.stop()
+  if (load.end === 'kill') await program.kill()
+  else {
+    program.signal('SIGTERM')
+    await program.outcome
+  }
+  return { path: storePath, creates }
+}
+
+test('a log without its store is refused; with the file back nothing is lost', async (t) => {
+  const folder = tempFolder(t)
+  const { path, creates } = await serve(t, folder, { first: 0n, plants: 100, end: 'kill' })
+  const away = join(tempFolder(t), 'plants.db')
+  copyFileSync(path, away)
+  rmSync(path)
+  await assertRefused(
+    t,
+    folder,
+    path,
+    /the file is missing, but \S+-wal and \S+-shm may hold plants of it; put the file back/,
+  )
+  copyFileSync(away, path)
+  await startServer(t, folder)
+  creates.assertAllIn(path)
+})
+
+test('a journal and an index of a log without their store are refused as well', async (t) => {
+  for (const suffix of ['-journal', '-shm', '-wal']) {
+    const folder = tempFolder(t)
+    const path = join(folder, 'plants.db')
+    writeFileSync(path + suffix, '')
+    await assertRefused(t, folder, path, new RegExp(`the file is missing, but \\S+${suffix} may hold plants of it`))
+  }
+})
+
+test('a journal beside a store, which would undo what is in it, is refused', async (t) => {
+  const folder = tempFolder(t)
+  const { path } = await serve(t, folder, { first: 0n, plants: 10, end: 'stop' })
+  writeFileSync(`${path}-journal`, 'd9d505f920a163d7')
+  await assertRefused(t, folder, path, /plants.db-journal is not of this program/)
+})
+
+test('the log of another store is refused', async (t) => {
+  const [folder, other] = [tempFolder(t), tempFolder(t)]
+  const { path } = await serve(t, folder, { first: 0n, plants: 100, end: 'stop' })
+  const { path: otherPath } = await serve(t, other, { first: 1_000_000n, plants: 100, end: 'kill' })
+  copyFileSync(`${otherPath}-wal`, `${path}-wal`)
+  await assertRefused(t, folder, path, /the log \S+-wal is not its own; put the file back/)
+})
+
+/** Ways to make a backup, each while the store is served or not. */
+const BACKUPS: Readonly<Record<string, (path: string, backup: string) => void>> = {
+  'VACUUM INTO': (path, backup) => query(path, `VACUUM INTO '${backup}'`),
+  'a copy that was closed in order': (path, backup) => copyFileSync(path, backup),
+}
+
+function query(path: string, sql: string): void {
+  const db = new DatabaseSync(path)
+  db.exec(sql)
+  db.close()
+}
+
+for (const [way, makeBackup] of Object.entries(BACKUPS)) {
+  test(`a backup (${way}) beside the log of what came after it is refused, and starts without that log`, async (t) => {
+    const folder = tempFolder(t)
+    const backup = join(tempFolder(t), 'backup.db')
+    const { path, creates } = await serve(t, folder, { first: 0n, plants: 100, end: 'stop' })
+    makeBackup(path, backup)
+    await serve(t, folder, { first: 1_000_000n, plants: 100, end: 'stop' })
+    await serve(t, folder, { first: 2_000_000n, plants: 100, end: 'kill' })
+    copyFileSync(backup, path)
+    await assertRefused(t, folder, path, /move the log away if you have restored a backup/)
+    rmSync(`${path}-wal`)
+    rmSync(`${path}-shm`)
+    await startServer(t, folder)
+    creates.assertAllIn(path)
+    assert.ok(isIntact(path))
+  })
+}
+
+test('a backup that was made while the store was served is refused beside the log of then', async (t) => {
+  const folder = tempFolder(t)
+  const backup = join(tempFolder(t), 'backup.db')
+  const { program, address, storePath } = await startServer(t, folder)
+  const load = new Load(address)
+  await load.reaches(100)
+  query(storePath, `VACUUM INTO '${backup}'`)
+  await load.reaches(load.acknowledged.size + 100)
+  await load.stop()
+  await program.kill()
+  copyFileSync(backup, storePath)
+  await assertRefused(t, folder, storePath, /the log \S+-wal is not its own/)
+})
+
+test('an old log beside the store of today is refused', async (t) => {
+  const folder = tempFolder(t)
+  const { path } = await serve(t, folder, { first: 0n, plants: 100, end: 'kill' })
+  const old = join(tempFolder(t), 'old-wal')
+  copyFileSync(`${path}-wal`, old)
+  await serve(t, folder, { first: 1_000_000n, plants: 100, end: 'stop' })
+  copyFileSync(old, `${path}-wal`)
+  await assertRefused(t, folder, path, /the log \S+-wal is not its own/)
+})
+
+test('a store that was cut short is called so, also beside its log', async (t) => {
+  const folder = tempFolder(t)
+  const { path } = await serve(t, folder, { first: 0n, plants: 100, end: 'kill' })
+  const whole = readFileSync(path)
+  for (const size of [10, 50, 100, 4000, 4096, 8192, whole.length - 1]) {
+    writeFileSync(path, whole.subarray(0, size))
+    await assertRefused(t, folder, path, new RegExp(`the file is cut short, to ${size} bytes`))
+  }
+})
+
+test('a store that is refused once it is opened leaves no lock behind', async (t) => {
+  const folder = tempFolder(t)
+  const { path } = await serve(t, folder, { first: 0n, plants: 100, end: 'stop' })
+  rmSync(`${path}.lock`)
+  const bytes = readFileSync(path)
+  bytes.fill(0xa5, 100, 4096)
+  writeFileSync(path, bytes)
+  await assertRefused(t, folder, path, /malformed/)
+})
+
+test('through a symbolic link to a file that is not there, the store is made where the link leads', async (t) => {
+  const [folder, links] = [tempFolder(t), tempFolder(t)]
+  const path = join(folder, 'plants.db')
+  symlinkSync(path, join(links, 'second'))
+  symlinkSync('second', join(links, 'plants.db'))
+  const umask = ['sh', '-c', 'umask 0; exec "$0" "$@"']
+  const { program, address } = await startServer(t, links, ['--drain-window', '0s'], { under: umask })
+  assert.equal((await send('POST', `${address}/plants`, { body: '{"id":1,"name":"a"}' })).status, 200)
+  assert.match(snapshot(folder)['plants.db.lock'] ?? '', /mode 600/)
+  assert.deepEqual(Object.keys(snapshot(links)), ['plants.db', 'second'])
+  program.signal('SIGTERM')
+  assert.equal((await program.outcome).code, 0)
+  assert.match(snapshot(folder)['plants.db'] ?? '', /mode 600/)
+  await startServer(t, links)
+  assert.deepEqual([...plantsIn(path).keys()], [1n])
+})
+
+test('symbolic links without an end, or into a folder that is missing, are refused', async (t) => {
+  const folder = tempFolder(t)
+  const paths = ['a.db', 'b.db', 'c.db'].map((name) => join(folder, name))
+  const [a = '', b = '', c = ''] = paths
+  symlinkSync(b, a)
+  symlinkSync(a, b)
+  symlinkSync(join(folder, 'missing/plants.db'), c)
+  for (const [path, why] of [
+    [a, /its symbolic links lead to no file/],
+    [c, /the folder \S+missing does not exist/],
+  ] as const) {
+    const { code, stderr } = await run(t, ['serve', '--port', '0', '--store', `sqlite:${path}`])
+    assert.match(stderr, why)
+    assert.equal(code, 1)
+  }
+})
+
+test('a second server is refused by whatever name, and the first one goes on', async (t) => {
+  const folder = tempFolder(t)
+  const elsewhere = tempFolder(t)
+  const { address, storePath } = await startServer(t, folder)
+  const refusals = async (name: string, why: RegExp) => {
+    const { code, stderr } = await run(t, ['serve', '--port', '0', '--store', `sqlite:${join(elsewhere, name)}`])
+    assert.match(stderr, why)
+    assert.equal(code, 1)
+    assert.equal((await send('POST', `${address}/plants`, { body: '{"id":1,"name":"a"}' })).status, 200)
+  }
+  symlinkSync(storePath, join(elsewhere, 'symbolic.db'))
+  await refusals('symbolic.db', /another server serves it already/)
+  symlinkSync(folder, join(elsewhere, 'folder'))
+  await refusals('folder/plants.db', /another server serves it already/)
+  linkSync(storePath, join(elsewhere, 'hard.db'))
+  await refusals('hard.db', /the file has 2 names \(hard links\)/)
+  assert.ok(!existsSync(join(elsewhere, 'hard.db-wal')) && !existsSync(join(elsewhere, 'hard.db.lock')))
+})
+
+test('a second server is refused where the file is mounted elsewhere', async (t) => {
+  const folder = tempFolder(t)
+  const mounted = join(tempFolder(t), 'plants.db')
+  const { address, storePath } = await startServer(t, folder)
+  writeFileSync(mounted, '')
+  if (!(isRoot && isLinux && runs('mount', '--bind', storePath, mounted))) {
+    return notTestedHere(t, 'a file that is mounted elsewhere, because nothing can be mounted')
+  }
+  cleanUp(t, () => void runs('umount', '--lazy', mounted))
+  const { code, stderr } = await run(t, ['serve', '--port', '0', '--store', `sqlite:${mounted}`])
+  assert.match(stderr, /another process has the file open by another name/)
+  assert.equal(code, 1)
+  assert.equal((await send('POST', `${address}/plants`, { body: '{"id":1,"name":"a"}' })).status, 200)
+})
+
+function replaceByNothing(path: string): void {
+  renameSync(path, `${path}.old`)
+  writeFileSync(path, '')
+}
+
+for (const [what, suffix, harm] of [
+  ['its log is removed', '-wal', (path: string) => rmSync(path)],
+  ['its log is replaced', '-wal', replaceByNothing],
+  ['the index of its log is removed', '-shm', (path: string) => rmSync(path)],
+] as const) {
+  test(`while it serves and ${what}, it acknowledges no more, and ends`, async (t) => {
+    const { program, address, storePath } = await startServer(t, tempFolder(t))
+    const load = new Load(address)
+    await load.reaches(50)
+    harm(storePath + suffix)
+    const harmedAt = performance.now()
+    await load.done
+    const seconds = (performance.now() - harmedAt) / 1000
+    const { code, stderr } = await program.outcome
+    assert.match(stderr, new RegExp(`the file \\S+plants.db${suffix} was removed or replaced while it was in use`))
+    assert.equal(code, 1)
+    assert.ok(seconds < 10, `it went on for ${seconds} s`)
+  })
+}
