@@ -51,6 +51,11 @@ const MISUSES: readonly Misuse[] = [
   [['serve', '--port'], /--port/],
   [['serve', 'extra'], /too many arguments/],
   [['token', 'nonsense'], /unknown command 'nonsense'/],
+  [['help', 'bogus'], /^plantstore: unknown command 'bogus'$/m],
+  [['help', 'token', 'bogus'], /^plantstore: unknown command 'bogus'$/m],
+  [['token', 'help', 'bogus'], /^plantstore: unknown command 'bogus'$/m],
+  [['copy'], /^plantstore: --from: is missing; .*\nplantstore: --to: is missing; /],
+  [['copy', '--to', 'x'], /^plantstore: --from: is missing; .*\nplantstore: --to: is neither a store like /],
   [['token', 'create'], /--name/],
   [['token', 'create', '--name', ''], /--name: must have 1 to 100 characters/],
   [['token', 'create', '--name', 'a\u202eb'], /--name: must have 1 to 100 characters/],
@@ -71,6 +76,13 @@ for (const [args, says] of MISUSES) {
     assert.deepEqual(snapshot(folder), {})
   })
 }
+
+test('plantstore help shows what --help behind the same command shows', async (t) => {
+  for (const path of [[], ['copy'], ['token'], ['token', 'create']]) {
+    const [by, behind] = await Promise.all([run(t, ['help', ...path]), run(t, [...path, '--help'])])
+    assert.deepEqual([by.code, by.stderr, by.stdout], [0, '', behind.stdout], path.join(' '))
+  }
+})
 
 test('plantstore openapi prints the contract that the service answers', async (t) => {
   const { code, stdout, stderr } = await run(t, ['openapi'])

@@ -7,6 +7,25 @@ export function command(parent: Command, name: string, description: string): Com
   return parent.command(name).description(description).helpOption('-h, --help', HELP)
 }
 
+/** Adds `help [command]`. Commander's own shows the general help for a command that there is not. */
+export function addHelp(to: Command): void {
+  to.helpCommand(false)
+    .command('help')
+    .description(HELP)
+    .argument('[command...]')
+    .usage('[command]')
+    .helpOption(false)
+    .action((path: readonly string[]) => {
+      let shown = to
+      for (const name of path) {
+        const next = shown.commands.find((each) => each.name() === name)
+        if (next === undefined) shown.error(`plantstore: unknown command '${name}'`)
+        else shown = next
+      }
+      shown.outputHelp()
+    })
+}
+
 /** Gives a command the flags of these settings. */
 export function addSettings(to: Command, keys: readonly (keyof Config)[]): Command {
   for (const key of keys) {

@@ -5,19 +5,14 @@ import { command, examples } from './command.ts'
 
 export function addCopy(root: Command, environment: NodeJS.ProcessEnv): void {
   command(root, 'copy', 'copy a store into another one, of whichever engine, and compare the two')
-    .requiredOption('--from <URL>', 'the store to copy, which may be served meanwhile')
-    .requiredOption('--to <URL>', 'the store to copy it into, which is made if it is not there')
+    .option('--from <URL>', 'the store to copy, which may be served meanwhile')
+    .option('--to <URL>', 'the store to copy it into, which is made if it is not there')
     .option('--no-tokens', 'leave the access tokens where they are')
     .option('--quiet', 'show no progress and no summary, only what goes wrong')
     .addHelpText('after', NOTES)
     .addHelpText('after', examples(...EXAMPLES))
     .action(async ({ from, to, tokens, quiet }: Flags) => {
-      const flags = {
-        from: address('from', from, environment),
-        to: address('to', to, environment),
-        tokens,
-        quiet: quiet === true,
-      }
+      const flags = { ...addresses(from, to, environment), tokens, quiet: quiet === true }
       const { copyStore } = await import('./copy.ts')
       process.exitCode = await copyStore(flags)
       // A read may still be under way, for minutes; nobody waits for it.
@@ -26,8 +21,8 @@ export function addCopy(root: Command, environment: NodeJS.ProcessEnv): void {
 }
 
 interface Flags {
-  readonly from: string
-  readonly to: string
+  readonly from?: string
+  readonly to?: string
   readonly tokens: boolean
   readonly quiet?: true
 }
@@ -43,10 +38,19 @@ const EXAMPLES = [
   'plantstore copy --from postgres://plantstore@db.example/plants --to sqlite:/srv/plants.db --no-tokens',
 ]
 
-function address(flag: string, text: string, environment: NodeJS.ProcessEnv): StoreAddress {
-  try {
-    return SETTINGS.store.parse(text, environment, 'client')
-  } catch (error) {
-    throw new OperatorError(`--${flag}: ${error instanceof Error ? error.message : ''}`, { exitCode: 2 })
+/** @throws OperatorError (exit code 2) that names all that is missing or wrong */
+function addresses(from: string | undefined, to: string | undefined, environment: NodeJS.ProcessEnv) {
+  const faults: string[] = []
+  const read = (flag: string, text: string | undefined): StoreAddress | undefined => {
+    try {
+      if (text === undefined) throw new Error('is missing; it takes a store, such as sqlite:data/plants.db')
+      return SETTINGS.store.parse(text, environment, 'client')
+    } catch (error) {
+      faults.push(`--${flag}: ${error instanceof Error ? error.message : String(error)}`)
+      return undefined
+    }
   }
+  const found = { from: read('from', from), to: read('to', to) }
+  if (found.from !== undefined && found.to !== undefined) return { from: found.from, to: found.to }
+  throw new OperatorError(faults.join('\n'), { exitCode: 2 })
 }

@@ -70,6 +70,7 @@ class Copy {
       throw error instanceof AppError ? new OperatorError(error.message, { cause: error }) : error
     }
     this.#progress.end()
+    if (this.#counts.refused > 0 || !this.#found.equals(this.#copied)) throw this.#difference()
     if (!this.#flags.quiet) this.#progress.note(`done: ${this.#summary()}; checksum ${this.#copied}`)
     return 0
   }
@@ -125,10 +126,13 @@ class Copy {
       this.#stop.throwIfAborted()
       for (const plant of plants) this.#found.add(plant)
     }
-    if (this.#counts.refused === 0 && this.#found.equals(this.#copied)) return
+  }
+
+  /** Running the command again would not help: a copy never changes what its target has. */
+  #difference(): OperatorError {
     const { from, to } = this.#flags
-    throw new OperatorError(
-      `the stores differ: ${shownStore(from)} has ${counted(this.#copied.count, 'plant')} with the checksum ${this.#copied}, ${shownStore(to)} has ${count(this.#found.count)} with ${this.#found}`,
+    return new OperatorError(
+      `the stores differ: ${shownStore(from)} has ${counted(this.#copied.count, 'plant')} with the checksum ${this.#copied}, ${shownStore(to)} has ${count(this.#found.count)} with ${this.#found} (${this.#summary()}). Plants of other content, or that only one store has, stay as they are: copy into a new store while nobody writes`,
     )
   }
 

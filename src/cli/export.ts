@@ -44,12 +44,15 @@ export async function exportFile(file: string, flags: ExportFlags, config: Confi
   const progress = new Progress(() => ({ rows: counter.rows, done: undefined }), { quiet: flags.quiet === true })
   const write = (rows: AsyncIterable<Uint8Array>) =>
     output(gzip ? packed(counter.count(rows)) : counter.count(rows), stop)
+  let isWhole = false
   try {
     if (place.kind === 'store') {
       const onWait = () => progress.note('many plants were written lately; waiting until they can be searched')
-      await withStore(place.address, { create: false }, (store) => write(bytesIn(store, format, flags, onWait)))
+      isWhole = await withStore(place.address, { create: false }, (store) =>
+        write(bytesIn(store, format, flags, onWait)),
+      )
     } else {
-      await write(bytesFrom(place.service, format, flags, stop))
+      isWhole = await write(bytesFrom(place.service, format, flags, stop))
     }
   } catch (error) {
     progress.end()
@@ -59,9 +62,12 @@ export async function exportFile(file: string, flags: ExportFlags, config: Confi
   }
   progress.end()
   const seconds = (performance.now() - startedAt) / 1000
-  if (flags.quiet !== true) progress.note(`done: ${counted(counter.rows, 'plant')} in ${time(seconds)}`)
+  if (flags.quiet === true) return 0
+  progress.note(isWhole ? `done: ${counted(counter.rows, 'plant')} in ${time(seconds)}` : READER_LEFT)
   return 0
 }
+
+const READER_LEFT = 'ended early: the reader of standard output left before it had all plants'
 
 async function* bytesIn(
   store: Store,

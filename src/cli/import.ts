@@ -42,7 +42,8 @@ export async function importFile(file: string, flags: ImportFlags, config: Confi
     const options = { rowLimit: config.bodyLimit, nestingLimit: config.nestingLimit }
     if (place.kind === 'store') {
       const importer = dryRun ? storeTrial : storeImporter
-      await withStore(place.address, { create: !dryRun, quiet }, async (store) => {
+      const onNotice = (text: string) => progress.note(text)
+      await withStore(place.address, { create: !dryRun, quiet, onNotice }, async (store) => {
         await run(importer(store, mode, format, options))
         if (!dryRun) await indexing.run(store, stop)
       })

@@ -5,7 +5,7 @@ import { AppError } from '../errors.ts'
 import { OperatorError } from '../operator-error.ts'
 import { printable } from '../printable.ts'
 import { unknownVariables } from '../unknown-variables.ts'
-import { addSettings, command, examples, HELP } from './command.ts'
+import { addHelp, addSettings, command, examples, HELP } from './command.ts'
 import { addCopy } from './copy-command.ts'
 import { serve } from './serve.ts'
 import { createToken, listTokens, revokeToken } from './token.ts'
@@ -42,9 +42,8 @@ function program(): Command {
     .description('The record of every plant you keep, behind one small, exact HTTP API.')
     .version(version(), '--version', 'print the version and end')
     .helpOption('-h, --help', HELP)
-    .helpCommand('help [command]', HELP)
     .exitOverride()
-    .configureOutput({ outputError: (text, write) => write(text.replace(/^error: /, 'plantstore: ')) })
+    .configureOutput({ outputError: (text, write) => write(printable(text.replace(/^error: /, 'plantstore: '))) })
     .showHelpAfterError('Add --help to see how the command is used.')
     .addHelpText(
       'after',
@@ -74,12 +73,14 @@ function program(): Command {
   addExport(root, settings)
   addCopy(root, process.env)
 
-  const token = command(root, 'token', 'make, list and revoke access tokens, also while the store is served')
-    .helpCommand('help [command]', HELP)
-    .addHelpText('after', examples('plantstore token create --name "Kew app"', 'plantstore token list'))
+  const token = command(
+    root,
+    'token',
+    'make, list and revoke access tokens, also while the store is served',
+  ).addHelpText('after', examples('plantstore token create --name "Kew app"', 'plantstore token list'))
   addSettings(command(token, 'create', 'make a token and print its secret, this once'), ['store'])
     .requiredOption('--name <NAME>', 'what the token is for, in your words')
-    .option('--scopes <LIST>', 'any of plants:read, plants:write, tokens (default plants:read,plants:write)')
+    .option('--scopes <LIST>', SCOPES_HELP)
     .option('--expires <WHEN>', 'when it ends: 90d, 12h, 2030-12-31 or 2030-12-31T12:00Z (default never)')
     .addHelpText(
       'after',
@@ -97,9 +98,13 @@ function program(): Command {
   command(root, 'openapi', 'print the contract of the API as JSON (OpenAPI 3.1)')
     .addHelpText('after', examples('plantstore openapi > plantstore.json'))
     .action(async () => (await import('./openapi.ts')).printContract())
+  addHelp(token)
+  addHelp(root)
   return root
 }
 
+const SCOPES_HELP =
+  'any of plants:read, plants:write, which answers with the plants that it writes, and tokens (default plants:read,plants:write)'
 const SETTING_KEYS = Object.keys(SETTINGS) as (keyof Config)[]
 const SPELLINGS = `
 A flag goes before its environment variable, and that before the default.

@@ -59,18 +59,24 @@ export async function openStore(address: StoreAddress, options: OpenOptions): Pr
 /** For a command, which a person waits for and which does one thing at a time. */
 const FOR_COMMAND = { serving: false, maxWaiting: 1, connections: 4, timeout: 60_000, wait: 0 } as const
 
+export interface WithStoreOptions {
+  /** Make the store where there is none, and say so unless it is to be quiet. */
+  readonly create: boolean
+  readonly quiet?: boolean
+  /** Told what the operator should know; it goes to standard error if nothing else is said. */
+  readonly onNotice?: (text: string) => void
+}
+
 /**
  * Opens a store for one command, also while a service serves it, and closes it when the work is done.
  *
- * @param create make the store where there is none, and say so unless it is to be quiet
  * @throws OperatorError when it can't be opened
  */
 export async function withStore<T>(
   address: StoreAddress,
-  { create, quiet = false }: { readonly create: boolean; readonly quiet?: boolean },
+  { create, quiet = false, onNotice = toStandardError }: WithStoreOptions,
   work: (store: Store) => Promise<T>,
 ): Promise<T> {
-  const onNotice = (text: string) => process.stderr.write(`plantstore: ${printable(text)}\n`)
   const onMade = () => {
     if (!quiet) onNotice(`there was no store at ${shownStore(address)}; made a new one`)
   }
@@ -81,3 +87,5 @@ export async function withStore<T>(
     await store.close()
   }
 }
+
+const toStandardError = (text: string): void => void process.stderr.write(`plantstore: ${printable(text)}\n`)

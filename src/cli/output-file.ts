@@ -9,9 +9,10 @@ import { fileFault } from './file-fault.ts'
 /**
  * Writes everything that `source` yields, and resolves once it is there.
  *
+ * @returns whether all of it was taken; a reader of standard output may go away early
  * @throws OperatorError when it can't be written; whatever `source` throws; the signal's reason
  */
-export type Output = (source: AsyncIterable<Uint8Array>, signal: AbortSignal) => Promise<void>
+export type Output = (source: AsyncIterable<Uint8Array>, signal: AbortSignal) => Promise<boolean>
 
 /** Bytes that are written at once. */
 const CHUNK = 2 ** 18
@@ -38,6 +39,7 @@ export function outputFile(path: string, { force }: { force: boolean }): Output 
       // Looked at again: this may be hours later.
       renameSync(draft, targetOf(path, force))
       syncDirectory(dirname(target))
+      return true
     } catch (error) {
       signal.throwIfAborted()
       throw fileFault(path, error)
@@ -53,9 +55,11 @@ export const standardOutput: Output = async (source, signal) => {
   const { stdout } = process
   try {
     await pipeline(stdout.isTTY ? forTerminal(source) : source, stdout, { signal, end: false })
+    return true
   } catch (error) {
     signal.throwIfAborted()
     if ((error as NodeJS.ErrnoException).code !== 'EPIPE') throw fileFault('standard output', error)
+    return false
   }
 }
 

@@ -40,10 +40,13 @@ export class Progress {
     this.#timer.unref()
   }
 
-  /** Says something that stays, in a line of its own. */
+  /** Says something that stays, in a line of its own above the bar. */
   note(text: string): void {
+    const hadBar = this.#hasBar
     this.#erase()
     this.#stream.write(`${onOneLine(text)}\n`)
+    // Notes that come more often than the bar is drawn would else keep it away.
+    if (hadBar) this.#draw()
   }
 
   /** Ends the progress and takes the bar away. */

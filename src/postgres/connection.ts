@@ -6,6 +6,7 @@ import { isSocketFolder, type PostgresAddress, type PostgresTls } from '../postg
 import { type Budget, budgetOf, timeLeft, within } from './budget.ts'
 import { ClearTextGuard } from './clear-text-guard.ts'
 import { ConnectionFault, LastingFault } from './errors.ts'
+import { mustBePrivate } from './private-key.ts'
 
 /** A statement; with a name, the server parses it once for each connection. */
 export interface Statement {
@@ -219,10 +220,15 @@ function tlsOptions({ check, authorities, certificate, key }: PostgresTls): Conn
   return {
     ...(authorities === undefined ? {} : { ca: read(authorities) }),
     ...(certificate === undefined ? {} : { cert: read(certificate) }),
-    ...(key === undefined ? {} : { key: read(key) }),
+    ...(key === undefined ? {} : { key: readKey(key) }),
     rejectUnauthorized: check !== 'none',
     ...(check === 'authority' ? { checkServerIdentity: () => undefined } : {}),
   }
+}
+
+function readKey(path: string): Buffer {
+  mustBePrivate(path)
+  return read(path)
 }
 
 function read(path: string): Buffer {

@@ -131,6 +131,8 @@ test('stores that differ in the end are told apart, and why', async (t) => {
     conflict.stderr,
     /the stores differ: sqlite:.* has 2 plants with the checksum .*, postgres:.* has 2 with /,
   )
+  assert.match(conflict.stderr, /\. Plants of other content, .* copy into a new store while nobody writes\n$/)
+  assert.doesNotMatch(conflict.stderr, /Run the same command again/)
   assert.equal(conflict.code, 1)
   assert.deepEqual(await plantsIn(to), [plant(1n, 'yours'), plant(2n)])
   const more = sqlite(t)

@@ -101,6 +101,9 @@ suite('plantstore export, straight from a store', () => {
       under: ['sh', '-c', '"$0" "$@" | head -n 1'],
     })
     assert.deepEqual([stdout, stderr], ['id,name,tag\r\n', ''])
+    const told = await exports(['-', '--format', 'csv'], { under: ['sh', '-c', '"$0" "$@" | head -n 1'] })
+    const early = 'ended early: the reader of standard output left before it had all plants\n'
+    assert.deepEqual([told.stdout, told.stderr], ['id,name,tag\r\n', early])
   })
 
   test('says when standard output takes no more, and ends with 1', async (t) => {

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite, type TestContext, test } from 'node:test'
 import { tempFolder } from '../support/files.ts'
 import { notTestedHere } from '../support/not-tested.ts'
-import { manyPlants, PLANTS, writePlantFile } from '../support/plant-files.ts'
+import { manyPlants, PLANTS, textOf, writePlantFile } from '../support/plant-files.ts'
 import { type Outcome, run } from '../support/process.ts'
 import { hasTerminal, ON_TERMINAL } from '../support/terminal.ts'
 
@@ -18,8 +19,9 @@ suite('on a terminal', () => {
     const folder = tempFolder(t)
     writePlantFile(join(folder, 'plants.ndjson'), manyPlants(100_000))
     const { code, stdout } = await onTerminal(t, folder, 'import', 'plants.ndjson', ...STORE)
-    const made = /^plantstore: there was no store at .*\r\n/.exec(stdout)?.[0] ?? assert.fail(stdout)
-    const drawings = stdout.slice(made.length).split(ERASE)[0]?.split('\u001b[K') ?? []
+    const told = stdout.match(/there was no store at .*\r\n/)?.[0] ?? assert.fail(stdout)
+    // The bar makes way for it, where one is shown by then.
+    const drawings = stdout.replace(`${ERASE}${told}`, '').replace(told, '').split(ERASE)[0]?.split('\u001b[K') ?? []
     assert.ok(drawings.length > 1, JSON.stringify(stdout))
     for (const drawing of drawings.slice(0, -1)) {
       assert.match(drawing, /^\r\[=* *\] (?:indexing: )?\d+%, [\d,]+ plants/)
@@ -29,6 +31,22 @@ suite('on a terminal', () => {
     const said = stdout.split(ERASE).at(-1) ?? ''
     assert.match(said, /^done: 100,000 added, .* rows in .*\r\nindexed for searches: 100,000 plants in .*\r\n$/)
     assert.equal(code, 0)
+  })
+
+  test('a bar stays while rows are refused', async (t) => {
+    if (!hasTerminal) return notTestedHere(t, 'progress on a terminal, as there is no command script')
+    const folder = tempFolder(t)
+    const good = (first: number) => textOf('ndjson', manyPlants(60_000, first))
+    const bad = '{"id":"x","name":"a"}\n'.repeat(500)
+    writeFileSync(join(folder, 'plants.ndjson'), good(0) + bad + good(100_000))
+    const { code, stdout } = await onTerminal(t, folder, 'import', 'plants.ndjson', ...STORE)
+    const lines = [...stdout.matchAll(/line \d+: error 40002: [^\r\n]*\r\n(\r\[)?/g)]
+    assert.equal(lines.length, 500)
+    assert.ok(
+      lines.every(([, bar]) => bar !== undefined),
+      'the bar follows each line',
+    )
+    assert.equal(code, 1)
   })
 
   test('a copy shows a bar for the copying and one for the comparison', async (t) => {
