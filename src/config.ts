@@ -3,6 +3,7 @@ import { type Network, readNetworks } from './network.ts'
 import { OperatorError } from './operator-error.ts'
 import { isPostgresAddress, type PostgresAddress, readPostgresAddress } from './postgres-address.ts'
 import { duration, integer, offOr, onOrOff, origins, type Setting, setting, size, text, timeout } from './setting.ts'
+import { WORK_LIMITS, type WorkLimits } from './work-limits.ts'
 
 export type SqliteAddress = { readonly engine: 'sqlite'; readonly path: string; readonly isDefault: boolean }
 export type StoreAddress = SqliteAddress | PostgresAddress
@@ -11,7 +12,7 @@ export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent'
 /** Requests per second and token, each token allowed to save up one second's worth. */
 export type RateLimit = number | undefined
 
-export interface Config {
+export interface Config extends WorkLimits {
   readonly host: string
   readonly port: number
   readonly store: StoreAddress
@@ -163,6 +164,7 @@ export const SETTINGS: Settings = {
     'creates that may wait for the store at once; more are answered 503',
     integer(1, 1e6),
   ),
+  ...WORK_LIMITS,
   rateLimit: setting('rate-limit', 'COUNT', 'off', 'requests per second and token, or off', offOr(integer(1, 1e6))),
   authFailureLimit: setting(
     'auth-failure-limit',

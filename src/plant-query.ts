@@ -35,6 +35,13 @@ export const PAGE_TEXT = 2 * 2 ** 20
 export const isByName = (order: PlantOrder): boolean => order.endsWith('name')
 export const isDescending = (order: PlantOrder): boolean => order.startsWith('-')
 
+/** Plants of a page that takes less than a millisecond. */
+const SHORT_PAGE = 200
+
+/** Whether a page is found at once: it is short, and by id alone. All others are searches. */
+export const isShortPage = ({ tags, words, order }: PlantQuery, limit: number): boolean =>
+  limit <= SHORT_PAGE && !isByName(order) && tags.length + words.length === 0
+
 /** Whether a plant is meant by a filter. An engine may find it by an index, but never otherwise than this. */
 export function matches(filter: PlantFilter, plant: Plant): boolean {
   if (filter.tags.length > 0 && (plant.tag === undefined || !filter.tags.includes(plant.tag))) return false

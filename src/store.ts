@@ -157,6 +157,13 @@ export interface Store {
   /** Resolves once a write has really been made and committed; tells readiness. */
   checkWritable(): Promise<void>
 
+  /**
+   * Resolves when what a search takes can be had, a descriptor among it, however busy it is with others; tells readiness.
+   *
+   * @throws AppError 50301 when it can't
+   */
+  checkSearchable(): Promise<void>
+
   /** Keeps a token, as it is, under the SHA-256 of its secret. Resolves after the commit. */
   createToken(token: Token, hash: Buffer): Promise<void>
 

@@ -3,12 +3,14 @@ import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { type Config, environmentName, readConfig, SETTINGS } from '../src/config.ts'
 import { OperatorError } from '../src/operator-error.ts'
+import { WORK_LIMIT_CASES, WORK_LIMIT_DEFAULTS } from './support/work-limits.ts'
 
 type Key = keyof Config
 const KEYS = Object.keys(SETTINGS) as Key[]
 
 /** For each setting: two texts that are right, with what they mean, and some that are wrong. */
 const CASES: { readonly [K in Key]: { right: readonly [string, Config[K]][]; wrong: readonly string[] } } = {
+  ...WORK_LIMIT_CASES,
   host: {
     right: [
       ['0.0.0.0', '0.0.0.0'],
@@ -241,6 +243,7 @@ suite('the configuration', () => {
       rateLimit: undefined,
       authFailureLimit: 60,
       trustedProxies: [],
+      ...WORK_LIMIT_DEFAULTS,
     } satisfies Config)
   })
 

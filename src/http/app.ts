@@ -6,6 +6,8 @@ import type { Logger } from 'pino'
 import type { Config } from '../config.ts'
 import { AppError } from '../errors.ts'
 import type { Store } from '../store.ts'
+import { Admission } from './admission.ts'
+import { observeAdmission } from './admission-metrics.ts'
 import { Auth } from './auth.ts'
 import { ClientAddresses } from './client-address.ts'
 import type { Contract } from './contract.ts'
@@ -27,6 +29,7 @@ import { addRoutes } from './routes.ts'
 import { httpServer } from './server.ts'
 import type { ServiceState } from './service-state.ts'
 import { tagHandlers } from './tags.ts'
+import { TokenWatch } from './token-watch.ts'
 
 export interface AppOptions {
   readonly config: Config
@@ -60,6 +63,8 @@ export function buildApp({ config, contract, store, log, state, waiting }: AppOp
     addresses,
     onTouchFailure: (error) => log.warn({ err: error }, 'the last use of a token could not be noted'),
   })
+  const admission = new Admission(config, new TokenWatch(auth))
+  observeAdmission(metrics.registry, admission)
   const stopping = new AbortController()
   const notFound = answerNotFound(contract.operations, responder)
   const router = new Router({ maxParamLength: config.headerLimit, notFound })
@@ -68,10 +73,10 @@ export function buildApp({ config, contract, store, log, state, waiting }: AppOp
     contract,
     {
       ...plantHandlers(store, responder, config.nestingLimit),
-      ...plantListHandlers(store, responder),
-      ...importHandlers(store, responder, config, stopping.signal),
-      ...exportHandlers(store, responder, config.stallTimeout),
-      ...tagHandlers(store, responder),
+      ...plantListHandlers(store, responder, admission),
+      ...importHandlers(store, responder, admission, config, stopping.signal),
+      ...exportHandlers(store, responder, admission, config.stallTimeout),
+      ...tagHandlers(store, responder, admission),
       ...healthHandlers(store, responder, state),
       ...docsHandlers(contract, responder, config.docs),
       getMetrics(exchange) {

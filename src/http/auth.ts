@@ -13,6 +13,8 @@ export interface Identity {
   readonly tokenId: string
   readonly scopes: readonly Scope[]
   readonly expiresAt: number
+  /** SHA-256 of its secret; undefined for the one from the configuration, which nobody can revoke. */
+  readonly hash: Buffer | undefined
 }
 
 export interface AuthOptions {
@@ -33,7 +35,7 @@ interface Verified {
 }
 
 /** How long a token is not looked up again, in ms: a revoked one stops working within this time everywhere. */
-const TRUST = 1000
+const TRUST = 500
 const MAX_TOKENS = 10_000
 const TOUCH_INTERVAL = 60_000
 const REALM = 'Bearer realm="plantstore"'
@@ -71,6 +73,17 @@ export class Auth {
       : this.#verify(header, request)
   }
 
+  /**
+   * Resolves when the token of a request that goes on is still good.
+   *
+   * @throws AppError 40102 when it was revoked, 40103 when it has expired, 50301 when the store is out of reach
+   */
+  async confirm({ hash, expiresAt }: Identity): Promise<void> {
+    if (Date.now() >= expiresAt) throw badToken(40103, EXPIRED)
+    if (hash === undefined || (await this.#options.store.findToken(hash)) !== undefined) return
+    throw badToken(40102, 'the access token was revoked')
+  }
+
   async #verify(header: string | undefined, request: Request): Promise<Identity> {
     if (header === undefined || !/^bearer(?: |$)/i.test(header)) {
       throw new AppError(40101, 'an access token is needed: send "Authorization: Bearer <token>"', challenge())
@@ -90,7 +103,8 @@ export class Auth {
     // The configured token never has the form of a stored one, and no other form is stored.
     if (!isWellFormed(secret)) return this.#isConfigured(secret) ? CONFIGURED : undefined
     if ((this.#unknown.get(secret) ?? 0) > performance.now()) return undefined
-    const token = await this.#options.store.findToken(hashSecret(secret))
+    const hash = hashSecret(secret)
+    const token = await this.#options.store.findToken(hash)
     if (token === undefined) {
       this.#unknown.set(secret, until)
       return undefined
@@ -100,6 +114,7 @@ export class Auth {
       tokenId: token.id,
       scopes: token.scopes,
       expiresAt: token.expiresAt?.getTime() ?? Number.POSITIVE_INFINITY,
+      hash,
     }
   }
 
@@ -109,7 +124,7 @@ export class Auth {
 
   #unexpired(identity: Identity, request: Request): Identity {
     if (Date.now() < identity.expiresAt) return identity
-    throw this.#failure(request, 40103, 'the access token has expired')
+    throw this.#failure(request, 40103, EXPIRED)
   }
 
   #touch(token: Token): void {
@@ -122,16 +137,24 @@ export class Auth {
 
   #failure({ headers, socket }: Request, number: 40102 | 40103, message: string): AppError {
     const seconds = this.#failures?.note(this.#options.addresses.of(socket.remoteAddress, headers)) ?? 0
-    if (seconds === 0) {
-      return new AppError(number, message, challenge(`error="invalid_token", error_description="${message}"`))
-    }
+    if (seconds === 0) return badToken(number, message)
     return new AppError(42901, `${message}, as too many from this address were; wait ${seconds} seconds`, {
       headers: { 'Retry-After': String(seconds) },
     })
   }
 }
 
-const CONFIGURED: Identity = { tokenId: 'configured', scopes: SCOPES, expiresAt: Number.POSITIVE_INFINITY }
+const CONFIGURED: Identity = {
+  tokenId: 'configured',
+  scopes: SCOPES,
+  expiresAt: Number.POSITIVE_INFINITY,
+  hash: undefined,
+}
+
+const EXPIRED = 'the access token has expired'
+
+const badToken = (number: 40102 | 40103, message: string): AppError =>
+  new AppError(number, message, challenge(`error="invalid_token", error_description="${message}"`))
 
 /** @throws AppError 40301 when the identity lacks one of the scopes */
 export function requireScopes(identity: Identity, scopes: readonly Scope[]): void {

@@ -4,8 +4,8 @@ import type { Exchange } from './exchange.ts'
 export interface PieceOptions {
   /** Milliseconds in which something has to come; 0: for ever. It is not counted while nobody asks for more. */
   readonly stallTimeout: number
-  /** Ends the reading with its reason. */
-  readonly stopping: AbortSignal
+  /** Ends the reading with its reason; aborts also when the exchange's does. */
+  readonly signal: AbortSignal
 }
 
 const EVENTS = ['readable', 'end', 'close', 'error'] as const
@@ -13,26 +13,24 @@ const EVENTS = ['readable', 'end', 'close', 'error'] as const
 /**
  * The body of a request in pieces, read no faster than they are taken; what has come meanwhile is one piece.
  *
- * @throws ClientGone or another reason of the exchange's signal, AppError 40801, what is wrong with the rest of the body,
- *   and the reason of `stopping`
+ * @throws AppError 40801, what is wrong with the rest of the body, and the reason of the signal
  */
 export async function* bodyPieces(
   exchange: Exchange,
-  { stallTimeout, stopping }: PieceOptions,
+  { stallTimeout, signal }: PieceOptions,
 ): AsyncGenerator<Buffer, void> {
-  const { request, signal } = exchange
+  const { request } = exchange
   let wake = () => {}
   let fault: AppError | undefined
   const onChange = () => wake()
   for (const event of EVENTS) request.on(event, onChange)
-  for (const end of [signal, stopping]) end.addEventListener('abort', onChange)
+  signal.addEventListener('abort', onChange)
   exchange.askForBody((refusal) => {
     fault = refusal
     wake()
   })
   try {
     for (;;) {
-      stopping.throwIfAborted()
       signal.throwIfAborted()
       const piece = request.read() as Buffer | null
       if (piece !== null) yield piece
@@ -42,7 +40,7 @@ export async function* bodyPieces(
     }
   } finally {
     for (const event of EVENTS) request.off(event, onChange)
-    for (const end of [signal, stopping]) end.removeEventListener('abort', onChange)
+    signal.removeEventListener('abort', onChange)
   }
 }
 

@@ -2,6 +2,7 @@ import { AppError } from '../errors.ts'
 import { FORMATS, type Format, MEDIA_TYPES, writeFile } from '../formats/format.ts'
 import type { PlantOrder } from '../plant-query.ts'
 import type { Store } from '../store.ts'
+import type { Admission } from './admission.ts'
 import type { Exchange } from './exchange.ts'
 import { preferredType } from './negotiation.ts'
 import { filterOf } from './plant-filter.ts'
@@ -18,6 +19,7 @@ const CONTENT_TYPES: Readonly<Record<Format, string>> = {
 export function exportHandlers(
   store: Store,
   responder: Responder,
+  admission: Admission,
   stallTimeout: number,
 ): Pick<Handlers, 'exportPlants'> {
   return {
@@ -26,10 +28,14 @@ export function exportHandlers(
       if (preferredType(exchange.request.headers.accept, [MEDIA_TYPES[format]]) === undefined) {
         throw new AppError(40601, `Accept does not take ${MEDIA_TYPES[format]}, which the format ${format} is`)
       }
-      const file = writeFile(format, store.exportPlants(filterOf(parameters), sort))
       const headers = ['Content-Type', CONTENT_TYPES[format], 'Cache-Control', READ_CACHING]
       headers.push('Content-Disposition', `attachment; filename="plants.${format}"`)
-      void responder.stream(exchange, headers, file, stallTimeout)
+      admission
+        .during('export', exchange, (signal) => {
+          const file = writeFile(format, store.exportPlants(filterOf(parameters), sort, signal))
+          return responder.stream(exchange, headers, file, { stallTimeout, signal })
+        })
+        .catch((error: unknown) => responder.refuse(exchange, error))
     },
   }
 }

@@ -14,12 +14,12 @@ export function healthHandlers(
   state: ServiceState,
 ): Pick<Handlers, 'getLiveness' | 'getReadiness'> {
   let checkedAt = Number.NEGATIVE_INFINITY
-  let check: Promise<void> = Promise.resolve()
+  let check: Promise<unknown> = Promise.resolve()
 
-  function checkWritable(): Promise<void> {
+  function checkStore(): Promise<unknown> {
     if (performance.now() - checkedAt > FRESH) {
       checkedAt = performance.now()
-      check = store.checkWritable()
+      check = Promise.all([store.checkWritable(), store.checkSearchable()])
     }
     return check
   }
@@ -30,7 +30,7 @@ export function healthHandlers(
     },
     getReadiness(exchange) {
       if (state.current !== 'serving') throw new AppError(50303, 'the service is shutting down')
-      checkWritable().then(
+      checkStore().then(
         () =>
           responder.reply(
             exchange,

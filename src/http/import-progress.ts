@@ -31,6 +31,7 @@ const MAX_TOLD = 1000
 /**
  * Puts the rows of a file into a store, each batch with one commit, the next one read after it.
  *
+ * @param signal no batch is put after it has aborted; its reason is thrown
  * @throws AppError when the store or the file fails in the middle; its message says how far the import got. What is stored
  *   by then stays, and importing the same file again does the rest
  */
@@ -38,11 +39,13 @@ export async function runImport(
   store: Store,
   batches: AsyncIterable<Batch>,
   { mode, dryRun }: ImportOptions,
+  signal: AbortSignal,
 ): Promise<ImportReport> {
   const progress = new Progress(dryRun)
   const trial = dryRun ? await store.tryImport(mode) : undefined
   try {
     for await (const batch of batches) {
+      signal.throwIfAborted()
       const { plants } = batch
       const put = () => (trial === undefined ? store.importPlants(plants, mode) : trial.tryPlants(plants))
       progress.add(batch, plants.length === 0 ? [] : await put())

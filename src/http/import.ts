@@ -1,6 +1,7 @@
 import type { Config } from '../config.ts'
 import { FORMATS, type Format, MEDIA_TYPES, readPlants } from '../formats/format.ts'
 import type { Store } from '../store.ts'
+import type { Admission } from './admission.ts'
 import { bodyPieces } from './body-pieces.ts'
 import { type ImportOptions, runImport } from './import-progress.ts'
 import { readMediaType } from './media-type.ts'
@@ -11,18 +12,23 @@ import type { Handlers } from './routes.ts'
 export function importHandlers(
   store: Store,
   responder: Responder,
+  admission: Admission,
   { bodyLimit, nestingLimit, stallTimeout }: Config,
   stopping: AbortSignal,
 ): Pick<Handlers, 'importPlants'> {
   return {
     importPlants(exchange, _operation, parameters) {
-      const pieces = bodyPieces(exchange, { stallTimeout, stopping })
+      const options = parameters as unknown as ImportOptions
       const format = formatOfType(exchange.request.headers['content-type'] ?? '')
-      const batches = readPlants(format, pieces, { rowLimit: bodyLimit, nestingLimit })
-      runImport(store, batches, parameters as unknown as ImportOptions).then(
-        (report) => responder.reply(exchange, 200, ['Content-Type', JSON_TYPE], JSON.stringify(report)),
-        (error: unknown) => responder.refuse(exchange, error),
-      )
+      admission
+        .during(options.dryRun ? 'dryRun' : 'import', exchange, (ending) => {
+          const signal = AbortSignal.any([ending, stopping])
+          const pieces = bodyPieces(exchange, { stallTimeout, signal })
+          const batches = readPlants(format, pieces, { rowLimit: bodyLimit, nestingLimit })
+          return runImport(store, batches, options, signal)
+        })
+        .then((report) => responder.reply(exchange, 200, ['Content-Type', JSON_TYPE], JSON.stringify(report)))
+        .catch((error: unknown) => responder.refuse(exchange, error))
     },
   }
 }

@@ -1,6 +1,7 @@
 import { type NewPlant, newPlantJson } from '../plant.ts'
-import { type PlantOrder, type Position, positionOf } from '../plant-query.ts'
+import { isShortPage, type PlantOrder, type Position, positionOf } from '../plant-query.ts'
 import type { Store } from '../store.ts'
+import type { Admission } from './admission.ts'
 import { readCursor, writeCursor } from './cursor.ts'
 import { answerPage, writePage } from './pages.ts'
 import { filterOf } from './plant-filter.ts'
@@ -17,7 +18,11 @@ interface ListParameters {
 }
 
 /** The list of plants. */
-export function plantListHandlers(store: Store, responder: Responder): Pick<Handlers, 'listPlants'> {
+export function plantListHandlers(
+  store: Store,
+  responder: Responder,
+  admission: Admission,
+): Pick<Handlers, 'listPlants'> {
   const write = (found: readonly NewPlant[], query: ListParameters) =>
     writePage(found, query.limit, newPlantJson, (last) => parametersBehind(last, query))
   const writeOnce = remembering(write)
@@ -27,11 +32,14 @@ export function plantListHandlers(store: Store, responder: Responder): Pick<Hand
       const query = parameters as unknown as ListParameters
       const { limit, sort: order, cursor } = query
       const after = cursor === undefined ? undefined : readPosition(query, cursor)
-      store
-        .listPlants({ ...filterOf(parameters), order, after }, limit + 1)
+      const wanted = { ...filterOf(parameters), order, after }
+      const found = isShortPage(wanted, limit + 1)
+        ? store.listPlants(wanted, limit + 1)
+        : admission.during('search', exchange, (signal) => store.listPlants(wanted, limit + 1, signal))
+      found
         // A query without words lists what none lists, and the store gives both the same; but their links are not.
-        .then((found) =>
-          answerPage(responder, exchange, '/plants', (query.q === undefined ? writeOnce : write)(found, query)),
+        .then((plants) =>
+          answerPage(responder, exchange, '/plants', (query.q === undefined ? writeOnce : write)(plants, query)),
         )
         .catch((error: unknown) => responder.refuse(exchange, error))
     },

@@ -9,7 +9,7 @@ import { LogThrottle } from './log-throttle.ts'
 import type { Metrics } from './metrics.ts'
 import { preferredCoding } from './negotiation.ts'
 import { RequestIds } from './request-id.ts'
-import { sendPieces } from './send-pieces.ts'
+import { type SendOptions, sendPieces } from './send-pieces.ts'
 import type { ServiceState } from './service-state.ts'
 
 export const JSON_TYPE = 'application/json'
@@ -83,13 +83,13 @@ export class Responder {
    * Answers 200 with pieces as they come, and no faster than the client takes them. An error before the first is a
    * refusal; one behind it breaks the connection off, so that the client sees that the answer is not whole.
    *
-   * @param stallTimeout ms in which the client has to take something
+   * @param options as for sendPieces; the signal's reason breaks it off
    */
   async stream(
     exchange: Exchange,
     headers: string[],
     plain: AsyncGenerator<string, void>,
-    stallTimeout: number,
+    options: SendOptions,
   ): Promise<void> {
     const { request, response } = exchange
     const coding = preferredCoding(request.headers['accept-encoding'])
@@ -98,7 +98,7 @@ export class Responder {
     try {
       const first = await pieces.next()
       this.#begin(exchange, 200, headers)
-      if (request.method !== 'HEAD') await sendPieces(exchange, first, pieces, stallTimeout)
+      if (request.method !== 'HEAD') await sendPieces(response, first, pieces, options)
       response.end()
       this.#done(exchange, 200, 'answered')
     } catch (error) {

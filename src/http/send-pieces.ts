@@ -1,19 +1,24 @@
 import type { ServerResponse } from 'node:http'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { AppError } from '../errors.ts'
-import type { Exchange } from './exchange.ts'
+
+export interface SendOptions {
+  readonly signal: AbortSignal
+  readonly stallTimeout: number
+}
 
 /**
  * Writes pieces to a response, each when the client has taken the one before.
  *
+ * @param signal ends it with its reason; aborts also when the client has left
  * @param stallTimeout ms in which the client has to take something; 0: for ever
- * @throws ClientGone or another reason of the exchange's signal, AppError 40801, and what the pieces throw
+ * @throws AppError 40801, the reason of the signal, and what the pieces throw
  */
 export async function sendPieces(
-  { response, signal }: Exchange,
+  response: ServerResponse,
   first: IteratorResult<string | Buffer, void>,
   rest: AsyncIterator<string | Buffer, void>,
-  stallTimeout: number,
+  { signal, stallTimeout }: SendOptions,
 ): Promise<void> {
   for (let piece = first; piece.done !== true; piece = await rest.next()) {
     signal.throwIfAborted()

@@ -1,5 +1,6 @@
 import { PAGE_TEXT } from '../plant-query.ts'
 import type { Store, TagCount } from '../store.ts'
+import type { Admission } from './admission.ts'
 import { readCursor, writeCursor } from './cursor.ts'
 import { answerPage, writePage } from './pages.ts'
 import type { Responder } from './responder.ts'
@@ -20,12 +21,13 @@ const START: Place = { after: undefined, skip: 0 }
 const MAX_LENGTH = 200
 
 /** The list of tags. */
-export function tagHandlers(store: Store, responder: Responder): Pick<Handlers, 'listTags'> {
+export function tagHandlers(store: Store, responder: Responder, admission: Admission): Pick<Handlers, 'listTags'> {
   return {
     listTags(exchange, _operation, parameters) {
       const { limit, cursor } = parameters as unknown as { limit: number; cursor?: string }
       const place = cursor === undefined ? START : readPlace(cursor)
-      tagsBehind(store, place, limit + 1)
+      admission
+        .during('search', exchange, (signal) => tagsBehind(store, place, limit + 1, signal))
         .then((found) => {
           const page = writePage(found, limit, tagJson, (last, rows) =>
             parametersOf(placeBehind(rows, last, place), limit),
@@ -41,13 +43,18 @@ export function tagHandlers(store: Store, responder: Responder): Pick<Handlers, 
  * Up to so many tags, or fewer that have PAGE_TEXT together and one more. They are asked for in parts, as any of them may
  * be as long as a body: the first few tell how many of the next ones there is room for.
  */
-async function tagsBehind(store: Store, { after, skip }: Place, most: number): Promise<TagCount[]> {
+async function tagsBehind(
+  store: Store,
+  { after, skip }: Place,
+  most: number,
+  signal: AbortSignal,
+): Promise<TagCount[]> {
   const found: TagCount[] = []
   let last = after
   let skipped = 0
   let text = 0
   for (let size = Math.min(FEW, skip + most); ; ) {
-    const part = await store.listTags(last, size)
+    const part = await store.listTags(last, size, signal)
     const more = part.slice(Math.max(0, skip - skipped))
     skipped += part.length - more.length
     for (const one of more) {

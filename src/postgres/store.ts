@@ -173,6 +173,9 @@ export class PostgresStore implements Store {
     })
   }
 
+  /** The writes' connections and the searches' are to the same server. */
+  async checkSearchable(): Promise<void> {}
+
   createToken(token: Token, hash: Buffer): Promise<void> {
     return this.#ask(() => this.#tokens.create(token, hash))
   }

@@ -7,10 +7,7 @@ import { openReader } from './connection.ts'
 import { appErrorOf, isFatal, sqliteFault } from './errors.ts'
 import { ReadCache } from './read-cache.ts'
 import { Found } from './search.ts'
-import { needsIndex } from './snapshot.ts'
 
-/** A page that takes less than a millisecond. */
-const SHORT_PAGE = 200
 /** Plants that are read at once: more take less time for each, and more memory where they are long. */
 const PART = 64
 /** Characters of plants, and of pages of them, that are kept while nobody writes. */
@@ -23,9 +20,6 @@ export interface PlantPage {
   readonly query: PlantQuery
   readonly limit: number
 }
-
-/** Whether a page is short and needs no index. */
-export const isDirect = ({ query, limit }: PlantPage): boolean => limit <= SHORT_PAGE && !needsIndex(query, query.order)
 
 /** A row of plants: its id, name and tag, as arrays, which SQLite gives in two thirds of the time of objects. */
 type Columns = [id: bigint, name: string, tag: string | null]
@@ -69,7 +63,7 @@ export class DirectReader {
     return this.#together(this.#keptPlants, (kept) => ids.map((id) => kept.get(id, read)))
   }
 
-  /** Pages of plants by id, each at its place; only such as are `isDirect`. */
+  /** Pages of plants by id, each at its place; only such as are `isShortPage`. */
   pages(pages: readonly PlantPage[]): (readonly NewPlant[])[] {
     const keyOf = ({ query: { order, after }, limit }: PlantPage) => `${order} ${after?.id} ${limit}`
     return this.#together(this.#keptPages, (kept) => pages.map((page) => kept.get(keyOf(page), () => this.#page(page))))

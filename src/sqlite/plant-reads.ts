@@ -1,3 +1,4 @@
+import { AppError } from '../errors.ts'
 import type { NewPlant } from '../plant.ts'
 import type { PlantFilter, PlantOrder, PlantQuery } from '../plant-query.ts'
 import type { ImportMode, ImportTrial, TagCount } from '../store.ts'
@@ -59,6 +60,16 @@ export class PlantReads {
       }
     } finally {
       await this.#release('closeExport', handle)
+    }
+  }
+
+  /** See Store.checkSearchable. */
+  async check(): Promise<void> {
+    try {
+      await this.#reader.call('check')
+    } catch (cause) {
+      if (cause instanceof AppError && cause.number !== 50301) throw cause
+      throw new AppError(50301, 'no search can be begun; the process may have no file descriptor left', { cause })
     }
   }
 

@@ -78,6 +78,16 @@ export class SqliteReader {
     if (held !== undefined) this.#end(held.snapshot)
   }
 
+  /** Reads something, on a new connection if none is idle: SQLite opens the log with the first read. */
+  check(): void {
+    const snapshot = this.#begin()
+    try {
+      snapshot.check()
+    } finally {
+      this.#end(snapshot)
+    }
+  }
+
   countPlants(): number {
     const snapshot = this.#begin()
     try {

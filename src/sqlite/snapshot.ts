@@ -95,6 +95,10 @@ export class Snapshot {
     return found.plants
   }
 
+  check(): void {
+    this.#statements.get('SELECT id FROM plants LIMIT 1')
+  }
+
   /** How many there are. */
   plants(): number {
     return Number(this.#statements.get('SELECT count(*) FROM plants')?.[0] ?? 0)

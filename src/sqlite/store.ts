@@ -3,7 +3,7 @@ import type { Condition } from '../condition.ts'
 import { GroupRead } from '../group-read.ts'
 import { OperatorError } from '../operator-error.ts'
 import type { NewPlant } from '../plant.ts'
-import type { PlantQuery } from '../plant-query.ts'
+import { isShortPage, type PlantQuery } from '../plant-query.ts'
 import type {
   Answer,
   CreateOptions,
@@ -18,7 +18,7 @@ import type {
   TagCount,
 } from '../store.ts'
 import type { Token } from '../token.ts'
-import { DirectReader, isDirect, type PlantPage } from './direct-reader.ts'
+import { DirectReader, type PlantPage } from './direct-reader.ts'
 import { outOfReach, shuttingDown } from './errors.ts'
 import { FileWatch } from './file-watch.ts'
 import { Indexer } from './indexer.ts'
@@ -154,8 +154,7 @@ export class SqliteStore implements Store {
   async listPlants(query: PlantQuery, limit: number, signal?: AbortSignal): Promise<readonly NewPlant[]> {
     this.#mustBeOpen()
     signal?.throwIfAborted()
-    const page = { query, limit }
-    return isDirect(page) ? this.#pages.get(page) : this.#reads.listPlants(query, limit, signal)
+    return isShortPage(query, limit) ? this.#pages.get({ query, limit }) : this.#reads.listPlants(query, limit, signal)
   }
 
   async listTags(after: string | undefined, limit: number, signal?: AbortSignal): Promise<TagCount[]> {
@@ -203,6 +202,10 @@ export class SqliteStore implements Store {
     this.#watch?.look()
     if (this.#fatal !== undefined) throw outOfReach(this.#fatal)
     await this.#writer.call('checkWritable', Date.now())
+  }
+
+  async checkSearchable(): Promise<void> {
+    await this.#whileOpen(() => this.#reads.check())
   }
 
   async createToken(token: Token, hash: Buffer): Promise<void> {

@@ -85,7 +85,7 @@ suite('an export that goes on for long', () => {
 
   test('ends where its client leaves, and opens no more for the next one', async (t) => {
     if (!isLinux) return notTestedHere(t, 'what exports open, because only Linux lists it')
-    const service = await withMuch(t)
+    const service = await withMuch(t, { maxExportsPerToken: '3' })
     const opened: number[] = []
     for (let round = 0; round < 20; round++) {
       const connections = await Promise.all([1, 2, 3].map(() => stalledExport(service)))

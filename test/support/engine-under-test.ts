@@ -17,6 +17,8 @@ export interface StoredRow {
 /** A new store of one engine, and what tests do to it and ask of it past the service. */
 export interface EngineUnderTest {
   readonly store: OpenStore
+  /** As `--store` takes it. */
+  readonly address: string
   /** A name that no answer may tell. */
   readonly place: string
   /** What is really in it, by id. */
@@ -49,6 +51,7 @@ async function openSqlite(maxWaiting: number): Promise<EngineUnderTest> {
   const store = await open(`sqlite:${path}`, maxWaiting)
   return {
     store,
+    address: `sqlite:${path}`,
     place: folder,
     async plants() {
       const db = new DatabaseSync(path, { readOnly: true, readBigInts: true })
@@ -106,6 +109,7 @@ async function openPostgres(maxWaiting: number): Promise<EngineUnderTest> {
   const store = await open(url, maxWaiting)
   return {
     store,
+    address: url,
     place: name,
     plants: async () => (await plantsOf(url)).map((plant) => ({ ...plant, tag: plant.tag ?? null })),
     async holds(text) {

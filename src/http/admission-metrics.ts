@@ -1,0 +1,38 @@
+import { Counter, Gauge, type Registry } from '@prometheus-io/client'
+import type { Admission } from './admission.ts'
+
+/** Counts in the metrics what long work is admitted, waits and is refused. */
+export function observeAdmission(registry: Registry, { queues }: Admission): void {
+  const registers = [registry]
+  const each = Object.entries(queues)
+  new Gauge({
+    name: 'plantstore_work_running',
+    help: 'Searches, exports, imports and dry runs that run.',
+    labelNames: ['work'],
+    registers,
+    collect() {
+      for (const [work, queue] of each) this.set({ work }, queue.running)
+    },
+  })
+  new Gauge({
+    name: 'plantstore_work_waiting',
+    help: 'Searches that wait for their turn.',
+    labelNames: ['work'],
+    registers,
+    collect() {
+      this.set({ work: 'search' }, queues.search.waiting)
+    },
+  })
+  new Counter({
+    name: 'plantstore_work_refused_total',
+    help: 'Searches, exports, imports and dry runs that were refused by a bound of their token or of all.',
+    labelNames: ['work', 'bound'],
+    registers,
+    collect() {
+      this.reset()
+      for (const [work, { refused }] of each) {
+        for (const [bound, count] of Object.entries(refused)) this.inc({ work, bound }, count)
+      }
+    },
+  })
+}

@@ -1,0 +1,52 @@
+import { integer, type Setting, setting, timeout } from './setting.ts'
+
+/** How much long work the clients may have under way. */
+export interface WorkLimits {
+  readonly maxSearches: number
+  readonly maxSearchesPerToken: number
+  readonly searchQueue: number
+  readonly searchQueuePerToken: number
+  readonly maxExports: number
+  readonly maxExportsPerToken: number
+  readonly maxImports: number
+  readonly maxImportsPerToken: number
+  readonly maxDryRuns: number
+  readonly maxDryRunsPerToken: number
+  /** Milliseconds. */
+  readonly searchTimeout: number
+  readonly exportTimeout: number
+}
+
+const count = (flag: string, fallback: string, help: string): Setting<number> =>
+  setting(flag, 'COUNT', fallback, help, integer(1, 1e5))
+
+export const WORK_LIMITS: { readonly [K in keyof WorkLimits]-?: Setting<WorkLimits[K]> } = {
+  maxSearches: count('max-searches', '8', 'searches that run at once; others wait for their turn'),
+  maxSearchesPerToken: count('max-searches-per-token', '4', 'searches of one token that run at once'),
+  searchQueue: count('search-queue', '1000', 'searches that may wait; more are answered 503'),
+  searchQueuePerToken: count(
+    'search-queue-per-token',
+    '100',
+    'searches of one token that may wait; more are answered 429',
+  ),
+  searchTimeout: setting(
+    'search-timeout',
+    'TIME',
+    '10s',
+    'how long a search may take, its waiting included, before it is answered 503; at least 100ms',
+    timeout,
+  ),
+  maxExports: count('max-exports', '4', 'exports at once; more are answered 503'),
+  maxExportsPerToken: count('max-exports-per-token', '2', 'exports of one token at once; more are answered 429'),
+  exportTimeout: setting(
+    'export-timeout',
+    'TIME',
+    '30m',
+    'how long an export may take before it is broken off: a store keeps what others change meanwhile; at least 100ms',
+    timeout,
+  ),
+  maxImports: count('max-imports', '8', 'imports at once; more are answered 503'),
+  maxImportsPerToken: count('max-imports-per-token', '4', 'imports of one token at once; more are answered 429'),
+  maxDryRuns: count('max-dry-runs', '4', 'dry runs of imports at once; more are answered 503'),
+  maxDryRunsPerToken: count('max-dry-runs-per-token', '2', 'dry runs of one token at once; more are answered 429'),
+}

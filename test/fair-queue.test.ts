@@ -1,0 +1,129 @@
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import { FairQueue, type QueueOptions } from '../src/http/fair-queue.ts'
+import { refusal } from './support/store-under-test.ts'
+
+const NEVER = new AbortController().signal
+const turns = async (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+
+/** A queue, and the work that has begun in it, in its order. */
+function queueOf(options: Partial<QueueOptions> = {}) {
+  const queue = new FairQueue({
+    noun: 'searches',
+    running: 2,
+    runningPerToken: 1,
+    waiting: 100,
+    waitingPerToken: 100,
+    ...options,
+  })
+  const begun: string[] = []
+  const leave = new Map<string, () => void>()
+  const enter = async (work: string, signal = NEVER): Promise<void> => {
+    leave.set(work, await queue.enter(work.slice(0, 1), signal))
+    begun.push(work)
+  }
+  const end = async (work: string): Promise<void> => {
+    leave.get(work)?.()
+    await turns()
+  }
+  return { queue, begun, enter, end }
+}
+
+suite('work', () => {
+  test('runs at once while there is a place for it, and else when one becomes free', async () => {
+    const { queue, begun, enter, end } = queueOf()
+    for (const work of ['a1', 'b1', 'c1', 'd1']) void enter(work)
+    await turns()
+    assert.deepEqual(begun, ['a1', 'b1'])
+    assert.deepEqual([queue.running, queue.waiting], [2, 2])
+    await end('b1')
+    assert.deepEqual(begun, ['a1', 'b1', 'c1'])
+    for (const work of ['a1', 'c1', 'd1']) await end(work)
+    assert.deepEqual([queue.running, queue.waiting], [0, 0])
+  })
+
+  test('of one token runs in a number of its own, though there are places', async () => {
+    const { begun, enter, end } = queueOf({ running: 10, runningPerToken: 2 })
+    for (const work of ['a1', 'a2', 'a3', 'b1']) void enter(work)
+    await turns()
+    assert.deepEqual(begun, ['a1', 'a2', 'b1'])
+    await end('b1')
+    assert.deepEqual(begun, ['a1', 'a2', 'b1'])
+    await end('a1')
+    assert.deepEqual(begun, ['a1', 'a2', 'b1', 'a3'])
+  })
+
+  test('of the tokens runs in turn, however much of it one of them has', async () => {
+    const { begun, enter, end } = queueOf({ running: 1 })
+    for (let i = 0; i < 64; i++) void enter(`a${i}`)
+    for (const work of ['b0', 'c0', 'b1']) void enter(work)
+    for (const work of ['a0', 'a1', 'b0', 'c0', 'a2', 'b1', 'a3']) {
+      await turns()
+      assert.equal(begun.at(-1), work)
+      await end(work)
+    }
+  })
+
+  test('ends once: leaving again frees no second place', async () => {
+    const { begun, enter, end } = queueOf({ running: 1 })
+    for (const work of ['a1', 'b1', 'c1']) void enter(work)
+    await turns()
+    await end('a1')
+    await end('a1')
+    assert.deepEqual(begun, ['a1', 'b1'])
+  })
+
+  test('leaves the queue as soon as its signal aborts, and is never begun', async () => {
+    const { queue, begun, enter, end } = queueOf({ running: 1 })
+    const leaving = new AbortController()
+    const reason = new Error('the client has left')
+    void enter('a1')
+    const waiting = Array.from({ length: 50 }, (_, i) => enter(`b${i}`, leaving.signal))
+    void enter('c1')
+    const outcomes = Promise.allSettled(waiting)
+    leaving.abort(reason)
+    for (const outcome of await outcomes) assert.deepEqual(outcome, { status: 'rejected', reason })
+    assert.equal(queue.waiting, 1)
+    await assert.rejects(enter('b51', leaving.signal), reason)
+    await end('a1')
+    assert.deepEqual(begun, ['a1', 'c1'])
+  })
+})
+
+suite('too much work', () => {
+  test('of one token is refused by 42901, and that of others is not', async () => {
+    const { queue, enter } = queueOf({ waitingPerToken: 3 })
+    for (let i = 0; i < 4; i++) void enter(`a${i}`)
+    await assert.rejects(enter('a4'), refusal(42901))
+    void enter('b0')
+    await turns()
+    assert.deepEqual(queue.refused, { token: 1, all: 0 })
+    assert.deepEqual([queue.running, queue.waiting], [2, 3])
+  })
+
+  test('of all is refused by 50302', async () => {
+    const { queue, enter } = queueOf({ waiting: 3 })
+    for (let i = 0; i < 5; i++) void enter(`${i}`)
+    await assert.rejects(enter('x'), refusal(50302))
+    assert.deepEqual(queue.refused, { token: 0, all: 1 })
+  })
+
+  test('is refused at once where none may wait', async () => {
+    const { queue, enter, end } = queueOf({ running: 3, runningPerToken: 2, waiting: 0, waitingPerToken: 0 })
+    for (const work of ['a1', 'a2']) await enter(work)
+    await assert.rejects(enter('a3'), refusal(42901))
+    await enter('b1')
+    await assert.rejects(enter('b2'), refusal(50302))
+    await end('a1')
+    await enter('b2')
+    assert.deepEqual([queue.running, queue.waiting, queue.refused], [3, 0, { token: 1, all: 1 }])
+  })
+
+  test('is told when to come back', async () => {
+    const { enter } = queueOf({ waitingPerToken: 0, waiting: 0 })
+    await enter('a1')
+    await assert.rejects(enter('a2'), { headers: { 'Retry-After': '1' } })
+    await enter('b1')
+    await assert.rejects(enter('c1'), { headers: { 'Retry-After': '1' } })
+  })
+})

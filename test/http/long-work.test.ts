@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { LAST_CHUNK, NDJSON, rowsFrom } from '../support/import.ts'
+import { openImport, unreadExport, untilIdle, untilRunning, withMuch, workMetric } from '../support/long-work.ts'
+import { isLinux, notTestedHere } from '../support/not-tested.ts'
+import { errorOf, SECRET, withService } from '../support/service.ts'
+
+suite('exports', () => {
+  test('at once are bounded for each token and in all', async (t) => {
+    const service = await withMuch(t, { maxExports: '3', maxExportsPerToken: '2' })
+    const other = await service.mint(['plants:read'])
+    const own = [unreadExport(service), unreadExport(service)]
+    await untilRunning(service, 'export', 2)
+    const third = await service.send('GET', '/plants/export')
+    assert.deepEqual([errorOf(third), third.headers['retry-after']], [42901, '1'])
+    const theirs = unreadExport(service, other.secret)
+    await untilRunning(service, 'export', 3)
+    const fourth = await service.send('GET', '/plants/export', { authorization: `Bearer ${other.secret}` })
+    assert.deepEqual([errorOf(fourth), fourth.headers['retry-after']], [50302, '1'])
+    own[0]?.socket.destroy()
+    await untilRunning(service, 'export', 2)
+    assert.equal((await service.send('GET', '/plants/export?limit=1')).status, 400)
+    theirs.socket.destroy()
+    own[1]?.socket.destroy()
+    await untilIdle(service, 'export')
+  })
+
+  test('that hundreds of connections ask for and nobody reads open no more than the bound, and nothing when left', async (t) => {
+    if (!isLinux) return notTestedHere(t, 'what exports open, because only Linux lists it')
+    const service = await withMuch(t)
+    await (await service.send('GET', '/plants?q=warm')).json
+    const before = await service.under.opened()
+    const connections = Array.from({ length: 250 }, () => unreadExport(service))
+    await untilRunning(service, 'export', 2)
+    while ((await workMetric(service, 'refused_total', 'work="export",bound="token"')) < 248) await sleep(25)
+    // SQLite has a file and a log for each, PostgreSQL a session.
+    assert.ok((await service.under.opened()) <= before + 2 * 3)
+    assert.equal((await service.create({ id: 5000, name: 'x' })).status, 200)
+    for (const { socket } of connections) socket.destroy()
+    await untilIdle(service, 'export')
+    while (await service.under.keepsMoment()) await sleep(20)
+  })
+
+  test('that take too long are broken off, and let go of their moment', async (t) => {
+    const service = await withMuch(t, { exportTimeout: '300ms' })
+    const connection = unreadExport(service)
+    await untilIdle(service, 'export')
+    await service.create({ id: 5000, name: 'later' })
+    while (await service.under.keepsMoment()) await sleep(20)
+    connection.socket.resume()
+    const received = (await connection.untilClosed()).toString()
+    assert.ok(!received.endsWith('\r\n0\r\n\r\n'), 'the last chunk is missing')
+    assert.match(service.log, /the export took longer than 0\.3 s/)
+  })
+})
+
+suite('imports and dry runs', () => {
+  for (const { work, path, bound } of [
+    { work: 'import', path: '/plants/import', bound: { maxImports: '3', maxImportsPerToken: '2' } },
+    { work: 'dryRun', path: '/plants/import?dryRun=true', bound: { maxDryRuns: '3', maxDryRunsPerToken: '2' } },
+  ]) {
+    test(`at once are bounded for each token and in all: ${work}`, async (t) => {
+      const service = await withService(t, bound)
+      const other = await service.mint(['plants:write'])
+      const send = (secret: string) =>
+        service.send('POST', path, {
+          authorization: `Bearer ${secret}`,
+          headers: { 'Content-Type': NDJSON },
+          body: rowsFrom(1, 1),
+        })
+      const open = [openImport(service, SECRET, path), openImport(service, SECRET, path)]
+      await untilRunning(service, work, 2)
+      const third = await send(SECRET)
+      assert.deepEqual([errorOf(third), third.headers['retry-after']], [42901, '1'])
+      open.push(openImport(service, other.secret, path))
+      await untilRunning(service, work, 3)
+      const fourth = await send(other.secret)
+      assert.deepEqual([errorOf(fourth), fourth.headers['retry-after']], [50302, '1'])
+      open[0]?.write(LAST_CHUNK)
+      await untilRunning(service, work, 2)
+      assert.equal((await send(SECRET)).status, 200)
+      for (const { socket } of open) socket.destroy()
+      await untilIdle(service, work)
+    })
+  }
+})

@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { chunk, LAST_CHUNK, outcomeOf, rowsFrom, untilStored } from '../support/import.ts'
+import { openImport, unreadExport, untilIdle, untilRunning, withMuch } from '../support/long-work.ts'
+import { run } from '../support/process.ts'
+import { SECRET, withService } from '../support/service.ts'
+
+suite('a token that is revoked', () => {
+  test('stops an open import: no row behind is stored, and the answer says how far it got', async (t) => {
+    const service = await withService(t)
+    const { secret, token } = await service.mint(['plants:write'])
+    const connection = openImport(service, secret)
+    await untilStored(service, 1)
+    await service.store.revokeToken(token.id)
+    await connection.until('HTTP/1.1 401')
+    connection.write(chunk(rowsFrom(2, 100)) + LAST_CHUNK)
+    connection.socket.end()
+    const { status, error, message } = await outcomeOf(connection)
+    assert.deepEqual([status, error], [401, 40102])
+    assert.equal(
+      message,
+      'the access token was revoked; all rows up to line 1 were done (1 added, 0 updated, 0 unchanged, 0 refused); ' +
+        'of those behind none; importing all again is safe',
+    )
+    assert.equal((await service.plants()).length, 1)
+  })
+
+  test('by the command, in another process, cuts an open export off', async (t) => {
+    const service = await withMuch(t)
+    const { secret, token } = await service.mint(['plants:read'])
+    const connection = unreadExport(service, secret)
+    await untilRunning(service, 'export', 1)
+    const { code, stderr } = await run(t, ['token', 'revoke', token.id, '--store', service.under.address])
+    assert.equal(code, 0, stderr)
+    await untilIdle(service, 'export')
+    connection.socket.resume()
+    assert.ok(!(await connection.untilClosed()).toString().endsWith('\r\n0\r\n\r\n'), 'the last chunk is missing')
+  })
+
+  test('stops nothing of other tokens, the configured one included', async (t) => {
+    const service = await withService(t)
+    const revoked = await service.mint(['plants:write'])
+    const other = await service.mint(['plants:write'])
+    const open = [revoked.secret, other.secret, SECRET].map((secret) => openImport(service, secret))
+    await untilRunning(service, 'import', 3)
+    await service.store.revokeToken(revoked.token.id)
+    await untilRunning(service, 'import', 2)
+    // More than once around.
+    await sleep(1000)
+    for (const connection of open.slice(1)) {
+      connection.write(chunk(rowsFrom(1, 3)) + LAST_CHUNK)
+      await connection.until('"refused":0')
+      connection.socket.destroy()
+    }
+    open[0]?.socket.destroy()
+  })
+})
+
+test('a token that expires stops an open import with 40103', async (t) => {
+  const service = await withService(t)
+  const { secret } = await service.mint(['plants:write'], new Date(Date.now() + 1500))
+  const connection = openImport(service, secret)
+  await untilStored(service, 1)
+  await connection.until('"error":40103,"message":"the access token has expired; all rows up to line 1 were done')
+  connection.socket.destroy()
+})

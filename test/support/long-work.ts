@@ -1,0 +1,59 @@
+import assert from 'node:assert/strict'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { chunk, importHead, NDJSON, rowsFrom } from './import.ts'
+import { RawConnection } from './raw.ts'
+import { type Scene, SECRET, type Service, withService } from './service.ts'
+
+/** A service with more plants than the buffers of a connection hold. */
+export async function withMuch(scene: Scene, flags: Parameters<typeof withService>[1] = {}): Promise<Service> {
+  const service = await withService(scene, flags)
+  const plants = Array.from({ length: 1500 }, (_, i) => ({ id: BigInt(i), name: 'x'.repeat(10_000), tag: undefined }))
+  await service.store.importPlants(plants, 'add')
+  return service
+}
+
+const exportHead = (secret = SECRET): string =>
+  `GET /plants/export HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${secret}\r\nConnection: close\r\n\r\n`
+
+/** An export that nobody reads. */
+export function unreadExport({ port }: Service, secret?: string): RawConnection {
+  const connection = new RawConnection(port)
+  connection.write(exportHead(secret))
+  connection.socket.pause()
+  return connection
+}
+
+/** An import with one row, whose end is to come. */
+export const openImport = ({ port }: Service, secret: string, path = '/plants/import'): RawConnection => {
+  const connection = new RawConnection(port)
+  const head = importHead(NDJSON).replace(SECRET, secret).replace('/plants/import', path)
+  connection.write(head + chunk(rowsFrom(1, 1)))
+  return connection
+}
+
+/** Waits until so much work of a kind runs. */
+export async function untilRunning(service: Service, work: string, count: number): Promise<void> {
+  for (let tries = 0; tries < 400; tries++) {
+    if ((await workMetric(service, 'running', `work="${work}"`)) === count) return
+    await sleep(25)
+  }
+  assert.fail(`${count} of the kind ${work} do not run`)
+}
+
+/** What a gauge or counter of long work stands at. */
+export async function workMetric(service: Service, name: string, labels: string): Promise<number> {
+  const { body } = await service.send('GET', '/metrics')
+  const line = body.split('\n').find((candidate) => candidate.startsWith(`plantstore_work_${name}{${labels}} `))
+  assert.ok(line, `${name}{${labels}} is not in the metrics`)
+  return Number(line.split(' ').at(-1))
+}
+
+/** Waits until no work of the kind runs or waits. */
+export async function untilIdle(service: Service, work: string): Promise<void> {
+  for (let tries = 0; tries < 400; tries++) {
+    const waiting = work === 'search' ? await workMetric(service, 'waiting', 'work="search"') : 0
+    if (waiting + (await workMetric(service, 'running', `work="${work}"`)) === 0) return
+    await sleep(50)
+  }
+  assert.fail(`work of the kind ${work} goes on`)
+}

@@ -1,0 +1,29 @@
+import assert from 'node:assert/strict'
+import { type Scene, SECRET, type Service, withService } from './service.ts'
+
+/**
+ * Finds none of the plants of withSlowSearches, after every index has led to all of its half: no plant has both the tag
+ * and the word, and a tag without words narrows no index of words.
+ */
+export const SLOW = '/plants?tag=-&q=odd&sort=name&limit=5'
+
+/** A service over plants of which a search takes some time. */
+export async function withSlowSearches(
+  scene: Scene,
+  flags: Parameters<typeof withService>[1] = {},
+  plants = 10_000,
+): Promise<Service> {
+  const service = await withService(scene, flags)
+  const all = Array.from({ length: plants }, (_, i) => ({
+    id: BigInt(i),
+    name: i % 2 === 0 ? 'Aloe' : 'odd',
+    tag: i % 2 === 0 ? '-' : undefined,
+  }))
+  for (let i = 0; i < all.length; i += 5000) await service.store.importPlants(all.slice(i, i + 5000), 'add')
+  const query = { tags: ['-'], words: ['odd'], order: 'name', after: undefined } as const
+  assert.deepEqual(await service.store.listPlants(query, 5), [])
+  return service
+}
+
+export const searchHead = (...fields: string[]): string =>
+  [`GET ${SLOW} HTTP/1.1`, 'Host: a', `Authorization: Bearer ${SECRET}`, ...fields, '', ''].join('\r\n')
