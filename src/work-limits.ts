@@ -1,4 +1,4 @@
-import { integer, type Setting, setting, timeout } from './setting.ts'
+import { integer, offOr, type Setting, setting, size, timeout } from './setting.ts'
 
 /** How much long work the clients may have under way. */
 export interface WorkLimits {
@@ -15,6 +15,8 @@ export interface WorkLimits {
   /** Milliseconds. */
   readonly searchTimeout: number
   readonly exportTimeout: number
+  /** Bytes a second; undefined: any. */
+  readonly leastSpeed: number | undefined
 }
 
 const count = (flag: string, fallback: string, help: string): Setting<number> =>
@@ -49,4 +51,11 @@ export const WORK_LIMITS: { readonly [K in keyof WorkLimits]-?: Setting<WorkLimi
   maxImportsPerToken: count('max-imports-per-token', '4', 'imports of one token at once; more are answered 429'),
   maxDryRuns: count('max-dry-runs', '4', 'dry runs of imports at once; more are answered 503'),
   maxDryRunsPerToken: count('max-dry-runs-per-token', '2', 'dry runs of one token at once; more are answered 429'),
+  leastSpeed: setting(
+    'least-speed',
+    'SIZE',
+    '1KiB',
+    'what the client of an import or export has to send or read in a second, on average, or off',
+    offOr(size),
+  ),
 }

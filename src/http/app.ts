@@ -75,7 +75,7 @@ export function buildApp({ config, contract, store, log, state, waiting }: AppOp
       ...plantHandlers(store, responder, config.nestingLimit),
       ...plantListHandlers(store, responder, admission),
       ...importHandlers(store, responder, admission, config, stopping.signal),
-      ...exportHandlers(store, responder, admission, config.stallTimeout),
+      ...exportHandlers(store, responder, admission, config),
       ...tagHandlers(store, responder, admission),
       ...healthHandlers(store, responder, state),
       ...docsHandlers(contract, responder, config.docs),

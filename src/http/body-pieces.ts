@@ -1,9 +1,8 @@
 import { AppError } from '../errors.ts'
 import type { Exchange } from './exchange.ts'
+import { Pace, type PaceOptions } from './pace.ts'
 
-export interface PieceOptions {
-  /** Milliseconds in which something has to come; 0: for ever. It is not counted while nobody asks for more. */
-  readonly stallTimeout: number
+export interface PieceOptions extends PaceOptions {
   /** Ends the reading with its reason; aborts also when the exchange's does. */
   readonly signal: AbortSignal
 }
@@ -11,17 +10,19 @@ export interface PieceOptions {
 const EVENTS = ['readable', 'end', 'close', 'error'] as const
 
 /**
- * The body of a request in pieces, read no faster than they are taken; what has come meanwhile is one piece.
+ * The body of a request in pieces, read no faster than they are taken; what has come meanwhile is one piece. The client
+ * has to keep pace only while more is asked for.
  *
  * @throws AppError 40801, what is wrong with the rest of the body, and the reason of the signal
  */
 export async function* bodyPieces(
   exchange: Exchange,
-  { stallTimeout, signal }: PieceOptions,
+  { signal, ...options }: PieceOptions,
 ): AsyncGenerator<Buffer, void> {
   const { request } = exchange
   let wake = () => {}
   let fault: AppError | undefined
+  const pace = new Pace(options)
   const onChange = () => wake()
   for (const event of EVENTS) request.on(event, onChange)
   signal.addEventListener('abort', onChange)
@@ -33,10 +34,12 @@ export async function* bodyPieces(
     for (;;) {
       signal.throwIfAborted()
       const piece = request.read() as Buffer | null
-      if (piece !== null) yield piece
-      else if (request.readableEnded) return
+      if (piece !== null) {
+        pace.moved(0, piece.length)
+        yield piece
+      } else if (request.readableEnded) return
       else if (fault !== undefined) throw fault
-      else await inTime((resolve) => (wake = resolve), stallTimeout)
+      else await inTime((resolve) => (wake = resolve), pace, options)
     }
   } finally {
     for (const event of EVENTS) request.off(event, onChange)
@@ -44,12 +47,19 @@ export async function* bodyPieces(
   }
 }
 
-function inTime(start: (resolve: () => void) => void, time: number): Promise<void> {
+function inTime(start: (resolve: () => void) => void, pace: Pace, options: PaceOptions): Promise<void> {
+  const { stallTimeout, leastSpeed } = options
+  const startedAt = performance.now()
   return new Promise((resolve, reject) => {
-    const stalled = () => reject(new AppError(40801, `nothing more came for ${time / 1000} s`, { headers: CLOSE }))
-    const timer = time > 0 ? setTimeout(stalled, time) : undefined
+    const refuse = (message: string) => reject(new AppError(40801, message, { headers: CLOSE }))
+    const timers: NodeJS.Timeout[] = []
+    if (stallTimeout > 0) {
+      timers.push(setTimeout(refuse, stallTimeout, `nothing more came for ${stallTimeout / 1000} s`))
+      timers.push(setTimeout(refuse, pace.left, `less than ${leastSpeed} bytes a second came`))
+    }
     start(() => {
-      clearTimeout(timer)
+      for (const timer of timers) clearTimeout(timer)
+      pace.moved(performance.now() - startedAt, 0)
       resolve()
     })
   })

@@ -5,6 +5,7 @@ import type { Store } from '../store.ts'
 import type { Admission } from './admission.ts'
 import type { Exchange } from './exchange.ts'
 import { preferredType } from './negotiation.ts'
+import type { PaceOptions } from './pace.ts'
 import { filterOf } from './plant-filter.ts'
 import { READ_CACHING, type Responder } from './responder.ts'
 import type { Handlers } from './routes.ts'
@@ -15,12 +16,11 @@ const CONTENT_TYPES: Readonly<Record<Format, string>> = {
   csv: `${MEDIA_TYPES.csv}; charset=utf-8; header=present`,
 }
 
-/** @param stallTimeout ms in which the client has to read something */
 export function exportHandlers(
   store: Store,
   responder: Responder,
   admission: Admission,
-  stallTimeout: number,
+  { stallTimeout, leastSpeed }: PaceOptions,
 ): Pick<Handlers, 'exportPlants'> {
   return {
     exportPlants(exchange, _operation, parameters) {
@@ -33,7 +33,7 @@ export function exportHandlers(
       admission
         .during('export', exchange, (signal) => {
           const file = writeFile(format, store.exportPlants(filterOf(parameters), sort, signal))
-          return responder.stream(exchange, headers, file, { stallTimeout, signal })
+          return responder.stream(exchange, headers, file, { stallTimeout, leastSpeed, signal })
         })
         .catch((error: unknown) => responder.refuse(exchange, error))
     },

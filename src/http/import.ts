@@ -13,7 +13,7 @@ export function importHandlers(
   store: Store,
   responder: Responder,
   admission: Admission,
-  { bodyLimit, nestingLimit, stallTimeout }: Config,
+  { bodyLimit, nestingLimit, stallTimeout, leastSpeed }: Config,
   stopping: AbortSignal,
 ): Pick<Handlers, 'importPlants'> {
   return {
@@ -23,7 +23,7 @@ export function importHandlers(
       admission
         .during(options.dryRun ? 'dryRun' : 'import', exchange, (ending) => {
           const signal = AbortSignal.any([ending, stopping])
-          const pieces = bodyPieces(exchange, { stallTimeout, signal })
+          const pieces = bodyPieces(exchange, { stallTimeout, leastSpeed, signal })
           const batches = readPlants(format, pieces, { rowLimit: bodyLimit, nestingLimit })
           return runImport(store, batches, options, signal)
         })

@@ -35,6 +35,13 @@ export const WORK_LIMIT_CASES: { readonly [K in keyof WorkLimits]: Cases<WorkLim
   maxImportsPerToken: COUNT,
   maxDryRuns: COUNT,
   maxDryRunsPerToken: COUNT,
+  leastSpeed: {
+    right: [
+      ['1', 1],
+      ['off', undefined],
+    ],
+    wrong: ['', '0', '-1KiB', '4kb', 'none'],
+  },
 }
 
 export const WORK_LIMIT_DEFAULTS: WorkLimits = {
@@ -50,4 +57,5 @@ export const WORK_LIMIT_DEFAULTS: WorkLimits = {
   maxImportsPerToken: 4,
   maxDryRuns: 4,
   maxDryRunsPerToken: 2,
+  leastSpeed: 1024,
 }

@@ -1,0 +1,52 @@
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { chunk, rowsFrom } from '../support/import.ts'
+import { openImport, unreadExport, untilIdle, untilRunning, withMuch } from '../support/long-work.ts'
+import { SECRET, withService } from '../support/service.ts'
+
+/** Each of them moves all the time, so that it never stands still, but never as fast as this. */
+const SLOW = { stallTimeout: '1s', leastSpeed: '512MiB' }
+
+suite('a client below the least speed', () => {
+  test('of an import is refused with 40801, and told how far it got', async (t) => {
+    const service = await withService(t, SLOW)
+    const connection = openImport(service, SECRET)
+    for (let row = 2; !connection.received.includes('HTTP/1.1 '); row++) {
+      connection.write(chunk(rowsFrom(row, 1)))
+      await sleep(50)
+    }
+    await connection.until('"error":40801,"message":"less than 536870912 bytes a second came; all rows up to line ')
+    connection.socket.destroy()
+    await untilIdle(service, 'import')
+  })
+
+  test('of an export is cut off, and its moment let go', async (t) => {
+    const service = await withMuch(t, SLOW)
+    const connection = unreadExport(service)
+    await untilRunning(service, 'export', 1)
+    const { socket } = connection
+    socket.on('data', () => {
+      socket.pause()
+      setTimeout(() => socket.resume(), 20)
+    })
+    socket.resume()
+    await untilIdle(service, 'export')
+    assert.match(service.log, /the client took less than 536870912 bytes a second/)
+    await service.create({ id: 5000, name: 'later' })
+    while (await service.under.keepsMoment()) await sleep(20)
+    socket.destroy()
+  })
+
+  test('may go on where no speed is asked for', async (t) => {
+    const service = await withService(t, { stallTimeout: '1s', leastSpeed: 'off' })
+    const connection = openImport(service, SECRET)
+    for (let row = 2; row < 60; row++) {
+      connection.write(chunk(rowsFrom(row, 1)))
+      await sleep(50)
+    }
+    connection.write('0\r\n\r\n')
+    await connection.until('"added":59')
+    connection.socket.destroy()
+  })
+})
