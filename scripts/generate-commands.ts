@@ -4,7 +4,8 @@ import { ROOT } from './repository.ts'
 const INTRODUCTION = `# Commands
 
 Inside the project's folder, after \`npm ci\`, \`npx plantstore\` runs the program with the Node.js that came with it;
-\`npm start\` is \`plantstore serve\`, and passes on what stands behind \`--\`: \`npm start -- --port 9000\`.
+\`npm start\` is \`plantstore serve\`, and passes on what stands behind \`--\`: \`npm start -- --port 9000\`. From any other
+folder, and for a user without a home folder, which npm needs, \`/path/to/the/project/bin/plantstore\` does the same.
 
 Every command that has to do with a store finds it by \`--store\` or \`PLANTSTORE_STORE\`. Faults are told on standard
 error, one a line. The exit code is 0 when the command did what it should, 1 when it failed, and 2 when it was called

@@ -1,0 +1,185 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { suite, type TestContext, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { cleanUp } from './support/clean-up.ts'
+import { tempFolder } from './support/files.ts'
+import { freePort } from './support/free-port.ts'
+import { type Block, blockIn, blocksOf } from './support/guide.ts'
+import { notTestedHere, runs } from './support/not-tested.ts'
+import { newDatabase } from './support/postgres.ts'
+
+const ROOT = fileURLToPath(new URL('../', import.meta.url)).replace(/\/$/, '')
+const GUIDES = ['first-steps', 'using-the-api', 'import-and-export', 'operating', 'scale-out', 'writing-clients']
+/** Blocks of all guides together that the test may leave out. */
+const MOST_NOT_RUN = 3
+
+interface Reader {
+  /** What the reader did before, in the shell. */
+  readonly before?: string
+  /** What stands for something of the reader's own, and what it is here. */
+  readonly own?: Readonly<Record<string, string>>
+  /** A service user has no home, so npx, which needs one, does not work. */
+  readonly isServiceUser?: true
+}
+
+/**
+ * Does what a reader of the page does: runs the lines of its shell blocks in order, in one shell and one folder. A service
+ * goes on in the background, as in a terminal of its own, until the test ends.
+ */
+async function follow(t: TestContext, page: string, { before = '', own = {}, isServiceUser }: Reader): Promise<void> {
+  const blocks = blocksOf(page).filter(({ language }) => language === 'sh')
+  const [folder, port, otherPort] = [tempFolder(t), await freePort(), await freePort()]
+  const commands = join(folder, 'commands')
+  mkdirSync(commands)
+  // Its progress would stand in the middle of what it prints.
+  writeFileSync(join(folder, '.curlrc'), 'silent\nshow-error\n')
+  for (const [name, script] of Object.entries(scripts(folder, isServiceUser === true))) {
+    writeFileSync(join(commands, name), `#!/bin/sh\n${script}\n`)
+    chmodSync(join(commands, name), 0o755)
+  }
+  const replaced: Readonly<Record<string, string>> = {
+    'npm ci && npm start': 'start-service',
+    '/opt/plantstore/bin/plantstore serve': 'start-service',
+    '/opt/plantstore': ROOT,
+    '/var/lib/plantstore': `${folder}/state`,
+    '/backup': `${folder}/backup`,
+    '127.0.0.1:8080': `127.0.0.1:${port}`,
+    '127.0.0.1:9090': `127.0.0.1:${otherPort}`,
+    ...own,
+  }
+  const here = (script: string) =>
+    Object.entries(replaced).reduce((all, [from, to]) => all.replaceAll(from, to), script)
+  const script = blocks.map((block, i) =>
+    block.notRun === undefined ? `echo; echo "@begin ${i}"\n${here(block.text)}\necho; echo "@end ${i} $?"` : '',
+  )
+  cleanUp(t, () => stopServices(folder))
+  const { stdout, code } = await shell([here(before), ...script].join('\n'), folder, {
+    PATH: `${commands}:${process.env['PATH']}`,
+    HOME: isServiceUser === true ? join(folder, 'no-home') : folder,
+    CURL_HOME: folder,
+    PLANTSTORE_PORT: String(port),
+    OTHER_PORT: String(otherPort),
+  })
+  assert.equal(code, 0, stdout)
+  for (const [i, block] of blocks.entries()) if (block.notRun === undefined) check(page, block, i, stdout)
+}
+
+/** What the block printed has all that the page shows, but for what is different each time. */
+function check(page: string, { line, prints }: Block, i: number, stdout: string): void {
+  const [, printed = '', code] = new RegExp(`^@begin ${i}\\n(.*)^@end ${i} (\\d+)$`, 'ms').exec(stdout) ?? []
+  const where = `${page}:${line}:\n${printed}`
+  assert.equal(code, '0', where)
+  const shown =
+    prints?.split('\n').filter((each) => /^(?:[{[]|HTTP\/|ETag: |Link: |line \d+: |Some rows )/.test(each)) ?? []
+  const unfolded = printed.replaceAll('\r', '')
+  for (const each of shown) assert.ok(unfolded.includes(each), `${where}\nhas no ${each}`)
+}
+
+/** The commands that the lines of a guide find, beside those of the system. */
+function scripts(folder: string, isServiceUser: boolean): Readonly<Record<string, string>> {
+  const program = `"${process.execPath}" "${ROOT}/bin/plantstore.js"`
+  const serve = (port: string) => `log=$(mktemp "${folder}/log-XXXXXX")
+${program} serve --port ${port} > "$log" 2>&1 &
+echo $! >> "${folder}/services"
+until grep -q 'curl -X POST' "$log"; do kill -0 $! || { cat "$log"; exit 1; }; sleep 0.1; done
+cat "$log"`
+  return {
+    'start-service': serve('"$PLANTSTORE_PORT"'),
+    'start-other-service': serve('"$OTHER_PORT"'),
+    // What npx does in the project's folder.
+    ...(isServiceUser ? {} : { npx: `shift; exec ${program} "$@"` }),
+    'make-plants': `cat "${folder}/made.ndjson"`,
+  }
+}
+
+async function shell(script: string, cwd: string, env: Readonly<Record<string, string>>) {
+  const child = spawn('sh', ['-s'], { cwd, env, stdio: ['pipe', 'pipe', 'ignore'] })
+  const closed = once(child, 'close')
+  child.stdin.end(`exec 2>&1\n${script}\n`)
+  const stdout = await text(child.stdout)
+  const [code] = await closed
+  return { stdout, code: code as number | null }
+}
+
+async function stopServices(folder: string): Promise<void> {
+  const list = join(folder, 'services')
+  const ids = existsSync(list) ? readFileSync(list, 'utf8').trim().split('\n').map(Number) : []
+  for (const id of ids) if (isRunning(id)) process.kill(id, 'SIGKILL')
+  while (ids.some(isRunning)) await sleep(20)
+}
+
+function isRunning(id: number): boolean {
+  try {
+    return process.kill(id, 0)
+  } catch {
+    return false
+  }
+}
+
+const FIRST_TOKEN = '$(cat data/plants.db.first-token)'
+const STARTED = `start-service > /dev/null; TOKEN=${FIRST_TOKEN}\n`
+
+suite('every line of a guide works, in order', () => {
+  if (!runs('curl', '--version')) {
+    test('in a shell', (t) => notTestedHere(t, 'the guides, because there is no curl'))
+    return
+  }
+
+  test('of the README', (t) => follow(t, 'README.md', { own: { 'ps_...': FIRST_TOKEN } }))
+
+  test('of First steps', async (t) => {
+    const own = { 'ps_...': FIRST_TOKEN, tok_LNST1gxBBFl: "$(npx plantstore token list | awk '/label/ { print $1 }')" }
+    await follow(t, 'docs/guides/first-steps.md', { own })
+  })
+
+  test('of Using the API', async (t) => {
+    const plants = [
+      '{"id":1,"name":"Monstera deliciosa","tag":"houseplant"}',
+      '{"id":2,"name":"Ficus lyrata","tag":"houseplant"}',
+      '{"id":3,"name":"Café-Baum","tag":"crop"}',
+      '{"id":4,"name":"Ginkgo biloba"}',
+    ]
+    const create = `curl -s http://127.0.0.1:8080/plants -H "Authorization: Bearer $TOKEN" -H "Content-Type: application/json" -d`
+    const before = STARTED + plants.map((plant) => `${create} '${plant}'`).join('\n')
+    await follow(t, 'docs/guides/using-the-api.md', { before, own: { 'ps_...': '$TOKEN' } })
+  })
+
+  test('of Import and export', async (t) => {
+    const page = 'docs/guides/import-and-export.md'
+    const heredoc = (file: string, content: string) => `cat > ${file} <<'END'\n${content}END\n`
+    const other = 'PLANTSTORE_STORE=sqlite:other.db start-other-service > /dev/null\n'
+    const before = `${STARTED}${other}OTHER_TOKEN=$(cat other.db.first-token)
+${heredoc('spring.csv', blockIn(page, 'csv'))}${heredoc('made.ndjson', '{"id":901,"name":"made"}\n')}`
+    await follow(t, page, { before })
+  })
+
+  test('of Operating, by a user without a home', async (t) => {
+    if (!runs('sqlite3', '--version')) return notTestedHere(t, 'the guide on operating, because there is no sqlite3')
+    await follow(t, 'docs/guides/operating.md', { before: 'mkdir state backup', isServiceUser: true })
+  })
+
+  test('of Several instances on PostgreSQL, by a user without a home', async (t) => {
+    const database = new URL(await newDatabase((work) => cleanUp(t, work)))
+    const password = decodeURIComponent(database.password)
+    database.password = ''
+    const own = {
+      'postgres://plantstore@db.example:5432/plants?sslmode=verify-full': database.href,
+      'postgres://plantstore@db.example/plants': database.href,
+      'PGPASSWORD=…': `PGPASSWORD='${password}'`,
+    }
+    const before = `mkdir state\n/opt/plantstore/bin/plantstore token create --name x --store sqlite:/var/lib/plantstore/plants.db`
+    await follow(t, 'docs/guides/scale-out.md', { before, own, isServiceUser: true })
+  })
+})
+
+test('few blocks of the guides are not run, each with a reason in the page', () => {
+  const pages = ['README.md', ...GUIDES.map((name) => `docs/guides/${name}.md`)]
+  const left = pages.flatMap((page) => blocksOf(page).filter(({ notRun }) => notRun !== undefined))
+  assert.ok(left.length <= MOST_NOT_RUN, left.map(({ text }) => text).join('\n'))
+})

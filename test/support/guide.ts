@@ -1,0 +1,38 @@
+import { readFileSync } from 'node:fs'
+
+/** A fenced block of a page. */
+export interface Block {
+  readonly language: string
+  readonly text: string
+  /** In the page, from 1. */
+  readonly line: number
+  /** Why the test does not run it, as the comment before it says. */
+  readonly notRun: string | undefined
+  /** The block right behind it that shows what it prints, if there is one. */
+  readonly prints: string | undefined
+}
+
+const FENCE = /^(?:<!-- not run: (.+?) -->\n)?^```(\w+)\n(.*?)^```$/gms
+const OUTPUTS: readonly string[] = ['text', 'json', 'http']
+
+/** The blocks of a page of the project, in order. */
+export function blocksOf(page: string): Block[] {
+  const text = readFileSync(new URL(`../../${page}`, import.meta.url), 'utf8')
+  const found = [...text.matchAll(FENCE)]
+  return found.map((match, i) => {
+    const [whole, notRun, language = '', content = ''] = match
+    const next = found[i + 1]
+    const isNext = next !== undefined && text.slice(match.index + whole.length, next.index).trim() === ''
+    return {
+      language,
+      text: content,
+      line: text.slice(0, match.index).split('\n').length,
+      notRun,
+      prints: isNext && OUTPUTS.includes(next[2] ?? '') ? next[3] : undefined,
+    }
+  })
+}
+
+/** The first block of a page in this language. */
+export const blockIn = (page: string, language: string): string =>
+  blocksOf(page).find((block) => block.language === language)?.text ?? ''
