@@ -7,7 +7,7 @@ import { promisify } from 'node:util'
 import { freePort } from '../test/support/free-port.ts'
 import type { LoadOptions, LoadResult } from './load.ts'
 
-const TOKEN = 'bench-only-k7Qz3fV0pW9mX2rT5sN8'
+export const TOKEN = 'bench-only-k7Qz3fV0pW9mX2rT5sN8'
 const HERE = import.meta.dirname
 /** What an idle server takes of a core in half a second, at most. */
 const IDLE_TICKS = 5
@@ -49,7 +49,7 @@ export class Running {
   /** Milliseconds from the start of the process until it said that it is ready. */
   readonly startUp: number
   readonly store: string
-  readonly #port: number
+  readonly port: number
   readonly #process: ChildProcess
   readonly #plants: number
   #nextId: number
@@ -64,7 +64,7 @@ export class Running {
   ) {
     this.contender = contender
     this.#process = process
-    this.#port = port
+    this.port = port
     this.store = store
     this.startUp = startUp
     this.#plants = plants
@@ -108,7 +108,7 @@ export class Running {
   }
 
   async load(options: Pick<LoadOptions, 'connections' | 'seconds' | 'work'>, core?: number): Promise<LoadResult> {
-    const all: LoadOptions = { ...options, port: this.#port, token: TOKEN, plants: this.#plants, firstId: this.#nextId }
+    const all: LoadOptions = { ...options, port: this.port, token: TOKEN, plants: this.#plants, firstId: this.#nextId }
     const [file = '', ...args] = [...pin(core), process.execPath, join(HERE, 'load.ts'), JSON.stringify(all)]
     const { stdout } = await promisify(execFile)(file, args)
     const result = JSON.parse(stdout) as LoadResult

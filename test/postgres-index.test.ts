@@ -1,13 +1,20 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { epithet, genus, plantOf, tag } from '../bench/collection.ts'
 import { words } from '../src/fold.ts'
-import type { PlantQuery } from '../src/plant-query.ts'
-import { selectStatement } from '../src/postgres/reader.ts'
+import { PLANT_ORDERS, type PlantQuery, positionOf } from '../src/plant-query.ts'
+import type { Run } from '../src/postgres/connection.ts'
+import { Connections } from '../src/postgres/connections.ts'
+import { Pool } from '../src/postgres/pool.ts'
+import { search } from '../src/postgres/search.ts'
+import { readPostgresAddress } from '../src/postgres-address.ts'
 import { cleanUp } from './support/clean-up.ts'
+import { expectedPlants } from './support/expected.ts'
 import { openStore } from './support/open-postgres.ts'
 import { newDatabase, query } from './support/postgres.ts'
 import { ownServer } from './support/postgres-faults.ts'
+import { importAll } from './support/store-calls.ts'
 import { plant } from './support/store-under-test.ts'
 
 const COUNT = 30_000
@@ -21,29 +28,124 @@ async function fill(t: TestContext, url: string): Promise<void> {
   }
 }
 
-test('lists and searches find their plants by an index', async (t) => {
+interface Plan {
+  readonly 'Node Type': string
+  readonly 'Relation Name'?: string
+  readonly 'Index Name'?: string
+  readonly 'Actual Rows': number
+  readonly 'Actual Loops': number
+  readonly Plans?: readonly Plan[]
+}
+
+/** Every part of a plan. */
+const parts = (plan: Plan): Plan[] => [plan, ...(plan.Plans ?? []).flatMap(parts)]
+
+function literal(value: unknown): string {
+  if (Array.isArray(value)) return `ARRAY[${value.map(literal).join(', ')}]::text[]`
+  return typeof value === 'string' ? `'${value.replaceAll("'", "''")}'` : String(value)
+}
+
+/** The plans of all statements of a search, with what they really read, in a session like those of the store. */
+async function plansOf(url: string, wanted: PlantQuery): Promise<Plan[]> {
+  const pool = new Pool({ address: readPostgresAddress(url, {}), max: 1, timeout: 60_000, onTrouble: () => {} })
+  const plans: Plan[] = []
+  try {
+    await new Connections(pool, 1).with(async (run) => {
+      const explained: Run = async (statement) => {
+        // Only what was run under its name has the plan that it is run with.
+        const outcome = await run(statement)
+        const values = (statement.values ?? []).map(literal).join(', ')
+        const { rows } = await run({ text: `EXPLAIN (ANALYZE, FORMAT JSON) EXECUTE "${statement.name}" (${values})` })
+        plans.push((JSON.parse(rows[0]?.[0] ?? '') as [{ Plan: Plan }])[0].Plan)
+        return outcome
+      }
+      await search(explained, wanted, 100)
+    })
+  } finally {
+    await pool.close()
+  }
+  return plans
+}
+
+test('every search reads by an index, and not many times more than the plants that lead to its page', async (t) => {
   const url = await newDatabase((work) => cleanUp(t, work))
-  await fill(t, url)
-  await query(url, 'ANALYZE plants')
-  const all: PlantQuery = { tags: [], words: [], order: 'id', after: undefined }
-  const cases: readonly (readonly [Partial<PlantQuery>, RegExp])[] = [
-    [{}, /Index Scan using plants_pkey/],
-    [{ after: { key: '', id: 5n } }, /Index Scan using plants_pkey.*Index Cond: \(id > /],
-    [{ order: '-id' }, /Index Scan Backward using plants_pkey/],
-    [{ order: 'name' }, /Index Scan using plants_by_name/],
-    [
-      { order: '-name', after: { key: 'name5', id: 5n } },
-      /Index Scan Backward using plants_by_name.*Index Cond: \(ROW\(sort_key, id\) </,
-    ],
-    [{ tags: ['tag 7'] }, /plants_by_tag/],
-    [{ words: words('name2345') }, /Bitmap Index Scan on plants_by_word/],
-    [{ words: words('name2345'), order: 'name' }, /Bitmap Index Scan on plants_by_word/],
-  ]
-  for (const [part, plan] of cases) {
-    const { order, after, ...filter } = { ...all, ...part }
-    const { text, values } = selectStatement(filter, order, after)
-    const lines = await query<{ 'QUERY PLAN': string }>(url, `EXPLAIN ${text} LIMIT 100`, values)
-    assert.match(lines.map((line) => line['QUERY PLAN']).join(' '), plan, JSON.stringify(part, String))
+  const store = await openStore(t, url)
+  for (let first = 1; first <= 100_000; first += 1000) {
+    await store.importPlants(
+      Array.from({ length: 1000 }, (_, i) => plantOf(first + i)),
+      'add',
+    )
+  }
+  const wordOf = (text: string) => words(text)[0] ?? assert.fail(text)
+  const [frequent, other, rare, often] = [wordOf(genus(0)), wordOf(genus(1)), wordOf(genus(3000)), wordOf(epithet(0))]
+  const texts = ['', frequent, `${frequent} ${often}`, `${rare} ${often}`, `${frequent} ${other}`, 'zzzz yyyy', 'a b c']
+  const tagLists = [[], [tag(0)], [tag(700)], [tag(0), tag(700), 'none']]
+  // With the statistics of the server, and without any.
+  for (const statistics of ['ANALYZE plants', "DELETE FROM pg_statistic WHERE starelid = 'plants'::regclass"]) {
+    await query(url, statistics)
+    for (const text of texts) {
+      for (const tags of tagLists) {
+        for (const order of PLANT_ORDERS) {
+          const after = tags.length === 1 ? { key: 'm', id: 50_000n } : undefined
+          const wanted = { tags, words: words(text), order, after }
+          const label = JSON.stringify([statistics, text, tags, order])
+          let read = 0
+          for (const part of (await plansOf(url, wanted)).flatMap(parts)) {
+            if (part['Relation Name'] !== 'plants') continue
+            assert.match(part['Node Type'], /^(?:Index Scan|Bitmap Heap Scan)$/, label)
+            read += part['Actual Rows'] * part['Actual Loops']
+          }
+          assert.ok(read <= 60_000, `${label}: ${read} plants`)
+        }
+      }
+    }
+  }
+})
+
+test('a search for frequent, rare and no words gives what filtering and sorting all plants gives', async (t) => {
+  const store = await openStore(t, await newDatabase((work) => cleanUp(t, work)))
+  // So many that the first look and the first sets are too small.
+  const plants = Array.from({ length: 30_000 }, (_, i) =>
+    plant(BigInt(i), i < 25_000 ? `common ${i % 7 === 0 ? 'half ' : ''}x${i}` : `other common${i % 2}`, `tag ${i % 2}`),
+  )
+  await importAll(store, plants)
+  for (const text of [
+    'common',
+    'comm half',
+    'half',
+    'other',
+    'x2999',
+    'common other',
+    'co common commo',
+    'tag common x1',
+    'none',
+  ]) {
+    for (const tags of [[], ['tag 1'], ['tag 0', 'tag 1', 'tag 2']]) {
+      for (const order of PLANT_ORDERS) {
+        const wanted = { tags, words: words(text), order, after: undefined }
+        const label = JSON.stringify([text, tags, order])
+        const first = await store.listPlants(wanted, 50)
+        assert.deepEqual(first, expectedPlants(plants, wanted, 50), label)
+        const last = first.at(-1)
+        if (last === undefined) continue
+        const next = { ...wanted, after: positionOf(order, last) }
+        assert.deepEqual(await store.listPlants(next, 50), expectedPlants(plants, next, 50), label)
+      }
+    }
+  }
+})
+
+test('plants whose words an earlier version has indexed are found as all others', async (t) => {
+  const url = await newDatabase((work) => cleanUp(t, work))
+  const store = await openStore(t, url)
+  const plants = Array.from({ length: 40 }, (_, i) => plant(BigInt(i), i % 2 === 0 ? `aloe ${i}` : `vera aloe ${i}`))
+  await importAll(store, plants)
+  await query(url, "UPDATE plants SET words = replace(words::text, '<', '')::tsvector WHERE id < 20")
+  for (const text of ['aloe', 'vera aloe', 'al 3']) {
+    for (const order of PLANT_ORDERS) {
+      const wanted = { tags: [], words: words(text), order, after: undefined }
+      assert.deepEqual(await store.listPlants(wanted, 100), expectedPlants(plants, wanted, 100))
+    }
   }
 })
 

@@ -2,7 +2,7 @@ import type { NewPlant } from '../plant.ts'
 import { matches, type PlantFilter, type PlantOrder } from '../plant-query.ts'
 import type { ImportMode, ImportResult } from '../store.ts'
 import { budgetOf } from './budget.ts'
-import type { Connection, Run, Statement } from './connection.ts'
+import { type Connection, PLANNER_SETTINGS, type Run, type Statement } from './connection.ts'
 import { selectPlants, selectStatement } from './reader.ts'
 import { COLUMNS, columnsOf, plantOf, refusalOf } from './rows.ts'
 import { byId, imported } from './writer.ts'
@@ -27,7 +27,7 @@ export async function* exported(
   const run = await beginLongRead(connection, signal)
   // All of it will be read, so the fastest plan for all of it is wanted, and not for the first rows.
   await run({ text: 'SET LOCAL cursor_tuple_fraction = 1' })
-  const { text, values } = selectStatement(filter, order, undefined)
+  const { text, values } = selectStatement(filter, order)
   await run({ text: `DECLARE export NO SCROLL CURSOR FOR ${text}`, values })
   for (let size = FIRST_CHUNK; ; ) {
     const { rows } = await run({ text: `FETCH ${size} FROM export` })
@@ -52,7 +52,8 @@ async function beginLongRead(connection: Connection, signal?: AbortSignal): Prom
   const run: Run = (statement) => connection.run(statement, budgetOf(STEP, signal))
   await run({ text: 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY' })
   await run({
-    text: `SET LOCAL statement_timeout = ${STEP}; SET LOCAL idle_in_transaction_session_timeout = ${STEP}`,
+    text: `SET LOCAL statement_timeout = ${STEP}; SET LOCAL idle_in_transaction_session_timeout = ${STEP};
+      ${PLANNER_SETTINGS.map(([name]) => `SET LOCAL ${name} TO DEFAULT`).join(';')}`,
   })
   return run
 }

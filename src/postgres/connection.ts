@@ -31,6 +31,18 @@ const SERVER_SHARE = 0.9
 /** How long a transaction may wait for us, in ms, before the server ends it and frees its locks. */
 const IDLE_IN_TRANSACTION = 60_000
 
+/**
+ * What a session is planned by, so that no statement's plan depends on what the planner guesses: each leaves one way that
+ * neither reads the whole table nor sorts what an index has in order. Long reads, which do both, take it back.
+ */
+export const PLANNER_SETTINGS = [
+  ['enable_seqscan', 'off'],
+  ['enable_sort', 'off'],
+  ['enable_incremental_sort', 'off'],
+  ['plan_cache_mode', 'force_generic_plan'],
+  ['jit', 'off'],
+] as const
+
 export interface OpenOptions {
   /** Milliseconds that a statement may take if its budget says nothing else. */
   readonly timeout: number
@@ -156,6 +168,7 @@ export class Connection {
         -- Every other value makes a commit wait for the disk, and some for the disk of a standby as well.
         set_config('synchronous_commit', CASE current_setting('synchronous_commit') WHEN 'off' THEN 'on'
           ELSE current_setting('synchronous_commit') END, false),
+        ${PLANNER_SETTINGS.map(([name, value]) => `set_config('${name}', '${value}', false)`).join(', ')},
         current_setting('fsync')::boolean`,
         values: [timeout, Math.ceil(timeout / 2), IDLE_IN_TRANSACTION],
       },

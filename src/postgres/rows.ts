@@ -8,12 +8,13 @@ import { refusedRecord } from './errors.ts'
 
 /** Plants as columns of binary arrays, which cost both sides a fraction of what their texts would. */
 export function columnsOf(plants: readonly NewPlant[]): Buffer[] {
+  const keys = plants.map(({ name }) => sortKey(name))
   return [
     bigintArray(plants.map(({ id }) => id)),
     textArray(plants.map(({ name }) => name)),
     textArray(plants.map(({ tag }) => tag)),
-    textArray(plants.map(({ name }) => sortKey(name))),
-    tsvectorArray(plants.map(indexedWords)),
+    textArray(keys),
+    tsvectorArray(plants.map((plant, i) => indexedWords(plant, keys[i] ?? ''))),
   ]
 }
 
@@ -53,13 +54,28 @@ export function indexedWord(word: string): string {
   return word.length <= WORD_LENGTH ? word : Array.from(word).slice(0, WORD_LENGTH).join('')
 }
 
-/** The query for plants with all of these words as prefixes of theirs. It finds a few more, never less. */
-export function wordQuery(words: readonly string[]): string {
-  return `${words.map((word) => `'${indexedWord(word)}':*`).join(' & ')} | '${MARKER}'`
+/**
+ * Stands before the first word of a name where that begins the sort key too, so that the search by name can leave those
+ * plants to the index of names. No word holds it. Where the word stands elsewhere in the plant as well, it is indexed
+ * without it too; plants that were written before this was so have it only without.
+ */
+const FIRST = '<'
+
+/**
+ * The query for plants with all of these words as prefixes of theirs. It finds a few more, never less; empty for no words.
+ *
+ * @param first whether the first word of a name counts
+ */
+export function wordQuery(words: readonly string[], { first = true } = {}): string {
+  if (words.length === 0) return ''
+  const each = words.map(indexedWord).map((word) => (first ? `('${word}':* | '${FIRST}${word}':*)` : `'${word}':*`))
+  return `${each.join(' & ')} | '${MARKER}'`
 }
 
-function indexedWords(plant: Plant): ReadonlySet<string> {
-  const words = new Set(plantWords(plant).map(indexedWord))
+function indexedWords(plant: Plant, key: string): ReadonlySet<string> {
+  const [first, ...others] = plantWords(plant).map(indexedWord)
+  const words = new Set(others)
+  if (first !== undefined) words.add(key.startsWith(first) ? FIRST + first : first)
   let length = 0
   for (const word of words) length += word.length
   return length <= MAX_WORDS_LENGTH ? words : new Set([MARKER])

@@ -1,0 +1,106 @@
+import { availableParallelism } from 'node:os'
+import { parseArgs } from 'node:util'
+import { words } from '../src/fold.ts'
+import { PostgresStore } from '../src/postgres/store.ts'
+import { readPostgresAddress } from '../src/postgres-address.ts'
+import { query } from '../test/support/postgres.ts'
+import { PostgresServer } from '../test/support/postgres-server.ts'
+import { chance, epithet, GENERA, genus, plantOf, TAGS, tag } from './collection.ts'
+import { Running, SHIPPED, TOKEN } from './contender.ts'
+
+const CLIENTS = 2
+const QUERIES = 200
+const ORDERS = ['id', '-id', 'name', '-name']
+
+/** Kinds of queries; each makes the n-th of its texts from plants that are there. */
+const KINDS: Readonly<Record<string, (n: number) => string>> = {
+  'one frequent word': (n) => genus(n % 20),
+  'one rare word': (n) => genus(GENERA - 1 - n),
+  'the beginning of a word': (n) => genus(n).slice(0, 3 + (n % 4)),
+  'a word of any plant': (n) => anyWords(n)[n % 2] ?? '',
+  'two words of a plant': (n) => anyWords(n).slice(0, 2).join(' '),
+  'two frequent words': (n) => `${genus(n % 14)} ${epithet(n % 15)}`,
+  'three words': (n) => `${anyWords(n)[0]} ${tag(n % 50)}`,
+  'a frequent word and none': (n) => `${genus(n % 20)} zzz${n}`,
+  'no plant': (n) => `zzzz${n} yyyy`,
+  'no word': () => '',
+}
+
+const anyWords = (n: number): string[] => words(plantOf(1 + Math.floor(chance(n, 99) * 500_000)).name)
+
+/**
+ * Searches a PostgreSQL store over HTTP: queries of every kind, by each order, with and without a tag, by two clients.
+ * Prints milliseconds, and says where a floor was missed.
+ */
+async function measure(plants: number): Promise<void> {
+  const floor = plants > 1_000_000 ? 200 : 50
+  const server = await PostgresServer.create()
+  try {
+    await fill(server.url(), plants)
+    const service = await Running.start({ ...SHIPPED, store: server.url() })
+    try {
+      for (const [kind, textOf] of Object.entries(KINDS)) {
+        for (const tagged of [false, true]) {
+          const targets = Array.from({ length: QUERIES }, (_, n) => {
+            const parameters = new URLSearchParams({ sort: ORDERS[n % ORDERS.length] ?? 'id' })
+            if (textOf(n) !== '') parameters.set('q', textOf(n))
+            if (tagged) parameters.set('tag', tag(Math.floor(TAGS ** chance(n, 98))))
+            return `/plants?${parameters}`
+          })
+          report(`${kind}${tagged ? ', with a tag' : ''}`, await times(service.port, targets), floor)
+        }
+      }
+      report('/tags', await times(service.port, Array(QUERIES / 4).fill('/tags')), floor * 2)
+    } finally {
+      await service.stop()
+    }
+  } finally {
+    await server.close()
+  }
+}
+
+async function fill(url: string, plants: number): Promise<void> {
+  const options = { maxWaiting: 1, connections: 6, timeout: 60_000, patience: 0, create: true, onNotice: () => {} }
+  const store = await PostgresStore.open(readPostgresAddress(url, {}), options)
+  for (let first = 1; first <= plants; first += 1000) {
+    const count = Math.min(1000, plants - first + 1)
+    await store.importPlants(
+      Array.from({ length: count }, (_, i) => plantOf(first + i)),
+      'add',
+    )
+  }
+  await store.close()
+  await query(url, 'VACUUM ANALYZE plants')
+}
+
+/** Milliseconds of each request, in order of size. */
+async function times(port: number, targets: readonly string[]): Promise<number[]> {
+  const all: number[] = []
+  let next = 0
+  const client = async () => {
+    for (let target = targets[next++]; target !== undefined; target = targets[next++]) {
+      const start = performance.now()
+      const response = await fetch(`http://127.0.0.1:${port}${target}`, {
+        headers: { Authorization: `Bearer ${TOKEN}` },
+      })
+      await response.arrayBuffer()
+      if (response.status !== 200) throw new Error(`${target} is answered ${response.status}`)
+      all.push(performance.now() - start)
+    }
+  }
+  await Promise.all(Array.from({ length: CLIENTS }, client))
+  return all.sort((a, b) => a - b)
+}
+
+function report(kind: string, sorted: readonly number[], floor: number): void {
+  const at = (quantile: number) =>
+    sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * quantile))] ?? Number.NaN
+  const [p50, p99, longest] = [at(0.5), at(0.99), at(1)].map((ms) => `${ms.toFixed(1).padStart(7)} ms`)
+  console.log(
+    `  ${at(0.99) <= floor ? 'holds ' : 'MISSED'} ${kind.padEnd(38)} p50 ${p50}  p99 ${p99}  longest ${longest}`,
+  )
+}
+
+const { values } = parseArgs({ options: { plants: { type: 'string', default: '1000000' } } })
+console.log(`Node ${process.version}, ${availableParallelism()} cores, ${values.plants} plants, ${CLIENTS} clients\n`)
+await measure(Number(values.plants))

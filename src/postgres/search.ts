@@ -1,0 +1,147 @@
+import { createHash } from 'node:crypto'
+import type { NewPlant } from '../plant.ts'
+import { isByName, PAGE_TEXT, type PlantQuery } from '../plant-query.ts'
+import type { Run, Statement } from './connection.ts'
+import { plantOf } from './rows.ts'
+import { everything, ordering, type Source, Sources } from './search-sources.ts'
+
+/** Plants that the first look walks through: those that follow by id lie together, those by name anywhere. */
+const FIRST = { id: 8000, name: 2000 }
+/** How many a walk goes through, and a set may hold, in the rounds after it. */
+const ROUNDS = [
+  { id: 50_000, name: 20_000, set: 20_000 },
+  { id: 500_000, name: 200_000, set: 200_000 },
+]
+/** The share of plants from which on a word is common. */
+const COMMON = 0.02
+/** How much more than expected a walk may have to go through. */
+const SAFETY = 1.5
+
+/**
+ * Bytes of text with which a page may end, behind one more plant. PostgreSQL knows the bytes of a text without reading it,
+ * and three bytes of UTF-8 are at least one UTF-16 unit; so it has no fewer units than PAGE_TEXT then.
+ */
+export const PAGE_BYTES = 3 * PAGE_TEXT
+
+/** How many plants a source that is walked along may give, how many one that is a set, and how many the page takes. */
+interface Bounds {
+  readonly walk: number
+  readonly set: number
+  readonly page: number
+}
+
+interface Found {
+  readonly rows: readonly NewPlant[]
+  /** Plants that the first source gave, those of them that are hits, and those that have each of the words asked for. */
+  readonly seen: number
+  readonly hits: number
+  readonly words: readonly number[]
+  /** Whether these are the first plants of the query, so that no further source is needed. */
+  readonly isRight: boolean
+}
+
+/**
+ * The first plants of a query, and perhaps a few more that only its index finds, from one moment.
+ *
+ * Which index leads to them soonest depends on how many plants have the words and tags, and where in the order they are.
+ * The planner would have to guess it. Instead each source is followed for a bounded number of plants, and for ten times as
+ * many in the next round, until one has led to the page: that takes a few times as long as the best of them. The settings
+ * of the session (src/postgres/connection.ts) leave each statement one plan.
+ */
+export async function search(run: Run, query: PlantQuery, limit: number): Promise<readonly NewPlant[]> {
+  const sources = new Sources(query)
+  if (sources.isEmpty) return []
+  const by = isByName(query.order) ? 'name' : 'id'
+  const follow = async (some: readonly Source[], bounds: Bounds, words: readonly string[] = []): Promise<Found> =>
+    found(await run(statement(query, some, bounds, words)), some, bounds)
+  const walk = (walked: number, words?: readonly string[]) =>
+    follow([sources.walk], { walk: walked, set: 0, page: limit }, words)
+  let last = await walk(Math.max(FIRST[by], limit), sources.eachWord)
+  if (last.isRight) return last.rows
+  const { seen } = last
+  const common = last.words.map((hits) => hits > seen * COMMON)
+  const sets = sources.sets(common)
+  // The index of words would give most of the plants for each of them.
+  const areAllCommon = common.length > 0 && !common.includes(false)
+  for (const round of ROUNDS) {
+    const mayWalk = areAllCommon || (last.hits * round[by]) / last.seen > limit * SAFETY
+    if (mayWalk) last = await walk(round[by])
+    if (last.isRight) return last.rows
+    for (const set of sets) {
+      const result = await follow(set, { walk: round[by] / 10, set: round.set, page: limit })
+      if (result.isRight) return result.rows
+    }
+    if (!mayWalk) last = await walk(round[by])
+    if (last.isRight) return last.rows
+  }
+  return (await run(named(page(everything(query), query, limit)))).rows.map(plantOf)
+}
+
+function statement(query: PlantQuery, sources: readonly Source[], bounds: Bounds, words: readonly string[]): Statement {
+  const values: unknown[] = []
+  const parameter = (value: unknown) => `$${values.push(value)}`
+  const each = words.map((word, i) => `, words @@ ${parameter(word)}::tsquery AS word${i}`).join('')
+  const parts = sources.map((source, i) => {
+    const whole = source.text(parameter, each)
+    // One more than a set may hold tells that it does.
+    const count = parameter(boundOf(source, bounds) + (source.isSet ? 1 : 0))
+    return `s${i} AS MATERIALIZED (${whole} LIMIT ${count})`
+  })
+  const counts = sources.flatMap((_, i) => [
+    `(SELECT count(*) FROM s${i}) AS seen${i}`,
+    `(SELECT count(*) FROM s${i} WHERE hit) AS hits${i}`,
+  ])
+  counts.push(...words.map((_, i) => `(SELECT count(*) FROM s0 WHERE word${i}) AS words${i}`))
+  const all = sources.map((_, i) => `SELECT id, name, tag, sort_key FROM s${i} WHERE hit`).join(' UNION ALL ')
+  const inner = page({ text: `SELECT * FROM (${all}) AS hits`, values }, query, bounds.page)
+  return named({
+    text: `WITH ${parts.join(', ')} SELECT p.id, p.name, p.tag, c.* FROM (SELECT ${counts.join(', ')}) AS c
+      LEFT JOIN (${inner.text}) AS p ON true ORDER BY ${ordering(query.order, 'p.')}`,
+    values: inner.values,
+  })
+}
+
+const boundOf = ({ isSet, isExact }: Source, { walk, set, page }: Bounds): number =>
+  isSet ? set : isExact ? page : Math.max(walk, page)
+
+/** A page of what a statement gives. Its innermost part alone goes through that. */
+function page(
+  { text, values }: { readonly text: string; readonly values: readonly unknown[] },
+  query: PlantQuery,
+  limit: number,
+): { text: string; values: readonly unknown[] } {
+  return {
+    text: `SELECT id, name, tag, sort_key FROM (
+        SELECT *, sum(octet_length(name) + coalesce(octet_length(tag), 0))
+          OVER (ORDER BY ${ordering(query.order)} ROWS BETWEEN UNBOUNDED PRECEDING AND 2 PRECEDING) AS bytes_before
+        FROM (${text} ORDER BY ${ordering(query.order)} LIMIT $${values.length + 1}) AS page) AS measured
+      WHERE bytes_before IS NULL OR bytes_before < ${PAGE_BYTES} ORDER BY ${ordering(query.order)}`,
+    values: [...values, limit],
+  }
+}
+
+/** The server keeps the plan of a statement with a name. There are some dozens of texts. */
+const named = (statement: { text: string; values: readonly unknown[] }): Statement => ({
+  ...statement,
+  name: createHash('sha1').update(statement.text).digest('hex'),
+})
+
+function found(
+  { rows }: { readonly rows: readonly (readonly (string | null)[])[] },
+  sources: readonly Source[],
+  bounds: Bounds,
+): Found {
+  const [, , , ...counts] = (rows[0] ?? []).map(Number)
+  // A walk that was cut short holds the first of its plants, a set that was cut short any.
+  const isRight = sources.every((source, i) => {
+    const [seen = 0, hits = 0] = counts.slice(2 * i)
+    return source.isSet ? seen <= bounds.set : seen < boundOf(source, bounds) || hits >= bounds.page
+  })
+  return {
+    rows: rows[0]?.[0] == null ? [] : rows.map(plantOf),
+    seen: counts[0] ?? 0,
+    hits: counts[1] ?? 0,
+    words: counts.slice(2 * sources.length),
+    isRight,
+  }
+}
