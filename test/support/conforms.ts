@@ -50,22 +50,33 @@ const patternOf = (path: string): RegExp =>
 /** Holds one answer against what the contract says of its operation: status, headers, body and error number. */
 export function assertConforms(operationId: string, seen: Seen, { hasBody = true } = {}): void {
   const about = `${operationId} ${seen.status} ${seen.body.slice(0, 200)}`
-  const response = responseOf(operationId, seen.status, about)
-  assertHeaders(response, seen.headers, about)
-  if (response.content === undefined) {
-    const { 'content-type': type, 'content-length': length } = seen.headers
-    const none = seen.status === 303 ? '0' : undefined
-    assert.deepEqual([type, length, seen.body], [undefined, none, ''], `${about}: has content`)
-    return
-  }
-  const mediaType = (seen.headers['content-type'] ?? '').split(';', 1)[0] ?? ''
-  const media = response.content[mediaType]
-  assert.ok(media !== undefined, `${about}: the media type ${mediaType} is not in the contract`)
-  if (hasBody && seen.headers['content-encoding'] === undefined) {
-    const body: unknown = mediaType === 'application/json' ? JSON.parse(seen.body) : seen.body
+  const { response, media } = assertHeadConforms(operationId, seen, about)
+  if (media === undefined) assert.equal(seen.body, '', `${about}: has a body`)
+  else if (hasBody && seen.headers['content-encoding'] === undefined) {
+    const isJson = /^application\/json(?:;|$)/.test(seen.headers['content-type'] ?? '')
+    const body: unknown = isJson ? JSON.parse(seen.body) : seen.body
     assertValid(media.schema as object, body, about)
     if (seen.status >= 400) assertError(body, seen.status, response['x-errors'] ?? [], about)
   }
+}
+
+/** The same for status and headers alone; `media` is what the contract says of the body, undefined where there is none. */
+export function assertHeadConforms(
+  operationId: string,
+  { status, headers }: Pick<Seen, 'status' | 'headers'>,
+  about = `${operationId} ${status}`,
+) {
+  const response = responseOf(operationId, status, about)
+  assertHeaders(response, headers, about)
+  const { 'content-type': type = '', 'content-length': length } = headers
+  if (response.content === undefined) {
+    assert.deepEqual([type, length], ['', status === 303 ? '0' : undefined], `${about}: has content`)
+    return { response, media: undefined }
+  }
+  const [mediaType = ''] = type.split(';', 1)
+  const media = response.content[mediaType]
+  assert.ok(media !== undefined, `${about}: the media type ${mediaType} is not in the contract`)
+  return { response, media }
 }
 
 /** Every refusal, also one that belongs to no operation, is exactly `{error, message}` with a number of its status. */

@@ -5,6 +5,7 @@ import type { Readable } from 'node:stream'
 import type { TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { cleanUp } from './clean-up.ts'
+import './recorder.ts'
 
 const BIN = fileURLToPath(new URL('../../bin/plantstore.js', import.meta.url))
 

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import type { IncomingHttpHeaders } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { assertError, type Seen } from './conforms.ts'
+import { recordConnection } from './recorder.ts'
 
 /** Long enough for a loaded machine; a test that needs it all has failed. */
 const PATIENCE = 20_000
@@ -37,6 +38,7 @@ export class RawConnection {
   wasReset = false
   readonly #closed: Promise<void>
   #received = Buffer.alloc(0)
+  readonly #sent: Buffer[] = []
 
   constructor(port: number) {
     this.socket = connect({ port, host: '127.0.0.1' })
@@ -45,6 +47,7 @@ export class RawConnection {
       this.wasReset = true
     })
     this.#closed = new Promise((resolve) => this.socket.once('close', () => resolve()))
+    this.socket.once('close', () => recordConnection(Buffer.concat(this.#sent), this.#received))
     this.socket.on('data', (chunk: Buffer) => {
       this.#received = Buffer.concat([this.#received, chunk])
     })
@@ -55,6 +58,7 @@ export class RawConnection {
   }
 
   write(bytes: string | Buffer): void {
+    this.#sent.push(Buffer.from(bytes))
     this.socket.write(bytes)
   }
 

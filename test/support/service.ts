@@ -14,6 +14,7 @@ import type { Store } from '../../src/store.ts'
 import { hashSecret, makeSecret, makeTokenId, type Scope, type Token } from '../../src/token.ts'
 import { assertConforms, operationIdOf, type Seen } from './conforms.ts'
 import { type EngineUnderTest, openEngine, type StoredRow } from './engine-under-test.ts'
+import './recorder.ts'
 
 /** The configured token of every service here; it has all scopes. */
 export const SECRET = 'the-configured-secret-of-the-tests'

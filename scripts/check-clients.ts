@@ -1,0 +1,64 @@
+// `node scripts/check-clients.ts`: makes a client of the contract with each of the well-known generators, and looks whether
+// all operations are there and what an id has become. Run by hand: it installs the generators into a temporary folder, and
+// needs npm, Python, Go, Java with Maven, and minutes. docs/guides/writing-clients.md says what came out.
+import { spawnSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { readContract } from '../src/http/contract.ts'
+import { type ClientGenerator, type Command, GENERATORS } from './client-generators.ts'
+
+const { document, operations } = readContract()
+const folder = mkdtempSync(join(tmpdir(), 'plantstore-clients-'))
+const spec = join(folder, 'openapi.json')
+try {
+  writeFileSync(spec, JSON.stringify(document))
+  const wanted = process.argv[2] ?? ''
+  const chosen = GENERATORS.filter(({ name }) => name.includes(wanted))
+  const faults = chosen.flatMap((generator, i) => {
+    const found = faultsOf(generator, String(i))
+    console.log(`${found.length === 0 ? 'ok     ' : 'FAILED '} ${generator.language}: ${generator.name}`)
+    for (const fault of found) console.log(`        ${fault}`)
+    return found
+  })
+  if (faults.length > 0 || chosen.length === 0) process.exitCode = 1
+} finally {
+  // Go makes its files read-only.
+  spawnSync('chmod', ['-R', 'u+w', folder])
+  rmSync(folder, { recursive: true, force: true })
+}
+
+function faultsOf({ install, generate, id, leavesOut }: ClientGenerator, name: string): string[] {
+  const dir = join(folder, name)
+  const out = join(folder, `${name}-client`)
+  for (const made of [dir, out]) mkdirSync(made)
+  for (const command of [...install, generate]) {
+    const failure = failureOf(command, dir, out)
+    if (failure !== undefined) return [failure]
+  }
+  const texts = filesIn(out).map((path) => readFileSync(path, 'utf8'))
+  const names = texts
+    .join('\n')
+    .replaceAll(/[^A-Za-z0-9\n ]/g, '')
+    .toLowerCase()
+  const missing = operations.map((operation) => operation.id).filter((one) => !names.includes(one.toLowerCase()))
+  return [
+    ...(texts.some((text) => id.test(text)) ? [] : [`an id is not ${id} any more`]),
+    ...missing.filter((one) => !leavesOut.includes(one)).map((one) => `${one} is left out`),
+    ...leavesOut.filter((one) => !missing.includes(one)).map((one) => `${one} is there now`),
+  ]
+}
+
+/** Undefined where the command ended well. */
+function failureOf([command, ...args]: Command, dir: string, out: string): string | undefined {
+  const filled = (text: string) => text.replaceAll('{dir}', dir).replaceAll('{spec}', spec).replaceAll('{out}', out)
+  const { status, error, stdout, stderr } = spawnSync(filled(command), args.map(filled), { cwd: dir, encoding: 'utf8' })
+  if (status === 0) return undefined
+  return `${filled(command)}: ${error?.message ?? `ended with ${status}`}\n${`${stdout}${stderr}`.slice(-2000)}`
+}
+
+function filesIn(folder: string): string[] {
+  return readdirSync(folder)
+    .map((name) => join(folder, name))
+    .flatMap((path) => (statSync(path).isDirectory() ? filesIn(path) : [path]))
+}
