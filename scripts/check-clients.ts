@@ -4,7 +4,7 @@
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { readContract } from '../src/http/contract.ts'
 import { type ClientGenerator, type Command, GENERATORS } from './client-generators.ts'
 
@@ -36,12 +36,12 @@ function faultsOf({ install, generate, id, leavesOut }: ClientGenerator, name: s
     const failure = failureOf(command, dir, out)
     if (failure !== undefined) return [failure]
   }
-  const texts = filesIn(out).map((path) => readFileSync(path, 'utf8'))
-  const names = texts
-    .join('\n')
-    .replaceAll(/[^A-Za-z0-9\n ]/g, '')
-    .toLowerCase()
-  const missing = operations.map((operation) => operation.id).filter((one) => !names.includes(one.toLowerCase()))
+  const paths = filesIn(out)
+  const texts = paths.map((path) => readFileSync(path, 'utf8'))
+  const words = wordsIn([...texts, ...paths.map((path) => basename(path))])
+  const missing = operations
+    .map((operation) => operation.id)
+    .filter((one) => !words.has(one.toLowerCase()) && !words.has(`${one.toLowerCase()}withbody`))
   return [
     ...(texts.some((text) => id.test(text)) ? [] : [`an id is not ${id} any more`]),
     ...missing.filter((one) => !leavesOut.includes(one)).map((one) => `${one} is left out`),
@@ -55,6 +55,12 @@ function failureOf([command, ...args]: Command, dir: string, out: string): strin
   const { status, error, stdout, stderr } = spawnSync(filled(command), args.map(filled), { cwd: dir, encoding: 'utf8' })
   if (status === 0) return undefined
   return `${filled(command)}: ${error?.message ?? `ended with ${status}`}\n${`${stdout}${stderr}`.slice(-2000)}`
+}
+
+/** Every name, in one spelling: createPlant, CreatePlant and create_plant are one. */
+function wordsIn(texts: readonly string[]): Set<string> {
+  const words = texts.flatMap((text) => text.match(/\w+/g) ?? [])
+  return new Set(words.map((word) => word.replaceAll('_', '').toLowerCase()))
 }
 
 function filesIn(folder: string): string[] {

@@ -191,7 +191,7 @@ export class Responder {
 
   #logRefusal(refusal: AppError, fields: { readonly address: string; readonly [field: string]: unknown }): void {
     const { status, number, cause } = refusal
-    const suppressed = this.#throttle.admit(number, fields.address)
+    const suppressed = this.#logsEveryRequest ? 0 : this.#throttle.admit(number, fields.address)
     if (suppressed === undefined) return
     const all = { ...fields, status, error: number, ...(suppressed > 0 ? { suppressed } : {}) }
     const message = cutShort(refusal.message, LONGEST_MESSAGE)
