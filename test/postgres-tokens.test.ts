@@ -1,0 +1,40 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Client } from 'pg'
+import { hashSecret, makeSecret } from '../src/token.ts'
+import { cleanUp } from './support/clean-up.ts'
+import { openStore } from './support/open-postgres.ts'
+import { newDatabase, query } from './support/postgres.ts'
+import { token } from './token-suite.ts'
+
+test('look-ups of tokens that come together share a statement, so that unknown ones take one connection at the most', async (t) => {
+  const url = await newDatabase((work) => cleanUp(t, work))
+  const store = await openStore(t, url, { timeout: 60_000 })
+  const good = makeSecret()
+  await store.createToken(token('good'), hashSecret(good))
+  const blocker = new Client({ connectionString: url })
+  await blocker.connect()
+  try {
+    await blocker.query('BEGIN')
+    await blocker.query('LOCK TABLE tokens IN ACCESS EXCLUSIVE MODE')
+    const found = Promise.all(
+      Array.from({ length: 500 }, (_, i) => store.findToken(hashSecret(i === 250 ? good : makeSecret()))),
+    )
+    const waiting = async () =>
+      (
+        await query(
+          url,
+          `SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+        )
+      ).length
+    while ((await waiting()) === 0) await sleep(20)
+    await sleep(200)
+    assert.equal(await waiting(), 1)
+    await blocker.query('COMMIT')
+    const names = (await found).flatMap((each) => (each === undefined ? [] : [each.name]))
+    assert.deepEqual(names, ['good'])
+  } finally {
+    await blocker.end()
+  }
+})
