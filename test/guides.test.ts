@@ -32,8 +32,21 @@ interface Reader {
  * Does what a reader of the page does: runs the lines of its shell blocks in order, in one shell and one folder. A service
  * goes on in the background, as in a terminal of its own, until the test ends.
  */
-async function follow(t: TestContext, page: string, { before = '', own = {}, isServiceUser }: Reader): Promise<void> {
+async function follow(t: TestContext, page: string, reader: Reader): Promise<void> {
   const blocks = blocksOf(page).filter(({ language }) => language === 'sh')
+  const script = blocks.map((block, i) =>
+    block.notRun === undefined ? `echo; echo "@begin ${i}"\n${block.text}\necho; echo "@end ${i} $?"` : '',
+  )
+  const stdout = await runAsReader(t, script.join('\n'), reader)
+  for (const [i, block] of blocks.entries()) if (block.notRun === undefined) check(page, block, i, stdout)
+}
+
+/** Runs lines in a new folder, with a free port where they have 8080. @returns what they print */
+async function runAsReader(
+  t: TestContext,
+  script: string,
+  { before = '', own = {}, isServiceUser }: Reader,
+): Promise<string> {
   const [folder, port, otherPort] = [tempFolder(t), await freePort(), await freePort()]
   const commands = join(folder, 'commands')
   mkdirSync(commands)
@@ -53,13 +66,9 @@ async function follow(t: TestContext, page: string, { before = '', own = {}, isS
     '127.0.0.1:9090': `127.0.0.1:${otherPort}`,
     ...own,
   }
-  const here = (script: string) =>
-    Object.entries(replaced).reduce((all, [from, to]) => all.replaceAll(from, to), script)
-  const script = blocks.map((block, i) =>
-    block.notRun === undefined ? `echo; echo "@begin ${i}"\n${here(block.text)}\necho; echo "@end ${i} $?"` : '',
-  )
+  const here = Object.entries(replaced).reduce((all, [from, to]) => all.replaceAll(from, to), `${before}\n${script}`)
   cleanUp(t, () => stopServices(folder))
-  const { stdout, code } = await shell([here(before), ...script].join('\n'), folder, {
+  const { stdout, code } = await shell(here, folder, {
     PATH: `${commands}:${process.env['PATH']}`,
     HOME: isServiceUser === true ? join(folder, 'no-home') : folder,
     CURL_HOME: folder,
@@ -67,7 +76,7 @@ async function follow(t: TestContext, page: string, { before = '', own = {}, isS
     OTHER_PORT: String(otherPort),
   })
   assert.equal(code, 0, stdout)
-  for (const [i, block] of blocks.entries()) if (block.notRun === undefined) check(page, block, i, stdout)
+  return stdout
 }
 
 /** What the block printed has all that the page shows, but for what is different each time. */
@@ -122,6 +131,8 @@ function isRunning(id: number): boolean {
   }
 }
 
+const heredoc = (file: string, content: string): string => `cat > ${file} <<'END'\n${content}\nEND\n`
+
 const FIRST_TOKEN = '$(cat data/plants.db.first-token)'
 const STARTED = `start-service > /dev/null; TOKEN=${FIRST_TOKEN}\n`
 
@@ -152,11 +163,30 @@ suite('every line of a guide works, in order', () => {
 
   test('of Import and export', async (t) => {
     const page = 'docs/guides/import-and-export.md'
-    const heredoc = (file: string, content: string) => `cat > ${file} <<'END'\n${content}END\n`
     const other = 'PLANTSTORE_STORE=sqlite:other.db start-other-service > /dev/null\n'
     const before = `${STARTED}${other}OTHER_TOKEN=$(cat other.db.first-token)
 ${heredoc('spring.csv', blockIn(page, 'csv'))}${heredoc('made.ndjson', '{"id":901,"name":"made"}\n')}`
     await follow(t, page, { before })
+  })
+
+  test('of Writing clients, in JavaScript and Python', async (t) => {
+    if (!runs('python3', '--version')) return notTestedHere(t, 'the guide on clients, because there is no python3')
+    const page = 'docs/guides/writing-clients.md'
+    const scripts = blocksOf(page).filter(({ language }) => language === 'js')
+    const list = `${blockIn('docs/guides/using-the-api.md', 'js')}
+const access = { url: 'http://127.0.0.1:8080', token: process.env.PLANTSTORE_TOKEN }
+for await (const { id, name } of listPlants({ limit: 1 }, access)) console.log(id, name)`
+    const printed = await runAsReader(
+      t,
+      `export PLANTSTORE_TOKEN=$TOKEN
+${heredoc('create.mjs', scripts.map(({ text }) => text).join('\n'))}"${process.execPath}" create.mjs
+${heredoc('create.py', blockIn(page, 'python'))}python3 create.py
+${heredoc('list.mjs', list)}"${process.execPath}" list.mjs`,
+      { before: STARTED },
+    )
+    const shown = blocksOf(page).find(({ language }) => language === 'python')?.prints ?? assert.fail()
+    const listed = '9223372036854775806n Ginkgo biloba\n9223372036854775807n Welwitschia mirabilis\n'
+    assert.equal(printed, `${shown}${listed}`)
   })
 
   test('of Operating, by a user without a home', async (t) => {

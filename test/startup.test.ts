@@ -102,6 +102,13 @@ test('the first lines say that a configured token is in force', async (t) => {
   await program.tells(/"configuredToken":false/)
 })
 
+test('the first lines lead to the contract where the page is switched off', async (t) => {
+  const { program } = await startServer(t, tempFolder(t), ['--docs', 'off'])
+  const api = /^ {2}API {6}(\S+)$/m.exec(program.stdout)?.[1] ?? assert.fail(program.stdout)
+  assert.match(api, /\/openapi\.json$/)
+  assert.equal((await fetch(api)).status, 200)
+})
+
 test('a variable with a misspelt name is told, by commands and in the log of the service', async (t) => {
   const folder = tempFolder(t)
   const env = { PLANTSTORE_SORE: 'sqlite:other.db' }

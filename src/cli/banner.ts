@@ -18,7 +18,7 @@ export function banner({ config, port, isNew, firstToken }: BannerFacts): string
     'Plantstore is ready.',
     '',
     `  Address  ${address}`,
-    `  API      ${address}/docs`,
+    `  API      ${address}${config.docs ? '/docs' : '/openapi.json'}`,
     `  Store    ${shownStore(config.store)}${isNew ? ' (new)' : ''}`,
     ...tokenLines(config, firstToken),
     '',
