@@ -198,7 +198,13 @@ suite('the service does not start', () => {
       undefined,
     )
     const notFound: Route = () => {}
-    const options: RouteOptions = { guard: (_operation, next) => next, responder, cors: undefined, bodyLimit: 1 }
+    const options: RouteOptions = {
+      guard: (_operation, next) => next,
+      confirm: async () => {},
+      responder,
+      cors: undefined,
+      bodyLimit: 1,
+    }
     const start = (handlers: object) => () =>
       addRoutes(new Router({ maxParamLength: 100, notFound }), { document, operations }, handlers as Handlers, options)
     assert.doesNotThrow(start(all))

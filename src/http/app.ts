@@ -92,7 +92,13 @@ export function buildApp({ config, contract, store, log, state, waiting }: AppOp
         )
       },
     },
-    { guard: guardOperations(config, auth, responder), responder, cors, bodyLimit: config.bodyLimit },
+    {
+      guard: guardOperations(config, auth, responder),
+      confirm: (identity) => auth.confirm(identity),
+      responder,
+      cors,
+      bodyLimit: config.bodyLimit,
+    },
   )
   const server = httpServer(config, {
     work(exchange) {

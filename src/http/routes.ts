@@ -1,4 +1,5 @@
 import { AppError } from '../errors.ts'
+import type { Identity } from './auth.ts'
 import { readBody, refusalByHeaders } from './body.ts'
 import type { Contract, Operation } from './contract.ts'
 import type { Cors } from './cors.ts'
@@ -35,6 +36,8 @@ export interface Handlers {
 
 export interface RouteOptions {
   readonly guard: Guard
+  /** Rejects with the refusal when the token is good no more. */
+  readonly confirm: (identity: Identity) => Promise<void>
   readonly responder: Responder
   readonly cors: Cors | undefined
   /** Bytes. */
@@ -107,9 +110,12 @@ const withStream =
     handler(exchange, operation, parameters, NO_BODY)
   }
 
+/** A body that took longer, in ms, may have outlived its token. */
+const SLOW_BODY = 400
+
 /** The body arrives after the route has returned, so a refusal is caught here. */
 const withBody =
-  (handler: Handler, operation: Operation, { responder, bodyLimit }: RouteOptions): Route =>
+  (handler: Handler, operation: Operation, { responder, bodyLimit, confirm }: RouteOptions): Route =>
   (exchange) => {
     const parameters = operation.parameters.read(exchange)
     refuseUnacceptable(exchange, operation)
@@ -121,5 +127,10 @@ const withBody =
         refuse(error)
       }
     }
-    readBody(exchange, operation, bodyLimit, use, refuse)
+    const { identity, startedAt } = exchange
+    const useIfConfirmed = (body: Buffer) => {
+      if (identity === undefined || performance.now() - startedAt < SLOW_BODY) use(body)
+      else confirm(identity).then(() => use(body), refuse)
+    }
+    readBody(exchange, operation, bodyLimit, useIfConfirmed, refuse)
   }

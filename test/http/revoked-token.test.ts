@@ -4,6 +4,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { chunk, LAST_CHUNK, outcomeOf, rowsFrom, untilStored } from '../support/import.ts'
 import { openImport, unreadExport, untilIdle, untilRunning, withMuch } from '../support/long-work.ts'
 import { run } from '../support/process.ts'
+import { RawConnection } from '../support/raw.ts'
+import { PLANT, whole } from '../support/requests.ts'
 import { SECRET, withService } from '../support/service.ts'
 
 suite('a token that is revoked', () => {
@@ -55,6 +57,21 @@ suite('a token that is revoked', () => {
     }
     open[0]?.socket.destroy()
   })
+})
+
+test('a token that is revoked while the body of a create arrives stores nothing', async (t) => {
+  const service = await withService(t)
+  const { secret, token } = await service.mint(['plants:write'])
+  const create = whole('Connection: close', 'Expect: 100-continue').replace(SECRET, secret)
+  const [head] = create.split(PLANT)
+  const connection = new RawConnection(service.port)
+  connection.write(head ?? '')
+  await connection.until('100 Continue\r\n\r\n')
+  await service.store.revokeToken(token.id)
+  await sleep(1000)
+  connection.write(PLANT)
+  await connection.until('"error":40102')
+  assert.deepEqual(await service.plants(), [])
 })
 
 test('a token that expires stops an open import with 40103', async (t) => {
