@@ -4,6 +4,7 @@ import { AppError } from '../errors.ts'
 const BUSY = 5
 export const FULL = 13
 const IOERR = 10
+const IOERR_SHMSIZE = 4874
 const CORRUPT = 11
 const NOTADB = 26
 const CONSTRAINT = 19
@@ -31,6 +32,9 @@ export const isBusy = (fault: SqliteFault): boolean => primary(fault) === BUSY
 
 /** There is no space left; the transaction was undone. */
 export const isFull = (fault: SqliteFault): boolean => primary(fault) === FULL
+
+/** There was no space to open the store: for its log, or for the index of its log. */
+export const hasNoRoomToOpen = (fault: SqliteFault): boolean => isFull(fault) || fault.errcode === IOERR_SHMSIZE
 
 /** The statement was refused because of this row alone; the transaction goes on. */
 export const isRowFault = (fault: SqliteFault): boolean => [CONSTRAINT, TOOBIG, MISMATCH].includes(primary(fault))

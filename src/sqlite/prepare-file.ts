@@ -3,7 +3,7 @@ import type { DatabaseSync } from 'node:sqlite'
 import { AppError } from '../errors.ts'
 import { OperatorError } from '../operator-error.ts'
 import { BUSY_TIMEOUT, openAlone, openWriter, transaction } from './connection.ts'
-import { isFull, sqliteFault } from './errors.ts'
+import { hasNoRoomToOpen, isFull, sqliteFault } from './errors.ts'
 import { advanceMark } from './log-mark.ts'
 import { createStoreFile, migrate } from './migrate.ts'
 
@@ -62,6 +62,8 @@ const sleep = (ms: number): void => void Atomics.wait(new Int32Array(new SharedA
 export function openingError(path: string, error: unknown): unknown {
   const reason = error instanceof AppError ? error.cause : error
   const fault = sqliteFault(reason)
+  if (fault !== undefined && hasNoRoomToOpen(fault))
+    return new OperatorError(`store ${path}: no space is left on its disk; free some`, { cause: error })
   if (fault !== undefined)
     return new OperatorError(`store ${path}: ${fault.message} (SQLite ${fault.errcode})`, { cause: error })
   if (error instanceof AppError && reason instanceof Error)

@@ -47,7 +47,8 @@ export function takeServeLock(path: string): ServeLock {
 function lockFile(file: string, path: string): DatabaseSync {
   const lock = new DatabaseSync(file, { timeout: PATIENCE })
   try {
-    lock.exec('BEGIN EXCLUSIVE')
+    // The lock alone, without a journal, for which a full disk has no space.
+    lock.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE')
     return lock
   } catch (error) {
     lock.close()

@@ -21,6 +21,7 @@ import type { Token } from '../token.ts'
 import { DirectReader, type PlantPage } from './direct-reader.ts'
 import { outOfReach, shuttingDown } from './errors.ts'
 import { FileWatch } from './file-watch.ts'
+import { beginLog, keepReserve, openWithReserve } from './full-disk.ts'
 import { Indexer } from './indexer.ts'
 import { PlacedWriter } from './placed-writer.ts'
 import { PlantReads } from './plant-reads.ts'
@@ -82,7 +83,8 @@ export class SqliteStore implements Store {
       let unlock = () => lock?.undo()
       try {
         prepareFile(path, present)
-        const store = await SqliteStore.#openPresent(path, () => unlock(), options)
+        const open = () => SqliteStore.#openPresent(path, () => unlock(), options)
+        const store = await openWithReserve(path, open)
         unlock = () => lock?.release()
         if (!present) options.onMade?.()
         return store
@@ -98,7 +100,7 @@ export class SqliteStore implements Store {
   static async #openPresent(path: string, unlock: () => void, options: SqliteStoreOptions): Promise<SqliteStore> {
     const store = new SqliteStore(path, unlock, options)
     try {
-      await store.#begin()
+      await store.#begin(options)
       return store
     } catch (error) {
       await store.close()
@@ -113,8 +115,8 @@ export class SqliteStore implements Store {
     this.#unlock = unlock
     this.#onFatal = options.onFatal
     this.#reader = new DirectReader(path, fail)
-    this.#lookups = new GroupRead((ids) => this.#whileOpen(() => this.#reader.plants(ids)))
-    this.#pages = new GroupRead((pages) => this.#whileOpen(() => this.#reader.pages(pages)))
+    this.#lookups = new GroupRead((ids) => this.#open.plants(ids))
+    this.#pages = new GroupRead((pages) => this.#open.pages(pages))
     this.#writer = options.startWriter?.(path, fail) ?? new PlacedWriter(path, fail)
     this.#indexer = new Indexer(this.#writer, (fault) => {
       // What is fatal is told already.
@@ -205,7 +207,8 @@ export class SqliteStore implements Store {
   }
 
   async checkSearchable(): Promise<void> {
-    await this.#whileOpen(() => this.#reads.check())
+    this.#mustBeOpen()
+    await this.#reads.check()
   }
 
   async createToken(token: Token, hash: Buffer): Promise<void> {
@@ -214,18 +217,15 @@ export class SqliteStore implements Store {
   }
 
   async findToken(hash: Buffer): Promise<Token | undefined> {
-    this.#mustBeOpen()
-    return this.#reader.token(hash)
+    return this.#open.token(hash)
   }
 
   async listTokens(): Promise<Token[]> {
-    this.#mustBeOpen()
-    return this.#reader.tokens()
+    return this.#open.tokens()
   }
 
   async exportTokens(): Promise<KeptToken[]> {
-    this.#mustBeOpen()
-    return this.#reader.keptTokens()
+    return this.#open.keptTokens()
   }
 
   async touchToken(id: string, usedAt: Date): Promise<void> {
@@ -256,9 +256,9 @@ export class SqliteStore implements Store {
     if (!this.#isServing && isServed(this.#path)) await sleep(performance.now() - startedAt)
   }
 
-  #whileOpen<T>(work: () => T): T {
+  get #open(): DirectReader {
     this.#mustBeOpen()
-    return work()
+    return this.#reader
   }
 
   #mustBeOpen(): void {
@@ -274,13 +274,16 @@ export class SqliteStore implements Store {
     // The writer goes last: whoever closes a database last folds its log into it, which a reader can't.
     this.#reader.close()
     await this.#writer.close()
+    // Closing may have made some room, also on a disk that is full.
+    if (this.#isServing && this.#watch !== undefined) keepReserve(this.#path)
     this.#unlock()
   }
 
-  async #begin(): Promise<void> {
-    await this.#writer.call('beginLog')
+  async #begin({ onNotice }: SqliteStoreOptions): Promise<void> {
+    await beginLog(this.#writer, onNotice)
     if (this.#fatal !== undefined) throw outOfReach(this.#fatal)
     this.#watch = new FileWatch(this.#path, (error) => this.#fail(error))
+    if (this.#isServing) keepReserve(this.#path)
   }
 
   #fail(error: Error): void {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import { rmSync } from 'node:fs'
+import { rmSync, statSync, truncateSync } from 'node:fs'
+import { Agent } from 'node:http'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -7,7 +8,7 @@ import { openWriter, transaction } from '../../src/sqlite/connection.ts'
 import { appErrorOf, isFatal, sqliteFault } from '../../src/sqlite/errors.ts'
 import { SqliteStore } from '../../src/sqlite/store.ts'
 import { cleanUp } from '../support/clean-up.ts'
-import { isIntact, snapshot, tempFolder } from '../support/files.ts'
+import { isIntact, tempFolder } from '../support/files.ts'
 import { startServerWithLid } from '../support/lid.ts'
 import { Load, send } from '../support/load.ts'
 import { notTestedHere } from '../support/not-tested.ts'
@@ -62,18 +63,82 @@ test('on a disk that is full it refuses, says that it is not ready, and goes on 
   })
 })
 
-test('on a disk that is full it does not start, says why in one line, and leaves the store alone', async (t) => {
+for (const end of ['SIGTERM', 'SIGKILL'] as const) {
+  test(`started on a disk that is full, after ${end}, it serves reads, and takes writes once there is space`, async (t) => {
+    const disk = smallDisk(t)
+    if (disk === undefined) return notTestedHere(t, `a start on a disk that is full, ${NO_DISK}`)
+    const first = await startServer(t, disk)
+    const load = new Load(first.address)
+    await load.reaches(500)
+    await load.stop()
+    first.program.signal(end)
+    await first.program.outcome
+    fillDisk(disk)
+
+    // The second start has what the first one has left of its reserve.
+    for (let start = 0; start < 2; start++) {
+      const { program, address, storePath } = await startServer(t, disk)
+      const [[id] = []] = load.acknowledged
+      assert.equal((await send('GET', `${address}/plants/${id}`)).status, 200)
+      assert.equal((await send('GET', `${address}/plants?limit=1000`)).status, 200)
+      const { status, error } = await send('POST', `${address}/plants`, {
+        body: `{"id":-1,"name":"${'a'.repeat(200_000)}"}`,
+      })
+      assert.deepEqual([status, error], [503, 50304])
+      load.assertAllIn(storePath)
+      program.signal('SIGTERM')
+      assert.equal((await program.outcome).code, 0)
+      fillDisk(disk, `more-${start}`)
+    }
+
+    const { address, storePath } = await startServer(t, disk)
+    await readiness(address, 503)
+    const file = join(disk, 'export.csv')
+    const { stdout } = await run(t, ['export', '-', '--format', 'csv', '--store', `sqlite:${storePath}`], { cwd: disk })
+    assert.equal(stdout.split('\r\n').length - 2, load.acknowledged.size, file)
+    rmSync(join(disk, 'ballast'))
+    const after = new Load(address, { firstId: 1_000_000n })
+    await after.reaches(100)
+    await after.stop()
+    await readiness(address, 200)
+    load.assertAllIn(storePath)
+    after.assertAllIn(storePath)
+  })
+}
+
+test('a log that has filled the disk is folded in before anything is written behind it', async (t) => {
   const disk = smallDisk(t)
-  if (disk === undefined) return notTestedHere(t, `a start on a disk that is full, ${NO_DISK}`)
-  const { program, storePath } = await startServer(t, disk)
-  program.signal('SIGTERM')
-  await program.outcome
+  if (disk === undefined) return notTestedHere(t, `a log that fills a disk, ${NO_DISK}`)
+  const { address, storePath } = await startServer(t, disk)
+  const load = new Load(address, { clients: 4, nameLength: 500 })
+  await load.reaches(300)
   fillDisk(disk)
-  const before = snapshot(disk)
-  const { code, stdout, stderr } = await run(t, ['serve', '--port', '0', '--store', `sqlite:${storePath}`])
-  assert.match(stderr, /^plantstore: store \S+: database or disk is full .*\n$/)
-  assert.deepEqual([code, stdout], [1, ''])
-  assert.deepEqual(snapshot(disk), before)
+  await load.until(() => (load.refused.get(50304) ?? 0) >= 20)
+  const full = statSync(`${storePath}-wal`).size
+  // As much as the log has beyond the file, and no more than that.
+  truncateSync(join(disk, 'ballast'), statSync(join(disk, 'ballast')).size - full)
+  const before = load.acknowledged.size
+  await load.reaches(before + 1)
+  await load.stop()
+  load.assertAllIn(storePath)
+  assert.ok(statSync(`${storePath}-wal`).size < full, 'the log was begun anew')
+})
+
+test('the log of a small store stays small', async (t) => {
+  const folder = tempFolder(t)
+  const { address, storePath } = await startServer(t, folder)
+  const agent = new Agent({ keepAlive: true, maxSockets: 8 })
+  cleanUp(t, () => agent.destroy())
+  let longest = 0
+  for (let round = 0; round < 300; round++) {
+    const puts = Array.from({ length: 8 }, (_, id) =>
+      send('PUT', `${address}/plants/${id}`, { agent, body: `{"name":"version ${round} ${'x'.repeat(200)}"}` }),
+    )
+    await Promise.all(puts)
+    longest = Math.max(longest, statSync(`${storePath}-wal`).size)
+  }
+  assert.ok(longest > 2 ** 20, 'there was something to fold in')
+  assert.ok(longest < 4 * 2 ** 20, `the log had ${longest} bytes`)
 })
 
 interface Disk {
