@@ -37,6 +37,12 @@ export interface Config extends WorkLimits {
   readonly headersTimeout: number
   readonly requestTimeout: number
   readonly stallTimeout: number
+  /** Bytes of answers, of all connections together. */
+  readonly unreadLimit: number
+  /** Bytes of memory, of all connections together. */
+  readonly pipelineLimit: number
+  readonly maxConnections: number
+  readonly maxAddressConnections: number
   readonly keepAliveTimeout: number
   readonly drainWindow: number
   readonly maxWaiting: number
@@ -140,8 +146,36 @@ export const SETTINGS: Settings = {
     'stall-timeout',
     'TIME',
     '30s',
-    'how long the client of an import or export, which have no request timeout, may neither send nor read anything',
+    'how long a client may send nothing of an import, which has no request timeout, or take nothing of an answer',
     duration,
+  ),
+  unreadLimit: setting(
+    'unread-limit',
+    'SIZE',
+    '256MiB',
+    'answers that may wait for their clients in memory, all together; beyond it the slowest are cut off',
+    size,
+  ),
+  pipelineLimit: setting(
+    'pipeline-limit',
+    'SIZE',
+    '32MiB',
+    'memory for requests that wait behind another one of their connection, all together; more are answered 503',
+    size,
+  ),
+  maxConnections: setting(
+    'max-connections',
+    'COUNT',
+    '10000',
+    'connections that clients may have open, all together; fewer where the process may not open as many files',
+    integer(1, 1e6),
+  ),
+  maxAddressConnections: setting(
+    'max-address-connections',
+    'COUNT',
+    '1000',
+    'connections that one address, or one IPv6 network of 64 bits, may have open; those of trusted proxies are not counted',
+    integer(1, 1e6),
   ),
   keepAliveTimeout: setting(
     'keep-alive-timeout',

@@ -156,6 +156,34 @@ const CASES: { readonly [K in Key]: { right: readonly [string, Config[K]][]; wro
     ],
     wrong: ['', '30', 'never', '61m'],
   },
+  unreadLimit: {
+    right: [
+      ['1MiB', 2 ** 20],
+      ['1', 1],
+    ],
+    wrong: ['0', '1GB', 'off'],
+  },
+  pipelineLimit: {
+    right: [
+      ['64KiB', 65_536],
+      ['1MiB', 2 ** 20],
+    ],
+    wrong: ['0', 'all'],
+  },
+  maxConnections: {
+    right: [
+      ['1', 1],
+      ['1000000', 1_000_000],
+    ],
+    wrong: ['0', '1000001', 'off', '1.5'],
+  },
+  maxAddressConnections: {
+    right: [
+      ['250', 250],
+      ['1', 1],
+    ],
+    wrong: ['0', '-3', 'off'],
+  },
   stallTimeout: {
     right: [
       ['5s', 5000],
@@ -237,6 +265,10 @@ suite('the configuration', () => {
       headersTimeout: 10_000,
       requestTimeout: 30_000,
       stallTimeout: 30_000,
+      unreadLimit: 2 ** 28,
+      pipelineLimit: 2 ** 25,
+      maxConnections: 10_000,
+      maxAddressConnections: 1000,
       keepAliveTimeout: 65_000,
       drainWindow: 1000,
       maxWaiting: 10_000,

@@ -190,13 +190,14 @@ suite('the service does not start', () => {
     const handler: Handler = () => {}
     const all = Object.fromEntries(operations.map(({ id }) => [id, handler]))
     const { createPlant: _, ...missing } = all
-    const responder = new Responder(
-      pino({ level: 'silent' }),
-      new Metrics(() => 0),
-      { current: 'serving' },
-      new ClientAddresses([]),
-      undefined,
-    )
+    const responder = new Responder({
+      log: pino({ level: 'silent' }),
+      metrics: new Metrics(() => 0),
+      state: { current: 'serving' },
+      addresses: new ClientAddresses([]),
+      cors: undefined,
+      limits: readConfig({}, {}),
+    })
     const notFound: Route = () => {}
     const options: RouteOptions = {
       guard: (_operation, next) => next,

@@ -10,8 +10,10 @@ import { Admission } from './admission.ts'
 import { observeAdmission } from './admission-metrics.ts'
 import { Auth } from './auth.ts'
 import { ClientAddresses } from './client-address.ts'
+import { Connections } from './connections.ts'
 import type { Contract } from './contract.ts'
 import { Cors } from './cors.ts'
+import { descriptorsForConnections } from './descriptors.ts'
 import { docsHandlers } from './docs.ts'
 import { exportHandlers } from './export.ts'
 import { guardOperations } from './guard.ts'
@@ -55,7 +57,7 @@ export function buildApp({ config, contract, store, log, state, waiting }: AppOp
   const metrics = new Metrics(waiting)
   const addresses = new ClientAddresses(config.trustedProxies)
   const cors = config.corsOrigins === undefined ? undefined : new Cors(config.corsOrigins)
-  const responder = new Responder(log, metrics, state, addresses, cors)
+  const responder = new Responder({ log, metrics, state, addresses, cors, limits: config })
   const auth = new Auth({
     store,
     configuredToken: config.token,
@@ -100,7 +102,8 @@ export function buildApp({ config, contract, store, log, state, waiting }: AppOp
       bodyLimit: config.bodyLimit,
     },
   )
-  const server = httpServer(config, {
+  const maxConnections = Math.min(config.maxConnections, descriptorsForConnections())
+  const connections = new Connections({ ...config, maxConnections }, addresses, {
     work(exchange) {
       try {
         if (state.current === 'closing') throw shuttingDown()
@@ -114,6 +117,8 @@ export function buildApp({ config, contract, store, log, state, waiting }: AppOp
     refuse: (exchange, refusal) => responder.refuse(exchange, refusal),
     note: (refusal, address) => responder.note(refusal, address),
   })
+  connections.describe(metrics)
+  const server = httpServer(config, connections)
   return {
     server,
     async listen(options) {
@@ -121,7 +126,11 @@ export function buildApp({ config, contract, store, log, state, waiting }: AppOp
     },
     async close() {
       stopping.abort(shuttingDown())
-      if (server.listening) await promisify(server.close).call(server)
+      const closed = server.listening ? promisify(server.close).call(server) : undefined
+      connections.shutDown(
+        new AppError(50303, shuttingDown().message, { headers: { 'Retry-After': '1', Connection: 'close' } }),
+      )
+      await closed
     },
   }
 }

@@ -28,12 +28,30 @@ export class Metrics {
       },
     })
     this.registry.registerMetric(requestSeconds(operations))
+    this.gauge('plantstore_creates_waiting', 'Creates that wait for their commit.', waiting)
+  }
+
+  /** @param read called whenever somebody asks for the metrics */
+  gauge(name: string, help: string, read: () => number): void {
     new Gauge({
-      name: 'plantstore_creates_waiting',
-      help: 'Creates that wait for their commit.',
-      registers,
+      name,
+      help,
+      registers: [this.registry],
       collect() {
-        this.set(waiting())
+        this.set(read())
+      },
+    })
+  }
+
+  /** @param read called whenever somebody asks for the metrics; gives what was counted since the start */
+  counter(name: string, help: string, read: () => number): void {
+    new Counter({
+      name,
+      help,
+      registers: [this.registry],
+      collect() {
+        this.reset()
+        this.inc(read())
       },
     })
   }

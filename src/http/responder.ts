@@ -9,12 +9,23 @@ import { LogThrottle } from './log-throttle.ts'
 import type { Metrics } from './metrics.ts'
 import { preferredCoding } from './negotiation.ts'
 import { RequestIds } from './request-id.ts'
-import { type SendOptions, sendPieces } from './send-pieces.ts'
+import { type SendOptions, SLICE, sendInSlices, sendPieces } from './send-pieces.ts'
 import type { ServiceState } from './service-state.ts'
+import { UnreadAnswers, type UnreadLimits } from './unread-answers.ts'
 
 export const JSON_TYPE = 'application/json'
 /** For what is read: only the client itself may keep it, and has to ask each time whether it is still so. */
 export const READ_CACHING = 'private, no-cache'
+
+export interface ResponderOptions {
+  readonly log: Logger
+  readonly metrics: Metrics
+  readonly state: ServiceState
+  readonly addresses: ClientAddresses
+  /** Undefined: scripts of other origins can read no answer. */
+  readonly cors: Cors | undefined
+  readonly limits: UnreadLimits
+}
 
 /** The one way out for every answer that belongs to a request: writes it, counts it, logs it. */
 export class Responder {
@@ -22,19 +33,20 @@ export class Responder {
   readonly #addresses: ClientAddresses
   readonly #metrics: Metrics
   readonly #state: ServiceState
+  readonly #cors: Cors | undefined
+  readonly #unread: UnreadAnswers
   readonly #logsEveryRequest: boolean
   readonly #throttle = new LogThrottle()
   readonly #ids = new RequestIds()
 
-  readonly #cors: Cors | undefined
-
-  /** @param cors undefined: scripts of other origins can read no answer */
-  constructor(log: Logger, metrics: Metrics, state: ServiceState, addresses: ClientAddresses, cors: Cors | undefined) {
-    this.#addresses = addresses
+  constructor({ log, metrics, state, addresses, cors, limits }: ResponderOptions) {
     this.#log = log
     this.#metrics = metrics
     this.#state = state
+    this.#addresses = addresses
     this.#cors = cors
+    this.#unread = new UnreadAnswers(limits, (exchange, reason) => this.#logCut(exchange, reason))
+    this.#unread.describe(metrics)
     this.#logsEveryRequest = log.isLevelEnabled('debug')
   }
 
@@ -74,7 +86,8 @@ export class Responder {
     const refusal = asRefusal(error)
     const { status, number, message } = refusal
     const headers = ['Content-Type', JSON_TYPE, 'Cache-Control', 'no-store', ...Object.entries(refusal.headers).flat()]
-    this.#end(exchange, status, headers, errorJson(number, message))
+    const body = errorJson(number, message)
+    this.#end(exchange, status, headers, body, Buffer.byteLength(body))
     this.#logRefusal(refusal, this.#about(exchange))
     this.#observe(exchange, status)
   }
@@ -105,7 +118,7 @@ export class Responder {
       if (!response.headersSent || exchange.isOver) return this.refuse(exchange, error)
       const refusal = asRefusal(error)
       exchange.giveUp(refusal)
-      this.#logRefusal(refusal, { ...this.#about(exchange), brokenOff: true })
+      this.#logCut(exchange, refusal)
       this.#observe(exchange, refusal.status)
     } finally {
       await pieces.return().catch((error: unknown) => this.#log.warn({ err: error }, 'an answer could not be let go'))
@@ -125,17 +138,36 @@ export class Responder {
   }
 
   #reply(exchange: Exchange, status: number, headers: string[], body?: string | Buffer): void {
+    const length = body === undefined ? 0 : Buffer.byteLength(body)
     if (exchange.isOver) {
       this.#gone(exchange)
+    } else if (body !== undefined && length > SLICE && exchange.request.method !== 'HEAD' && status !== 304) {
+      void this.#replyInSlices(exchange, status, headers, typeof body === 'string' ? Buffer.from(body) : body)
     } else {
-      this.#end(exchange, status, headers, body)
+      this.#end(exchange, status, headers, body, length)
       this.#done(exchange, status, 'answered')
     }
   }
 
-  #end(exchange: Exchange, status: number, headers: string[], body: string | Buffer | undefined): void {
+  async #replyInSlices(exchange: Exchange, status: number, headers: string[], body: Buffer): Promise<void> {
+    if (exchange.request.method === 'GET' && !this.#unread.makeRoom(body.length)) {
+      this.refuse(exchange, new AppError(50302, 'too many answers wait for their clients; try again in a second'))
+      return
+    }
+    headers.push('Content-Length', String(body.length))
+    this.#begin(exchange, status, headers)
+    this.#unread.watch(exchange, body.length)
+    try {
+      await sendInSlices(exchange, body)
+      exchange.response.end()
+      this.#done(exchange, status, 'answered')
+    } catch {
+      this.#gone(exchange)
+    }
+  }
+
+  #end(exchange: Exchange, status: number, headers: string[], body: string | Buffer | undefined, length: number): void {
     const { request, response, operation } = exchange
-    const length = body === undefined ? 0 : Buffer.byteLength(body)
     if (body !== undefined) headers.push('Content-Length', String(length))
     this.#begin(exchange, status, headers)
     if (!request.complete && body !== undefined && (operation?.isStreamed === true || headers.includes('Connection'))) {
@@ -144,6 +176,7 @@ export class Responder {
     // A text of as many bytes as characters is ASCII, which goes out as it is.
     else if (length === body?.length) response.end(body, 'latin1')
     else response.end(body)
+    if (response.writableLength > 0) this.#unread.watch(exchange, response.writableLength)
   }
 
   #begin(exchange: Exchange, status: number, headers: string[]): void {
@@ -158,7 +191,13 @@ export class Responder {
   }
 
   #gone(exchange: Exchange): void {
-    this.#done(exchange, CLIENT_GONE, 'the client left')
+    const { reason } = exchange.signal
+    if (reason instanceof AppError) this.#observe(exchange, reason.status)
+    else this.#done(exchange, CLIENT_GONE, 'the client left')
+  }
+
+  #logCut(exchange: Exchange, refusal: AppError): void {
+    this.#logRefusal(refusal, { ...this.#about(exchange), brokenOff: true })
   }
 
   #done(exchange: Exchange, status: number, message: string): void {

@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { AppError } from '../errors.ts'
+import type { Exchange } from './exchange.ts'
 import { Pace, type PaceOptions } from './pace.ts'
 
 export interface SendOptions extends PaceOptions {
@@ -62,5 +63,34 @@ function drained(response: ServerResponse, pace: Pace, options: SendOptions): Pr
     response.on('timeout', onTimeout)
     signal.addEventListener('abort', onAbort)
     response.setTimeout(stallTimeout)
+  })
+}
+
+/** Bytes that are given to the operating system at a time, for it to be seen whether the client takes any. */
+export const SLICE = 2 ** 16
+
+/**
+ * Writes a body that is too large to be handed over at once; UnreadAnswers looks after the client's pace.
+ *
+ * @throws the reason of the exchange's signal once its client is gone
+ */
+export async function sendInSlices({ response, signal }: Exchange, body: Buffer): Promise<void> {
+  for (let from = 0; from < body.length; from += SLICE) {
+    signal.throwIfAborted()
+    if (!response.write(body.subarray(from, from + SLICE))) await untilDrained(response, signal)
+  }
+}
+
+function untilDrained(response: ServerResponse, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const settle = (outcome: () => void) => {
+      response.off('drain', onDrain)
+      signal.removeEventListener('abort', onAbort)
+      outcome()
+    }
+    const onDrain = () => settle(resolve)
+    const onAbort = () => settle(() => reject(signal.reason))
+    response.on('drain', onDrain)
+    signal.addEventListener('abort', onAbort)
   })
 }

@@ -2,11 +2,11 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { Socket } from 'node:net'
 import type { Config } from '../config.ts'
 import { AppError } from '../errors.ts'
-import { Connection, type ConnectionHandlers } from './connection.ts'
 import { refusalOfError } from './connection-errors.ts'
+import type { Connections } from './connections.ts'
 
 /** Node's HTTP server with the limits of the configuration, and with no way out of it but ours. */
-export function httpServer(config: Config, handlers: ConnectionHandlers): Server {
+export function httpServer(config: Config, connections: Connections): Server {
   const server = createServer({
     headersTimeout: config.headersTimeout,
     requestTimeout: config.requestTimeout,
@@ -17,19 +17,15 @@ export function httpServer(config: Config, handlers: ConnectionHandlers): Server
     requireHostHeader: false,
     joinDuplicateHeaders: true,
   })
-  const connections = new Map<Socket, Connection>()
-  server.on('connection', (socket) => {
-    connections.set(socket, new Connection(socket, handlers))
-    socket.on('close', () => connections.delete(socket))
-  })
-  const take = ({ socket }: IncomingMessage, response: ServerResponse) => connections.get(socket)?.take(response)
+  server.on('connection', (socket) => connections.add(socket))
+  const take = ({ socket }: IncomingMessage, response: ServerResponse) => connections.of(socket)?.take(response)
   server.on('request', take)
   // Exchange.askForBody tells the client to go on.
   server.on('checkContinue', take)
   // RFC 9110 section 10.1.1 lets a server ignore an expectation that it does not know.
   server.on('checkExpectation', take)
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
-    const connection = connections.get(socket as Socket)
+    const connection = connections.of(socket as Socket)
     if (connection === undefined || error.code === 'ECONNRESET') socket.destroy()
     else if (!connection.isStreaming) connection.refuse(refusalOfError(error))
     // A body that is read in pieces has a time limit for each instead.
@@ -38,7 +34,7 @@ export function httpServer(config: Config, handlers: ConnectionHandlers): Server
     else connection.refuse(refusalOfError(error))
   })
   server.on('connect', ({ socket }) => {
-    connections.get(socket)?.refuse(new AppError(40501, 'CONNECT is not possible here', { headers: { Allow: '' } }))
+    connections.of(socket)?.refuse(new AppError(40501, 'CONNECT is not possible here', { headers: { Allow: '' } }))
   })
   return server
 }

@@ -1,0 +1,168 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { suite, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { tempFolder } from '../support/files.ts'
+import { isLinux, notTestedHere } from '../support/not-tested.ts'
+import { startServer, TOKEN } from '../support/process.ts'
+import { answersIn, assertRefusal, RawConnection } from '../support/raw.ts'
+import { LIVE, untilNoConnection, whole } from '../support/requests.ts'
+import { type Scene, SECRET, type Service, withService } from '../support/service.ts'
+
+const metric = async (service: Service, name: string): Promise<number> =>
+  Number(new RegExp(`^${name} (\\d+)`, 'm').exec((await service.send('GET', '/metrics')).body)?.[1])
+
+async function opened(t: Scene, service: Service, bytes: string): Promise<RawConnection> {
+  const connection = new RawConnection(service.port)
+  t.after(() => void connection.socket.destroy())
+  await once(connection.socket, 'connect')
+  if (bytes !== '') connection.write(bytes)
+  return connection
+}
+
+const create = (id: number): string => whole().replace('"id":1', `"id":${id}`)
+
+/** Connections on which a create waits for the store. */
+async function busy(t: Scene, service: Service, count: number): Promise<() => Promise<void>> {
+  await service.create({ id: 0, name: 'so that the token is known' })
+  const release = await service.under.lock()
+  for (let i = 1; i <= count; i++) {
+    await opened(t, service, create(i))
+    while (service.under.store.waiting < i) await sleep(10)
+  }
+  return release
+}
+
+suite('more connections than are allowed', () => {
+  test('close those that have never sent a request, the oldest first, and then idle ones', async (t) => {
+    const service = await withService(t, { maxConnections: '3' })
+    const [oldest, silent, idle] = await Promise.all(['', '', `${LIVE}\r\n`].map((bytes) => opened(t, service, bytes)))
+    await idle?.until('"live"')
+    await opened(t, service, '')
+    await oldest?.untilClosed()
+    assert.equal((await service.send('GET', '/health/live')).status, 200)
+    await silent?.untilClosed()
+    assert.equal(idle?.socket.closed, false, 'it has asked once, so it goes after those that have not')
+  })
+
+  test('are refused with 50302 while all others are at work', async (t) => {
+    const service = await withService(t, { maxConnections: '3' })
+    const release = await busy(t, service, 3)
+    const refused = await opened(t, service, `${LIVE}\r\n`)
+    const [answer] = answersIn(await refused.untilClosed())
+    await release()
+    assert.deepEqual([answer?.status, answer?.headers['retry-after']], [503, '1'])
+    assert.match(answer?.body ?? '', /"error":50302,"message":"too many connections are open/)
+  })
+
+  test('of one address are refused with 42901', async (t) => {
+    const service = await withService(t, { maxAddressConnections: '3' })
+    const release = await busy(t, service, 3)
+    const refused = await opened(t, service, `${LIVE}\r\n`)
+    const answers = answersIn(await refused.untilClosed())
+    await release()
+    assert.deepEqual(assertRefusal(answers), { status: 429, error: 42901 })
+    assert.equal(answers[0]?.headers['retry-after'], '1')
+  })
+
+  test('are let in from a trusted proxy, as they are those of many clients', async (t) => {
+    const service = await withService(t, { maxAddressConnections: '3', trustedProxies: '127.0.0.1' })
+    const release = await busy(t, service, 3)
+    assert.equal((await service.send('GET', '/health/live')).status, 200)
+    await release()
+  })
+})
+
+test('silent connections leave descriptors to the store, and a place to a client that asks', async (t) => {
+  if (!isLinux) return notTestedHere(t, 'the limit of open files, because only Linux tells it')
+  const { address } = await startServer(t, tempFolder(t), [], {
+    under: ['bash', '-c', 'ulimit -n 128 && exec "$@"', 'bash'],
+  })
+  const silent = Array.from({ length: 500 }, () => new RawConnection(Number(new URL(address).port)))
+  t.after(() => silent.forEach(({ socket }) => void socket.destroy()))
+  await Promise.all(silent.map(({ socket }) => socket.readyState === 'open' || once(socket, 'connect').catch(() => {})))
+  const headers = { Authorization: `Bearer ${TOKEN}`, 'Content-Type': 'application/json' }
+  for (let id = 0; id < 3; id++) {
+    const body = JSON.stringify({ id, name: 'a' })
+    assert.equal((await fetch(`${address}/plants`, { method: 'POST', headers, body })).status, 200)
+  }
+  for (const path of ['/plants/export', '/plants?q=a', '/health/ready']) {
+    assert.equal((await fetch(`${address}${path}`, { headers })).status, 200, path)
+  }
+})
+
+suite('requests that wait behind others of their connections', () => {
+  test('are refused where they take too much memory, behind the answer that is due', async (t) => {
+    const service = await withService(t, { pipelineLimit: '64KiB' })
+    const release = await busy(t, service, 1)
+    const few = await opened(t, service, `${create(5)}${LIVE}\r\n`)
+    const many = await opened(t, service, `${LIVE}\r\n`.repeat(200))
+    const answers = answersIn(await many.untilClosed())
+    await release()
+    assert.deepEqual(
+      answers.map(({ status }) => status),
+      [200, 503],
+    )
+    assert.match(answers[1]?.body ?? '', /"error":50302/)
+    await few.until('"live"')
+    assert.equal(await metric(service, 'plantstore_pipelined_bytes'), 0)
+  })
+})
+
+suite('an answer that its client does not take', () => {
+  const LIST = `GET /plants?limit=8 HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${SECRET}\r\n\r\n`
+
+  async function withLargePlants(t: Scene, flags: Parameters<typeof withService>[1]): Promise<Service> {
+    const service = await withService(t, flags)
+    const plants = Array.from({ length: 8 }, (_, i) => ({ id: BigInt(i), name: 'x'.repeat(1_000_000), tag: undefined }))
+    await service.store.importPlants(plants, 'add')
+    return service
+  }
+
+  /** Asks so often that the buffers of the system do not hold all of it, and reads nothing. */
+  async function unread(t: Scene, service: Service): Promise<RawConnection> {
+    const connection = await opened(t, service, LIST.repeat(10))
+    connection.socket.pause()
+    return connection
+  }
+
+  test('is cut off when it has taken nothing for the stall timeout', async (t) => {
+    const service = await withLargePlants(t, { stallTimeout: '400ms' })
+    await unread(t, service)
+    service.agent.destroy()
+    await untilNoConnection(service)
+    assert.equal(await metric(service, 'plantstore_answers_cut_total'), 1)
+    assert.equal(await metric(service, 'plantstore_unread_answer_bytes'), 0)
+    assert.match(service.log, /"operation":"listPlants".*"brokenOff":true,"status":408,"error":40801/)
+  })
+
+  test('is cut off when it is taken too slowly in the long run, though never stopped', async (t) => {
+    const service = await withLargePlants(t, { stallTimeout: '1s', leastSpeed: '100MiB' })
+    const connection = await unread(t, service)
+    let closed = false
+    connection.socket.once('close', () => {
+      closed = true
+    })
+    while (!closed) {
+      connection.socket.resume()
+      await sleep(2)
+      connection.socket.pause()
+      await sleep(200)
+      if ((await metric(service, 'plantstore_answers_cut_total')) === 1) break
+    }
+    assert.equal(await metric(service, 'plantstore_answers_cut_total'), 1)
+  })
+
+  test('is cut off or refused where all of them together take too much memory, and other clients are served', async (t) => {
+    const service = await withLargePlants(t, { unreadLimit: '3MiB' })
+    await Promise.all([1, 2, 3, 4].map(() => unread(t, service)))
+    let status = 503
+    // As the refusals say: try again in a second. Somebody who has let his answer wait for that long makes room.
+    for (let tries = 0; status === 503 && tries < 15; tries++) {
+      await sleep(1000)
+      assert.ok((await metric(service, 'plantstore_unread_answer_bytes')) <= 3 * 2 ** 20)
+      status = (await service.send('GET', '/plants/1')).status
+    }
+    assert.equal(status, 200)
+  })
+})
