@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { suite, type TestContext, test } from 'node:test'
+import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { cleanUp } from './support/clean-up.ts'
@@ -136,41 +136,46 @@ const heredoc = (file: string, content: string): string => `cat > ${file} <<'END
 const FIRST_TOKEN = '$(cat data/plants.db.first-token)'
 const STARTED = `start-service > /dev/null; TOKEN=${FIRST_TOKEN}\n`
 
-suite('every line of a guide works, in order', () => {
-  if (!runs('curl', '--version')) {
-    test('in a shell', (t) => notTestedHere(t, 'the guides, because there is no curl'))
-    return
-  }
-
-  test('of the README', (t) => follow(t, 'README.md', { own: { 'ps_...': FIRST_TOKEN } }))
-
-  test('of First steps', async (t) => {
-    const own = { 'ps_...': FIRST_TOKEN, tok_LNST1gxBBFl: "$(npx plantstore token list | awk '/label/ { print $1 }')" }
-    await follow(t, 'docs/guides/first-steps.md', { own })
+/** A test that needs curl, and perhaps another command. */
+function guideTest(title: string, work: (t: TestContext) => Promise<void>, command = 'curl'): void {
+  test(title, async (t) => {
+    for (const each of new Set(['curl', command])) {
+      if (!runs(each, '--version')) return notTestedHere(t, `${title}, because there is no ${each}`)
+    }
+    await work(t)
   })
+}
 
-  test('of Using the API', async (t) => {
-    const plants = [
-      '{"id":1,"name":"Monstera deliciosa","tag":"houseplant"}',
-      '{"id":2,"name":"Ficus lyrata","tag":"houseplant"}',
-      '{"id":3,"name":"Café-Baum","tag":"crop"}',
-      '{"id":4,"name":"Ginkgo biloba"}',
-    ]
-    const create = `curl -s http://127.0.0.1:8080/plants -H "Authorization: Bearer $TOKEN" -H "Content-Type: application/json" -d`
-    const before = STARTED + plants.map((plant) => `${create} '${plant}'`).join('\n')
-    await follow(t, 'docs/guides/using-the-api.md', { before, own: { 'ps_...': '$TOKEN' } })
-  })
+guideTest('every line of the README works, in order', (t) => follow(t, 'README.md', { own: { 'ps_...': FIRST_TOKEN } }))
 
-  test('of Import and export', async (t) => {
-    const page = 'docs/guides/import-and-export.md'
-    const other = 'PLANTSTORE_STORE=sqlite:other.db start-other-service > /dev/null\n'
-    const before = `${STARTED}${other}OTHER_TOKEN=$(cat other.db.first-token)
+guideTest('every line of First steps works, in order', async (t) => {
+  const own = { 'ps_...': FIRST_TOKEN, tok_LNST1gxBBFl: "$(npx plantstore token list | awk '/label/ { print $1 }')" }
+  await follow(t, 'docs/guides/first-steps.md', { own })
+})
+
+guideTest('every line of Using the API works, in order', async (t) => {
+  const plants = [
+    '{"id":1,"name":"Monstera deliciosa","tag":"houseplant"}',
+    '{"id":2,"name":"Ficus lyrata","tag":"houseplant"}',
+    '{"id":3,"name":"Café-Baum","tag":"crop"}',
+    '{"id":4,"name":"Ginkgo biloba"}',
+  ]
+  const create = `curl -s http://127.0.0.1:8080/plants -H "Authorization: Bearer $TOKEN" -H "Content-Type: application/json" -d`
+  const before = STARTED + plants.map((plant) => `${create} '${plant}'`).join('\n')
+  await follow(t, 'docs/guides/using-the-api.md', { before, own: { 'ps_...': '$TOKEN' } })
+})
+
+guideTest('every line of Import and export works, in order', async (t) => {
+  const page = 'docs/guides/import-and-export.md'
+  const other = 'PLANTSTORE_STORE=sqlite:other.db start-other-service > /dev/null\n'
+  const before = `${STARTED}${other}OTHER_TOKEN=$(cat other.db.first-token)
 ${heredoc('spring.csv', blockIn(page, 'csv'))}${heredoc('made.ndjson', '{"id":901,"name":"made"}\n')}`
-    await follow(t, page, { before })
-  })
+  await follow(t, page, { before })
+})
 
-  test('of Writing clients, in JavaScript and Python', async (t) => {
-    if (!runs('python3', '--version')) return notTestedHere(t, 'the guide on clients, because there is no python3')
+guideTest(
+  'the clients of the guides work, in JavaScript and Python',
+  async (t) => {
     const page = 'docs/guides/writing-clients.md'
     const scripts = blocksOf(page).filter(({ language }) => language === 'js')
     const list = `${blockIn('docs/guides/using-the-api.md', 'js')}
@@ -187,25 +192,29 @@ ${heredoc('list.mjs', list)}"${process.execPath}" list.mjs`,
     const shown = blocksOf(page).find(({ language }) => language === 'python')?.prints ?? assert.fail()
     const listed = '9223372036854775806n Ginkgo biloba\n9223372036854775807n Welwitschia mirabilis\n'
     assert.equal(printed, `${shown}${listed}`)
-  })
+  },
+  'python3',
+)
 
-  test('of Operating, by a user without a home', async (t) => {
-    if (!runs('sqlite3', '--version')) return notTestedHere(t, 'the guide on operating, because there is no sqlite3')
+guideTest(
+  'every line of Operating works, in order, for a user without a home',
+  async (t) => {
     await follow(t, 'docs/guides/operating.md', { before: 'mkdir state backup', isServiceUser: true })
-  })
+  },
+  'sqlite3',
+)
 
-  test('of Several instances on PostgreSQL, by a user without a home', async (t) => {
-    const database = new URL(await newDatabase((work) => cleanUp(t, work)))
-    const password = decodeURIComponent(database.password)
-    database.password = ''
-    const own = {
-      'postgres://plantstore@db.example:5432/plants?sslmode=verify-full': database.href,
-      'postgres://plantstore@db.example/plants': database.href,
-      'PGPASSWORD=…': `PGPASSWORD='${password}'`,
-    }
-    const before = `mkdir state\n/opt/plantstore/bin/plantstore token create --name x --store sqlite:/var/lib/plantstore/plants.db`
-    await follow(t, 'docs/guides/scale-out.md', { before, own, isServiceUser: true })
-  })
+guideTest('every line of Several instances on PostgreSQL works, in order, for a user without a home', async (t) => {
+  const database = new URL(await newDatabase((work) => cleanUp(t, work)))
+  const password = decodeURIComponent(database.password)
+  database.password = ''
+  const own = {
+    'postgres://plantstore@db.example:5432/plants?sslmode=verify-full': database.href,
+    'postgres://plantstore@db.example/plants': database.href,
+    'PGPASSWORD=…': `PGPASSWORD='${password}'`,
+  }
+  const before = `mkdir state\n/opt/plantstore/bin/plantstore token create --name x --store sqlite:/var/lib/plantstore/plants.db`
+  await follow(t, 'docs/guides/scale-out.md', { before, own, isServiceUser: true })
 })
 
 test('few blocks of the guides are not run, each with a reason in the page', () => {

@@ -115,6 +115,8 @@ test('a variable with a misspelt name is told, by commands and in the log of the
   const told = 'no setting has this name, so it does nothing: PLANTSTORE_SORE (PLANTSTORE_STORE is meant?)'
   const { code, stderr } = await run(t, ['token', 'create', '--name', 'x'], { cwd: folder, env })
   assert.deepEqual([code, stderr.split('\n')[0]], [0, `plantstore: ${told}`])
+  assert.equal((await run(t, ['copy'], { cwd: folder, env })).stderr.split('\n')[0], `plantstore: ${told}`)
+  assert.equal((await run(t, ['openapi'], { cwd: folder, env })).stderr, '')
   const { program } = await startServer(t, folder, [], { env: { ...env, PLANTSTORE_LOG_LEVEL: 'info' } })
   await program.tells(/"level":40,.*no setting has this name/)
 })

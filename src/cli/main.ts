@@ -64,11 +64,11 @@ function program(): Command {
     .addHelpText('after', examples('plantstore serve', 'plantstore serve --port 9000 --store sqlite:/srv/plants.db'))
     .action((flags) => serve(readConfig(flags, process.env), unknownVariables(process.env)))
 
-  const settings = ({ store }: { readonly store?: string }) => {
-    const unknown = unknownVariables(process.env)
+  root.hook('preAction', (_root, action) => {
+    const unknown = SILENT_COMMANDS.includes(action.name()) ? undefined : unknownVariables(process.env)
     if (unknown !== undefined) process.stderr.write(`plantstore: ${printable(unknown)}\n`)
-    return readConfig({ store }, process.env, 'client')
-  }
+  })
+  const settings = ({ store }: { readonly store?: string }) => readConfig({ store }, process.env, 'client')
   addImport(root, settings)
   addExport(root, settings)
   addCopy(root, process.env)
@@ -103,6 +103,8 @@ function program(): Command {
   return root
 }
 
+/** Commands that need not tell what is wrong with the environment; `serve` tells it in its log. */
+const SILENT_COMMANDS: readonly string[] = ['serve', 'openapi', 'help']
 const SCOPES_HELP =
   'any of plants:read, plants:write, which answers with the plants that it writes, and tokens (default plants:read,plants:write)'
 const SETTING_KEYS = Object.keys(SETTINGS) as (keyof Config)[]
