@@ -219,6 +219,14 @@ test('a second server is refused by whatever name, and the first one goes on', a
   assert.ok(!existsSync(join(elsewhere, 'hard.db-wal')) && !existsSync(join(elsewhere, 'hard.db.lock')))
 })
 
+test('a store whose draft a crash has left behind, which is a second name of it, is served', async (t) => {
+  const folder = tempFolder(t)
+  const { path, creates } = await serve(t, folder, { first: 0n, plants: 10, end: 'stop' })
+  linkSync(path, `${path}.new-1-0123abcd`)
+  await startServer(t, folder)
+  creates.assertAllIn(path)
+})
+
 test('a second server is refused where the file is mounted elsewhere', async (t) => {
   const folder = tempFolder(t)
   const mounted = join(tempFolder(t), 'plants.db')

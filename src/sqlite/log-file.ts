@@ -4,6 +4,7 @@ const HEADER = 32
 const FRAME_HEADER = 24
 const MAGIC = 0x377f0682
 const VERSION = 3007000
+const PAGE_SIZES = new Set(Array.from({ length: 8 }, (_, i) => 512 << i))
 
 /** The first page, as a transaction in a log has left it. */
 export interface FirstPage {
@@ -56,6 +57,7 @@ function readFrames(file: number, page: Buffer): LogFile | undefined {
 
   const salts = header.toString('hex', 16, 24)
   const pageSize = header.readUInt32BE(8)
+  if (!PAGE_SIZES.has(pageSize)) return undefined
   const frame = Buffer.alloc(FRAME_HEADER + pageSize)
   const { size } = fstatSync(file)
   let transactions = 0
