@@ -6,7 +6,8 @@ import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isIntact, tempFolder } from './support/files.ts'
 import { Load, send } from './support/load.ts'
-import { startServer } from './support/process.ts'
+import { startServer, TOKEN } from './support/process.ts'
+import { answersIn, RawConnection } from './support/raw.ts'
 
 for (const signal of ['SIGTERM', 'SIGINT'] as const) {
   test(`${signal} under load fails no request of a client that heeds Connection: close, and loses nothing`, async (t) => {
@@ -66,4 +67,28 @@ test('a client that keeps its connection idle does not hold it up beyond the win
   program.signal('SIGTERM')
   assert.equal((await program.outcome).code, 0)
   agent.destroy()
+})
+
+test('a request that has not arrived as a whole when it ends is answered 503, and others are let go', async (t) => {
+  const { program, address } = await startServer(t, tempFolder(t), ['--drain-window', '200ms'])
+  const port = Number(new URL(address).port)
+  const authorization = `Authorization: Bearer ${TOKEN}`
+  const [body, head, silent] = [new RawConnection(port), new RawConnection(port), new RawConnection(port)]
+  body.write(`POST /plants HTTP/1.1\r\nHost: a\r\n${authorization}\r\nContent-Type: application/json\r\n`)
+  body.write('Content-Length: 100\r\nExpect: 100-continue\r\n\r\n')
+  await body.until('100 Continue')
+  body.write('{"id":1,')
+  head.write('POST /plants HTTP/1.1\r\nHost: a\r\n')
+  // Its bytes are there once those of a later connection were answered.
+  assert.equal((await send('GET', `${address}/health/live`)).status, 200)
+  const began = performance.now()
+  program.signal('SIGTERM')
+  for (const connection of [body, head]) {
+    const [answer] = answersIn(await connection.untilClosed()).filter(({ status }) => status !== 100)
+    assert.equal(answer?.status, 503)
+    assert.match(answer.body, /"error":50303/)
+  }
+  assert.equal((await silent.untilClosed()).length, 0)
+  assert.equal((await program.outcome).code, 0)
+  t.diagnostic(`took ${Math.round(performance.now() - began)} ms`)
 })

@@ -108,7 +108,7 @@ export function buildApp({ config, contract, store, log, state, waiting }: AppOp
       try {
         if (state.current === 'closing') throw shuttingDown()
         const fault = faultOfHead(exchange.request)
-        if (fault !== undefined) throw new AppError(40004, fault)
+        if (fault !== undefined) throw fault
         router.route(exchange)
       } catch (error) {
         responder.refuse(exchange, error)
@@ -127,9 +127,7 @@ export function buildApp({ config, contract, store, log, state, waiting }: AppOp
     async close() {
       stopping.abort(shuttingDown())
       const closed = server.listening ? promisify(server.close).call(server) : undefined
-      connections.shutDown(
-        new AppError(50303, shuttingDown().message, { headers: { 'Retry-After': '1', Connection: 'close' } }),
-      )
+      connections.shutDown(shuttingDown())
       await closed
     },
   }

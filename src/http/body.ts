@@ -34,10 +34,7 @@ export function refusalByHeaders(
   limit: number,
 ): AppError | undefined {
   if (Number(headers['content-length'] ?? 0) > limit) return tooLarge(limit)
-  const transfer = headers['transfer-encoding'] ?? 'chunked'
   const coding = headers['content-encoding'] ?? 'identity'
-  if (transfer.toLowerCase() !== 'chunked')
-    return unsupported(operation, 'the only transfer coding supported is chunked')
   if (coding.toLowerCase() !== 'identity') return unsupported(operation, 'compressed bodies are not supported')
   const type = headers['content-type']
   // What nearly every request has; looking no further saves a create 1 µs.

@@ -186,7 +186,7 @@ export class Responder {
     if (this.#cors !== undefined) headers.push('Vary', 'Origin', ...this.#cors.headersOf(request))
     headers.push('X-Content-Type-Options', 'nosniff', 'X-Request-Id', this.#idOf(exchange))
     if (rateLimitHeaders !== undefined) headers.push(...rateLimitHeaders)
-    if (this.#state.current !== 'serving') headers.push('Connection', 'close')
+    if (this.#state.current !== 'serving' && !headers.includes('Connection')) headers.push('Connection', 'close')
     response.writeHead(status, headers)
   }
 

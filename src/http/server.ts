@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { Socket } from 'node:net'
 import type { Config } from '../config.ts'
 import { AppError } from '../errors.ts'
-import { refusalOfError } from './connection-errors.ts'
+import { type ParserError, refusalOfError } from './connection-errors.ts'
 import type { Connections } from './connections.ts'
 
 /** Node's HTTP server with the limits of the configuration, and with no way out of it but ours. */
@@ -24,7 +24,7 @@ export function httpServer(config: Config, connections: Connections): Server {
   server.on('checkContinue', take)
   // RFC 9110 section 10.1.1 lets a server ignore an expectation that it does not know.
   server.on('checkExpectation', take)
-  server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
+  server.on('clientError', (error: ParserError, socket) => {
     const connection = connections.of(socket as Socket)
     if (connection === undefined || error.code === 'ECONNRESET') socket.destroy()
     else if (!connection.isStreaming) connection.refuse(refusalOfError(error))

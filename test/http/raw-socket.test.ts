@@ -9,13 +9,13 @@ import { answersIn, assertRefusal, RawConnection, raw, refusalOfBytes } from '..
 import { LIVE, PLANT, post, untilNoConnection, whole } from '../support/requests.ts'
 import { withService } from '../support/service.ts'
 
+const INVALID_HTTP = { status: 400, error: 40004 }
+
 suite('bytes that are no valid HTTP/1.1 request', () => {
   const INVALID: Readonly<Record<string, string>> = {
     'no HTTP at all': 'hello\r\n\r\n',
     'a TLS hello': '\x16\x03\x01\x00\xa5\x01\x00\x00',
     'the preface of HTTP/2': 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n',
-    'an unknown method': 'FOO /plants HTTP/1.1\r\nHost: a\r\n\r\n',
-    'a method in lower case': 'get /health/live HTTP/1.1\r\nHost: a\r\n\r\n',
     'an unknown version': 'GET /health/live HTTP/1.9\r\nHost: a\r\n\r\n',
     'version 2.0': 'GET /health/live HTTP/2.0\r\nHost: a\r\nConnection: close\r\n\r\n',
     'version 0.9': 'GET /health/live HTTP/0.9\r\nHost: a\r\n\r\n',
@@ -38,12 +38,36 @@ suite('bytes that are no valid HTTP/1.1 request', () => {
     'a chunk that is longer than its size': post('1\r\n{}\r\n0\r\n\r\n', 'Transfer-Encoding: chunked'),
   }
 
-  test('are answered with 40004', async (t) => {
+  test('are answered with 40004, in a sentence about what is wrong', async (t) => {
     const service = await withService(t)
+    const sentences = new Set<string>()
     for (const [what, bytes] of Object.entries(INVALID)) {
-      assert.deepEqual(await refusalOfBytes(service.port, bytes), { status: 400, error: 40004 }, what)
+      const answers = await raw(service.port, bytes)
+      assert.deepEqual(assertRefusal(answers), { status: 400, error: 40004 }, what)
+      const { message } = JSON.parse(answers[0]?.body ?? '') as { message: string }
+      assert.doesNotMatch(message, /can not be read/, what)
+      sentences.add(message)
     }
+    assert.ok(sentences.size >= 12, [...sentences].join('\n'))
     assert.deepEqual(await service.plants(), [])
+  })
+
+  test('a Host that is none, and a transfer coding that is not known, are 40004 on every path', async (t) => {
+    const service = await withService(t)
+    const line = 'GET /health/live HTTP/1.1\r\nConnection: close\r\n'
+    for (const host of ['a b', 'a/b', 'u@a', 'a:b', '[::1', 'a?b', 'a#b', '"a"', 'a\\b', '%zz', 'a:80:80', '<a>']) {
+      assert.deepEqual(await refusalOfBytes(service.port, `${line}Host: ${host}\r\n\r\n`), INVALID_HTTP, host)
+    }
+    for (const host of ['', 'a', 'a.example:8080', '127.0.0.1:', '[::1]:80', 'b%C3%BC', 'a_b']) {
+      const [answer] = await raw(service.port, `${line}Host: ${host}\r\n\r\n`)
+      assert.equal(answer?.status, 200, host)
+    }
+    for (const coding of ['gzip, chunked', 'chunked;q=1, chunked', 'x-unknown, chunked']) {
+      for (const path of ['/plants', '/health/live', '/nowhere']) {
+        const bytes = `POST ${path} HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: ${coding}\r\n\r\n0\r\n\r\n`
+        assert.deepEqual(await refusalOfBytes(service.port, bytes), INVALID_HTTP, `${coding} ${path}`)
+      }
+    }
   })
 
   test('are answered with 40003 where only the path is not valid, and the service goes on', async (t) => {
@@ -153,6 +177,21 @@ suite('methods', () => {
         assert.deepEqual(assertRefusal(answers), { status: 405, error: 40501 }, method)
         assert.equal(answers[0]?.headers['allow'], 'GET, HEAD, POST, OPTIONS')
       }
+    }
+  })
+
+  test('that nobody knows are 40501 as well, behind the answers that are due', async (t) => {
+    const service = await withService(t)
+    for (const method of ['FOO', 'get', 'GETX', 'X-1']) {
+      const bytes = `${method} /plants HTTP/1.1\r\nHost: a\r\n\r\n`
+      const alone = await raw(service.port, bytes)
+      assert.deepEqual(assertRefusal(alone), { status: 405, error: 40501 }, method)
+      assert.equal(alone[0]?.headers['allow'], 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS')
+      const answers = await raw(service.port, whole() + bytes)
+      assert.deepEqual(
+        answers.map(({ status }) => status),
+        [200, 405],
+      )
     }
   })
 
