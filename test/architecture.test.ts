@@ -89,6 +89,16 @@ suite('the code', () => {
     assert.deepEqual(uses(/from 'find-my-way'/), ['src/http/router.ts'])
   })
 
+  test('opens no connection to elsewhere from the HTTP side', () => {
+    const opens =
+      /\bfetch\(|\b(?:http|https|net|tls)\.(?:request|get|connect)\(|import \{[^}]*\b(?:connect|request|Agent)\b[^}]*\} from 'node:/
+    assert.deepEqual(
+      uses(opens).filter((file) => layerOf(file) === 'http'),
+      [],
+    )
+    assert.ok(uses(opens).length > 0, 'it is found where a command opens one')
+  })
+
   test('keeps each file short enough to read at once', () => {
     for (const file of files) {
       const lines = readFileSync(new URL(file, ROOT), 'utf8').split('\n').length

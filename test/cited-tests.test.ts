@@ -1,0 +1,46 @@
+import assert from 'node:assert/strict'
+import { existsSync, readFileSync } from 'node:fs'
+import { suite, test } from 'node:test'
+
+const ROOT = new URL('../', import.meta.url)
+const read = (path: string): string => readFileSync(new URL(path, ROOT), 'utf8')
+
+/** Titles of tests hold parts that are only known when they run, such as the name of a case. */
+const titlesIn = (source: string): string[] =>
+  [...source.matchAll(/\b(?:test|suite)\(\s*(['"`])(.*?)\1,/gs)].map(([, , title = '']) => title)
+
+suite('the tests that a page of the reference cites', () => {
+  for (const page of ['docs/reference/limits.md', 'docs/reference/security.md']) {
+    test(`exist: ${page}`, () => {
+      const files = [...read(page).matchAll(/`(test\/[\w./-]+\.ts)`/g)].map(([, file = '']) => file)
+      assert.ok(files.length > 10, 'there are some')
+      for (const file of files) assert.ok(existsSync(new URL(file, ROOT)), `${page} cites ${file}`)
+    })
+  }
+
+  test('have the titles that docs/reference/security.md gives them', () => {
+    const rows = [...read('docs/reference/security.md').matchAll(/^\| (.+?) \| `(test\/\S+)` \|$/gm)]
+    assert.ok(rows.length > 30, 'there are some')
+    for (const [, title = '', file = ''] of rows) {
+      const titles = titlesIn(read(file))
+      assert.ok(titles.includes(title) || titles.some((other) => fits(other, title)), `${file} has no test "${title}"`)
+    }
+  })
+
+  test('have titles that are read from their files at all', () => {
+    assert.deepEqual(titlesIn(`test('a, b', () => {})\n  suite("it's", async () => {})\ntest(\`of \${x}\`, f)`), [
+      'a, b',
+      "it's",
+      `of \${x}`,
+    ])
+    assert.ok(fits(`of \${x}: no`, 'of all: no'))
+    assert.ok(!fits(`of \${x}: no`, 'of all: yes'))
+  })
+})
+
+/** Whether a title with `${…}` in it can become this one. A title that is nothing else fits none. */
+function fits(template: string, title: string): boolean {
+  const parts = template.split(/\$\{[^}]*\}/)
+  if (parts.length === 1 || parts.join('').length < 6) return false
+  return new RegExp(`^${parts.map((part) => RegExp.escape(part)).join('.+')}$`, 's').test(title)
+}
