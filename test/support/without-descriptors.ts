@@ -1,11 +1,15 @@
-// Runs as a process of its own under a low limit of descriptors: opens a store, takes all descriptors that are left, and
-// says in lines what it can still do.
+// Runs as a process of its own under a low limit of descriptors: starts a service, takes all descriptors that are left, and
+// says in lines what a search and readiness are answered, without a descriptor and with descriptors again.
 import { closeSync, openSync } from 'node:fs'
-import { SqliteStore } from '../../src/sqlite/store.ts'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { withService } from './service.ts'
 
-const [path = '', warmth = ''] = process.argv.slice(2)
-const store = await SqliteStore.open(path, { serving: true, create: true, maxWaiting: 10, onFatal: () => {} })
-if (warmth === 'warm') await store.checkSearchable()
+const closers: (() => Promise<void> | void)[] = []
+const service = await withService({ after: (close) => closers.push(close) })
+// The connection that all requests here take, and in a warm service a reader.
+await service.send('GET', process.argv[2] === 'warm' ? '/health/ready' : '/health/live')
+// So long a check is used again.
+await sleep(1100)
 const taken: number[] = []
 try {
   for (;;) taken.push(openSync('/dev/null', 'r'))
@@ -13,11 +17,12 @@ try {
   console.log(await state())
 }
 for (const fd of taken) closeSync(fd)
+await sleep(1100)
 console.log(await state())
-await store.close()
+for (const close of closers.reverse()) await close()
 
 async function state(): Promise<string> {
-  const query = { tags: [], words: ['x'], order: 'id', after: undefined } as const
-  const [ready, search] = await Promise.allSettled([store.checkSearchable(), store.listPlants(query, 1)])
-  return `${ready.status} ${search.status} ${ready.status === 'rejected' ? ready.reason.message : ''}`.trim()
+  const ready = await service.send('GET', '/health/ready')
+  const search = await service.send('GET', '/plants?q=x')
+  return `${ready.status} ${search.status} ${ready.body}`
 }
