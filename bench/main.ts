@@ -2,28 +2,37 @@ import { availableParallelism } from 'node:os'
 import { parseArgs } from 'node:util'
 import { ECHO } from './contender.ts'
 import { measureCreates } from './creates.ts'
+import { measureHostileBodies } from './hostile-bodies.ts'
 import { sideBySide, together } from './measure.ts'
 import { measurePostgres } from './postgres.ts'
 import { measureSizes } from './sizes.ts'
 
-const HELP = `npm run bench -- [--rounds N] [--seconds N] [--sizes N,N]
+const HELP = `npm run bench -- [--rounds N] [--seconds N] [--sizes N,N] [--hostile]
 
 Measures on this machine, side by side in one run: a bare node:http server that checks the token, parses and answers,
 storing nothing; the service with one commit per create; and the service as it ships. First creates, then creates, reads
 and searches by the size of the store, then creates in a PostgreSQL that is started for it. Figures are ratios; absolute
 rates are for orientation alone.
+
+--hostile instead sends requests of shapes that are meant to take time, each --rounds times, and tells how long each of
+them held the event loop; the exit code is 1 when one of them did so for more than 50 ms.
 `
 const { values } = parseArgs({
   options: {
     rounds: { type: 'string', default: '5' },
     seconds: { type: 'string', default: '3' },
     sizes: { type: 'string', default: '1000000,10000000' },
+    hostile: { type: 'boolean' },
     help: { type: 'boolean' },
   },
 })
 if (values.help) {
   process.stdout.write(HELP)
   process.exit()
+}
+if (values.hostile) {
+  const slow = await measureHostileBodies(Number(values.rounds))
+  process.exit(slow.length === 0 ? 0 : 1)
 }
 const effort = { rounds: Number(values.rounds), seconds: Number(values.seconds) }
 

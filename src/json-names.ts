@@ -122,12 +122,7 @@ function repeatedOfMany(bytes: Uint8Array, members: readonly number[]): number {
   const hashes = new Uint32Array(count)
   const seen = new Uint8Array(mask + 1)
   for (let k = 0; k < count; k++) {
-    let hash = seed
-    for (let at = members[4 * k] as number; at < (members[4 * k + 1] as number); at++) {
-      hash = Math.imul(hash ^ (bytes[at] as number), 0x5bd1e995)
-      hash ^= hash >>> 15
-    }
-    const place = hash & mask
+    const place = hashOf(bytes, members[4 * k] as number, members[4 * k + 1] as number, seed) & mask
     hashes[k] = place
     if ((seen[place] as number) < 2) seen[place] = (seen[place] as number) + 1
   }
@@ -141,4 +136,14 @@ function repeatedOfMany(bytes: Uint8Array, members: readonly number[]): number {
     names.add(name)
   }
   return -1
+}
+
+/** A hash for names that nobody else can foretell, as the seed is random. */
+function hashOf(bytes: Uint8Array, start: number, end: number, seed: number): number {
+  let hash = seed
+  for (let at = start; at < end; at++) {
+    hash = Math.imul(hash ^ (bytes[at] as number), 0x5bd1e995)
+    hash ^= hash >>> 15
+  }
+  return hash
 }

@@ -16,6 +16,8 @@ export interface Places {
 
 export const HEADER_RULE = 'the first row must name the columns id, name and perhaps tag'
 
+/** Columns of a header that is looked at. */
+const MOST_COLUMNS = 1000
 /** Columns that a message names. */
 const MOST_NAMED = 5
 
@@ -49,8 +51,11 @@ export function placesOf({ cells, isWellFormed }: CsvRow, used: ReadonlySet<Sepa
 const SAID: Readonly<Record<Separator, string>> = { ',': 'commas', ';': 'semicolons', '\t': 'tabs' }
 
 function namesIn(cells: Cells): string[] {
-  const names = cells.map((cell) => textOf(cell ?? '').trim())
-  return names.slice(0, names.findLastIndex((name) => name !== '') + 1)
+  const count = cells.findLastIndex((cell) => cell !== undefined && cell.trim() !== '') + 1
+  if (count > MOST_COLUMNS) {
+    throw new AppError(40001, `the header is not one of plants: it has ${count} columns; ${HEADER_RULE}`)
+  }
+  return cells.slice(0, count).map((cell) => textOf(cell ?? '').trim())
 }
 
 function faultsOf(names: readonly string[], keys: readonly string[]): string[] {

@@ -1,4 +1,5 @@
 import { AppError } from '../errors.ts'
+import { GrowingBuffer } from './growing-buffer.ts'
 
 /** The cells of one row, as bytes in a string (Latin-1); undefined where nothing stands, not even quotation marks. */
 export type Cells = readonly (string | undefined)[]
@@ -26,7 +27,7 @@ type Place = 'start' | 'plain' | 'quoted' | 'quote' | 'return'
 export class CsvRows {
   /** Undefined: each of SEPARATORS ends a cell. A change holds from the next row on. */
   separator: Separator | undefined
-  /** What has ended cells of the row that was divided last. */
+  /** What has ended cells of the row that was divided last, while no separator is set. */
   readonly used = new Set<Separator>()
   readonly #limit: number
   #place: Place = 'start'
@@ -69,7 +70,7 @@ export class CsvRows {
         cell = i + 1
         place = 'start'
         if (c !== LF) {
-          this.used.add(String.fromCharCode(c) as Separator)
+          if (separator === undefined) this.used.add(String.fromCharCode(c) as Separator)
           continue
         }
         if (i - row > this.#limit) throw this.#tooLarge()
@@ -124,7 +125,7 @@ export class CsvRows {
     } else {
       if (place === 'return' && !isLast) this.#isWellFormed = false
       const text = bytes.toString('latin1', start + 1, place === 'return' ? end - 2 : end - 1)
-      this.#cells.push(this.#hasDoubledQuote ? text.replaceAll('""', '"') : text)
+      this.#cells.push(this.#hasDoubledQuote ? text.split('""').join('"') : text)
     }
     this.#hasDoubledQuote = false
   }
@@ -155,36 +156,3 @@ const NOTHING = Buffer.alloc(0)
 
 const byteOf = (separator: Separator | undefined): number | undefined => separator?.charCodeAt(0)
 const isSeparator = (c: number): boolean => c === 0x2c || c === 0x3b || c === 0x09
-
-/** Bytes that grow at their end; its cost is linear however small the pieces are. */
-class GrowingBuffer {
-  #buffer = NOTHING
-  length = 0
-
-  /** @returns all of them */
-  append(piece: Buffer): Buffer {
-    const length = this.length + piece.length
-    if (length > this.#buffer.length) {
-      const larger = Buffer.allocUnsafe(2 * length)
-      this.#buffer.copy(larger, 0, 0, this.length)
-      this.#buffer = larger
-    }
-    piece.copy(this.#buffer, this.length)
-    this.length = length
-    return this.#buffer.subarray(0, length)
-  }
-
-  /** Keeps these bytes alone, which may be the last of its own. */
-  keep(bytes: Buffer): void {
-    if (
-      bytes.length === this.length &&
-      bytes.buffer === this.#buffer.buffer &&
-      bytes.byteOffset === this.#buffer.byteOffset
-    )
-      return
-    this.length = 0
-    if (bytes.length > this.#buffer.length) this.#buffer = Buffer.allocUnsafe(2 * bytes.length)
-    bytes.copy(this.#buffer)
-    this.length = bytes.length
-  }
-}

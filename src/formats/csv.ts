@@ -29,7 +29,7 @@ export async function* readCsv(source: AsyncIterable<Buffer>, rowLimit: number):
       rows.separator ??= separatorRow(row, rows.used)
       if (isFirst && rows.separator !== undefined) return
       places = placesOf(row, rows.used)
-      rows.separator = [...rows.used][0]
+      rows.separator ??= [...rows.used][0]
       return
     }
     try {
@@ -52,7 +52,10 @@ export async function* readCsv(source: AsyncIterable<Buffer>, rowLimit: number):
     }
     yield* batcher.take()
   }
-  for await (const chunk of asUtf8(source)) yield* takeAll(rows.divide(chunk))
+  for await (const chunk of asUtf8(source)) {
+    yield* takeAll(rows.divide(chunk))
+    if (turns.isOver) await turns.next()
+  }
   yield* takeAll(rows.end())
   if (places === undefined) throw new AppError(40001, `the file has no header; ${HEADER_RULE}`)
 }

@@ -5,6 +5,7 @@ import { Turns } from '../turns.ts'
 import { type Batch, Batcher } from './batch.ts'
 import { asUtf8 } from './encoding.ts'
 import type { ReadOptions } from './format.ts'
+import { GrowingBuffer } from './growing-buffer.ts'
 
 const LF = 0x0a
 /** A line of JSON white space alone, the CR before an LF included. */
@@ -34,7 +35,7 @@ export async function* readNdjson(
   for await (const chunk of asUtf8(source)) {
     let from = 0
     for (let end = chunk.indexOf(LF); end !== -1; end = chunk.indexOf(LF, from)) {
-      take(start.completedBy(chunk.subarray(from, end)))
+      if (end > from || !start.isEmpty) take(start.completedBy(chunk.subarray(from, end)))
       line++
       if (batcher.isFull) yield* batcher.take()
       if (turns.isOver) await turns.next()
@@ -42,6 +43,7 @@ export async function* readNdjson(
     }
     start.append(chunk.subarray(from))
     yield* batcher.take()
+    if (turns.isOver) await turns.next()
   }
   take(start.completedBy(NOTHING))
   yield* batcher.take()
@@ -54,27 +56,30 @@ const isBlank = (row: Buffer): boolean => (row[0] ?? 0) <= 0x20 && BLANK.test(ro
 /** What has come of a row whose end has not; no more than the limit is kept of it. */
 class RowStart {
   readonly #limit: number
-  #pieces: Buffer[] = []
-  #length = 0
+  readonly #bytes = new GrowingBuffer()
+  #isTooLarge = false
 
   constructor(limit: number) {
     this.#limit = limit
   }
 
+  get isEmpty(): boolean {
+    return this.#bytes.length === 0 && !this.#isTooLarge
+  }
+
   append(piece: Buffer): void {
-    if (piece.length === 0) return
-    this.#length += piece.length
-    if (this.#length > this.#limit) this.#pieces = []
-    else this.#pieces.push(piece)
+    if (this.#bytes.length + piece.length > this.#limit) this.#isTooLarge = true
+    else if (!this.#isTooLarge) this.#bytes.append(piece)
   }
 
   /** The row that ends with this piece, undefined when it is larger than the limit; the next row begins then. */
   completedBy(end: Buffer): Buffer | undefined {
-    const isWhole = this.#length === 0
+    if (this.isEmpty && end.length <= this.#limit) return end
     this.append(end)
-    const row = this.#length > this.#limit ? undefined : isWhole ? end : Buffer.concat(this.#pieces)
-    this.#pieces = []
-    this.#length = 0
+    // A copy: the next row takes its place.
+    const row = this.#isTooLarge ? undefined : Buffer.from(this.#bytes.append(NOTHING))
+    this.#bytes.keep(NOTHING)
+    this.#isTooLarge = false
     return row
   }
 }

@@ -69,6 +69,7 @@ suite('a CSV file', () => {
       ['plant,genus', 'its first row has "plant", "genus"'],
       ['id|name|tag', 'its first row has "id|name|tag"'],
       ['name', 'the column id is missing'],
+      [`id,name${',x'.repeat(999)}`, 'it has 1001 columns'],
       ['a\u001bb,2,3,4,5,6,7', 'its first row has "a\\u{1b}b", "2", "3", "4", "5" and 2 more'],
       ['a'.repeat(1000), `its first row has "${'a'.repeat(40)}…"`],
       ['id,name;tag', 'it separates columns by commas and by semicolons'],

@@ -1,0 +1,33 @@
+// Loaded into the service by `node --import`: tells how long its event loop was held, by wall clock and by processor time.
+// The latter does not count what other processes of a busy machine took meanwhile.
+export interface Hold {
+  readonly wall: number
+  readonly processor: number
+}
+
+let wall = 0
+let processor = 0
+let wallBefore = performance.now()
+let processorBefore = processorTime()
+
+setInterval(() => {
+  const now = performance.now()
+  const used = processorTime()
+  wall = Math.max(wall, now - wallBefore)
+  processor = Math.max(processor, used - processorBefore)
+  wallBefore = now
+  processorBefore = used
+}, 1).unref()
+
+process.on('message', () => {
+  process.send?.({ wall, processor } satisfies Hold)
+  wall = 0
+  processor = 0
+})
+process.channel?.unref()
+
+/** Milliseconds that this thread has computed. */
+function processorTime(): number {
+  const { user, system } = process.threadCpuUsage()
+  return (user + system) / 1000
+}

@@ -1,0 +1,55 @@
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { withService } from '../support/service.ts'
+
+/**
+ * Milliseconds of processor time, here shared with the client, for a machine that is several times as slow as one on which
+ * 50 are kept (bench/hostile-bodies.ts). Each of these requests took more than 400 on that one.
+ */
+const LIMIT = 200
+
+const MEMBERS = Array.from({ length: 70_000 }, (_, i) => `"k${i}":0`).join(',')
+const REQUESTS: readonly [what: string, type: string, path: string, body: string][] = [
+  ['an id of 2.0 behind many members', 'application/json', '/plants', `{${MEMBERS},"name":"x","id":2.0}`],
+  ['400 kB of blank lines', 'text/csv', '/plants/import', `id,name\n${'\n'.repeat(400_000)}`],
+  ['50,000 refused rows of CSV', 'text/csv', '/plants/import', `id,name\n${'x,y\n'.repeat(50_000)}`],
+  ['50,000 refused rows of NDJSON', 'application/x-ndjson', '/plants/import', '{}\n'.repeat(50_000)],
+]
+
+suite('the event loop is not held for long', () => {
+  for (const [what, type, path, body] of REQUESTS) {
+    test(`by ${what}`, async (t) => {
+      const service = await withService(t)
+      const probe = new Probe()
+      const { status } = await service.send('POST', path, { headers: { 'Content-Type': type }, body })
+      await sleep(20)
+      probe.end()
+      assert.equal(status, 200)
+      assert.ok(probe.longest < LIMIT, `${probe.longest} ms`)
+      assert.ok(probe.turns > 1)
+    })
+  }
+})
+
+/** Tells the most processor time that this thread took between two turns of a timer. */
+class Probe {
+  longest = 0
+  turns = 0
+  #before = processorTime()
+  readonly #timer = setInterval(() => {
+    const now = processorTime()
+    this.longest = Math.max(this.longest, now - this.#before)
+    this.#before = now
+    this.turns++
+  }, 1)
+
+  end(): void {
+    clearInterval(this.#timer)
+  }
+}
+
+function processorTime(): number {
+  const { user, system } = process.threadCpuUsage()
+  return (user + system) / 1000
+}

@@ -1,0 +1,59 @@
+import assert from 'node:assert/strict'
+import { DatabaseSync } from 'node:sqlite'
+import { suite, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Metrics } from '../../src/http/metrics.ts'
+import { tempFolder } from '../support/files.ts'
+import { send } from '../support/load.ts'
+import { startServer, TOKEN } from '../support/process.ts'
+import { errorOf, messageOf, withService } from '../support/service.ts'
+
+suite('the histogram of answers', () => {
+  test('counts each answer in the first bound that is not below its time, and in all above', async () => {
+    const metrics = new Metrics(() => 0)
+    for (const milliseconds of [0, 1, 1.01, 2.5, 2.6, 250, 999, 5000, 5001]) metrics.observe('x', 200, milliseconds)
+    const text = await metrics.registry.metrics()
+    const bucket = (le: string) => new RegExp(`_bucket\\{le="${le}",operation="x"\\} (\\d+)\n`).exec(text)?.[1]
+    const bounds = ['0.001', '0.0025', '0.005', '0.01', '0.025', '0.05', '0.1', '0.25', '1', '5', '\\+Inf']
+    assert.deepEqual(bounds.map(bucket).map(Number), [2, 4, 5, 5, 5, 5, 5, 6, 7, 8, 9])
+    assert.match(text, /_count\{operation="x"\} 9\n/)
+    assert.match(text, /_sum\{operation="x"\} 11.25711\n/)
+  })
+})
+
+suite('the gauge of waiting creates', () => {
+  test('tells how many wait for their commit in the program as it ships', async (t) => {
+    const { address, storePath } = await startServer(t, tempFolder(t))
+    const gauge = async () => {
+      const response = await fetch(`${address}/metrics`, { headers: { Authorization: `Bearer ${TOKEN}` } })
+      return /^plantstore_creates_waiting (\d+)$/m.exec(await response.text())?.[1]
+    }
+    assert.equal(await gauge(), '0')
+    const other = new DatabaseSync(storePath)
+    other.exec('BEGIN IMMEDIATE')
+    const creates = [1, 2, 3].map((id) => send('POST', `${address}/plants`, { body: `{"id":${id},"name":"x"}` }))
+    while ((await gauge()) !== '3') await sleep(10)
+    other.exec('COMMIT')
+    other.close()
+    assert.deepEqual(
+      (await Promise.all(creates)).map(({ status }) => status),
+      [200, 200, 200],
+    )
+    assert.equal(await gauge(), '0')
+  })
+})
+
+suite('an error that nobody expected', () => {
+  test('is answered without its words, which the log has under the id of the request', async (t) => {
+    const service = await withService(t)
+    service.store.getPlant = (_id, answer) => answer(new TypeError('its own words, /srv/secret/path'), undefined)
+    const answer = await service.send('GET', '/plants/1')
+    assert.deepEqual(
+      [answer.status, errorOf(answer), messageOf(answer)],
+      [500, 50001, 'something went wrong on our side'],
+    )
+    assert.doesNotMatch(answer.body + JSON.stringify(answer.headers), /words|secret|TypeError/)
+    const line = service.log.split('\n').find((one) => one.includes('its own words')) ?? assert.fail(service.log)
+    assert.equal((JSON.parse(line) as Record<string, unknown>)['req'], answer.headers['x-request-id'])
+  })
+})
