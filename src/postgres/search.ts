@@ -6,14 +6,19 @@ import { plantOf } from './rows.ts'
 import { everything, ordering, type Source, Sources } from './search-sources.ts'
 
 /** Plants that the first look walks through: those that follow by id lie together, those by name anywhere. */
-const FIRST = { id: 8000, name: 2000 }
-/** How many a walk goes through, and a set may hold, in the rounds after it. */
+const FIRST = { id: 2500, name: 1000 }
+/** How many a walk goes through at most, and a set may hold, in the rounds after it. */
 const ROUNDS = [
-  { id: 50_000, name: 20_000, set: 20_000 },
-  { id: 500_000, name: 200_000, set: 200_000 },
+  { id: 12_000, name: 6000, set: 20_000 },
+  { id: 200_000, name: 100_000, set: 200_000 },
 ]
-/** The share of plants from which on a word is common. */
-const COMMON = 0.02
+/**
+ * How many times as frequent as the rarest word another one has to be to be left out of what the index is asked for: to
+ * read a plant costs about 15 times what its entry costs.
+ */
+const COMMON = 15
+/** By name, a word that the first names lack may be frequent as the first of others: there it is this share of plants. */
+const COMMON_BY_NAME = 0.1
 /** How much more than expected a walk may have to go through. */
 const SAFETY = 1.5
 
@@ -58,20 +63,20 @@ export async function search(run: Run, query: PlantQuery, limit: number): Promis
     follow([sources.walk], { walk: walked, set: 0, page: limit }, words)
   let last = await walk(Math.max(FIRST[by], limit), sources.eachWord)
   if (last.isRight) return last.rows
-  const { seen } = last
-  const common = last.words.map((hits) => hits > seen * COMMON)
-  const sets = sources.sets(common)
-  // The index of words would give most of the plants for each of them.
-  const areAllCommon = common.length > 0 && !common.includes(false)
+  const common = by === 'id' ? (Math.min(...last.words) + 1) * COMMON : last.seen * COMMON_BY_NAME
+  const sets = sources.sets(last.words.map((hits) => hits > common))
   for (const round of ROUNDS) {
-    const mayWalk = areAllCommon || (last.hits * round[by]) / last.seen > limit * SAFETY
-    if (mayWalk) last = await walk(round[by])
+    // What a walk has to go through if it goes on as the last one went.
+    const expected = Math.ceil((limit * SAFETY * last.seen) / last.hits)
+    const bound = Math.min(round[by], Math.max(expected, limit))
+    const mayWalk = expected <= round[by]
+    if (mayWalk) last = await walk(bound)
     if (last.isRight) return last.rows
     for (const set of sets) {
-      const result = await follow(set, { walk: round[by] / 10, set: round.set, page: limit })
+      const result = await follow(set, { walk: round[by] / 4, set: round.set, page: limit })
       if (result.isRight) return result.rows
     }
-    if (!mayWalk) last = await walk(round[by])
+    if (!mayWalk) last = await walk(bound)
     if (last.isRight) return last.rows
   }
   return (await run(named(page(everything(query), query, limit)))).rows.map(plantOf)
