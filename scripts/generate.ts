@@ -2,17 +2,20 @@
 // read. With --check it writes nothing and fails where a file differs.
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { generatedContract } from '../src/http/contract-document.ts'
+import { generatedContract } from './contract-source.ts'
 import { commandsPage } from './generate-commands.ts'
 import { configurationPage } from './generate-configuration.ts'
 import { errorsPage } from './generate-errors.ts'
+import { operationTypes } from './generate-operations.ts'
 import { ROOT, report } from './repository.ts'
 
+/** The contract comes first: the pages are made of what it says. */
 const FILES: Readonly<Record<string, () => string>> = {
+  'src/http/contract.generated.json': generatedContract,
+  'src/http/operations.generated.ts': () => operationTypes(),
   'docs/reference/commands.md': page(commandsPage),
   'docs/reference/configuration.md': page(configurationPage),
   'docs/reference/errors.md': page(errorsPage),
-  'src/http/contract.generated.json': generatedContract,
 }
 
 const check = process.argv.includes('--check')

@@ -4,18 +4,18 @@ import { suite, test } from 'node:test'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import pino from 'pino'
 import { parse } from 'yaml'
+import { readSource } from '../scripts/contract-source.ts'
 import { readConfig } from '../src/config.ts'
 import { ERRORS, type ErrorNumber, statusOf } from '../src/errors.ts'
 import { ClientAddresses } from '../src/http/client-address.ts'
 import { type OperationObject, type ResponseObject, readContract, resolve } from '../src/http/contract.ts'
-import { parseDocument } from '../src/http/contract-document.ts'
 import { Metrics } from '../src/http/metrics.ts'
 import { Responder } from '../src/http/responder.ts'
 import { type Route, Router } from '../src/http/router.ts'
-import { addRoutes, type Handler, type Handlers, type RouteOptions } from '../src/http/routes.ts'
+import { addRoutes, type Handlers, type RouteOptions } from '../src/http/routes.ts'
 
 const TEXT = readFileSync(new URL('../openapi.yaml', import.meta.url), 'utf8')
-const { document, operations } = readContract(parseDocument(TEXT))
+const { document, operations } = readContract(readSource(TEXT))
 
 /** Every answer of every operation, references followed. */
 const answers = Object.values(document.paths).flatMap((item) =>
@@ -150,7 +150,7 @@ test('the limits that the contract tells are the defaults of the configuration',
 suite('the service does not start', () => {
   const broken = (from: string, to: string): (() => unknown) => {
     assert.ok(TEXT.includes(from), `${from} is not in the contract`)
-    return () => readContract(parseDocument(TEXT.replace(from, to)))
+    return () => readContract(readSource(TEXT.replace(from, to)))
   }
 
   test('with an operation that has no id', () => {
@@ -187,7 +187,7 @@ suite('the service does not start', () => {
   })
 
   test('with an operation that nothing handles, or a handler of no operation', () => {
-    const handler: Handler = () => {}
+    const handler = () => {}
     const all = Object.fromEntries(operations.map(({ id }) => [id, handler]))
     const { createPlant: _, ...missing } = all
     const responder = new Responder({

@@ -4,7 +4,7 @@ import { readDocument } from './contract-document.ts'
 import { type Fault, faultOf } from './faults.ts'
 import { type Parameter, ParameterReader, type ParameterSchema } from './parameters.ts'
 
-const METHODS = ['get', 'put', 'post', 'delete', 'patch'] as const
+export const METHODS = ['get', 'put', 'post', 'delete', 'patch'] as const
 
 export type Method = Uppercase<(typeof METHODS)[number]>
 

@@ -2,10 +2,9 @@ import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { AppError } from '../errors.ts'
 import type { Contract } from './contract.ts'
-import { isFresh } from './entity-tags.ts'
+import { isFresh, type Preconditions } from './entity-tags.ts'
 import type { Exchange } from './exchange.ts'
 import { preferredType } from './negotiation.ts'
-import type { Parameters } from './parameters.ts'
 import { JSON_TYPE, type Responder } from './responder.ts'
 import type { Handlers } from './routes.ts'
 
@@ -40,7 +39,7 @@ export function docsHandlers(
 ): Pick<Handlers, 'getStart' | 'getContract' | 'getDocs' | 'getDocsFile'> {
   const files = hasPage ? readFiles() : new Map<string, StaticFile>()
   const document = staticFile(Buffer.from(JSON.stringify(contract.document)), JSON_TYPE, [])
-  const answer = (exchange: Exchange, parameters: Parameters, file: StaticFile | undefined): void => {
+  const answer = (exchange: Exchange, parameters: Preconditions, file: StaticFile | undefined): void => {
     if (file === undefined) throw new AppError(40401, 'the page at /docs has no such file, or is switched off')
     const { bytes, headers, type, etag } = file
     // The contract names the types of all files together.
@@ -59,8 +58,7 @@ export function docsHandlers(
     },
     getContract: (exchange, _operation, parameters) => answer(exchange, parameters, document),
     getDocs: (exchange, _operation, parameters) => answer(exchange, parameters, files.get('index.html')),
-    getDocsFile: (exchange, _operation, parameters) =>
-      answer(exchange, parameters, files.get(parameters['file'] as string)),
+    getDocsFile: (exchange, _operation, parameters) => answer(exchange, parameters, files.get(parameters.file)),
   }
 }
 

@@ -1,6 +1,9 @@
 import { type Condition, type ETags, UNCONDITIONAL } from '../condition.ts'
 import { CODINGS, type Coding } from './negotiation.ts'
-import type { Parameters } from './parameters.ts'
+import type { OperationParameters } from './operations.generated.ts'
+
+/** What the operations that take preconditions have in common. */
+export type Preconditions = Pick<OperationParameters['replacePlant'], 'If-Match' | 'If-None-Match'>
 
 /** An entity tag with what may stand before it in a list, empty elements included (RFC 9110 sections 5.6.1, 8.8.3). */
 const ELEMENT = /[ \t,]*((?:W\/)?"[\x21\x23-\x7e\x80-\xff]*")[ \t]*(?=,|$)/gy
@@ -25,9 +28,8 @@ const CODED = new RegExp(`-(?:${CODINGS.join('|')})"$`)
  * weakly, so `W/` does not count (RFC 9110 sections 13.1.1 and 13.1.2). In which content coding the client has got a plant
  * does not matter for what it wants to do with it.
  */
-export function conditionOf(parameters: Parameters): Condition {
-  const ifMatch = parameters['If-Match'] as ETags | undefined
-  const ifNoneMatch = parameters['If-None-Match'] as ETags | undefined
+export function conditionOf(parameters: Preconditions): Condition {
+  const { 'If-Match': ifMatch, 'If-None-Match': ifNoneMatch } = parameters
   if (ifMatch === undefined && ifNoneMatch === undefined) return UNCONDITIONAL
   return {
     ...(ifMatch === undefined ? {} : { ifMatch: strong(ifMatch) }),
@@ -36,7 +38,7 @@ export function conditionOf(parameters: Parameters): Condition {
 }
 
 /** Whether a client that sent If-None-Match has what this entity tag belongs to. */
-export function isFresh(parameters: Parameters, etag: string): boolean {
+export function isFresh(parameters: Preconditions, etag: string): boolean {
   const { ifNoneMatch } = conditionOf(parameters)
   return ifNoneMatch === '*' || (ifNoneMatch?.includes(etag) ?? false)
 }

@@ -1,6 +1,5 @@
 import { AppError } from '../errors.ts'
 import { FORMATS, type Format, MEDIA_TYPES, writeFile } from '../formats/format.ts'
-import type { PlantOrder } from '../plant-query.ts'
 import type { Store } from '../store.ts'
 import type { Admission } from './admission.ts'
 import type { Exchange } from './exchange.ts'
@@ -24,7 +23,7 @@ export function exportHandlers(
 ): Pick<Handlers, 'exportPlants'> {
   return {
     exportPlants(exchange, _operation, parameters) {
-      const { format = formatFor(exchange), sort } = parameters as { format?: Format; sort: PlantOrder }
+      const { format = formatFor(exchange), sort } = parameters
       if (preferredType(exchange.request.headers.accept, [MEDIA_TYPES[format]]) === undefined) {
         throw new AppError(40601, `Accept does not take ${MEDIA_TYPES[format]}, which the format ${format} is`)
       }

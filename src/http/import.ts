@@ -3,7 +3,7 @@ import { FORMATS, type Format, MEDIA_TYPES, readPlants } from '../formats/format
 import type { Store } from '../store.ts'
 import type { Admission } from './admission.ts'
 import { bodyPieces } from './body-pieces.ts'
-import { type ImportOptions, runImport } from './import-progress.ts'
+import { runImport } from './import-progress.ts'
 import { readMediaType } from './media-type.ts'
 import { JSON_TYPE, type Responder } from './responder.ts'
 import type { Handlers } from './routes.ts'
@@ -17,8 +17,7 @@ export function importHandlers(
   stopping: AbortSignal,
 ): Pick<Handlers, 'importPlants'> {
   return {
-    importPlants(exchange, _operation, parameters) {
-      const options = parameters as unknown as ImportOptions
+    importPlants(exchange, _operation, options) {
       const format = formatOfType(exchange.request.headers['content-type'] ?? '')
       admission
         .during(options.dryRun ? 'dryRun' : 'import', exchange, (ending) => {

@@ -1,21 +1,16 @@
 import { type NewPlant, newPlantJson } from '../plant.ts'
-import { isShortPage, type PlantOrder, type Position, positionOf } from '../plant-query.ts'
+import { isShortPage, type Position, positionOf } from '../plant-query.ts'
 import type { Store } from '../store.ts'
 import type { Admission } from './admission.ts'
 import { readCursor, writeCursor } from './cursor.ts'
+import type { OperationParameters } from './operations.generated.ts'
 import { answerPage, writePage } from './pages.ts'
 import { filterOf } from './plant-filter.ts'
 import { remembering } from './remembering.ts'
 import type { Responder } from './responder.ts'
 import type { Handlers } from './routes.ts'
 
-interface ListParameters {
-  readonly limit: number
-  readonly sort: PlantOrder
-  readonly tag?: readonly string[]
-  readonly q?: string
-  readonly cursor?: string
-}
+type ListParameters = OperationParameters['listPlants']
 
 /** The list of plants. */
 export function plantListHandlers(
@@ -28,11 +23,10 @@ export function plantListHandlers(
   const writeOnce = remembering(write)
 
   return {
-    listPlants(exchange, _operation, parameters) {
-      const query = parameters as unknown as ListParameters
+    listPlants(exchange, _operation, query) {
       const { limit, sort: order, cursor } = query
       const after = cursor === undefined ? undefined : readPosition(query, cursor)
-      const wanted = { ...filterOf(parameters), order, after }
+      const wanted = { ...filterOf(query), order, after }
       const found = isShortPage(wanted, limit + 1)
         ? store.listPlants(wanted, limit + 1)
         : admission.during('search', exchange, (signal) => store.listPlants(wanted, limit + 1, signal))

@@ -4,9 +4,10 @@ import { plantETag } from '../etag.ts'
 import { readJsonBody } from '../json-body.ts'
 import { parsePatch, parsePlant, parseReplacement } from '../parse-plant.ts'
 import { type NewPlant, newPlantJson, plantJson } from '../plant.ts'
-import type { Store } from '../store.ts'
+import type { PlantPatch, Store } from '../store.ts'
 import { conditionOf } from './entity-tags.ts'
 import type { Exchange } from './exchange.ts'
+import type { OperationBodies } from './operations.generated.ts'
 import { remembering } from './remembering.ts'
 import { JSON_TYPE, READ_CACHING, type Responder } from './responder.ts'
 import type { Handlers } from './routes.ts'
@@ -28,7 +29,7 @@ export function plantHandlers(store: Store, responder: Responder, nestingLimit: 
 
   return {
     createPlant(exchange, _operation, parameters, body) {
-      const plant = parsePlant(readJsonBody(body, nestingLimit))
+      const plant: OperationBodies['createPlant'] & NewPlant = parsePlant(readJsonBody(body, nestingLimit))
       const mustBeNew = parameters['If-None-Match'] !== undefined
       store.createPlant(plant, { mustBeNew }, (error) => {
         if (error !== undefined) return responder.refuse(exchange, error)
@@ -38,7 +39,7 @@ export function plantHandlers(store: Store, responder: Responder, nestingLimit: 
     },
 
     getPlant(exchange, _operation, parameters) {
-      const { id } = parameters as { id: bigint }
+      const { id } = parameters
       const { ifMatch, ifNoneMatch } = conditionOf(parameters)
       store.getPlant(id, (error, plant) => {
         if (error !== undefined) return responder.refuse(exchange, error)
@@ -61,23 +62,23 @@ export function plantHandlers(store: Store, responder: Responder, nestingLimit: 
     },
 
     replacePlant(exchange, _operation, parameters, body) {
-      const { id } = parameters as { id: bigint }
-      const plant = parseReplacement(readJsonBody(body, nestingLimit), id)
+      const { id } = parameters
+      const plant: OperationBodies['replacePlant'] & NewPlant = parseReplacement(readJsonBody(body, nestingLimit), id)
       store
         .replacePlant(plant, conditionOf(parameters))
         .then((result) => answerChanged(exchange, result === 'created' ? 201 : 200, plant), refuse(exchange))
     },
 
     updatePlant(exchange, _operation, parameters, body) {
-      const { id } = parameters as { id: bigint }
-      const patch = parsePatch(readJsonBody(body, nestingLimit), id)
+      const { id } = parameters
+      const patch: OperationBodies['updatePlant'] & PlantPatch = parsePatch(readJsonBody(body, nestingLimit), id)
       store
         .updatePlant(id, patch, conditionOf(parameters))
         .then((plant) => answerChanged(exchange, 200, plant), refuse(exchange))
     },
 
     deletePlant(exchange, _operation, parameters) {
-      const { id } = parameters as { id: bigint }
+      const { id } = parameters
       store.deletePlant(id, conditionOf(parameters)).then(() => responder.reply(exchange, 204, []), refuse(exchange))
     },
   }

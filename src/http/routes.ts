@@ -7,32 +7,25 @@ import type { Exchange } from './exchange.ts'
 import type { Guard } from './guard.ts'
 import { preferredType } from './negotiation.ts'
 import { answerOptions, refuseMethod } from './not-found.ts'
-import type { Parameters } from './parameters.ts'
+import type { OperationParameters } from './operations.generated.ts'
 import type { Responder } from './responder.ts'
 import type { Route, Router } from './router.ts'
 
-/** @param body all of it; empty where the operation takes none, and where it reads its body in pieces itself */
-export type Handler = (exchange: Exchange, operation: Operation, parameters: Parameters, body: Buffer) => void
+/** An operation of the contract. */
+export type OperationId = keyof OperationParameters
 
-/** One handler for each operation of the contract, under its operationId. */
-export interface Handlers {
-  readonly createPlant: Handler
-  readonly listPlants: Handler
-  readonly importPlants: Handler
-  readonly exportPlants: Handler
-  readonly getPlant: Handler
-  readonly replacePlant: Handler
-  readonly updatePlant: Handler
-  readonly deletePlant: Handler
-  readonly listTags: Handler
-  readonly getLiveness: Handler
-  readonly getReadiness: Handler
-  readonly getMetrics: Handler
-  readonly getContract: Handler
-  readonly getStart: Handler
-  readonly getDocs: Handler
-  readonly getDocsFile: Handler
+/**
+ * One handler for each operation of the contract, under its operationId. The body is empty where the operation takes none,
+ * and where it reads its body in pieces itself.
+ */
+export type Handlers = {
+  readonly [Id in OperationId]: Handler<OperationParameters[Id]>
 }
+
+/** A handler of some operation: only routes.ts calls it, with what the reader of the same operation gives. */
+type AnyHandler = Handler<never>
+
+export type Handler<Taken> = (exchange: Exchange, operation: Operation, parameters: Taken, body: Buffer) => void
 
 export interface RouteOptions {
   readonly guard: Guard
@@ -51,7 +44,7 @@ export interface RouteOptions {
  * @throws Error when an operation has no handler, or a handler no operation
  */
 export function addRoutes(router: Router, contract: Contract, handlers: Handlers, options: RouteOptions): void {
-  const byId = new Map<string, Handler>(Object.entries(handlers))
+  const byId = new Map<string, AnyHandler>(Object.entries(handlers))
   for (const [path, operations] of Map.groupBy(contract.operations, (operation) => operation.path)) {
     const routes = new Map<string, Route>([['OPTIONS', answerOptions(operations, options)]])
     for (const operation of operations) {
@@ -70,13 +63,20 @@ export function addRoutes(router: Router, contract: Contract, handlers: Handlers
 /** People type the address of the page with a slash behind it, too. */
 const SPELLINGS: Readonly<Record<string, readonly string[]>> = { '/docs': ['/docs', '/docs/'] }
 
-function routeOf(operation: Operation, handler: Handler, options: RouteOptions): Route {
+function routeOf(operation: Operation, handler: AnyHandler, options: RouteOptions): Route {
   const guarded = options.guard(operation, handlingOf(operation)(handler, operation, options))
   return (exchange) => {
     exchange.operation = operation
     guarded(exchange)
   }
 }
+
+/**
+ * Both the reader and the generated type of an operation's parameters are made of the contract, so they agree.
+ *
+ * @throws AppError 40003
+ */
+const parametersOf = (exchange: Exchange, { parameters }: Operation): never => parameters.read(exchange) as never
 
 /** @throws AppError 40601 before anything is done */
 function refuseUnacceptable({ request }: Exchange, { produces }: Operation): void {
@@ -91,9 +91,9 @@ function handlingOf({ mediaTypes, isStreamed }: Operation) {
 }
 
 const bodiless =
-  (handler: Handler, operation: Operation): Route =>
+  (handler: AnyHandler, operation: Operation): Route =>
   (exchange) => {
-    const parameters = operation.parameters.read(exchange)
+    const parameters = parametersOf(exchange, operation)
     refuseUnacceptable(exchange, operation)
     handler(exchange, operation, parameters, NO_BODY)
   }
@@ -101,9 +101,9 @@ const bodiless =
 const NO_BODY = Buffer.alloc(0)
 
 const withStream =
-  (handler: Handler, operation: Operation): Route =>
+  (handler: AnyHandler, operation: Operation): Route =>
   (exchange) => {
-    const parameters = operation.parameters.read(exchange)
+    const parameters = parametersOf(exchange, operation)
     refuseUnacceptable(exchange, operation)
     const refusal = refusalByHeaders(exchange, operation, Number.POSITIVE_INFINITY)
     if (refusal !== undefined) throw refusal
@@ -115,9 +115,9 @@ const SLOW_BODY = 400
 
 /** The body arrives after the route has returned, so a refusal is caught here. */
 const withBody =
-  (handler: Handler, operation: Operation, { responder, bodyLimit, confirm }: RouteOptions): Route =>
+  (handler: AnyHandler, operation: Operation, { responder, bodyLimit, confirm }: RouteOptions): Route =>
   (exchange) => {
-    const parameters = operation.parameters.read(exchange)
+    const parameters = parametersOf(exchange, operation)
     refuseUnacceptable(exchange, operation)
     const refuse = (error: unknown) => responder.refuse(exchange, error)
     const use = (body: Buffer) => {

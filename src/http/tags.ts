@@ -24,7 +24,7 @@ const MAX_LENGTH = 200
 export function tagHandlers(store: Store, responder: Responder, admission: Admission): Pick<Handlers, 'listTags'> {
   return {
     listTags(exchange, _operation, parameters) {
-      const { limit, cursor } = parameters as unknown as { limit: number; cursor?: string }
+      const { limit, cursor } = parameters
       const place = cursor === undefined ? START : readPlace(cursor)
       admission
         .during('search', exchange, (signal) => tagsBehind(store, place, limit + 1, signal))

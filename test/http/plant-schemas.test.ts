@@ -1,19 +1,19 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { suite, test } from 'node:test'
+import { readSource } from '../../scripts/contract-source.ts'
 import { readContract } from '../../src/http/contract.ts'
-import { parseDocument } from '../../src/http/contract-document.ts'
 import { checkPlantSchemas } from '../../src/http/plant-schemas.ts'
 
 const TEXT = readFileSync(new URL('../../openapi.yaml', import.meta.url), 'utf8')
-const { document } = readContract(parseDocument(TEXT))
+const { document } = readContract(readSource(TEXT))
 const NAME =
   '    Name:\n      description: The name of the plant; any Unicode text, the empty one included, kept as it is.\n'
 
 suite("the contract's schemas of plants", () => {
   const changed = (from: string, to: string) => {
     assert.ok(TEXT.includes(from), from)
-    return () => checkPlantSchemas(readContract(parseDocument(TEXT.replace(from, to))).document)
+    return () => checkPlantSchemas(readContract(readSource(TEXT.replace(from, to))).document)
   }
 
   test('are what the rule in src/plant.ts enforces', () => {

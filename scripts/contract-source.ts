@@ -1,0 +1,13 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { parse } from 'yaml'
+import type { Document } from '../src/http/contract.ts'
+import { ROOT } from './repository.ts'
+
+/** What openapi.yaml says. The program reads contract.generated.json, which is made of it. */
+export function readSource(text: string = readFileSync(join(ROOT, 'openapi.yaml'), 'utf8')): Document {
+  return parse(text) as Document
+}
+
+/** The text of contract.generated.json. */
+export const generatedContract = (): string => `${JSON.stringify(readSource())}\n`

@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { cpSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { suite, type TestContext, test } from 'node:test'
+import { readSource } from '../scripts/contract-source.ts'
+import { operationTypes } from '../scripts/generate-operations.ts'
+import { ROOT } from '../scripts/repository.ts'
+import { readDocument } from '../src/http/contract-document.ts'
+import { tempFolder } from './support/files.ts'
+
+const SOURCE = readFileSync(join(ROOT, 'openapi.yaml'), 'utf8')
+
+/** What the type check says of the program where openapi.yaml has `to` in place of `from`. */
+function typeCheck(t: TestContext, from: string, to: string): { status: number | null; output: string } {
+  assert.ok(SOURCE.includes(from), `${from} is not in the contract`)
+  const folder = tempFolder(t)
+  for (const name of ['src', 'tsconfig.json', 'package.json'])
+    cpSync(join(ROOT, name), join(folder, name), { recursive: true })
+  symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'))
+  const types = operationTypes(readSource(SOURCE.replaceAll(from, to)))
+  writeFileSync(join(folder, 'src/http/operations.generated.ts'), types)
+  const tsc = join(ROOT, 'node_modules/typescript/bin/tsc')
+  const { status, stdout, stderr } = spawnSync(process.execPath, [tsc], { cwd: folder, encoding: 'utf8' })
+  return { status, output: `${stdout}${stderr}` }
+}
+
+suite('the program is typed by the contract', () => {
+  test('as it is', (t) => {
+    assert.deepEqual(typeCheck(t, 'name: limit', 'name: limit'), { status: 0, output: '' })
+  })
+
+  for (const [what, from, to, where] of [
+    ['a query parameter', 'name: limit\n', 'name: most\n', /src\/http\/plant-list\.ts.*limit/],
+    ['a path parameter', 'name: file\n', 'name: path\n', /src\/http\/docs\.ts.*file/],
+    ['a header', 'name: If-Match\n', 'name: If-Same\n', /src\/http\/entity-tags\.ts.*If-Match/],
+    ['a parameter of the import', 'name: dryRun\n', 'name: trial\n', /src\/http\/import\.ts.*dryRun/],
+    ['a value that the code has', 'enum: [ndjson, csv]', 'enum: [ndjson, tsv]', /src\/http\/export\.ts/],
+    ['an operation', 'operationId: listTags\n', 'operationId: countTags\n', /src\/http\/tags\.ts.*listTags/],
+  ] as const) {
+    test(`so that renaming ${what} fails the type check`, (t) => {
+      const { status, output } = typeCheck(t, from, to)
+      assert.notEqual(status, 0)
+      assert.match(output, where)
+    })
+  }
+
+  test('so that a new member of a body that must be there fails the type check', (t) => {
+    const from = '    PlantReplacement:\n      type: object\n      required: [name]\n      properties:\n'
+    const to = from.replace('[name]', '[name, height]').replace(/$/, '        height: { type: integer }\n')
+    const { status, output } = typeCheck(t, from, to)
+    assert.notEqual(status, 0)
+    assert.match(output, /src\/http\/plants\.ts.*height/)
+  })
+})
+
+test('the program reads what npm run generate wrote of the contract, and needs no YAML', () => {
+  assert.deepEqual(readDocument(), readSource())
+  const { dependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { dependencies: object }
+  assert.ok(!Object.hasOwn(dependencies, 'yaml'))
+})
