@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { writeFileSync } from 'node:fs'
+import { copyFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
@@ -30,6 +30,19 @@ suite('plantstore import, straight into a store', () => {
       assert.equal(second.code, 0)
     })
   }
+
+  test('reads tables as spreadsheets save them, and says what a workbook is', async (t) => {
+    const folder = tempFolder(t)
+    const fixtures = new URL('../formats/fixtures/', import.meta.url)
+    copyFileSync(new URL('libreoffice-semicolon.csv', fixtures), join(folder, 'a.csv'))
+    copyFileSync(new URL('libreoffice.xlsx', fixtures), join(folder, 'b.csv'))
+    const read = await run(t, ['import', 'a.csv', '--store', 'sqlite:plants.db'], { cwd: folder })
+    assert.match(read.stderr, COUNTS(4, 0, 0, 0))
+    assert.equal(read.code, 0)
+    const workbook = await run(t, ['import', 'b.csv', '--store', 'sqlite:plants.db'], { cwd: folder })
+    assert.match(workbook.stderr, /the file is no text but a workbook/)
+    assert.equal(workbook.code, 1)
+  })
 
   test('takes the configured store when none is named, and makes the default one', async (t) => {
     const folder = tempFolder(t)

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
 import { suite, test } from 'node:test'
 import { type Answer, errorOf, messageOf, type Sending, type Service, withService } from '../support/service.ts'
 
@@ -50,6 +51,17 @@ suite('an import', () => {
       assert.deepEqual(countsOf(await send(service, file, { type, chunked: true })), [0, 0, 2, 0])
     })
   }
+
+  test('reads tables as spreadsheets save them, and says what a workbook is', async (t) => {
+    const service = await withService(t)
+    const file = (name: string) => readFileSync(new URL(`../formats/fixtures/${name}`, import.meta.url))
+    assert.deepEqual(countsOf(await send(service, file('libreoffice-utf16-tab.csv'), { type: CSV })), [4, 0, 0, 0])
+    const semicolons = file('libreoffice-semicolon.csv')
+    assert.deepEqual(countsOf(await send(service, semicolons, { type: CSV, chunked: true })), [0, 0, 4, 0])
+    const answer = await send(service, file('libreoffice.xlsx'), { type: CSV })
+    assert.equal(errorOf(answer), 40001)
+    assert.match(messageOf(answer), /^the file is no text but a workbook .*; no row was done; /)
+  })
 
   test('of nothing is one of no rows, or a table without a header', async (t) => {
     const service = await withService(t)
