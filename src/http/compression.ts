@@ -51,6 +51,25 @@ const WHOLE: Readonly<Record<Coding, (body: Buffer) => Promise<Buffer>>> = {
 /** Compresses a whole body in Node's thread pool, away from the event loop. */
 export const compress = (body: Buffer, coding: Coding): Promise<Buffer> => WHOLE[coding](body)
 
+/** Compresses bodies that are sent again and again, each once for a coding. */
+export class CompressedFiles {
+  readonly #made = new WeakMap<Buffer, Map<Coding, Promise<Buffer>>>()
+
+  compress(body: Buffer, coding: Coding): Promise<Buffer> {
+    let codings = this.#made.get(body)
+    if (codings === undefined) {
+      codings = new Map()
+      this.#made.set(body, codings)
+    }
+    let compressed = codings.get(coding)
+    if (compressed === undefined) {
+      compressed = compress(body, coding)
+      codings.set(coding, compressed)
+    }
+    return compressed
+  }
+}
+
 /**
  * Compresses pieces one at a time, so that each can be sent as soon as it is there: what is in memory is one piece.
  * Returning early lets go of the source.

@@ -48,7 +48,7 @@ export function docsHandlers(
       throw new AppError(40601, `Accept does not take the media type of the file, ${mediaType}`)
     }
     if (isFresh(parameters, etag)) responder.notModified(exchange, [...headers], bytes)
-    else responder.reply(exchange, 200, ['Content-Type', type, ...headers], bytes)
+    else responder.replyFile(exchange, ['Content-Type', type, ...headers], bytes)
   }
   return {
     getStart(exchange) {

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import { AppError, errorJson } from '../errors.ts'
 import type { ClientAddresses } from './client-address.ts'
-import { codingOf, compress, compressPieces, encoded, withCodedTag } from './compression.ts'
+import { CompressedFiles, codingOf, compress, compressPieces, encoded, withCodedTag } from './compression.ts'
 import type { Cors } from './cors.ts'
 import { endAfterBody } from './drain-body.ts'
 import type { Exchange } from './exchange.ts'
@@ -38,6 +38,7 @@ export class Responder {
   readonly #logsEveryRequest: boolean
   readonly #throttle = new LogThrottle()
   readonly #ids = new RequestIds()
+  readonly #files = new CompressedFiles()
 
   constructor({ log, metrics, state, addresses, cors, limits }: ResponderOptions) {
     this.#log = log
@@ -59,12 +60,14 @@ export class Responder {
   reply(exchange: Exchange, status: number, headers: string[], body?: string | Buffer): void {
     const coding = body === undefined ? undefined : codingOf(exchange.request, body)
     if (body === undefined || coding === undefined) this.#reply(exchange, status, headers, body)
-    else {
-      compress(Buffer.from(body), coding).then(
-        (compressed) => this.#reply(exchange, status, encoded(headers, coding), compressed),
-        (error: unknown) => this.refuse(exchange, error),
-      )
-    }
+    else this.#replyCompressed(exchange, status, encoded(headers, coding), compress(Buffer.from(body), coding))
+  }
+
+  /** Answers 200 with a file that is the same each time, and is compressed once for each coding. */
+  replyFile(exchange: Exchange, headers: string[], file: Buffer): void {
+    const coding = codingOf(exchange.request, file)
+    if (coding === undefined) this.#reply(exchange, 200, headers, file)
+    else this.#replyCompressed(exchange, 200, encoded(headers, coding), this.#files.compress(file, coding))
   }
 
   /**
@@ -135,6 +138,13 @@ export class Responder {
     this.#logRefusal(refusal, { req, address: this.#addresses.of(address, {}) })
     this.#metrics.observe('none', refusal.status, 0)
     return req
+  }
+
+  #replyCompressed(exchange: Exchange, status: number, headers: string[], compressing: Promise<Buffer>): void {
+    compressing.then(
+      (body) => this.#reply(exchange, status, headers, body),
+      (error: unknown) => this.refuse(exchange, error),
+    )
   }
 
   #reply(exchange: Exchange, status: number, headers: string[], body?: string | Buffer): void {
