@@ -46,7 +46,8 @@ async function serve(t: TestContext, folder: string, load: { first: bigint; plan
   if (load.end === 'kill') await program.kill()
   else {
     program.signal('SIGTERM')
-    await program.outcome
+    assert.equal((await program.outcome).code, 0)
+    assert.ok(!existsSync(`${storePath}-wal`), 'its log is folded in')
   }
   return { path: storePath, creates }
 }
