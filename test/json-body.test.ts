@@ -121,8 +121,9 @@ suite('the members of an object', () => {
   })
 
   test('are found by their names, however these are spelled', () => {
+    const other = member.filter((name) => !['name', 'tag', 'x', 'nmae'].includes(name))
     holds(
-      fc.property(fc.uniqueArray(member, { maxLength: 30 }), json, (names, value) => {
+      fc.property(fc.uniqueArray(other, { maxLength: 30 }), json, (names, value) => {
         const spelled = names.map((name) => `${allEscaped(JSON.stringify(name))}:${value}`)
         const body = read(`{${[...spelled, '"\\u0074ag":"\\ud83d\\ude00"', '"name":null', '"x":1.0'].join(',')}}`)
         assert.deepEqual([body.text('tag'), body.text('name'), body.text('x')], ['😀', null, NOT_TEXT])
