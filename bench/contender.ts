@@ -50,6 +50,7 @@ export class Running {
   readonly startUp: number
   readonly store: string
   readonly port: number
+  readonly token = TOKEN
   readonly #process: ChildProcess
   readonly #plants: number
   #nextId: number

@@ -1,5 +1,6 @@
 import { createStoreFile } from '../src/sqlite/migrate.ts'
 import type { PlantRows } from '../src/sqlite/rows.ts'
+import { Indexer } from '../src/sqlite/search-index/indexer.ts'
 import { SqliteWriter } from '../src/sqlite/writer.ts'
 import { nameOf, tagOf } from './plants.ts'
 
@@ -14,6 +15,8 @@ export function fill(path: string, plants: number): void {
     for (let id = first; id < first + GROUP && id <= plants; id++) rows.push(BigInt(id), nameOf(id), tagOf(id) ?? null)
     writer.importPlants(rows, 'add')
   }
-  while (!writer.indexPlants(GROUP).isDone);
   writer.close()
+  const indexer = new Indexer(path)
+  while (!indexer.step().isDone);
+  indexer.close()
 }

@@ -6,8 +6,10 @@ import { measureHostileBodies } from './hostile-bodies.ts'
 import { sideBySide, together } from './measure.ts'
 import { measurePostgres } from './postgres.ts'
 import { measureSizes } from './sizes.ts'
+import { measureSustained } from './sustained.ts'
 
 const HELP = `npm run bench -- [--rounds N] [--seconds N] [--sizes N,N] [--hostile]
+npm run bench -- --sustained [--seconds N] [--sizes N,N]
 
 Measures on this machine, side by side in one run: a bare node:http server that checks the token, parses and answers,
 storing nothing; the service with one commit per create; and the service as it ships. First creates, then creates, reads
@@ -16,12 +18,16 @@ rates are for orientation alone.
 
 --hostile instead sends requests of shapes that are meant to take time, each --rounds times, and tells how long each of
 them held the event loop; the exit code is 1 when one of them did so for more than 50 ms.
+
+With --sustained it measures creates without a pause, for 300 s if nothing is said, with a search each 100 ms, from an empty
+store and from one of a million; then an import over HTTP. Each figure is held against its floor.
 `
 const { values } = parseArgs({
   options: {
     rounds: { type: 'string', default: '5' },
-    seconds: { type: 'string', default: '3' },
-    sizes: { type: 'string', default: '1000000,10000000' },
+    seconds: { type: 'string' },
+    sizes: { type: 'string' },
+    sustained: { type: 'boolean', default: false },
     hostile: { type: 'boolean' },
     help: { type: 'boolean' },
   },
@@ -34,14 +40,18 @@ if (values.hostile) {
   const slow = await measureHostileBodies(Number(values.rounds))
   process.exit(slow.length === 0 ? 0 : 1)
 }
-const effort = { rounds: Number(values.rounds), seconds: Number(values.seconds) }
+if (values.sustained) {
+  await measureSustained((values.sizes ?? '0,1000000').split(',').map(Number), Number(values.seconds ?? '300'))
+  process.exit()
+}
+const effort = { rounds: Number(values.rounds), seconds: Number(values.seconds ?? '3') }
 
 console.log(
   `Node ${process.version}, ${availableParallelism()} cores, ${effort.rounds} rounds of ${effort.seconds} s each\n`,
 )
 await generatorCeiling()
 await measureCreates(effort)
-await measureSizes(values.sizes.split(',').map(Number), effort)
+await measureSizes((values.sizes ?? '1000000,10000000').split(',').map(Number), effort)
 await measurePostgres(effort)
 
 /** How we know that the generator is not what is measured: it drives a server that does next to nothing far harder. */

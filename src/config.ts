@@ -2,7 +2,19 @@ import { readConfiguredToken, type TokenUse } from './configured-token.ts'
 import { type Network, readNetworks } from './network.ts'
 import { OperatorError } from './operator-error.ts'
 import { isPostgresAddress, type PostgresAddress, readPostgresAddress } from './postgres-address.ts'
-import { duration, integer, offOr, onOrOff, origins, type Setting, setting, size, text, timeout } from './setting.ts'
+import {
+  duration,
+  integer,
+  longDuration,
+  offOr,
+  onOrOff,
+  origins,
+  type Setting,
+  setting,
+  size,
+  text,
+  timeout,
+} from './setting.ts'
 import { WORK_LIMITS, type WorkLimits } from './work-limits.ts'
 
 export type SqliteAddress = { readonly engine: 'sqlite'; readonly path: string; readonly isDefault: boolean }
@@ -34,6 +46,8 @@ export interface Config extends WorkLimits {
   /** All times in milliseconds. */
   readonly storeTimeout: number
   readonly storeWait: number
+  /** How long a SQLite store keeps its log of changes. */
+  readonly changesKeep: number
   readonly headersTimeout: number
   readonly requestTimeout: number
   readonly stallTimeout: number
@@ -96,6 +110,13 @@ export const SETTINGS: Settings = {
     '60s',
     'how long a start waits for a PostgreSQL store that is out of reach',
     duration,
+  ),
+  changesKeep: setting(
+    'changes-keep',
+    'TIME',
+    '0s',
+    'how long a SQLite store keeps changes in its log that the search index does not need any more, such as 7d; each changed plant is kept as it was',
+    longDuration,
   ),
   token: {
     flag: 'token',

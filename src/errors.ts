@@ -27,7 +27,7 @@ export const ERRORS = {
   50302: 'Too much is under way: a bound of all clients is reached, or a search took too long. Nothing was done.',
   50303: 'The service is shutting down; nothing was done.',
   50304: 'The store has no space left; nothing was stored.',
-  50305: 'Plants that were written lately can not be searched yet, and are too many to wait for.',
+  // 50305 was for searches that were behind, and is not given again.
 } as const
 
 export type ErrorNumber = keyof typeof ERRORS

@@ -110,8 +110,7 @@ export interface Store {
    * PAGE_TEXT (src/plant-query.ts) together, one more is the last, so that it is known that there is more. A frozen
    * array may be given again for the same query and limit, and for no other.
    *
-   * @throws AppError 50305 when that takes an index which lacks too many plants that were written lately; never for plants
-   *   without a filter by id
+   * @throws AppError 50301 also while an index that it takes is being made; never for plants without a filter by id
    * @param signal ends the search early: it rejects with the signal's reason, and what it holds is let go within a second
    */
   listPlants(query: PlantQuery, limit: number, signal?: AbortSignal): Promise<readonly NewPlant[]>
@@ -128,15 +127,6 @@ export interface Store {
    */
   importPlants(plants: readonly NewPlant[], mode: ImportMode): Promise<ImportResult[]>
 
-  /**
-   * Puts all plants into the indexes now, which an engine may do later than it writes them, and which reads may have to
-   * wait for. Others read and write meanwhile.
-   *
-   * @param signal ends it early, by throwing its reason; the rest is then done later
-   * @param onIndexed told as often as some more were done, how many
-   */
-  indexPlants(signal: AbortSignal, onIndexed: (plants: number) => void): Promise<void>
-
   /** Begins an import that stores nothing. */
   tryImport(mode: ImportMode): Promise<ImportTrial>
 
@@ -145,7 +135,7 @@ export interface Store {
    * moment, which is no earlier than the first chunk was asked for. Others write meanwhile without being seen and without
    * waiting. Takes the same memory for any number of plants. Leaving the iteration early frees what it holds.
    *
-   * @throws AppError 50305 as listPlants does, before the first chunk
+   * @throws AppError 50301 as listPlants does, before the first chunk
    * @param signal ends the chunk under way early: the iteration throws the signal's reason, and what it holds is let go
    *   within a second. Between two chunks, leaving the iteration lets go of it
    */

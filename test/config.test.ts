@@ -68,6 +68,14 @@ const CASES: { readonly [K in Key]: { right: readonly [string, Config[K]][]; wro
     ],
     wrong: ['', '-1s', 'for ever'],
   },
+  changesKeep: {
+    right: [
+      ['0s', 0],
+      ['12h', 43_200_000],
+      ['7d', 604_800_000],
+    ],
+    wrong: ['', '7', '-1d', '500ms', '1w', '3651d', '9999999999d'],
+  },
   docs: {
     right: [
       ['on', true],
@@ -255,6 +263,7 @@ suite('the configuration', () => {
       storeLongConnections: undefined,
       storeTimeout: 10_000,
       storeWait: 60_000,
+      changesKeep: 0,
       token: undefined,
       logLevel: 'info',
       docs: true,

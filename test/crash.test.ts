@@ -1,12 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { SqliteStore } from '../src/sqlite/store.ts'
-import { expectedTags } from './support/expected.ts'
-import { isIntact, plantsIn, tempFolder } from './support/files.ts'
+import { isIntact, tempFolder } from './support/files.ts'
 import { Load } from './support/load.ts'
 import { Program, startServer } from './support/process.ts'
-import { listAll } from './support/store-calls.ts'
+import { assertSearchable } from './support/sqlite-indexes.ts'
 
 test('killed in mid-load again and again, it loses and changes nothing that it acknowledged', async (t) => {
   const folder = tempFolder(t)
@@ -29,19 +27,6 @@ test('killed in mid-load again and again, it loses and changes nothing that it a
   await program.kill()
   await assertSearchable(storePath)
 })
-
-/** Every plant is found by its words and its tag, whatever of the indexes the crashes have left. */
-async function assertSearchable(storePath: string): Promise<void> {
-  const plants = plantsIn(storePath)
-  const store = await SqliteStore.open(storePath, { serving: true, create: false, maxWaiting: 1, onFatal: assert.fail })
-  try {
-    const byWord = await listAll(store, { words: ['plant'], order: 'name' })
-    assert.deepEqual(new Map(byWord.map(({ id, name, tag }) => [id, { name, tag }])), plants)
-    assert.deepEqual(await store.listTags(undefined, 100), expectedTags(byWord))
-  } finally {
-    await store.close()
-  }
-}
 
 test('killed during its first start, it leaves no store that the next start can not use', async (t) => {
   // From before the store is made to about when it is served.

@@ -28,6 +28,10 @@ interface Model {
   readonly tokens: Map<string, Token>
 }
 
+/** What may happen at any time to whoever makes an index, and to the index. */
+const DISTURBANCES = ['step', 'catch up', 'stop', 'kill', 'remove'] as const
+export type Disturbance = (typeof DISTURBANCES)[number]
+
 /** A store, new for every run. */
 export interface ModelStore {
   readonly store: Store
@@ -35,6 +39,8 @@ export interface ModelStore {
   reopen(): Promise<void>
   /** Opens it as a crash would have left it; absent where that can't be had. */
   readonly crash?: () => Promise<void>
+  /** Does something to what the engine derives from the plants; absent where it derives nothing. */
+  readonly disturb?: (disturbance: Disturbance) => Promise<void>
   /** All plants that are kept, read past the store, by id. */
   plants(): Promise<NewPlant[]>
   close(): Promise<void>
@@ -152,6 +158,9 @@ const crash = new Step('crash()', async (model, real) => {
   await assertSame(model, real)
 })
 
+const disturb = (disturbance: Disturbance) =>
+  new Step(`disturb(${disturbance})`, async (_, real) => await real.disturb?.(disturbance))
+
 async function assertSame({ plants, tokens }: Model, { store, plants: kept }: ModelStore): Promise<void> {
   const all = expectedPlants(plants.values(), { tags: [], words: [], order: 'id', after: undefined }, 10_000)
   assert.deepEqual(await kept(), all)
@@ -182,6 +191,8 @@ const COMMANDS = [
   fc.tuple(tokenName, fc.option(time, { nil: undefined })).map((asked) => createToken(...asked)),
   tokenName.map(revokeToken),
   fc.tuple(tokenName, time).map((asked) => touchToken(...asked)),
+  fc.constantFrom(...DISTURBANCES).map(disturb),
+  fc.constantFrom(...DISTURBANCES).map(disturb),
   fc.constant(reopen),
   fc.constant(crash),
 ]

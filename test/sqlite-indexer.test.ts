@@ -1,143 +1,187 @@
 import assert from 'node:assert/strict'
+import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { Indexer } from '../src/sqlite/indexer.ts'
-import { PlacedWriter } from '../src/sqlite/placed-writer.ts'
-import { SqliteStore } from '../src/sqlite/store.ts'
-import type { IndexProgress, WriterCalls } from '../src/sqlite/writer.ts'
-import type { WriterPort } from '../src/sqlite/writer-port.ts'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { UNCONDITIONAL } from '../src/condition.ts'
+import { readMigrations } from '../src/migrations.ts'
+import { APPLICATION_ID } from '../src/sqlite/connection.ts'
+import { indexPath } from '../src/sqlite/search-index/index-file.ts'
+import { Indexer } from '../src/sqlite/search-index/indexer.ts'
 import { cleanUp } from './support/clean-up.ts'
 import { tempFolder } from './support/files.ts'
 import { openSqlite } from './support/open-sqlite.ts'
-import { assertIndexesMatch, backlog, inFile } from './support/sqlite-indexes.ts'
-import { importAll } from './support/store-calls.ts'
+import { changesIn } from './support/sqlite-changes.ts'
+import { assertIndexMatches, behind, IDLE, indexAll, inFile } from './support/sqlite-indexes.ts'
+import { importAll, listAll } from './support/store-calls.ts'
 import { plant, refusal } from './support/store-under-test.ts'
 
-const MANY = Array.from({ length: 6000 }, (_, i) => plant(BigInt(i - 3000), `Monstera ${i}`, `tag ${i % 3}`))
+const MANY = Array.from({ length: 12_000 }, (_, i) => plant(BigInt(i - 3000), `Monstera ${i}`, `tag ${i % 3}`))
+const SMALL = { batch: 3, mergeFrom: 7 }
 
-test('SQLite: all is indexed at once where that is asked for, unless it is stopped', async (t) => {
+const until = async (isSo: () => boolean): Promise<void> => {
+  while (!isSo()) await sleep(10)
+}
+
+test('a scan goes on where it ended, takes what is written meanwhile, and says how far it is', async (t) => {
   const path = join(tempFolder(t), 'plants.db')
-  const { store } = await openSqlite(t, { path })
-  await importAll(store, MANY)
-  const stop = new AbortController()
-  const done: number[] = []
-  const stopped = store.indexPlants(stop.signal, (plants) => {
-    done.push(plants)
-    stop.abort(new Error('stopped'))
-  })
-  await assert.rejects(stopped, /stopped/)
-  assert.equal(done.length, 1)
-  await store.indexPlants(new AbortController().signal, (plants) => done.push(plants))
-  assert.equal(backlog(path), 0)
-  assertIndexesMatch(path)
-  await assert.rejects(
-    store.indexPlants(stop.signal, () => assert.fail()),
-    /stopped/,
+  const { store } = await openSqlite(t, { path, startFollower: () => IDLE })
+  await importAll(store, MANY.slice(0, 40))
+  let indexer = new Indexer(path, SMALL)
+  const shares = [indexer.step().share]
+  for (let i = 0; i < 10; i++) {
+    await store.replacePlant(plant(BigInt(i - 3000), `changed ${i}`), UNCONDITIONAL)
+    await store.deletePlant(MANY[39 - i]?.id ?? 0n, UNCONDITIONAL)
+    await importAll(store, [plant(BigInt(i * 1000), 'new')])
+    shares.push(indexer.step().share)
+    indexer.close()
+    indexer = new Indexer(path, SMALL)
+  }
+  while (!indexer.step().isDone);
+  indexer.close()
+  assert.deepEqual(
+    shares,
+    shares.toSorted((a, b) => a - b),
   )
-  await store.close()
-  await assert.rejects(
-    store.indexPlants(new AbortController().signal, () => {}),
-    refusal(50303),
-  )
+  assert.ok(shares[0] !== undefined && shares[0] > 0 && shares[0] < 0.2)
+  assertIndexMatches(path)
 })
 
-/** How often a writer was told to index. */
-class ObservedWriter extends PlacedWriter {
-  tries = 0
+test('a search that needs an index which is not there yet is 50301, with how far it is, and others are answered', async (t) => {
+  const { store } = await openSqlite(t, { startFollower: () => IDLE })
+  const many = Array.from({ length: 51_000 }, (_, i) => plant(BigInt(i), 'Monstera'))
+  await importAll(store, many)
+  await assert.rejects(listAll(store, { words: ['mons'] }), (error) => {
+    refusal(50301)(error)
+    assert.match(String(error), /the search index is being made: 0% are done; /)
+    return true
+  })
+  assert.equal((await listAll(store)).length, many.length)
+})
 
-  override call<M extends keyof WriterCalls>(
-    method: M,
-    ...args: Parameters<WriterCalls[M]>
-  ): Promise<ReturnType<WriterCalls[M]>> {
-    if (method === 'indexPlants') this.tries++
-    return super.call(method, ...args)
+test('while nobody can make the index, the operator is told once, writes go on, and small searches are answered', async (t) => {
+  const path = join(tempFolder(t), 'plants.db')
+  // A folder stands in the way.
+  mkdirSync(indexPath(path))
+  const notices: string[] = []
+  const { store } = await openSqlite(t, { path, onNotice: (text) => notices.push(text) })
+  await until(() => notices.length > 0)
+  await importAll(store, MANY.slice(0, 100))
+  assert.equal((await listAll(store, { words: ['mons'] })).length, 100)
+  await sleep(1500)
+  assert.equal(notices.length, 1)
+  assert.match(notices.join(), /^the search index can't be written \(.*\); /)
+  rmSync(indexPath(path), { recursive: true })
+  await until(() => notices.length > 1 || inFileExists(path))
+  await until(() => behind(path) === 0)
+})
+
+function inFileExists(path: string): boolean {
+  try {
+    behind(path)
+    return true
+  } catch {
+    return false
   }
 }
 
-const until = async (isSo: () => boolean): Promise<void> => {
-  while (!isSo()) await new Promise((resolve) => setTimeout(resolve, 10))
+test('the log is trimmed up to where the index is for good, and its newest row stays', async (t) => {
+  const path = join(tempFolder(t), 'plants.db')
+  const { store, reopen } = await openSqlite(t, { path })
+  for (let i = 0; i < 20; i++) await importAll(store, [plant(BigInt(i))])
+  await until(() => changesIn(path).length === 1)
+  assert.equal(changesIn(path)[0]?.position, 20n)
+  const again = await reopen()
+  await again.deletePlant(3n, UNCONDITIONAL)
+  assert.deepEqual(
+    changesIn(path).map(({ position }) => position),
+    [20n, 21n],
+  )
+})
+
+test('changes are kept in the log for as long as is asked for', async (t) => {
+  const path = join(tempFolder(t), 'plants.db')
+  const { store } = await openSqlite(t, { path, changesKeep: 3_600_000 })
+  for (let i = 0; i < 20; i++) await importAll(store, [plant(BigInt(i))])
+  inFile(path, (db) => db.exec('UPDATE changes SET at = at - 3700000 WHERE position <= 5'))
+  await until(() => changesIn(path)[0]?.position === 6n)
+  await importAll(store, [plant(100n)])
+  await sleep(3000)
+  assert.equal(changesIn(path).length, 16)
+})
+
+/** A store as a program that kept its indexes in it has left it: some plants are indexed, others are in its journal. */
+function oldStore(path: string): void {
+  inFile(path, (db) => {
+    const [first, second] = readMigrations(new URL('../sql/sqlite/', import.meta.url))
+    assert.ok(first && second)
+    db.exec(`PRAGMA journal_mode = WAL; PRAGMA application_id = ${APPLICATION_ID};
+      CREATE TABLE migrations (number INTEGER PRIMARY KEY, checksum TEXT NOT NULL) STRICT`)
+    for (const { number, checksum, sql } of [first, second]) {
+      db.prepare('INSERT INTO migrations VALUES (?, ?)').run(number, checksum)
+      db.exec(sql)
+    }
+    const statements = [
+      'INSERT INTO plants VALUES (?1, ?2, ?3)',
+      'INSERT INTO plant_names SELECT ?2, ?1 WHERE ?3 IS NOT NULL',
+      'INSERT INTO plant_tags SELECT ?3, ?1',
+      'INSERT INTO plant_words (rowid, words) SELECT ?1, lower(?2) WHERE ?3 IS NOT NULL',
+      'INSERT INTO plant_journal (ids) SELECT zeroblob(8) WHERE ?2 IS NOT NULL AND ?3 IS NOT NULL AND ?1 > 8000',
+    ].map((sql) => db.prepare(sql))
+    db.exec('BEGIN')
+    for (const { id, name, tag } of MANY) for (const statement of statements) statement.run(id, name, tag ?? null)
+    db.exec('COMMIT')
+  })
 }
 
-test('SQLite: a fault of the indexing is told once, and once more when it comes again', async (t) => {
+test('a store with the indexes of an older version is taken over, and rid of them bit by bit', async (t) => {
   const path = join(tempFolder(t), 'plants.db')
+  oldStore(path)
   const notices: string[] = []
-  let writer: ObservedWriter | undefined
-  const store = await SqliteStore.open(path, {
-    serving: true,
-    create: true,
-    maxWaiting: 100,
-    startWriter: (path, onFatal) => {
-      writer = new ObservedWriter(path, onFatal)
-      return writer
+  const { store } = await openSqlite(t, { path, onNotice: (text) => notices.push(text) })
+  const changed = plant(MANY[10]?.id ?? 0n, 'Monstera changed')
+  await store.importPlants([changed, plant(20_000n, 'Monstera late')], 'update')
+  const tables = () =>
+    inFile(path, (db) =>
+      db
+        .prepare("SELECT name FROM sqlite_schema WHERE type = 'table'")
+        .all()
+        .map((row) => row['name']),
+    )
+  await until(() => !tables().some((name) => /^plant_|^tag_/.test(String(name))))
+  await until(() => notices.length >= 4)
+  assert.deepEqual(notices.map((text) => text.replace(/\(.*?\)/, '()')).toSorted(), [
+    'the indexes of an older version are being removed from the store',
+    'the indexes of an older version were removed from the store',
+    'the search index is complete',
+    'the search index is made anew (); searches of a large store wait for it',
+  ])
+  const found = await listAll(store, { words: ['mons'] })
+  assert.equal(found.length, MANY.length + 1)
+  assert.deepEqual(found[10], changed)
+  await store.close()
+  indexAll(path)
+  assertIndexMatches(path)
+})
+
+test('an index thread that ends is started again', async (t) => {
+  let started = 0
+  const ends: ((why: string) => void)[] = []
+  const notices: string[] = []
+  const { store } = await openSqlite(t, {
+    startFollower: (_, events) => {
+      started++
+      ends.push((why) => events.onEnd(why))
+      return IDLE
     },
-    onFatal: assert.fail,
     onNotice: (text) => notices.push(text),
   })
   cleanUp(t, () => store.close())
-  const tries = () => writer?.tries ?? 0
-  const refuse = () =>
-    inFile(path, (db) =>
-      db.exec("CREATE TRIGGER full BEFORE INSERT ON plant_names BEGIN SELECT RAISE(ABORT, 'no more names'); END"),
-    )
-  refuse()
+  ends[0]?.('out of memory')
   await importAll(store, [plant(1n)])
-  await until(() => tries() > 2)
-  assert.match(notices.join(), /^plants that were written lately can't be indexed \(SQLite \d+: no more names\);/)
-  assert.equal(notices.length, 1)
-  inFile(path, (db) => db.exec('DROP TRIGGER full'))
-  await until(() => backlog(path) === 0)
-  refuse()
-  await importAll(store, [plant(2n)])
-  await until(() => notices.length > 1)
-  assert.deepEqual(notices, [notices[0], notices[0]])
-})
-
-/** A writer that has so many plants to index, and indexes so many with each call. */
-class CountingWriter implements WriterPort {
-  left: number
-  readonly calls: number[] = []
-
-  constructor(left: number) {
-    this.left = left
-  }
-
-  async call<M extends keyof WriterCalls>(
-    method: M,
-    ...args: Parameters<WriterCalls[M]>
-  ): Promise<ReturnType<WriterCalls[M]>> {
-    assert.equal(method, 'indexPlants')
-    const most = Number(args[0])
-    const indexed = Math.min(most, this.left)
-    this.calls.push(most)
-    this.left -= indexed
-    const progress: IndexProgress = { indexed, isDone: indexed === 0 }
-    return progress as ReturnType<WriterCalls[M]>
-  }
-
-  async close(): Promise<void> {}
-}
-
-test('SQLite: who needs the indexes waits for the plants that were there, and no longer than told', async () => {
-  const writer = new CountingWriter(1_000_000)
-  const indexer = new Indexer(writer, (fault) => assert.fail(fault))
-  await indexer.catchUp(5000, performance.now() + 60_000)
-  assert.ok(writer.left <= 995_000 && writer.left > 900_000)
-  await assert.rejects(indexer.catchUp(5000, performance.now() - 1), (error) => {
-    refusal(50305)(error)
-    assert.match(String(error), /at least 5000 plants/)
-    return true
-  })
-  await indexer.close()
-  await assert.rejects(indexer.catchUp(1, performance.now() + 60_000), refusal(50303))
-})
-
-test('SQLite: with a large backlog a few plants are indexed after each write, with a small one none', async () => {
-  const writer = new CountingWriter(1_000_000)
-  const indexer = new Indexer(writer, (fault) => assert.fail(fault))
-  indexer.wrote(1000)
-  assert.deepEqual(writer.calls, [])
-  indexer.wrote(200_000)
-  indexer.wrote(1)
-  assert.equal(writer.calls.length, 1, 'one at a time')
-  await indexer.close()
+  assert.deepEqual(await listAll(store, { words: ['plant'] }), [plant(1n)])
+  await until(() => started === 2)
+  assert.deepEqual(notices, [
+    "the search index can't be written (out of memory); large searches are refused until it can be",
+  ])
 })

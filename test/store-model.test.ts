@@ -1,16 +1,27 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Worker } from 'node:worker_threads'
 import type { NewPlant } from '../src/plant.ts'
+import { indexPath } from '../src/sqlite/search-index/index-file.ts'
+import { Indexer } from '../src/sqlite/search-index/indexer.ts'
 import { SqliteStore } from '../src/sqlite/store.ts'
-import { type ModelStore, modelSuite } from './model-suite.ts'
+import type { SqliteStoreOptions } from '../src/sqlite/store-options.ts'
+import { type Disturbance, type ModelStore, modelSuite } from './model-suite.ts'
 import { copyAsAfterCrash, plantsIn, tempFolder } from './support/files.ts'
-
-const open = (path: string): Promise<SqliteStore> =>
-  SqliteStore.open(path, { serving: true, create: true, maxWaiting: 1000, onFatal: (error) => assert.fail(error) })
+import { IDLE } from './support/sqlite-indexes.ts'
 
 /** A store that moves to another file by a crash. */
-async function openModel(t: TestContext): Promise<ModelStore> {
+async function openModel(
+  t: TestContext,
+  options: Partial<SqliteStoreOptions> = {},
+): Promise<Required<Omit<ModelStore, 'disturb'>> & { readonly path: string }> {
+  const onFatal = (error: Error) => assert.fail(error)
+  const open = (path: string): Promise<SqliteStore> =>
+    SqliteStore.open(path, { serving: true, create: true, maxWaiting: 1000, onFatal, ...options })
   const folder = tempFolder(t)
   let files = 0
   let path = join(folder, `${files}.db`)
@@ -26,6 +37,7 @@ async function openModel(t: TestContext): Promise<ModelStore> {
     async crash() {
       const copy = join(folder, `${++files}.db`)
       copyAsAfterCrash(path, copy)
+      copyAsAfterCrash(indexPath(path), indexPath(copy))
       await store.close()
       path = copy
       store = await open(path)
@@ -35,7 +47,52 @@ async function openModel(t: TestContext): Promise<ModelStore> {
       return plants.sort((a, b) => (a.id < b.id ? -1 : 1))
     },
     close: () => store.close(),
+    get path() {
+      return path
+    },
   }
 }
 
+/** The same, with an index that takes a few changes at a time and only when it is told to, and that is lost now and then. */
+async function openDisturbed(t: TestContext): Promise<ModelStore> {
+  const model = await openModel(t, { startFollower: () => IDLE })
+  let indexer: Indexer | undefined
+  const stop = () => {
+    indexer?.close()
+    indexer = undefined
+  }
+  const disturb = async (disturbance: Disturbance) => {
+    if (disturbance === 'stop') return stop()
+    if (disturbance === 'remove') return rmSync(indexPath(model.path), { force: true })
+    if (disturbance === 'kill') return killAmidWork(model.path)
+    indexer ??= new Indexer(model.path, { batch: 2, mergeFrom: 5 })
+    while (!indexer.step().isDone && disturbance === 'catch up');
+  }
+  const reopen = async (way: () => Promise<void>) => {
+    stop()
+    await way()
+  }
+  return {
+    get store() {
+      return model.store
+    },
+    disturb,
+    reopen: () => reopen(model.reopen),
+    crash: () => reopen(model.crash),
+    plants: model.plants,
+    close: () => reopen(model.close),
+  }
+}
+
+/** Starts a thread that makes the index, and ends it wherever it is after a while. */
+async function killAmidWork(path: string): Promise<void> {
+  const thread = new Worker(new URL('../src/sqlite/search-index/index-thread.ts', import.meta.url), {
+    workerData: { path },
+  })
+  await once(thread, 'online')
+  await sleep(Math.random() * 30)
+  await thread.terminate()
+}
+
 modelSuite('SQLite', openModel)
+modelSuite('SQLite, with an index that is stopped, slowed, killed, removed and restarted', openDisturbed)

@@ -1,12 +1,10 @@
 import { pipeline } from 'node:stream'
 import { createGzip } from 'node:zlib'
 import type { Config } from '../config.ts'
-import { AppError } from '../errors.ts'
 import { words } from '../fold.ts'
 import { type Format, MEDIA_TYPES, writeFile } from '../formats/format.ts'
 import { OperatorError } from '../operator-error.ts'
-import type { NewPlant } from '../plant.ts'
-import type { PlantFilter, PlantOrder } from '../plant-query.ts'
+import type { PlantOrder } from '../plant-query.ts'
 import type { Store } from '../store.ts'
 import { fileKind, type KindFlags } from './file-kind.ts'
 import { withStore } from './open-store.ts'
@@ -47,10 +45,7 @@ export async function exportFile(file: string, flags: ExportFlags, config: Confi
   let isWhole = false
   try {
     if (place.kind === 'store') {
-      const onWait = () => progress.note('many plants were written lately; waiting until they can be searched')
-      isWhole = await withStore(place.address, { create: false }, (store) =>
-        write(bytesIn(store, format, flags, onWait)),
-      )
+      isWhole = await withStore(place.address, { create: false }, (store) => write(bytesIn(store, format, flags)))
     } else {
       isWhole = await write(bytesFrom(place.service, format, flags, stop))
     }
@@ -73,28 +68,9 @@ async function* bytesIn(
   store: Store,
   format: Format,
   { tag = [], q = '', sort = 'id' }: ExportFlags,
-  onWait: () => void,
 ): AsyncGenerator<Uint8Array> {
   const filter = { tags: [...new Set(tag)], words: [...new Set(words(q))] }
-  for await (const text of writeFile(format, pagesIn(store, filter, sort, onWait))) yield Buffer.from(text)
-}
-
-/** Where a service has to refuse, since the indexes are too far behind, a command goes on waiting for them. */
-async function* pagesIn(
-  store: Store,
-  filter: PlantFilter,
-  order: PlantOrder,
-  onWait: () => void,
-): AsyncGenerator<readonly NewPlant[]> {
-  for (let tries = 0; ; tries++) {
-    try {
-      return yield* store.exportPlants(filter, order)
-    } catch (error) {
-      // It comes before the first page, if at all.
-      if (!(error instanceof AppError) || error.number !== 50305) throw error
-      if (tries === 0) onWait()
-    }
-  }
+  for await (const text of writeFile(format, store.exportPlants(filter, sort))) yield Buffer.from(text)
 }
 
 function bytesFrom(

@@ -1,10 +1,9 @@
 import type { Config } from '../config.ts'
 import { OperatorError } from '../operator-error.ts'
 import { duration } from '../setting.ts'
-import type { ImportMode } from '../store.ts'
+import type { ImportMode, Store } from '../store.ts'
 import type { Importer } from './feed.ts'
 import { fileKind, type KindFlags } from './file-kind.ts'
-import { Indexing } from './indexing.ts'
 import { openInput } from './input-file.ts'
 import { withStore } from './open-store.ts'
 import { type PlaceFlags, placeOf } from './place.ts'
@@ -35,18 +34,15 @@ export async function importFile(file: string, flags: ImportFlags, config: Confi
   const stop = stopSignal()
   const input = await openInput(file, gzip, stop)
   const tally = new Tally()
-  const indexing = new Indexing(tally)
-  const progress = new Progress(() => indexing.standing ?? { rows: tally.rows, done: input.share }, { quiet })
+  const progress = new Progress(() => ({ rows: tally.rows, done: input.share }), { quiet })
   const run = (importer: Importer) => importer(input.content(), (outcome) => tally.add(outcome, progress))
   try {
     const options = { rowLimit: config.bodyLimit, nestingLimit: config.nestingLimit }
     if (place.kind === 'store') {
       const importer = dryRun ? storeTrial : storeImporter
       const onNotice = (text: string) => progress.note(text)
-      await withStore(place.address, { create: !dryRun, quiet, onNotice }, async (store) => {
-        await run(importer(store, mode, format, options))
-        if (!dryRun) await indexing.run(store, stop)
-      })
+      const work = (store: Store) => run(importer(store, mode, format, options))
+      await withStore(place.address, { create: !dryRun, quiet, onNotice }, work)
     } else if (dryRun) {
       await run(serviceTrial(place.service, mode, format, stop))
     } else {
@@ -57,8 +53,7 @@ export async function importFile(file: string, flags: ImportFlags, config: Confi
   } catch (error) {
     progress.end()
     if (tally.rows > 0 || error instanceof Stopped) progress.note(`broken off: ${tally}`)
-    if (indexing.standing !== undefined) progress.note(INDEX_LATER)
-    else if (!dryRun && tally.rows > 0) progress.note(GO_ON)
+    if (!dryRun && tally.rows > 0) progress.note(GO_ON)
     if (error instanceof Stopped) return error.exitCode
     throw error
   } finally {
@@ -66,14 +61,12 @@ export async function importFile(file: string, flags: ImportFlags, config: Confi
   }
   progress.end()
   if (!quiet) progress.note(`${dryRun ? 'tried only, nothing was stored' : 'done'}: ${tally}`)
-  if (!quiet && indexing.indexed > 0) progress.note(`${indexing}`)
   if (tally.refused === 0) return 0
   if (!dryRun) progress.note(MEND)
   return 1
 }
 
 const GO_ON = 'Run the same command again to go on: rows that are stored already are counted as unchanged.'
-const INDEX_LATER = 'All rows are stored. The rest of the plants is indexed when the store is served next.'
 const MEND =
   'Some rows were refused. Mend them and import the same file again: rows that are stored already are counted as unchanged.'
 

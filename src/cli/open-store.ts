@@ -16,6 +16,7 @@ export interface OpenOptions {
   /** Milliseconds. */
   readonly timeout: number
   readonly wait: number
+  readonly changesKeep?: number
   /** Called once when the store can't go on; only a restart mends it. */
   readonly onFatal: (error: Error) => void
   /** Called when there was no store yet and one was made. */
@@ -27,6 +28,8 @@ export interface OpenOptions {
 export interface OpenStore extends Store {
   /** Writes that wait for their commit. */
   readonly waiting: number
+  /** Changes that the search index does not have; absent where writes keep it themselves. */
+  readonly indexBehind?: number
 }
 
 /**
@@ -36,7 +39,7 @@ export interface OpenStore extends Store {
  */
 export async function openStore(address: StoreAddress, options: OpenOptions): Promise<OpenStore> {
   const { serving, create, maxWaiting, connections, timeout, wait, onFatal, onMade, onNotice } = options
-  const { searchConnections, longConnections } = options
+  const { searchConnections, longConnections, changesKeep = 0 } = options
   if (address.engine === 'postgres') {
     const { PostgresStore } = await import('../postgres/store.ts')
     return PostgresStore.open(address, {
@@ -53,7 +56,7 @@ export async function openStore(address: StoreAddress, options: OpenOptions): Pr
   }
   if (create && address.isDefault) mkdirSync(dirname(address.path), { recursive: true, mode: 0o700 })
   const { SqliteStore } = await import('../sqlite/store.ts')
-  return SqliteStore.open(address.path, { serving, create, maxWaiting, onFatal, onMade, onNotice })
+  return SqliteStore.open(address.path, { serving, create, maxWaiting, changesKeep, onFatal, onMade, onNotice })
 }
 
 /** For a command, which a person waits for and which does one thing at a time. */

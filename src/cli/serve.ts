@@ -42,6 +42,7 @@ export async function serve(config: Config, notice: string | undefined): Promise
       longConnections: config.storeLongConnections,
       timeout: config.storeTimeout,
       wait: config.storeWait,
+      changesKeep: config.changesKeep,
       onFatal: (error) => die(error, log, state),
       onMade: () => {
         isNew = true
@@ -58,7 +59,15 @@ export async function serve(config: Config, notice: string | undefined): Promise
     const contract = readContract()
     const store = await opening
     lifecycle.register('the store', () => store.close())
-    const app = buildApp({ config, contract, store, log, state, waiting: () => store.waiting })
+    const app = buildApp({
+      config,
+      contract,
+      store,
+      log,
+      state,
+      waiting: () => store.waiting,
+      indexBehind: () => store.indexBehind,
+    })
     lifecycle.register('the HTTP server', () => closeApp(app))
     const port = await listen(app, config)
     // Only now: a start that failed between making the secret and printing it would have lost it for good.

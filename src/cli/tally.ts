@@ -30,7 +30,6 @@ export class Tally {
   #counts: Counts = { added: 0, updated: 0, unchanged: 0, refused: 0 }
   #told = 0
   readonly #startedAt = performance.now()
-  #endedAt: number | undefined
 
   get rows(): number {
     const { added, updated, unchanged, refused } = this.#counts
@@ -58,22 +57,9 @@ export class Tally {
     }
   }
 
-  /** There are no more rows: what follows takes time that is not theirs. */
-  end(): void {
-    this.#endedAt = performance.now()
-  }
-
-  get added(): number {
-    return this.#counts.added
-  }
-
-  get updated(): number {
-    return this.#counts.updated
-  }
-
   /** `10 added, 0 updated, 1 unchanged, 1 refused; 12 rows in 0.1 s, 120/s` */
   toString(): string {
-    const seconds = ((this.#endedAt ?? performance.now()) - this.#startedAt) / 1000
+    const seconds = (performance.now() - this.#startedAt) / 1000
     const counts = Object.entries(this.#counts).map(([what, number]) => `${count(number)} ${what}`)
     return `${counts.join(', ')}; ${counted(this.rows, 'row')} in ${time(seconds)}, ${count(Math.round(this.rows / seconds))}/s`
   }

@@ -41,6 +41,8 @@ export interface AppOptions {
   readonly state: ServiceState
   /** Creates that wait for their commit now, for the metrics. */
   readonly waiting: () => number
+  /** Changes that the search index does not have yet; undefined where writes keep it themselves. */
+  readonly indexBehind?: () => number | undefined
 }
 
 /** The HTTP side of the service. */
@@ -52,9 +54,12 @@ export interface App {
 }
 
 /** Builds the HTTP side of the service from its contract. It does not listen. */
-export function buildApp({ config, contract, store, log, state, waiting }: AppOptions): App {
+export function buildApp({ config, contract, store, log, state, waiting, indexBehind }: AppOptions): App {
   checkPlantSchemas(contract.document)
   const metrics = new Metrics(waiting)
+  if (indexBehind?.() !== undefined) {
+    metrics.gauge('plantstore_search_index_behind', 'Changes that the search index lacks.', () => indexBehind() ?? 0)
+  }
   const addresses = new ClientAddresses(config.trustedProxies)
   const cors = config.corsOrigins === undefined ? undefined : new Cors(config.corsOrigins)
   const responder = new Responder({ log, metrics, state, addresses, cors, limits: config })

@@ -137,9 +137,6 @@ export class PostgresStore implements Store {
     })
   }
 
-  /** Every write has done so. */
-  async indexPlants(): Promise<void> {}
-
   async tryImport(mode: ImportMode): Promise<ImportTrial> {
     const connection = await this.#ask(() => this.#held.hold())
     const trial = new Trial(connection, mode)

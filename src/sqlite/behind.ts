@@ -1,10 +1,8 @@
-/** An answer needs the indexes, and so many plants, or more, are not in them yet. */
+/** An answer needs the search index, which lacks more plants than can be looked at one by one. */
 export class BehindError extends Error {
   override readonly name = 'BehindError'
-  readonly plants: number
 
-  constructor(plants: number) {
-    super(`${plants} plants are not indexed yet`)
-    this.plants = plants
+  constructor() {
+    super('the search index is too far behind')
   }
 }

@@ -4,6 +4,8 @@ import { isBusy, sqliteFault } from './errors.ts'
 
 /** Marks a database file as a plant store (`PRAGMA application_id`): the bytes "PLNT". */
 export const APPLICATION_ID = 0x504c4e54
+/** The same for its search index: the bytes "PLNI". */
+export const INDEX_APPLICATION_ID = 0x504c4e49
 
 /** How long a connection waits for another process's write before it gives up, in milliseconds. */
 export const BUSY_TIMEOUT = 10_000
@@ -48,6 +50,17 @@ export function openAlone(path: string): DatabaseSync | undefined {
     if (fault !== undefined && isBusy(fault)) return undefined
     throw error
   }
+}
+
+/**
+ * Reads and writes a file that can be made again. A commit does not wait for the disk: it survives the end of the process,
+ * and after a power cut the file is as some earlier commit has left it (WAL with synchronous=NORMAL).
+ */
+export function openDerivedWriter(path: string): DatabaseSync {
+  return open(path, { timeout: 1000 }, (db) => {
+    db.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA cache_size = -16384`)
+    db.exec('PRAGMA wal_autocheckpoint = 4000')
+  })
 }
 
 function makeDurable(db: DatabaseSync): void {

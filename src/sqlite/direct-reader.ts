@@ -6,7 +6,7 @@ import type { Token } from '../token.ts'
 import { openReader } from './connection.ts'
 import { appErrorOf, isFatal, sqliteFault } from './errors.ts'
 import { ReadCache } from './read-cache.ts'
-import { Found } from './search.ts'
+import { Found } from './search-index/search.ts'
 
 /** Plants that are read at once: more take less time for each, and more memory where they are long. */
 const PART = 64

@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto'
-import { closeSync, fsyncSync, linkSync, openSync, rmSync } from 'node:fs'
+import { closeSync, linkSync, openSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import { type AppliedMigration, type Migration, pendingMigrations, readMigrations } from '../migrations.ts'
 import { APPLICATION_ID, openWriter, transaction } from './connection.ts'
 import { advanceMark } from './log-mark.ts'
+import { syncDirectory } from './sync-directory.ts'
 
 const DIRECTORY = new URL('../../sql/sqlite/', import.meta.url)
 
@@ -34,14 +35,6 @@ function linkUnlessThere(draft: string, path: string): void {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
   }
-}
-
-/** A new name in a directory is on stable storage only after the directory's own fsync; Windows knows no such thing. */
-function syncDirectory(directory: string): void {
-  if (process.platform === 'win32') return
-  const handle = openSync(directory, 'r')
-  fsyncSync(handle)
-  closeSync(handle)
 }
 
 /**

@@ -4,33 +4,43 @@ import type { PlantFilter, PlantOrder, PlantQuery } from '../plant-query.ts'
 import type { ImportMode, ImportTrial, TagCount } from '../store.ts'
 import { unlessAborted } from '../unless-aborted.ts'
 import { BehindError } from './behind.ts'
-import { shuttingDown } from './errors.ts'
-import type { Indexer } from './indexer.ts'
+import { outOfReach, shuttingDown } from './errors.ts'
 import { importResultOf } from './outcome.ts'
 import { ReaderClient } from './reader-client.ts'
-import { flatten, plantsOf } from './rows.ts'
+import { flatten, type PlantRows, plantsOf } from './rows.ts'
+import { DamagedIndex } from './search-index/index-view.ts'
+import type { SearchIndex } from './search-index/search-index.ts'
 
-/** How long a read waits for the indexes, in milliseconds. */
-const PATIENCE = 5000
 /**
- * Unindexed plants that a read looks at one by one, at about 5 µs each: few, but more each time that others have written
- * too many while it waited for the indexes, as an import does all the time.
+ * Plants that a read looks up in the store one by one, at about 5 µs each, as the index lacks them: more only where it has
+ * waited for the index already.
  */
-const MOST_UNINDEXED = [400, 2000, 10_000]
+const MOST_UNINDEXED = [10_000, 50_000]
+/**
+ * How long a read waits for the index, in milliseconds: somebody waits for a service, and a command can wait longer.
+ */
+const PATIENCE = 5000
+const PATIENCE_OF_COMMANDS = 3_600_000
+/** How long a read waits at once for the index to come on, in milliseconds. */
+const LONGEST_NAP = 500
 
 /** The reads that may take long: in a thread, which is started by the first of them. */
 export class PlantReads {
   readonly #path: string
-  readonly #indexer: Indexer
+  readonly #index: SearchIndex
+  readonly #patience: number
   readonly #onFatal: (error: Error) => void
   #client: ReaderClient | undefined
   #lastExport = 0
   #isClosed = false
 
-  /** @param onFatal called when the file can't be trusted any more */
-  constructor(path: string, indexer: Indexer, onFatal: (error: Error) => void) {
+  /**
+   * @param onFatal called when the file can't be trusted any more
+   */
+  constructor(path: string, index: SearchIndex, isServing: boolean, onFatal: (error: Error) => void) {
     this.#path = path
-    this.#indexer = indexer
+    this.#index = index
+    this.#patience = isServing ? PATIENCE : PATIENCE_OF_COMMANDS
     this.#onFatal = onFatal
   }
 
@@ -54,7 +64,7 @@ export class PlantReads {
       const open = (most: number) => this.#reader.callUnlessAborted(signal, 'openExport', handle, most, filter, order)
       await this.#indexed(open, signal)
       for (;;) {
-        const chunk = plantsOf(await this.#reader.callUnlessAborted(signal, 'readExport', handle))
+        const chunk = plantsOf(await this.#readExport(handle, signal))
         if (chunk.length === 0) return
         yield chunk
       }
@@ -70,6 +80,17 @@ export class PlantReads {
     } catch (cause) {
       if (cause instanceof AppError && cause.number !== 50301) throw cause
       throw new AppError(50301, 'no search can be begun; the process may have no file descriptor left', { cause })
+    }
+  }
+
+  async #readExport(handle: number, signal: AbortSignal | undefined): Promise<PlantRows> {
+    try {
+      return await this.#reader.callUnlessAborted(signal, 'readExport', handle)
+    } catch (error) {
+      // What was read so far is right, but it can't be gone on with.
+      if (!(error instanceof DamagedIndex)) throw error
+      this.#index.suspect(error.inode, error.message)
+      throw outOfReach(error)
     }
   }
 
@@ -109,15 +130,28 @@ export class PlantReads {
     if (!this.#isClosed) await this.#reader.call(method, handle)
   }
 
+  /** Waits for the index where it lacks too many plants, or has a fault and is made anew. */
   async #indexed<T>(read: (mostUnindexed: number) => Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-    const deadline = performance.now() + PATIENCE
+    const deadline = performance.now() + this.#patience
     for (let attempt = 0; ; attempt++) {
       try {
         return await read(MOST_UNINDEXED[Math.min(attempt, MOST_UNINDEXED.length - 1)] ?? 0)
       } catch (error) {
-        if (!(error instanceof BehindError)) throw error
-        await unlessAborted(this.#indexer.catchUp(error.plants, deadline), signal)
+        if (error instanceof DamagedIndex) this.#index.suspect(error.inode, error.message)
+        else if (!(error instanceof BehindError)) throw error
       }
+      if (this.#isClosed) throw shuttingDown()
+      if (performance.now() > deadline) throw this.#beingMade()
+      this.#index.need()
+      await unlessAborted(this.#index.changed(LONGEST_NAP), signal)
     }
+  }
+
+  #beingMade(): AppError {
+    const { share, behind } = this.#index
+    const state = share < 1 ? `being made: ${Math.floor(share * 100)}% are done` : `${behind} changes behind`
+    return new AppError(50301, `the search index is ${state}; only searches and lists by name or tag need it`, {
+      headers: { 'Retry-After': '5' },
+    })
   }
 }

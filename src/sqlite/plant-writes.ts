@@ -3,9 +3,9 @@ import { GroupCommit, type GroupCommitOptions } from '../group-commit.ts'
 import type { NewPlant } from '../plant.ts'
 import { type PlantChange, weightOf } from '../plant-change.ts'
 import type { Answer, CreateResult, ImportMode, ImportResult } from '../store.ts'
-import type { Indexer } from './indexer.ts'
 import { type ChangeResult, changeResultOf, createResultOf, importResultOf } from './outcome.ts'
 import { flatten } from './rows.ts'
+import type { SearchIndex } from './search-index/search-index.ts'
 import type { CreateRows } from './writer.ts'
 import type { WriterPort } from './writer-port.ts'
 
@@ -22,20 +22,20 @@ interface CreateRow {
   readonly mustBeNew: boolean
 }
 
-/** Groups what is to be written of plants, hands it to the writer, and tells the indexer. */
+/** Groups what is to be written of plants, hands it to the writer, and waits where the search index would fall too far behind. */
 export class PlantWrites {
   readonly #writer: WriterPort
-  readonly #indexer: Indexer
+  readonly #index: SearchIndex
   readonly #creates: GroupCommit<CreateRow, CreateResult>
   readonly #changes: GroupCommit<PlantChange, ChangeResult>
 
   constructor(
     writer: WriterPort,
-    indexer: Indexer,
+    index: SearchIndex,
     bounds: Pick<GroupCommitOptions<never>, 'maxWaiting' | 'maxGroup'>,
   ) {
     this.#writer = writer
-    this.#indexer = indexer
+    this.#index = index
     const options = { ...bounds, maxWeight: MAX_WAITING_TEXT, maxInFlight: GROUPS_IN_FLIGHT }
     this.#creates = new GroupCommit((rows) => this.#commitCreates(rows), {
       ...options,
@@ -58,8 +58,9 @@ export class PlantWrites {
   }
 
   async import(plants: readonly NewPlant[], mode: ImportMode): Promise<ImportResult[]> {
-    const put = () => this.#writer.call('importPlants', flatten(plants), mode)
-    const outcomes = await this.#indexer.during(plants.length, put)
+    await this.#index.room()
+    const outcomes = await this.#writer.call('importPlants', flatten(plants), mode)
+    this.#index.wrote(plants.length)
     return outcomes.map((outcome, i) => importResultOf(outcome, plants[i]?.id ?? 0n))
   }
 
@@ -76,14 +77,17 @@ export class PlantWrites {
   async #commitCreates(rows: readonly CreateRow[]): Promise<(CreateResult | Error)[]> {
     const flat: CreateRows = []
     for (const { plant, mustBeNew } of rows) flat.push(plant.id, plant.name, plant.tag ?? null, mustBeNew)
+    const admitted = this.#index.admit(rows.length)
+    if (admitted !== undefined) await admitted
     const outcomes = await this.#writer.call('createPlants', flat)
-    this.#indexer.wrote(rows.length)
+    this.#index.wrote(rows.length)
     return outcomes.map((outcome, i) => createResultOf(outcome, rows[i]?.plant.id ?? 0n))
   }
 
   async #commitChanges(changes: readonly PlantChange[]): Promise<(ChangeResult | Error)[]> {
+    await this.#index.admit(changes.length)
     const outcomes = await this.#writer.call('changePlants', changes)
-    this.#indexer.wrote(changes.length)
+    this.#index.wrote(changes.length)
     return outcomes.map(changeResultOf)
   }
 }

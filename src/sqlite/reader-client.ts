@@ -4,6 +4,7 @@ import { BehindError } from './behind.ts'
 import { appErrorOf, isFatal, outOfReach, shuttingDown } from './errors.ts'
 import type { ReaderCalls } from './reader.ts'
 import type { ReaderRequest, ReaderResponse } from './reader-thread.ts'
+import { DamagedIndex } from './search-index/index-view.ts'
 
 interface Pending {
   readonly resolve: (value: never) => void
@@ -32,7 +33,7 @@ export class ReaderClient {
   /**
    * Runs one method of the reader to its end.
    *
-   * @throws BehindError when the indexes lack too many plants; AppError 50301, or 50303 when it is closed meanwhile
+   * @throws BehindError when the search index lacks too many plants; DamagedIndex when it has a fault; AppError 50301, or 50303 when it is closed meanwhile
    */
   call<M extends keyof ReaderCalls>(
     method: M,
@@ -88,8 +89,11 @@ export class ReaderClient {
     if (pending === undefined) return
     this.#pending.delete(response.call)
     if ('value' in response) pending.resolve(response.value as never)
-    else if ('behind' in response) pending.reject(new BehindError(response.behind))
-    else if ('bug' in response) pending.reject(new Error(response.bug))
+    else if ('behind' in response) pending.reject(new BehindError())
+    else if ('damagedIndex' in response) {
+      const { inode, message } = response.damagedIndex
+      pending.reject(new DamagedIndex(inode, message))
+    } else if ('bug' in response) pending.reject(new Error(response.bug))
     else {
       const error = appErrorOf(response.fault)
       if (isFatal(response.fault)) this.#onFatal(error)

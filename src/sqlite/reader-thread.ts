@@ -2,6 +2,7 @@ import { parentPort, workerData } from 'node:worker_threads'
 import { BehindError } from './behind.ts'
 import { type SqliteFault, sqliteFault } from './errors.ts'
 import { type ReaderCalls, SqliteReader } from './reader.ts'
+import { DamagedIndex } from './search-index/index-view.ts'
 import type { Steps } from './steps.ts'
 
 export type ReaderRequest =
@@ -10,12 +11,7 @@ export type ReaderRequest =
   | { cancel: number }
   | 'close'
 /** Answers come back in the order in which they are found. */
-export type ReaderResponse = { call: number } & (
-  | { value: unknown }
-  | { behind: number }
-  | { fault: SqliteFault }
-  | { bug: string }
-)
+export type ReaderResponse = { call: number } & ({ value: unknown } | Failure)
 
 /** How long one call has the thread for itself while others want it, in milliseconds. */
 const TURN = 5
@@ -101,8 +97,15 @@ function respond(call: number, work: () => { value: unknown } | undefined): bool
   return true
 }
 
-function failureOf(error: unknown): { behind: number } | { fault: SqliteFault } | { bug: string } {
-  if (error instanceof BehindError) return { behind: error.plants }
+type Failure =
+  | { behind: true }
+  | { damagedIndex: { inode: number; message: string } }
+  | { fault: SqliteFault }
+  | { bug: string }
+
+function failureOf(error: unknown): Failure {
+  if (error instanceof BehindError) return { behind: true }
+  if (error instanceof DamagedIndex) return { damagedIndex: { inode: error.inode, message: error.message } }
   const fault = sqliteFault(error)
   if (fault !== undefined) return { fault }
   return { bug: error instanceof Error ? (error.stack ?? error.message) : String(error) }

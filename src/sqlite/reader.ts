@@ -2,8 +2,8 @@ import { PAGE_TEXT, type PlantFilter, type PlantOrder, type PlantQuery, position
 import type { ImportMode, TagCount } from '../store.ts'
 import type { RowOutcome } from './outcome.ts'
 import { flatten, type PlantRows } from './rows.ts'
-import type { Limit } from './search.ts'
-import { needsIndex, Snapshot } from './snapshot.ts'
+import type { Limit } from './search-index/search.ts'
+import { NOTHING, needsIndex, Snapshot, type Unindexed } from './snapshot.ts'
 import type { Steps } from './steps.ts'
 import { ImportTrial } from './trial.ts'
 
@@ -14,7 +14,7 @@ const MAX_IDLE = 4
 interface Export {
   readonly snapshot: Snapshot
   readonly query: PlantFilter & { readonly order: PlantOrder }
-  readonly unindexed: readonly bigint[]
+  readonly unindexed: Unindexed
   after: PlantQuery['after']
 }
 
@@ -32,30 +32,36 @@ export class SqliteReader {
 
   /** @param most with more unindexed plants than these it throws BehindError, as the others do */
   *listPlants(most: number, query: PlantQuery, limit: number): Steps<PlantRows> {
-    const snapshot = this.#begin()
+    const snapshot = this.#begin(needsIndex(query, query.order))
     try {
-      const unindexed = needsIndex(query, query.order) ? yield* snapshot.unindexed(most) : []
+      const unindexed = needsIndex(query, query.order) ? snapshot.unindexed(most) : NOTHING
       return flatten(yield* snapshot.list(query, { plants: limit, text: PAGE_TEXT }, unindexed))
+    } catch (error) {
+      throw snapshot.faultOf(error)
     } finally {
       this.#end(snapshot)
     }
   }
 
   *listTags(most: number, after: string | undefined, limit: number): Steps<TagCount[]> {
-    const snapshot = this.#begin()
+    const snapshot = this.#begin(true)
     try {
-      return snapshot.tags(after, limit, yield* snapshot.unindexed(most))
+      return yield* snapshot.tags(after, limit, snapshot.unindexed(most))
+    } catch (error) {
+      throw snapshot.faultOf(error)
     } finally {
       this.#end(snapshot)
     }
   }
 
   /** @param handle a new one, for the two below; its transaction stays open until it is closed */
-  *openExport(handle: number, most: number, filter: PlantFilter, order: PlantOrder): Steps<void> {
-    const snapshot = this.#begin()
+  openExport(handle: number, most: number, filter: PlantFilter, order: PlantOrder): void {
+    const snapshot = this.#begin(needsIndex(filter, order))
     try {
-      const unindexed = needsIndex(filter, order) ? yield* snapshot.unindexed(most) : []
+      const unindexed = needsIndex(filter, order) ? snapshot.unindexed(most) : NOTHING
       this.#exports.set(handle, { snapshot, query: { ...filter, order }, unindexed, after: undefined })
+    } catch (error) {
+      throw snapshot.faultOf(error)
     } finally {
       if (!this.#exports.has(handle)) this.#end(snapshot)
     }
@@ -65,10 +71,14 @@ export class SqliteReader {
   *readExport(handle: number): Steps<PlantRows> {
     const held = found(this.#exports.get(handle))
     const { snapshot, query, after, unindexed } = held
-    const chunk = yield* snapshot.list({ ...query, after }, CHUNK, unindexed)
-    const last = chunk.at(-1)
-    if (last !== undefined) held.after = positionOf(query.order, last)
-    return flatten(chunk)
+    try {
+      const chunk = yield* snapshot.list({ ...query, after }, CHUNK, unindexed)
+      const last = chunk.at(-1)
+      if (last !== undefined) held.after = positionOf(query.order, last)
+      return flatten(chunk)
+    } catch (error) {
+      throw snapshot.faultOf(error)
+    }
   }
 
   /** Also where it was not opened to the end. */
@@ -80,7 +90,7 @@ export class SqliteReader {
 
   /** Reads something, on a new connection if none is idle: SQLite opens the log with the first read. */
   check(): void {
-    const snapshot = this.#begin()
+    const snapshot = this.#begin(true)
     try {
       snapshot.check()
     } finally {
@@ -89,7 +99,7 @@ export class SqliteReader {
   }
 
   countPlants(): number {
-    const snapshot = this.#begin()
+    const snapshot = this.#begin(false)
     try {
       return snapshot.plants()
     } finally {
@@ -118,9 +128,9 @@ export class SqliteReader {
     for (const connection of connections) connection.close()
   }
 
-  #begin(): Snapshot {
+  #begin(withIndex: boolean): Snapshot {
     const snapshot = this.#idle.pop() ?? new Snapshot(this.#path)
-    snapshot.begin()
+    snapshot.begin(withIndex)
     return snapshot
   }
 

@@ -19,8 +19,9 @@ export class Statements {
     return this.#statement(sql).all(...values) as unknown as Row[]
   }
 
-  run(sql: string, ...values: SQLInputValue[]): void {
-    this.#statement(sql).run(...values)
+  /** @returns how many rows it changed */
+  run(sql: string, ...values: SQLInputValue[]): bigint {
+    return BigInt(this.#statement(sql).run(...values).changes)
   }
 
   /** Not to be begun again with the same text before it has ended or was left. */

@@ -19,37 +19,22 @@ import type {
 } from '../store.ts'
 import type { Token } from '../token.ts'
 import { DirectReader, type PlantPage } from './direct-reader.ts'
-import { outOfReach, shuttingDown } from './errors.ts'
+import { appErrorOf, isFatal, outOfReach, shuttingDown } from './errors.ts'
 import { FileWatch } from './file-watch.ts'
 import { beginLog, keepReserve, openWithReserve } from './full-disk.ts'
-import { Indexer } from './indexer.ts'
+import { Housekeeping } from './housekeeping.ts'
 import { PlacedWriter } from './placed-writer.ts'
 import { PlantReads } from './plant-reads.ts'
 import { PlantWrites } from './plant-writes.ts'
 import { preflight } from './preflight.ts'
 import { openingError, prepareFile } from './prepare-file.ts'
+import { IndexLag } from './search-index/index-lag.ts'
+import { SearchIndex } from './search-index/search-index.ts'
 import { isServed, takeServeLock } from './serve-lock.ts'
+import type { SqliteStoreOptions } from './store-options.ts'
 import { storePath } from './store-path.ts'
 import { tokenRow } from './token-rows.ts'
 import type { WriterPort } from './writer-port.ts'
-
-export interface SqliteStoreOptions {
-  readonly maxWaiting: number
-  /** Creates in one commit; 1 gives each its own. */
-  readonly maxGroup?: number
-  /** Hold the lock that keeps a second server away from the file. */
-  readonly serving: boolean
-  /** Make the store where there is none. */
-  readonly create: boolean
-  /** Where the writer runs: where the disk lets it, if nothing else is said. */
-  readonly startWriter?: (path: string, onFatal: (error: Error) => void) => WriterPort
-  /** Called once when the store can't go on: a failed fsync, a corrupt or vanished file. Only a restart mends it. */
-  readonly onFatal: (error: Error) => void
-  /** Called when there was no store yet and one was made. */
-  readonly onMade?: () => void
-  /** Told what the operator should know but need not act on at once. */
-  readonly onNotice?: (text: string) => void
-}
 
 /** The embedded engine: one SQLite file, one writer, short reads on the main thread and long ones in another. */
 export class SqliteStore implements Store {
@@ -60,12 +45,15 @@ export class SqliteStore implements Store {
   readonly #lookups: GroupRead<bigint, NewPlant | undefined>
   readonly #pages: GroupRead<PlantPage, readonly NewPlant[]>
   readonly #writer: WriterPort
-  readonly #indexer: Indexer
+  readonly #index: SearchIndex
+  readonly #housekeeping: Housekeeping
   readonly #reads: PlantReads
   readonly #writes: PlantWrites
   readonly #onFatal: (error: Error) => void
   /** Set once it is open. */
   #watch: FileWatch | undefined
+  /** Of the index that a server makes. */
+  #lag: IndexLag | undefined
   #fatal: Error | undefined
   #closing: Promise<void> | undefined
 
@@ -118,13 +106,22 @@ export class SqliteStore implements Store {
     this.#lookups = new GroupRead((ids) => this.#open.plants(ids))
     this.#pages = new GroupRead((pages) => this.#open.pages(pages))
     this.#writer = options.startWriter?.(path, fail) ?? new PlacedWriter(path, fail)
-    this.#indexer = new Indexer(this.#writer, (fault) => {
+    const onNotice = (text: string) => {
       // What is fatal is told already.
-      if (this.#fatal === undefined) options.onNotice?.(fault)
+      if (this.#fatal === undefined) options.onNotice?.(text)
+    }
+    this.#housekeeping = new Housekeeping(this.#writer, options.changesKeep ?? 0, onNotice)
+    this.#index = new SearchIndex(path, {
+      start: options.startFollower,
+      // Who serves the store makes its index.
+      mayStart: () => this.#isServing || !isServed(path),
+      onNotice,
+      onDurable: (position) => this.#isServing && this.#housekeeping.trim(position),
+      onStoreFault: (fault) => isFatal(fault) && fail(appErrorOf(fault)),
     })
-    this.#reads = new PlantReads(path, this.#indexer, fail)
+    this.#reads = new PlantReads(path, this.#index, this.#isServing, fail)
     const { maxWaiting, maxGroup = 1000 } = options
-    this.#writes = new PlantWrites(this.#writer, this.#indexer, { maxWaiting, maxGroup })
+    this.#writes = new PlantWrites(this.#writer, this.#index, { maxWaiting, maxGroup })
   }
 
   createPlant(plant: NewPlant, { mustBeNew }: CreateOptions, answer: Answer<CreateResult>): void {
@@ -170,18 +167,6 @@ export class SqliteStore implements Store {
     const results = await this.#writes.import(plants, mode)
     await this.#giveWay(startedAt)
     return results
-  }
-
-  async indexPlants(signal: AbortSignal, onIndexed: (plants: number) => void): Promise<void> {
-    for (;;) {
-      this.#mustBeOpen()
-      signal.throwIfAborted()
-      const startedAt = performance.now()
-      const { indexed, isDone } = await this.#indexer.index()
-      if (isDone) return
-      onIndexed(indexed)
-      await this.#giveWay(startedAt)
-    }
   }
 
   async tryImport(mode: ImportMode): Promise<ImportTrial> {
@@ -248,12 +233,20 @@ export class SqliteStore implements Store {
     return this.#writes.waiting
   }
 
+  /** Changes that the search index does not have, for the metrics. */
+  get indexBehind(): number {
+    return this.#index.behind
+  }
+
   /**
    * Waits, where another process serves the store, for as long as writing took: SQLite gives the write lock to whoever asks
-   * when it is free, so that one import after the other kept a server waiting for seconds.
+   * when it is free, so that one import after the other kept a server waiting for seconds. Waits for the server's index, too.
    */
   async #giveWay(startedAt: number): Promise<void> {
-    if (!this.#isServing && isServed(this.#path)) await sleep(performance.now() - startedAt)
+    if (this.#isServing || !isServed(this.#path)) return
+    await sleep(performance.now() - startedAt)
+    this.#lag ??= new IndexLag(this.#path)
+    await this.#lag.near()
   }
 
   get #open(): DirectReader {
@@ -270,7 +263,9 @@ export class SqliteStore implements Store {
     this.#watch?.end()
     await this.#writes.close()
     await this.#reads.close()
-    await this.#indexer.close()
+    await this.#index.close()
+    await this.#housekeeping.close()
+    this.#lag?.close()
     // The writer goes last: whoever closes a database last folds its log into it, which a reader can't.
     this.#reader.close()
     await this.#writer.close()
@@ -283,7 +278,11 @@ export class SqliteStore implements Store {
     await beginLog(this.#writer, onNotice)
     if (this.#fatal !== undefined) throw outOfReach(this.#fatal)
     this.#watch = new FileWatch(this.#path, (error) => this.#fail(error))
-    if (this.#isServing) keepReserve(this.#path)
+    if (!this.#isServing) return
+    keepReserve(this.#path)
+    // A service makes the search index and keeps the house; nothing of that holds up its start.
+    this.#index.start()
+    this.#housekeeping.start()
   }
 
   #fail(error: Error): void {

@@ -7,24 +7,16 @@ import { type ChangeKind, ChangeLog } from './change-log.ts'
 import { openWriter, type WriterOptions } from './connection.ts'
 import { isRowFault, type SqliteFault, sqliteFault } from './errors.ts'
 import { InsertTogether } from './insert-together.ts'
-import { Journal } from './journal.ts'
 import { LogKeeper } from './log-keeper.ts'
 import { advanceMark } from './log-mark.ts'
+import { removeOldIndexes } from './old-indexes.ts'
 import { type ChangeOutcome, OUTCOME, type RowOutcome } from './outcome.ts'
-import { PlantIndex } from './plant-index.ts'
 import { PLANT_ROW_LENGTH, type PlantRows, plantAt, plantOf } from './rows.ts'
 import type { TokenRow } from './token-rows.ts'
 
 /** Rows lie flat in one array, four values each: it crosses to the writer's thread in half the time of objects. */
 export type CreateRows = (bigint | string | boolean | null)[]
 export const CREATE_ROW_LENGTH = 4
-
-export interface IndexProgress {
-  /** Plants that were looked at. */
-  readonly indexed: number
-  /** There is nothing more to index. */
-  readonly isDone: boolean
-}
 
 /** The one connection that writes. Each method is one transaction, and returns after its commit. */
 export class SqliteWriter {
@@ -36,8 +28,6 @@ export class SqliteWriter {
   readonly #putPlant: StatementSync
   readonly #deletePlant: StatementSync
   readonly #log: ChangeLog
-  readonly #journal: Journal
-  readonly #index: PlantIndex
   readonly #checkWrite: StatementSync
   readonly #insertToken: StatementSync
   readonly #touchToken: StatementSync
@@ -53,8 +43,6 @@ export class SqliteWriter {
     this.#putPlant = db.prepare('INSERT OR REPLACE INTO plants (id, name, tag) VALUES (?, ?, ?)')
     this.#deletePlant = db.prepare('DELETE FROM plants WHERE id = ?')
     this.#log = new ChangeLog(db)
-    this.#journal = new Journal(db)
-    this.#index = new PlantIndex(db)
     this.#checkWrite = db.prepare('UPDATE write_check SET checked_at = ?')
     this.#insertToken = db.prepare(
       'INSERT INTO tokens (id, hash, name, scopes, created_at, expires_at, last_used_at, revoked_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
@@ -64,16 +52,13 @@ export class SqliteWriter {
   }
 
   createPlants(rows: CreateRows): RowOutcome[] {
-    return this.#writePlants((written) => {
+    return this.#writePlants(() => {
       const outcomes: RowOutcome[] = []
-      const rest = this.#insertNew(rows, CREATE_ROW_LENGTH, written, outcomes)
+      const rest = this.#insertNew(rows, CREATE_ROW_LENGTH, outcomes)
       for (let i = rest; i < rows.length; i += CREATE_ROW_LENGTH) {
         const id = rows[i] as bigint
         const outcome = this.#putIfAbsent(id, rows[i + 1] as string, rows[i + 2] as string | null)
-        if (outcome === OUTCOME.created) {
-          written.push(id)
-          this.#log.created(id, textAt(rows, i))
-        }
+        if (outcome === OUTCOME.created) this.#log.created(id, textAt(rows, i))
         outcomes.push(rows[i + 3] === true && isThere(outcome) ? OUTCOME.exists : outcome)
       }
       return outcomes
@@ -82,34 +67,37 @@ export class SqliteWriter {
 
   /** In the order of the changes, each on what the one before has left; a refused one changes nothing. */
   changePlants(changes: readonly PlantChange[]): ChangeOutcome[] {
-    return this.#writePlants((written) => changes.map((change) => this.#change(change, written)))
+    return this.#writePlants(() => changes.map((change) => this.#change(change)))
   }
 
   importPlants(rows: PlantRows, mode: ImportMode): RowOutcome[] {
-    return this.#writePlants((written) => {
+    return this.#writePlants(() => {
       const outcomes: RowOutcome[] = []
-      const rest = this.#insertNew(rows, PLANT_ROW_LENGTH, written, outcomes)
+      const rest = this.#insertNew(rows, PLANT_ROW_LENGTH, outcomes)
       for (let i = rest; i < rows.length; i += PLANT_ROW_LENGTH) {
         const plant = plantAt(rows, i)
         const outcome = this.#putIfAbsent(plant.id, plant.name, plant.tag ?? null)
         const isUpdated = outcome === OUTCOME.conflict && mode === 'update'
         if (isUpdated) this.#replace(plant, 'replace')
         else if (outcome === OUTCOME.created) this.#log.created(plant.id, textAt(rows, i))
-        if (isUpdated || outcome === OUTCOME.created) written.push(plant.id)
         outcomes.push(isUpdated ? OUTCOME.updated : outcome)
       }
       return outcomes
     })
   }
 
-  /** Indexes some of the plants that were written and are not indexed yet, about `most` of them. */
-  indexPlants(most: number): IndexProgress {
-    return this.#keeper.transaction(() => {
-      const ids = this.#journal.take(most)
-      this.#index.add(ids)
-      const indexed = ids.length > 0 ? ids.length : this.#index.scan(most)
-      return { indexed, isDone: indexed === 0 }
-    })
+  /**
+   * Forgets changes up to, and without, a position that were made before a time in milliseconds since 1970.
+   *
+   * @returns whether there may be more of them
+   */
+  trimChanges(position: number, before: number): boolean {
+    return this.#keeper.transaction(() => this.#log.trim(position, before))
+  }
+
+  /** Removes a part of the indexes of older versions. @returns whether there is more of them */
+  removeOldIndexes(): boolean {
+    return removeOldIndexes(this.#db, this.#keeper)
   }
 
   checkWritable(now: number): void {
@@ -154,25 +142,21 @@ export class SqliteWriter {
     this.#db.close()
   }
 
-  /** One transaction that also logs its changes, and notes for the indexes which plants it has written. */
-  #writePlants<T>(work: (written: bigint[]) => T): T {
+  /** One transaction that also logs its changes. */
+  #writePlants<T>(work: () => T): T {
     return this.#keeper.transaction(() => {
       this.#log.begin()
-      const written: bigint[] = []
-      const result = work(written)
+      const result = work()
       this.#log.flush()
-      this.#journal.append(written)
       return result
     })
   }
 
   /** Inserts those of the first rows that are new, many with one statement, and returns where the rest begins. */
-  #insertNew(rows: CreateRows | PlantRows, rowLength: number, written: bigint[], outcomes: RowOutcome[]): number {
+  #insertNew(rows: CreateRows | PlantRows, rowLength: number, outcomes: RowOutcome[]): number {
     const rest = this.#insertTogether.insertFirst(rows, rowLength)
     for (let i = 0; i < rest; i += rowLength) {
-      const id = rows[i] as bigint
-      written.push(id)
-      this.#log.created(id, textAt(rows, i))
+      this.#log.created(rows[i] as bigint, textAt(rows, i))
       outcomes.push(OUTCOME.created)
     }
     return rest
@@ -188,7 +172,7 @@ export class SqliteWriter {
     return there?.['name'] === name && there['tag'] === tag ? OUTCOME.unchanged : OUTCOME.conflict
   }
 
-  #change(change: PlantChange, written: bigint[]): ChangeOutcome {
+  #change(change: PlantChange): ChangeOutcome {
     try {
       const there = this.#plant(idOf(change))
       const plant = afterChange(change, there)
@@ -197,10 +181,7 @@ export class SqliteWriter {
         return 'deleted'
       }
       const isSame = there?.name === plant.name && there.tag === plant.tag
-      if (!isSame) {
-        this.#replace(plant, change.kind === 'update' ? 'update' : 'replace')
-        written.push(plant.id)
-      }
+      if (!isSame) this.#replace(plant, change.kind === 'update' ? 'update' : 'replace')
       return { result: there === undefined ? 'created' : 'replaced', plant }
     } catch (error) {
       return error instanceof AppError ? { refusal: error.number, message: error.message } : rowFault(error)
@@ -216,19 +197,14 @@ export class SqliteWriter {
   #replace(plant: NewPlant, kind: ChangeKind): void {
     const there = this.#plant(plant.id)
     this.#putPlant.run(plant.id, plant.name, plant.tag ?? null)
-    if (there === undefined) {
-      this.#log.created(plant.id, plant.name.length + (plant.tag?.length ?? 0))
-    } else {
-      this.#log.changed(kind, there)
-      this.#index.remove(there)
-    }
+    if (there !== undefined) this.#log.changed(kind, there)
+    else this.#log.created(plant.id, plant.name.length + (plant.tag?.length ?? 0))
   }
 
   #delete(plant: NewPlant | undefined): void {
     if (plant === undefined) return
     this.#deletePlant.run(plant.id)
     this.#log.changed('delete', plant)
-    this.#index.remove(plant)
   }
 }
 
@@ -250,7 +226,8 @@ export type WriterCalls = Pick<
   | 'createPlants'
   | 'changePlants'
   | 'importPlants'
-  | 'indexPlants'
+  | 'trimChanges'
+  | 'removeOldIndexes'
   | 'checkWritable'
   | 'createToken'
   | 'touchToken'

@@ -23,10 +23,8 @@ suite('plantstore import, straight into a store', () => {
       assert.match(first.stderr, COUNTS(PLANTS.length, 0, 0, 0))
       assert.deepEqual([first.code, first.stdout], [0, ''])
       assert.deepEqual(plantsIn(join(folder, 'plants.db')), asMap(PLANTS))
-      assert.match(first.stderr, /^indexed for searches: 7 plants in /m)
       const second = await run(t, args, { cwd: folder })
       assert.match(second.stderr, COUNTS(0, 0, PLANTS.length, 0))
-      assert.doesNotMatch(second.stderr, /indexed/)
       assert.equal(second.code, 0)
     })
   }

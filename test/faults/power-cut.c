@@ -3,7 +3,7 @@
  * process, it keeps beside that folder another one ($POWER_CUT_DISK) with nothing but what a finished fsync covers:
  *
  *   - bytes written to a file get there in the fsync of that file, and not before;
- *   - a name of a new file gets there in the fsync of its folder.
+ *   - a name of a new file gets there in the fsync of its folder; one that is removed goes at once.
  *
  * Killing the process is the power cut; the second folder is what the disk has then. It is a pessimistic disk: a real
  * one may keep more. SQLite inside Node.js calls the functions of libc dynamically, so all its writes pass here.
@@ -128,6 +128,19 @@ ssize_t write(int fd, const void *bytes, size_t length) {
   ssize_t result = REAL(write)(fd, bytes, length);
   if (result > 0) note(fd, result, lseek(fd, 0, SEEK_CUR) - result);
   return result;
+}
+
+/* A removed name is gone at once: SQLite syncs the folder after it has removed a journal, which would undo a commit. */
+int unlink(const char *path) {
+  const char *folder = getenv("POWER_CUT_FOLDER");
+  char kept[PATH_MAX];
+  if (folder != NULL && strncmp(path, folder, strlen(folder)) == 0) {
+    snprintf(kept, sizeof kept, "%s/%s", getenv("POWER_CUT_DISK"), strrchr(path, '/') + 1);
+    REAL(unlink)(kept);
+    snprintf(kept, sizeof kept, "%s/" UNNAMED "%s", getenv("POWER_CUT_DISK"), strrchr(path, '/') + 1);
+    REAL(unlink)(kept);
+  }
+  return REAL(unlink)(path);
 }
 
 int fsync(int fd) { return synced(fd, REAL(fsync)(fd)); }

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { copyFileSync, mkdirSync, realpathSync, statSync } from 'node:fs'
+import { copyFileSync, existsSync, mkdirSync, realpathSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
@@ -7,6 +7,7 @@ import { isIntact, tempFolder } from '../support/files.ts'
 import { Load } from '../support/load.ts'
 import { isLinux, notTestedHere, runs } from '../support/not-tested.ts'
 import { startServer } from '../support/process.ts'
+import { assertSearchable, behind } from '../support/sqlite-indexes.ts'
 
 /** A power cut, as power-cut.c simulates it. */
 interface PowerCut {
@@ -14,6 +15,8 @@ interface PowerCut {
   readonly after: number
   readonly nameLength: number
   readonly nodeArgs?: readonly string[]
+  /** Wait also until the disk has some of the search index. */
+  readonly hasIndex?: boolean
 }
 
 /** Compiles the disk that forgets; undefined when that is not possible here. */
@@ -33,6 +36,8 @@ async function cutPower(t: TestContext, library: string, cut: PowerCut): Promise
   first.program.signal('SIGTERM')
   await first.program.outcome
   copyFileSync(first.storePath, join(disk, 'plants.db'))
+  // Else the next start makes it, on this disk.
+  rmSync(`${first.storePath}-index`, { force: true })
 
   const { program, address } = await startServer(t, folder, [], {
     ...(cut.nodeArgs === undefined ? {} : { nodeArgs: cut.nodeArgs }),
@@ -40,6 +45,7 @@ async function cutPower(t: TestContext, library: string, cut: PowerCut): Promise
   })
   const load = new Load(address, { nameLength: cut.nameLength })
   await load.reaches(cut.after)
+  if (cut.hasIndex === true) await load.until(() => existsSync(join(disk, 'plants.db-index')))
   await program.kill()
   await load.done
   return { load, disk }
@@ -62,6 +68,17 @@ test('a power cut takes nothing that was acknowledged, neither from the log nor 
     load.assertAllIn(path)
     assert.ok(isIntact(path))
   }
+})
+
+test('a power cut leaves an index that is behind the store at most, and everything is found', async (t) => {
+  const library = forgetfulDisk(t)
+  if (library === undefined) return notTestedHere(t, NOT_HERE)
+  const { load, disk } = await cutPower(t, library, { after: 400, nameLength: 20, hasIndex: true })
+  const path = join(disk, 'plants.db')
+  const at = behind(path)
+  assert.ok(at >= 0, `the index is ${-at} changes ahead`)
+  await assertSearchable(path)
+  load.assertAllIn(path)
 })
 
 test('the simulated power cut is one: with synchronous=NORMAL it takes acknowledged plants', async (t) => {

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import type { NewPlant } from '../../src/plant.ts'
 import { SqliteStore } from '../../src/sqlite/store.ts'
+import type { SqliteStoreOptions } from '../../src/sqlite/store-options.ts'
 import { cleanUp } from './clean-up.ts'
 import { plantsIn, tempFolder } from './files.ts'
 import type { StoreUnderTest } from './store-under-test.ts'
@@ -10,10 +11,15 @@ import type { StoreUnderTest } from './store-under-test.ts'
 /** A new SQLite store in a folder of its own. */
 export async function openSqlite(
   t: TestContext,
-  { maxWaiting = 10_000, path = join(tempFolder(t), 'plants.db') } = {},
+  {
+    maxWaiting = 10_000,
+    path = join(tempFolder(t), 'plants.db'),
+    ...options
+  }: Partial<SqliteStoreOptions> & { path?: string } = {},
 ): Promise<StoreUnderTest> {
+  const onFatal = (error: Error) => assert.fail(error)
   const open = (): Promise<SqliteStore> =>
-    SqliteStore.open(path, { serving: true, create: true, maxWaiting, onFatal: (error) => assert.fail(error) })
+    SqliteStore.open(path, { serving: true, create: true, maxWaiting, onFatal, ...options })
   let store = await open()
   cleanUp(t, () => store.close())
 

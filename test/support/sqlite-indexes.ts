@@ -1,9 +1,15 @@
 import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
 import { sortKey } from '../../src/fold.ts'
+import { indexPath } from '../../src/sqlite/search-index/index-file.ts'
+import type { Follower } from '../../src/sqlite/search-index/index-worker.ts'
+import { Indexer, type IndexProgress } from '../../src/sqlite/search-index/indexer.ts'
+import { SqliteStore } from '../../src/sqlite/store.ts'
+import { expectedTags } from './expected.ts'
 import { plantsIn } from './files.ts'
+import { listAll } from './store-calls.ts'
 
-/** Looks into the file past the store. */
+/** Looks into a file past the store. */
 export function inFile<T>(path: string, work: (db: DatabaseSync) => T): T {
   const db = new DatabaseSync(path, { readBigInts: true, timeout: 10_000, defensive: false })
   try {
@@ -13,16 +19,33 @@ export function inFile<T>(path: string, work: (db: DatabaseSync) => T): T {
   }
 }
 
-/** Ids that are to be indexed; one may be there more than once. */
-export const backlog = (path: string): number =>
-  inFile(path, (db) =>
-    Number(db.prepare('SELECT coalesce(sum(length(ids)), 0) / 8 AS n FROM plant_journal').get()?.['n']),
-  )
+/** Brings the index of a store up to date. @returns what each step did */
+export function indexAll(path: string, bounds?: ConstructorParameters<typeof Indexer>[1]): IndexProgress[] {
+  const indexer = new Indexer(path, bounds)
+  const steps: IndexProgress[] = []
+  try {
+    do steps.push(indexer.step())
+    while (steps.at(-1)?.isDone === false)
+    return steps
+  } finally {
+    indexer.close()
+  }
+}
 
-/** Holds all indexes against the plants. */
-export function assertIndexesMatch(path: string): void {
+/** An index that nobody brings up to date but the test. */
+export const IDLE: Follower = { wake: () => {}, remake: () => {}, close: async () => {} }
+
+/** Changes of the store that its index does not have; all of them where there is none. */
+export function behind(path: string): number {
+  const head = inFile(path, (db) => Number(db.prepare('SELECT max(position) AS n FROM changes').get()?.['n'] ?? 0))
+  const at = (db: DatabaseSync) => Number(db.prepare('SELECT position AS n FROM state').get()?.['n'] ?? 0)
+  return head - inFile(indexPath(path), at)
+}
+
+/** Holds the index against the plants. */
+export function assertIndexMatches(path: string): void {
   const plants = plantsIn(path)
-  inFile(path, (db) => {
+  inFile(indexPath(path), (db) => {
     const rows = (sql: string) =>
       db
         .prepare(sql)
@@ -31,15 +54,36 @@ export function assertIndexesMatch(path: string): void {
     const sorted = (all: unknown[][]) => all.map(String).sort()
     const tagged = [...plants].flatMap(([id, { tag }]) => (tag === undefined ? [] : [[tag, id]]))
     assert.deepEqual(
-      sorted(rows('SELECT key, id FROM plant_names')),
+      sorted(rows('SELECT key, id FROM names UNION ALL SELECT key, id FROM recent_names')),
       sorted([...plants].map(([id, { name }]) => [sortKey(name), id])),
     )
-    assert.deepEqual(sorted(rows('SELECT tag, id FROM plant_tags')), sorted(tagged))
+    assert.deepEqual(sorted(rows('SELECT tag, id FROM tags')), sorted(tagged))
+    assert.deepEqual(rows('SELECT tag, plants FROM tag_counts'), rows('SELECT tag, count(*) FROM tags GROUP BY tag'))
     assert.deepEqual(
-      rows('SELECT tag, plants FROM tag_counts'),
-      rows('SELECT tag, count(*) FROM plants WHERE tag IS NOT NULL GROUP BY tag'),
+      rows('SELECT rowid FROM words ORDER BY rowid').flat(),
+      [...plants.keys()].sort((a, b) => (a < b ? -1 : 1)),
     )
-    assert.deepEqual(rows('SELECT rowid FROM plant_words ORDER BY rowid'), rows('SELECT id FROM plants ORDER BY id'))
-    db.exec("INSERT INTO plant_words (plant_words) VALUES ('integrity-check')")
+    db.exec("INSERT INTO words (words) VALUES ('integrity-check')")
   })
+}
+
+/** Every plant is found by its words and its tag, whatever of the index is there; and the index is brought up to date then. */
+export async function assertSearchable(storePath: string): Promise<void> {
+  const plants = plantsIn(storePath)
+  const store = await SqliteStore.open(storePath, {
+    serving: true,
+    create: false,
+    maxWaiting: 1,
+    onFatal: assert.fail,
+    startFollower: () => IDLE,
+  })
+  try {
+    const byWord = await listAll(store, { words: ['plant'], order: 'name' })
+    assert.deepEqual(new Map(byWord.map(({ id, name, tag }) => [id, { name, tag }])), plants)
+    assert.deepEqual(await store.listTags(undefined, 100), expectedTags(byWord))
+  } finally {
+    await store.close()
+  }
+  indexAll(storePath)
+  assertIndexMatches(storePath)
 }

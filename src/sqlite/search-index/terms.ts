@@ -1,6 +1,6 @@
-import { words } from '../fold.ts'
-import type { Plant } from '../plant.ts'
-import { type PlantFilter, plantWords } from '../plant-query.ts'
+import { words } from '../../fold.ts'
+import type { Plant } from '../../plant.ts'
+import { type PlantFilter, plantWords } from '../../plant-query.ts'
 
 /** Characters (code points) of a short term; each shorter prefix has an index of its own (sql/sqlite). */
 const TERM_LENGTH = 8

@@ -1,4 +1,4 @@
-import type { NewPlant } from '../plant.ts'
+import type { NewPlant } from '../../plant.ts'
 import {
   comparePositions,
   isByName,
@@ -7,13 +7,20 @@ import {
   type PlantQuery,
   type Position,
   positionOf,
-} from '../plant-query.ts'
-import { matchExpression } from './search-terms.ts'
-import type { Row, Statements } from './statements.ts'
-import { race, type Steps } from './steps.ts'
+} from '../../plant-query.ts'
+import type { Row, Statements } from '../statements.ts'
+import { race, type Steps } from '../steps.ts'
+import { IdSet } from './id-set.ts'
+import type { IndexView } from './index-view.ts'
+import { matchExpression } from './terms.ts'
 
-/** Plants that are looked at in one step. */
+/** Plants, and UTF-16 units of them, that are looked at in one step. */
 const STEP = 64
+const STEP_TEXT = 100_000
+/** Ids that are read in one step without the plants. */
+const IDS = 1000
+/** Ids that are picked from all in the order of names. */
+const MOST_PICKED = 200_000
 /** Ids that are read at once over all tags. */
 const TAGGED = 2000
 
@@ -51,23 +58,33 @@ export class Found {
  */
 export class PlantSearch {
   readonly #statements: Statements
+  readonly #index: IndexView
 
-  constructor(statements: Statements) {
+  constructor(statements: Statements, index: IndexView) {
     this.#statements = statements
+    this.#index = index
   }
 
-  /** The first of the indexed plants that the query means; all plants where it means all, by id. */
-  find(query: PlantQuery, limit: Limit): Steps<Found> {
+  /**
+   * The first of the indexed plants that the query means; all plants where it means all, by id.
+   *
+   * @param unindexed plants that are left out, as the index may have them as they were
+   */
+  find(query: PlantQuery, limit: Limit, unindexed: ReadonlySet<bigint>): Steps<Found> {
     const isFiltered = query.tags.length + query.words.length > 0
+    const verified = (ids: Iterable<bigint>) => this.#verified(without(unindexed, ids), query, limit)
     if (!isByName(query.order)) {
       if (!isFiltered) return this.#page(query, limit)
       const sources = this.#filtered(query)
-      return race((sources.length > 0 ? sources : [this.#all(query)]).map((ids) => this.#verified(ids, query, limit)))
+      return race((sources.length > 0 ? sources : [this.#all(query)]).map(verified))
     }
-    const walk = this.#verified(this.#byName(query), query, limit)
+    const walk = verified(this.#byName(query))
     if (!isFiltered) return walk
     const everywhere = { ...query, order: 'id', after: undefined } as const
-    return race([...this.#filtered(everywhere).map((ids) => this.#sorted(ids, query, limit)), walk])
+    const sorted = (ids: Iterable<bigint>) => this.#sorted(without(unindexed, ids), query, limit)
+    const picked = (ids: Iterable<bigint>, i: number) =>
+      this.#picked(without(unindexed, ids), query, limit, `to pick ${i}`)
+    return race([...this.#filtered(everywhere).map(sorted), ...this.#filtered(everywhere, 'to pick').map(picked), walk])
   }
 
   get(id: bigint): NewPlant | undefined {
@@ -76,14 +93,19 @@ export class PlantSearch {
   }
 
   /** The first of the plants with these ids that the query means. The ids are in its order. */
-  *#verified(ids: Iterable<bigint>, query: PlantQuery, limit: Limit): Steps<Found> {
+  *#verified(ids: Iterable<bigint | undefined>, query: PlantQuery, limit: Limit): Steps<Found> {
     const found = new Found(limit)
-    let seen = 0
+    const turn = new Turn()
     for (const id of ids) {
+      // Nothing was found for a while.
+      if (id === undefined) {
+        yield
+        continue
+      }
       const plant = this.get(id)
       if (plant !== undefined && matches(query, plant)) found.add(plant)
       if (found.isFull) break
-      if (++seen % STEP === 0) yield
+      if (turn.isOverAfter(plant)) yield
     }
     return found
   }
@@ -93,7 +115,7 @@ export class PlantSearch {
     const { order, after } = query
     const compare = (a: Position, b: Position) => comparePositions(order, a, b)
     let first: Position[] = []
-    let seen = 0
+    const turn = new Turn()
     for (const id of ids) {
       const plant = this.get(id)
       if (plant !== undefined && matches(query, plant)) {
@@ -101,7 +123,7 @@ export class PlantSearch {
         if (after === undefined || compare(position, after) > 0) first.push(position)
       }
       if (first.length >= limit.plants * 4 + STEP) first = first.sort(compare).slice(0, limit.plants)
-      if (++seen % STEP === 0) yield
+      if (turn.isOverAfter(plant)) yield
     }
     const found = new Found(limit)
     for (const { id } of first.sort(compare)) {
@@ -110,6 +132,19 @@ export class PlantSearch {
       if (plant !== undefined) found.add(plant)
     }
     return found
+  }
+
+  /** The same by way of all names in their order, of which only those with these ids are looked at. */
+  *#picked(ids: Iterable<bigint>, query: PlantQuery, limit: Limit, purpose: string): Steps<Found> {
+    const wanted = new IdSet()
+    let seen = 0
+    for (const id of ids) {
+      wanted.add(id)
+      // With so many of them among all plants, all are looked at as soon.
+      if (seen === MOST_PICKED) return yield* never()
+      if (++seen % IDS === 0) yield
+    }
+    return yield* this.#verified(wanted.among(this.#byName(query, purpose), IDS), query, limit)
   }
 
   *#page(query: PlantQuery, limit: Limit): Steps<Found> {
@@ -124,36 +159,45 @@ export class PlantSearch {
     return found
   }
 
-  /** Ids from each index that holds all plants the filter means, in the query's order by id. */
-  #filtered(query: PlantQuery): Iterable<bigint>[] {
+  /**
+   * Ids from each index that holds all plants the filter means, in the query's order by id.
+   *
+   * @param purpose tells statements apart that are stepped through at the same time
+   */
+  #filtered(query: PlantQuery, purpose = 'to look at'): Iterable<bigint>[] {
     const expression = matchExpression(query)
     return [
-      ...(expression === undefined ? [] : [this.#byWords(expression, query)]),
+      ...(expression === undefined ? [] : [this.#byWords(expression, query, purpose)]),
       ...(query.tags.length === 0 ? [] : [this.#byTags(query)]),
     ]
   }
 
-  *#byWords(expression: string, query: PlantQuery): Iterable<bigint> {
+  *#byWords(expression: string, query: PlantQuery, purpose: string): Iterable<bigint> {
     const { condition, direction, values } = range(query, 'rowid')
-    yield* this.#ids(
-      `SELECT rowid FROM plant_words WHERE plant_words MATCH ? AND ${condition} ORDER BY rowid ${direction}`,
+    yield* this.#indexed(
+      `SELECT /* ${purpose} */ rowid FROM words WHERE words MATCH ? AND ${condition} ORDER BY rowid ${direction}`,
       expression,
       ...values,
     )
   }
 
-  *#byName({ order, after }: PlantQuery): Iterable<bigint> {
+  *#byName({ order, after }: PlantQuery, purpose = 'to look at'): Iterable<bigint> {
     const [sign, direction] = isDescending(order) ? ['<', 'DESC'] : ['>', 'ASC']
     const condition = after === undefined ? 'TRUE' : `(key, id) ${sign} (?, ?)`
-    yield* this.#ids(
-      `SELECT id FROM plant_names WHERE ${condition} ORDER BY key ${direction}, id ${direction}`,
-      ...(after === undefined ? [] : [after.key, after.id]),
+    const values = after === undefined ? [] : [after.key, after.id]
+    // SQLite merges the two in the order of their primary keys, without reading them to their ends.
+    const from = (table: string) => `SELECT key, id FROM ${table} WHERE ${condition}`
+    yield* this.#indexed(
+      `SELECT /* ${purpose} */ id FROM (${from('names')} UNION ALL ${from('recent_names')} ORDER BY key ${direction}, id ${direction})`,
+      ...values,
+      ...values,
     )
   }
 
   *#all(query: PlantQuery): Iterable<bigint> {
     const { condition, direction, values } = range(query, 'id')
-    yield* this.#ids(`SELECT id FROM plants WHERE ${condition} ORDER BY id ${direction}`, ...values)
+    const sql = `SELECT id FROM plants WHERE ${condition} ORDER BY id ${direction}`
+    for (const [id] of this.#statements.iterate(sql, ...values)) yield id as bigint
   }
 
   /** Merges the ids of each tag, of which it reads some at a time. */
@@ -166,8 +210,10 @@ export class PlantSearch {
     let after = query.after
     for (;;) {
       const { condition, direction, values } = range({ ...query, after }, 'id')
-      const sql = `SELECT id FROM plant_tags WHERE tag = ? AND ${condition} ORDER BY id ${direction} LIMIT ?`
-      const parts = tags.map((tag) => this.#statements.all(sql, tag, ...values, atOnce).map((row) => row[0] as bigint))
+      const sql = `SELECT id FROM tags WHERE tag = ? AND ${condition} ORDER BY id ${direction} LIMIT ?`
+      const parts = tags.map((tag) =>
+        this.#index.statements.all(sql, tag, ...values, atOnce).map((row) => row[0] as bigint),
+      )
       // Beyond the end of a part that was cut, others may already be ahead.
       const ends = parts.filter((part) => part.length === atOnce).flatMap((part) => part.at(-1) ?? [])
       const [end] = ends.sort(compare)
@@ -178,9 +224,33 @@ export class PlantSearch {
     }
   }
 
-  *#ids(sql: string, ...values: (string | bigint)[]): Iterable<bigint> {
-    for (const [id] of this.#statements.iterate(sql, ...values)) yield id as bigint
+  *#indexed(sql: string, ...values: (string | bigint)[]): Iterable<bigint> {
+    for (const [id] of this.#index.statements.iterate(sql, ...values)) yield id as bigint
   }
+}
+
+/** Says when others have their turn. */
+export class Turn {
+  #seen = 0
+  #text = 0
+
+  /** @param plant that was looked at */
+  isOverAfter(plant: NewPlant | undefined): boolean {
+    this.#seen++
+    this.#text += plant === undefined ? 0 : plant.name.length + (plant.tag?.length ?? 0)
+    const isOver = this.#seen >= STEP || this.#text >= STEP_TEXT
+    if (isOver) this.#seen = this.#text = 0
+    return isOver
+  }
+}
+
+/** Takes turns and never comes to an end: another work will. */
+function* never(): Steps<never> {
+  for (;;) yield
+}
+
+function* without(unwanted: ReadonlySet<bigint>, ids: Iterable<bigint>): Iterable<bigint> {
+  for (const id of ids) if (!unwanted.has(id)) yield id
 }
 
 const plantOf = ([id, name, tag]: Row): NewPlant => ({

@@ -1,0 +1,145 @@
+import { createReadStream, mkdtempSync, writeFileSync } from 'node:fs'
+import { request } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { BARE, type Contender, canPin, Running, SHIPPED } from './contender.ts'
+import { fill } from './fill.ts'
+import { nameOf, tagOf } from './plants.ts'
+import { Searcher, type SearchResult } from './searcher.ts'
+
+/** How long the bare server is measured before and after, in seconds. */
+const BARE_SECONDS = 10
+const CONNECTIONS = 64
+const BURST_SECONDS = 3
+/** Rows of the imported file. */
+const ROWS = 1_000_000
+
+/** Creates without a pause, with a search each 100 ms, from stores of several sizes, on all cores and on one; and imports. */
+export async function measureSustained(sizes: readonly number[], seconds: number): Promise<void> {
+  for (const size of sizes) {
+    await sustained(`${size.toLocaleString('en')} plants, all cores`, size, seconds, { floor: 0.5, burst: 0.65 })
+    if (canPin)
+      await sustained(`${size.toLocaleString('en')} plants, one core`, size, seconds, { floor: 0.35, burst: 0.45 }, 0)
+  }
+  await importOverHttp()
+}
+
+async function startStore(size: number, core: number | undefined): Promise<Running> {
+  const store = join(mkdtempSync(join(tmpdir(), 'plantstore-bench-')), 'plants.db')
+  if (size > 0) fill(store, size)
+  return Running.start(pinned(SHIPPED, core), store, size)
+}
+
+const pinned = (contender: Contender, core: number | undefined): Contender =>
+  core === undefined ? contender : { ...contender, core }
+
+async function sustained(
+  what: string,
+  size: number,
+  seconds: number,
+  { floor, burst }: { readonly floor: number; readonly burst: number },
+  core?: number,
+): Promise<void> {
+  const generatorCore = core === undefined ? undefined : 1
+  const bare = await Running.start(pinned(BARE, core))
+  const store = await startStore(size, core)
+  const create = (one: Running, time: number) =>
+    one.load({ connections: CONNECTIONS, seconds: time, work: 'create' }, generatorCore)
+  try {
+    const first = await create(bare, BARE_SECONDS)
+    const short = await create(store, BURST_SECONDS)
+    const watch = new Watch(store)
+    const searcher = new Searcher(store.port, store.token, () => size + 1000)
+    const long = await create(store, seconds)
+    const searched = await searcher.end()
+    const behind = await watch.end()
+    const last = await create(bare, BARE_SECONDS)
+    const yardstick = (first.perSecond + last.perSecond) / 2
+    console.log(`\nCreates for ${seconds} s without a pause, ${CONNECTIONS} connections, ${what}`)
+    console.log(`  bare server ${Math.round(first.perSecond)}/s before and ${Math.round(last.perSecond)}/s after`)
+    judge(`creates in ${BURST_SECONDS} s, of the bare server`, short.perSecond / yardstick, burst, 'at least')
+    judge(
+      `creates, of the bare server (${Math.round(long.perSecond)}/s)`,
+      long.perSecond / yardstick,
+      floor,
+      'at least',
+    )
+    judge('p99 of creates, ms', long.p99, 20, 'at most')
+    judgeSearches(searched, 100)
+    judge('changes that the index was behind, at most', behind.most, 50_000, 'at most')
+    judge('resident memory at its highest, MB', store.memory()?.peak ?? Number.NaN, 250, 'at most')
+  } finally {
+    await bare.stop()
+    await store.stop()
+  }
+}
+
+async function importOverHttp(): Promise<void> {
+  const file = join(mkdtempSync(join(tmpdir(), 'plantstore-bench-')), 'plants.ndjson')
+  const rows = Array.from({ length: ROWS }, (_, i) =>
+    JSON.stringify({ id: i + 1, name: nameOf(i + 1), tag: tagOf(i + 1) }),
+  )
+  writeFileSync(file, `${rows.join('\n')}\n`)
+  const store = await startStore(0, undefined)
+  try {
+    const searcher = new Searcher(store.port, store.token, () => ROWS)
+    const startedAt = performance.now()
+    await send(store, file)
+    const seconds = (performance.now() - startedAt) / 1000
+    const searched = await searcher.end()
+    console.log(`\nImport of ${ROWS.toLocaleString('en')} plants over HTTP, with searches`)
+    judge('plants a second', ROWS / seconds, 50_000, 'at least')
+    judgeSearches(searched, 200)
+  } finally {
+    await store.stop()
+  }
+}
+
+async function send(store: Running, file: string): Promise<void> {
+  const headers = { authorization: `Bearer ${store.token}`, 'content-type': 'application/x-ndjson' }
+  const answer = await new Promise<string>((resolve, reject) => {
+    const sent = request({ host: '127.0.0.1', port: store.port, method: 'POST', path: '/plants/import', headers })
+    sent.once('response', (response) => text(response).then(resolve, reject)).once('error', reject)
+    createReadStream(file).pipe(sent)
+  })
+  if (!answer.includes(`"added":${ROWS},`)) throw new Error(`the import answered ${answer}`)
+}
+
+/** How far the index is behind, as the metrics say, now and then. */
+class Watch {
+  readonly #done: Promise<void>
+  #most = 0
+  #isOver = false
+
+  constructor(store: Running) {
+    this.#done = this.#run(store)
+  }
+
+  async end(): Promise<{ most: number }> {
+    this.#isOver = true
+    await this.#done
+    return { most: this.#most }
+  }
+
+  async #run({ port, token }: Running): Promise<void> {
+    while (!this.#isOver) {
+      const answer = await fetch(`http://127.0.0.1:${port}/metrics`, { headers: { authorization: `Bearer ${token}` } })
+      const behind = /^plantstore_search_index_behind (\d+)/m.exec(await answer.text())?.[1]
+      this.#most = Math.max(this.#most, Number(behind))
+      await sleep(500)
+    }
+  }
+}
+
+function judgeSearches({ searches, refused, p50, p99 }: SearchResult, floor: number): void {
+  judge(`p99 of ${searches} searches for two words, ms (p50 ${p50.toFixed(1)})`, p99, floor, 'at most')
+  judge('searches refused', refused, 0, 'at most')
+}
+
+function judge(what: string, value: number, floor: number, sign: 'at least' | 'at most'): void {
+  const holds = sign === 'at least' ? value >= floor : value <= floor
+  const shown = value >= 1000 ? Math.round(value).toLocaleString('en') : value.toFixed(2)
+  console.log(`  ${holds ? 'holds ' : 'MISSED'} ${what}: ${shown} (${sign} ${floor.toLocaleString('en')})`)
+}

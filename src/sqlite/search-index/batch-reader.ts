@@ -1,0 +1,138 @@
+import type { NewPlant } from '../../plant.ts'
+import type { ChangeReader } from '../change-reader.ts'
+import type { Statements } from '../statements.ts'
+import { type IndexState, idsBehind } from './index-file.ts'
+
+/** Plants of one batch: more where more are to go, but a part of them, as each batch looks through what it leaves. */
+const LARGEST_BATCH = 50_000
+const PARTS = 4
+/** A scan goes on only where the log has come to its end, so the log is then read in larger batches. */
+const TIMES_WHILE_SCANNING = 4
+/** UTF-16 units of names and tags after which a batch ends: two seconds of work if all their words are different. */
+const MAX_TEXT = 2 ** 21
+
+/** What one transaction of the index does. */
+export interface Batch {
+  /** Plants as the index has them, and must not have them any more. */
+  readonly gone: readonly NewPlant[]
+  /** Plants as they are at the position that the index comes to. */
+  readonly added: readonly NewPlant[]
+  /** How far the index is after it. */
+  readonly next: IndexState
+  /** The position of the newest change. */
+  readonly head: number
+  /** How many plants were looked at. */
+  readonly indexed: number
+}
+
+/** Reads what the index lacks, inside a read transaction of the store. */
+export class BatchReader {
+  readonly #statements: Statements
+  readonly #changes: ChangeReader
+  readonly #least: number
+
+  /** @param least plants of a batch where there are so many */
+  constructor(statements: Statements, changes: ChangeReader, least: number) {
+    this.#statements = statements
+    this.#changes = changes
+    this.#least = least
+  }
+
+  /** The state of an index without plants. */
+  first(): IndexState {
+    const position = this.#changes.head()
+    const plants = Number(this.#statements.get('SELECT count(*) FROM plants')?.[0] ?? 0)
+    const mark = this.#changes.mark(position) ?? ''
+    return { position, mark, isScanning: plants > 0, scannedTo: undefined, scanned: 0, plants }
+  }
+
+  /** The next changes of the log, and where these are all, the next plants of a scan. */
+  read(state: IndexState): Batch {
+    const head = this.#changes.head()
+    const { position, text, before, after } = this.#changed(state, head)
+    const { gone, added } = difference(before, after)
+    const next = { ...state, position, mark: this.#changes.mark(position) ?? state.mark }
+    if (position < head || !state.isScanning) return { gone, added, next, head, indexed: before.size }
+    const scan = this.#scanned(state.scannedTo, MAX_TEXT - text)
+    const last = scan.isOver ? undefined : scan.plants.at(-1)?.id
+    const indexed = before.size + scan.plants.length
+    return {
+      gone,
+      added: added.concat(scan.plants),
+      next: { ...next, isScanning: !scan.isOver, scannedTo: last, scanned: state.scanned + scan.plants.length },
+      head,
+      indexed,
+    }
+  }
+
+  #changed({ position: from, isScanning, scannedTo }: IndexState, head: number): Changed {
+    const least = this.#least * (isScanning ? TIMES_WHILE_SCANNING : 1)
+    const most = Math.min(LARGEST_BATCH, Math.max(least, (head - from) / PARTS))
+    const before = new Map<bigint, NewPlant | undefined>()
+    const after = new Map<bigint, NewPlant | undefined>()
+    let position = from
+    let text = 0
+    for (const change of from === head ? [] : this.#changes.after(from)) {
+      for (const id of change.ids) {
+        // The scan will find it as it is then.
+        if (before.has(id) || (isScanning && (scannedTo === undefined || id > scannedTo))) continue
+        const plant = this.#plant(id)
+        before.set(id, change.before)
+        after.set(id, plant)
+        text += textOf(plant) + textOf(change.before)
+      }
+      position = change.position
+      if (before.size >= most || text >= MAX_TEXT) break
+    }
+    // The plants are as they are at the head, so those that changed behind the batch are put back.
+    if (position < head) for (const [id, was] of this.#changes.statesAt(position, before)) after.set(id, was)
+    return { position, text, before, after }
+  }
+
+  /** The next plants of a scan, which are as they are at the head. */
+  #scanned(from: bigint | undefined, mostText: number): { readonly plants: NewPlant[]; readonly isOver: boolean } {
+    const plants: NewPlant[] = []
+    let text = 0
+    const { condition, values } = idsBehind(from)
+    const sql = `SELECT id, name, tag FROM plants WHERE ${condition} ORDER BY id LIMIT ?`
+    for (const [id, name, tag] of this.#statements.iterate(sql, ...values, this.#least)) {
+      const plant = { id: id as bigint, name: name as string, tag: (tag as string | null) ?? undefined }
+      plants.push(plant)
+      text += textOf(plant)
+      if (text >= mostText) break
+    }
+    return { plants, isOver: plants.length < this.#least && text < mostText }
+  }
+
+  #plant(id: bigint): NewPlant | undefined {
+    const row = this.#statements.get('SELECT name, tag FROM plants WHERE id = ?', id)
+    return row === undefined ? undefined : { id, name: row[0] as string, tag: (row[1] as string | null) ?? undefined }
+  }
+}
+
+type States = ReadonlyMap<bigint, NewPlant | undefined>
+
+/** What the log says up to a position: the plants as the index has them, and as they are there. */
+interface Changed {
+  readonly position: number
+  /** UTF-16 units. */
+  readonly text: number
+  readonly before: States
+  readonly after: States
+}
+
+function difference(before: States, after: States): Pick<Batch, 'gone' | 'added'> {
+  const gone: NewPlant[] = []
+  const added: NewPlant[] = []
+  for (const [id, was] of before) {
+    const is = after.get(id)
+    if (was?.name === is?.name && was?.tag === is?.tag) continue
+    if (was !== undefined) gone.push(was)
+    if (is !== undefined) added.push(is)
+  }
+  return { gone, added }
+}
+
+/** UTF-16 units of a plant. */
+const textOf = (plant: NewPlant | undefined): number =>
+  plant === undefined ? 0 : plant.name.length + (plant.tag?.length ?? 0)

@@ -1,0 +1,57 @@
+import { type SqliteFault, sqliteFault } from '../errors.ts'
+import { type Row, Statements } from '../statements.ts'
+
+/**
+ * Primary result codes of faults that pass: no space, another process writes, no memory, no file descriptor or no right to
+ * the file (https://sqlite.org/rescode.html).
+ */
+const PASSING = [13, 5, 7, 14]
+
+/** The search index can't be used as it is. The store has no part in it. */
+export class IndexFault extends Error {
+  override readonly name = 'IndexFault'
+  /** It is no fault of the file's content, so the same file will do later. */
+  readonly isPassing: boolean
+
+  constructor(message: string, fault?: SqliteFault) {
+    super(message)
+    this.isPassing = fault !== undefined && PASSING.includes(fault.errcode & 0xff)
+  }
+}
+
+/** Turns every fault of SQLite into an IndexFault. */
+export function inIndex<T>(work: () => T): T {
+  try {
+    return work()
+  } catch (error) {
+    throw indexFault(error)
+  }
+}
+
+function indexFault(error: unknown): unknown {
+  const fault = sqliteFault(error)
+  return fault === undefined ? error : new IndexFault(`SQLite ${fault.errcode}: ${fault.message}`, fault)
+}
+
+/** Queries on the search index, whose faults are IndexFaults. */
+export class IndexStatements extends Statements {
+  override get(...query: Parameters<Statements['get']>): Row | undefined {
+    return inIndex(() => super.get(...query))
+  }
+
+  override all(...query: Parameters<Statements['all']>): Row[] {
+    return inIndex(() => super.all(...query))
+  }
+
+  override run(...query: Parameters<Statements['run']>): bigint {
+    return inIndex(() => super.run(...query))
+  }
+
+  override *iterate(...query: Parameters<Statements['iterate']>): IterableIterator<Row> {
+    try {
+      yield* super.iterate(...query)
+    } catch (error) {
+      throw indexFault(error)
+    }
+  }
+}

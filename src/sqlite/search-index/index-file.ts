@@ -1,0 +1,105 @@
+import { closeSync, openSync, readFileSync, rmSync, statSync } from 'node:fs'
+import type { DatabaseSync } from 'node:sqlite'
+import { INDEX_APPLICATION_ID, openDerivedWriter, transaction } from '../connection.ts'
+import type { Statements } from '../statements.ts'
+import { IndexFault, inIndex } from './index-fault.ts'
+
+const SCHEMA = new URL('../../../sql/sqlite-index.sql', import.meta.url)
+/** Its first number is raised whenever the schema, src/fold.ts or src/sqlite/search-index/terms.ts changes. */
+const VERSION = `3, Unicode ${process.versions['unicode']}`
+
+/** Bytes of an index that is looked through when it is opened, in 8 ms a megabyte. */
+const LARGEST_CHECKED = 64 * 2 ** 20
+
+/** Where the index of a store lies. */
+export const indexPath = (storePath: string): string => `${storePath}-index`
+
+/** Which file is there now; undefined where there is none. A file that was removed stays readable for who has it open. */
+export const inodeOf = (path: string): number | undefined => statSync(path, { throwIfNoEntry: false })?.ino
+
+/** How far the index is. */
+export interface IndexState {
+  /** Position in the log of changes. */
+  readonly position: number
+  /** What the log has there (ChangeReader.mark). */
+  readonly mark: string
+  readonly isScanning: boolean
+  /** While it is scanning: plants with a larger id are not in the index; none is while this is undefined. */
+  readonly scannedTo: bigint | undefined
+  readonly scanned: number
+  readonly plants: number
+}
+
+/** @returns undefined where another version of the program, or another store, made the index */
+export function readState(statements: Statements, identity: Uint8Array): IndexState | undefined {
+  const row = statements.get(
+    `SELECT position, mark, is_scanning, scanned_to, scanned, plants FROM state WHERE version = ? AND store = ?`,
+    VERSION,
+    identity,
+  )
+  if (row === undefined) return undefined
+  const [position, mark, isScanning, scannedTo, scanned, plants] = row
+  return {
+    position: Number(position),
+    mark: mark as string,
+    isScanning: isScanning === 1n,
+    scannedTo: (scannedTo as bigint | null) ?? undefined,
+    scanned: Number(scanned),
+    plants: Number(plants),
+  }
+}
+
+/** The plants that a scan has not reached, as SQL. */
+export const idsBehind = (scannedTo: bigint | undefined): { condition: string; values: bigint[] } =>
+  scannedTo === undefined ? { condition: 'TRUE', values: [] } : { condition: 'id > ?', values: [scannedTo] }
+
+export function writeState(statements: Statements, state: IndexState): void {
+  statements.run(
+    'UPDATE state SET position = ?, mark = ?, is_scanning = ?, scanned_to = ?, scanned = ?, plants = ?',
+    state.position,
+    state.mark,
+    state.isScanning ? 1 : 0,
+    state.scannedTo ?? null,
+    state.scanned,
+    state.plants,
+  )
+}
+
+/**
+ * Looks through an index that is to be used. A large one would take long: its damages are found where they are met.
+ *
+ * @throws IndexFault when SQLite finds it damaged
+ */
+export function checkFile(statements: Statements): void {
+  const size = (pragma: string) => Number(statements.get(`PRAGMA ${pragma}`)?.[0])
+  if (size('page_count') * size('page_size') > LARGEST_CHECKED) return
+  const found = statements.get('PRAGMA quick_check(1)')?.[0]
+  if (found !== 'ok') throw new IndexFault(`it is damaged: ${found}`)
+}
+
+/** Makes an index without plants in place of whatever is there. Like the store it is its owner's alone. */
+export function createIndexFile(path: string, identity: Uint8Array, state: IndexState): DatabaseSync {
+  // The file goes first: with its log alone nothing is read, and a log that was left would be taken for the new file's.
+  for (const suffix of ['', '-wal', '-shm']) rmSync(path + suffix, { force: true })
+  closeSync(openSync(path, 'wx', 0o600))
+  return inIndex(() => {
+    const db = openDerivedWriter(path)
+    transaction(db, () => {
+      db.exec(`PRAGMA application_id = ${INDEX_APPLICATION_ID}`)
+      db.exec(readFileSync(SCHEMA, 'utf8'))
+      db.prepare('INSERT INTO state VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?)').run(
+        VERSION,
+        identity,
+        state.position,
+        state.mark,
+        state.isScanning ? 1 : 0,
+        state.scannedTo ?? null,
+        state.scanned,
+        state.plants,
+      )
+    })
+    // SQLite removes the log of a file that is empty, as this one would be after a power cut.
+    db.exec('PRAGMA wal_checkpoint(PASSIVE)')
+    return db
+  })
+}

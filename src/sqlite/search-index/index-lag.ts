@@ -1,0 +1,45 @@
+import type { DatabaseSync } from 'node:sqlite'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { ChangeReader } from '../change-reader.ts'
+import { openReader } from '../connection.ts'
+import { Statements } from '../statements.ts'
+import { IndexView } from './index-view.ts'
+
+/** Changes that the index may be behind while a command imports beside a service. */
+const NEAR = 8000
+/** How long an import waits at once for the index, and how often it looks, in milliseconds. */
+const PATIENCE = 10_000
+const NAP = 20
+
+/** How far an index is behind that another process makes. */
+export class IndexLag {
+  readonly #store: DatabaseSync
+  readonly #changes: ChangeReader
+  readonly #identity: Uint8Array
+  readonly #view: IndexView
+
+  constructor(storePath: string) {
+    this.#store = openReader(storePath)
+    this.#changes = new ChangeReader(new Statements(this.#store))
+    this.#identity = this.#changes.identity()
+    this.#view = new IndexView(storePath)
+  }
+
+  /** Resolves when the index is near, or there is none that is up to date but for the newest changes. */
+  async near(): Promise<void> {
+    const deadline = performance.now() + PATIENCE
+    while (this.#behind() > NEAR && performance.now() < deadline) await sleep(NAP)
+  }
+
+  close(): void {
+    this.#view.close()
+    this.#store.close()
+  }
+
+  #behind(): number {
+    const index = this.#view.begin(this.#identity)
+    const behind = index === undefined || index.isScanning ? 0 : this.#changes.head() - index.position
+    this.#view.end()
+    return behind
+  }
+}

@@ -1,0 +1,99 @@
+import type { DatabaseSync } from 'node:sqlite'
+import type { ChangeReader } from '../change-reader.ts'
+import { openReader } from '../connection.ts'
+import { IndexFault, IndexStatements, inIndex } from './index-fault.ts'
+import { type IndexState, indexPath, inodeOf, readState } from './index-file.ts'
+
+/** A fault in the content of the index, and the file that has it. */
+export class DamagedIndex extends Error {
+  override readonly name = 'DamagedIndex'
+  readonly inode: number
+
+  constructor(inode: number, message: string) {
+    super(message)
+    this.inode = inode
+  }
+}
+
+interface Open {
+  readonly db: DatabaseSync
+  readonly statements: IndexStatements
+  readonly inode: number
+}
+
+/** The search index as a reader sees it, at one position of the log of changes. */
+export class IndexView {
+  readonly #path: string
+  #open: Open | undefined
+
+  constructor(storePath: string) {
+    this.#path = indexPath(storePath)
+  }
+
+  /**
+   * Begins to read. It must come before the transaction of the store begins: the store then has all changes that the index has.
+   *
+   * @returns how far the index is; undefined where there is none of this store and this version
+   */
+  begin(identity: Uint8Array): IndexState | undefined {
+    const open = this.#current()
+    if (open === undefined) return undefined
+    try {
+      inIndex(() => open.db.exec('BEGIN'))
+      return readState(open.statements, identity)
+    } catch (error) {
+      this.close()
+      // Who makes the index finds its faults too.
+      if (error instanceof IndexFault) return undefined
+      throw error
+    }
+  }
+
+  /**
+   * Whether the log of the store goes on from the index.
+   *
+   * @param changes in a transaction that began after the one of the index
+   */
+  isContinued(changes: ChangeReader, { position, mark }: IndexState): boolean {
+    return changes.goesOnFrom(position, mark)
+  }
+
+  /** While it reads. */
+  get statements(): IndexStatements {
+    if (this.#open === undefined) throw new IndexFault('the index is not open')
+    return this.#open.statements
+  }
+
+  /** What is to be told of a fault that one of the statements met. */
+  faultOf(error: unknown): unknown {
+    if (!(error instanceof IndexFault)) return error
+    return new DamagedIndex(error.isPassing ? -1 : (this.#open?.inode ?? -1), error.message)
+  }
+
+  end(): void {
+    try {
+      if (this.#open?.db.isTransaction === true) this.#open.db.exec('COMMIT')
+    } catch {
+      this.close()
+    }
+  }
+
+  close(): void {
+    this.#open?.db.close()
+    this.#open = undefined
+  }
+
+  /** The file that is at the path now. */
+  #current(): Open | undefined {
+    const inode = inodeOf(this.#path)
+    if (this.#open !== undefined && this.#open.inode !== inode) this.close()
+    if (inode === undefined || this.#open !== undefined) return this.#open
+    try {
+      const db = inIndex(() => openReader(this.#path))
+      this.#open = { db, statements: new IndexStatements(db), inode }
+    } catch (error) {
+      if (!(error instanceof IndexFault)) throw error
+    }
+    return this.#open
+  }
+}

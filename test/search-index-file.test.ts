@@ -1,0 +1,132 @@
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { UNCONDITIONAL } from '../src/condition.ts'
+import { AppError } from '../src/errors.ts'
+import type { NewPlant } from '../src/plant.ts'
+import { indexPath } from '../src/sqlite/search-index/index-file.ts'
+import type { Store } from '../src/store.ts'
+import { expectedPlants, expectedTags } from './support/expected.ts'
+import { copyAsAfterCrash, tempFolder } from './support/files.ts'
+import { openSqlite } from './support/open-sqlite.ts'
+import { assertIndexMatches, indexAll, inFile } from './support/sqlite-indexes.ts'
+import { EVERYTHING, importAll, listAll } from './support/store-calls.ts'
+import { plant } from './support/store-under-test.ts'
+
+/** More than a search looks up one by one, so that it waits for the index. */
+const MANY = Array.from({ length: 12_000 }, (_, i) => plant(BigInt(i), `Monstera ${i}`, `tag ${i % 3}`))
+
+/** Runs a script on a file, in another process, so that no lock of this one is dropped. */
+function change(file: string, script: string): void {
+  execFileSync(process.execPath, ['-e', `const fs = require('node:fs'), file = ${JSON.stringify(file)}; ${script}`])
+}
+
+const inOtherProcess = (script: string) => (path: string) => change(indexPath(path), script)
+const inIndex = (sql: string) => (path: string) => inFile(indexPath(path), (db) => db.exec(sql))
+
+/** What may happen to the index of a store. */
+const DAMAGES: Readonly<Record<string, (path: string) => void>> = {
+  removed: inOtherProcess("for (const end of ['', '-wal', '-shm']) fs.rmSync(file + end, { force: true })"),
+  'removed without its log': inOtherProcess('fs.rmSync(file)'),
+  emptied: inOtherProcess('fs.truncateSync(file)'),
+  cut: inOtherProcess('fs.truncateSync(file, 20_000)'),
+  garbled: inOtherProcess(`const { size } = fs.statSync(file), fd = fs.openSync(file, 'r+')
+    fs.writeSync(fd, require('node:crypto').randomBytes(Math.max(0, size - 8192)), 0, Math.max(0, size - 8192), 8192)`),
+  'replaced by a text': inOtherProcess("fs.rmSync(file); fs.writeFileSync(file, 'no index at all'.repeat(1000))"),
+  'of another version': inIndex("UPDATE state SET version = 'old'"),
+  'of another store': inIndex('UPDATE state SET store = randomblob(16)'),
+  'ahead of the store': inIndex('UPDATE state SET position = position + 1000'),
+  'of another history of the store': inIndex("UPDATE state SET mark = 'other'"),
+  'without an entry': inIndex("DELETE FROM names; DELETE FROM recent_names WHERE key = 'monstera 7'"),
+}
+
+/** As a client that asks again when it is told to. */
+async function patiently<T>(read: () => Promise<T>): Promise<T> {
+  for (;;) {
+    try {
+      return await read()
+    } catch (error) {
+      if (!(error instanceof AppError) || error.number !== 50301) throw error
+      assert.match(error.message, /^the search index is (being made: \d+% are done|\d+ changes behind); /)
+      await sleep(100)
+    }
+  }
+}
+
+async function assertFound(store: Store, plants: readonly NewPlant[]): Promise<void> {
+  const byName = { ...EVERYTHING, order: '-name', after: undefined } as const
+  assert.deepEqual(
+    await patiently(() => listAll(store, { words: ['monstera'] })),
+    plants.filter(({ name }) => name.startsWith('Monstera')),
+  )
+  assert.deepEqual(await patiently(() => store.listTags(undefined, 100)), expectedTags(plants))
+  assert.deepEqual(await patiently(() => store.listPlants(byName, 100)), expectedPlants(plants, byName, 100))
+}
+
+/** A store with many plants, and its index, which has all of them. */
+async function indexedStore(t: TestContext) {
+  const path = join(tempFolder(t), 'plants.db')
+  const opened = await openSqlite(t, { path })
+  await importAll(opened.store, MANY)
+  await assertFound(opened.store, MANY)
+  return { path, ...opened }
+}
+
+const CHANGED = plant(7n, 'Another name', 'another tag')
+const AFTER = MANY.map((one) => (one.id === 7n ? CHANGED : one)).filter(({ id }) => id !== 8n)
+
+async function write(store: Store): Promise<void> {
+  await store.replacePlant(CHANGED, UNCONDITIONAL)
+  await store.deletePlant(8n, UNCONDITIONAL)
+}
+
+/** Until the index has all changes, it is made anew or not. */
+async function assertMadeAnew(path: string, close: () => Promise<void>): Promise<void> {
+  await close()
+  indexAll(path)
+  assertIndexMatches(path)
+}
+
+for (const [what, damage] of Object.entries(DAMAGES)) {
+  test(`an index that is ${what} before the store is opened is made anew, and everything is found`, async (t) => {
+    const { path, store, reopen } = await indexedStore(t)
+    await store.close()
+    indexAll(path)
+    damage(path)
+    const again = await reopen()
+    await write(again)
+    await assertFound(again, AFTER)
+    await assertMadeAnew(path, () => again.close())
+  })
+
+  test(`an index that is ${what} while the store is open is made anew, and everything is found`, async (t) => {
+    const { path, store } = await indexedStore(t)
+    damage(path)
+    await write(store)
+    await assertFound(store, AFTER)
+    await assertMadeAnew(path, () => store.close())
+  })
+}
+
+test('an index that went on when its store was restored from a backup is made anew', async (t) => {
+  const folder = tempFolder(t)
+  const path = join(folder, 'plants.db')
+  const backup = join(folder, 'backup.db')
+  const { store, reopen } = await openSqlite(t, { path })
+  await importAll(store, MANY)
+  await store.close()
+  copyAsAfterCrash(path, backup)
+  const later = await reopen()
+  await importAll(later, [plant(20_000n, 'Monstera lost')])
+  await later.close()
+  indexAll(path)
+  copyAsAfterCrash(backup, path)
+  // The same position of the log, with another change.
+  const { store: restored } = await openSqlite(t, { path })
+  const kept = plant(20_001n, 'Monstera kept')
+  await importAll(restored, [kept])
+  await assertFound(restored, [...MANY, kept])
+  await assertMadeAnew(path, () => restored.close())
+})
