@@ -1,4 +1,4 @@
-import { writeCursor } from '../src/http/cursor.ts'
+import { writeCursor } from '../src/http/resources/cursor.ts'
 import { nameOf, queryOf, tagOf } from './plants.ts'
 
 /** What clients do, over and over. */
@@ -47,7 +47,7 @@ export function requests({ work, token, plants, firstId }: WorkOptions): () => s
   }
 }
 
-/** As the service writes them into its links (src/http/plant-list.ts). */
+/** As the service writes them into its links (src/http/resources/plant-list.ts). */
 function cursorBehind(id: number): string {
   const place = Buffer.alloc(8)
   place.writeBigInt64BE(BigInt(id))

@@ -1,7 +1,7 @@
 import { openLog } from '../src/cli/log.ts'
 import { readConfig, type SqliteAddress } from '../src/config.ts'
 import { buildApp } from '../src/http/app.ts'
-import { readContract } from '../src/http/contract.ts'
+import { readContract } from '../src/http/operations.ts'
 import type { ServiceState } from '../src/http/service-state.ts'
 import { PostgresStore } from '../src/postgres/store.ts'
 import type { PostgresAddress } from '../src/postgres-address.ts'

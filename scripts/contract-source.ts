@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parse } from 'yaml'
-import type { Document } from '../src/http/contract.ts'
+import type { Document } from '../src/http/operations.ts'
 import { ROOT } from './repository.ts'
 
 /** What openapi.yaml says. The program reads contract.generated.json, which is made of it. */

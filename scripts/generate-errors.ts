@@ -5,7 +5,7 @@ import {
   type ResponseObject,
   readContract,
   resolve,
-} from '../src/http/contract.ts'
+} from '../src/http/operations.ts'
 import { table } from './markdown.ts'
 
 const INTRODUCTION = `# Errors

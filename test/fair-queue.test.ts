@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
-import { FairQueue, type QueueOptions } from '../src/http/fair-queue.ts'
+import { FairQueue, type QueueOptions } from '../src/http/admission/fair-queue.ts'
 import { refusal } from './support/store-under-test.ts'
 
 const NEVER = new AbortController().signal

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Pace } from '../src/http/pace.ts'
+import { Pace } from '../src/http/connection/pace.ts'
 
 const OPTIONS = { stallTimeout: 30_000, leastSpeed: 1024 }
 

@@ -54,7 +54,7 @@ export async function serve(config: Config, notice: string | undefined): Promise
     // The store opens in its thread while the HTTP side is loaded in this one, which takes as long.
     const [{ buildApp }, { readContract }] = await Promise.all([
       import('../http/app.ts'),
-      import('../http/contract.ts'),
+      import('../http/operations.ts'),
     ])
     const contract = readContract()
     const store = await opening

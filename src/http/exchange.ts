@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { AppError } from '../errors.ts'
-import type { Identity } from './auth.ts'
+import type { Identity } from './auth/bearer.ts'
 import { ClientGone } from './client-gone.ts'
-import type { Operation } from './contract.ts'
+import type { Operation } from './operations.ts'
 
 /** One request and the response to it, with what is found out about the request on its way to the handler. */
 export class Exchange {

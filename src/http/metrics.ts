@@ -1,5 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, type Metric, Registry } from '@prometheus-io/client'
-import { BOUNDS, type OperationTally, Tally } from './tally.ts'
+import { BOUNDS, type OperationTally, Tally } from './request-metrics.ts'
 
 const SECONDS = 'plantstore_http_request_seconds'
 

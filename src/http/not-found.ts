@@ -1,8 +1,8 @@
 import { AppError } from '../errors.ts'
-import { acceptedBodies } from './body.ts'
-import type { Method, Operation } from './contract.ts'
-import type { Cors } from './cors.ts'
-import type { Responder } from './responder.ts'
+import type { Method, Operation } from './operations.ts'
+import { acceptedBodies } from './request/body.ts'
+import type { Cors } from './response/cors.ts'
+import type { Responder } from './response/responder.ts'
 import type { Route } from './router.ts'
 
 /** The order in which Allow names methods. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
-import { ClientAddresses } from '../../src/http/client-address.ts'
+import { ClientAddresses } from '../../src/http/auth/client-address.ts'
 import { readNetworks } from '../../src/network.ts'
 
 const PROXY = '10.0.0.1'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
-import { CompressedFiles } from '../../src/http/compression.ts'
+import { CompressedFiles } from '../../src/http/response/compression.ts'
 
 suite('a file that is sent again and again', () => {
   const file = Buffer.from('plants '.repeat(1000))

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { brotliDecompressSync, createGunzip, gunzipSync, zstdDecompressSync } from 'node:zlib'
-import { compressPieces } from '../../src/http/compression.ts'
-import { CODINGS, type Coding } from '../../src/http/negotiation.ts'
+import { CODINGS, type Coding } from '../../src/http/request/negotiation.ts'
+import { compressPieces } from '../../src/http/response/compression.ts'
 import { patch, put } from '../support/exchanges.ts'
 import { type Service, withService } from '../support/service.ts'
 

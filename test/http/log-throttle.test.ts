@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
-import { LogThrottle } from '../../src/http/log-throttle.ts'
+import { LogThrottle } from '../../src/http/response/log-throttle.ts'
 import { withService } from '../support/service.ts'
 
 suite('lines about refusals', () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
-import { preferredCoding, preferredType } from '../../src/http/negotiation.ts'
+import { preferredCoding, preferredType } from '../../src/http/request/negotiation.ts'
 import { contract } from '../support/conforms.ts'
 import { errorOf, messageOf, withService } from '../support/service.ts'
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import fc from 'fast-check'
-import { readQueryString, writeQueryString } from '../../src/http/query-string.ts'
+import { readQueryString, writeQueryString } from '../../src/http/request/query-string.ts'
 import { contract } from '../support/conforms.ts'
 import { anyText } from '../support/plants.ts'
 import { holds } from '../support/property.ts'

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { suite, test } from 'node:test'
 import { readSource } from '../../scripts/contract-source.ts'
-import { readContract } from '../../src/http/contract.ts'
-import { checkPlantSchemas } from '../../src/http/plant-schemas.ts'
+import { readContract } from '../../src/http/operations.ts'
+import { checkPlantSchemas } from '../../src/http/resources/plant-schemas.ts'
 
 const TEXT = readFileSync(new URL('../../openapi.yaml', import.meta.url), 'utf8')
 const { document } = readContract(readSource(TEXT))

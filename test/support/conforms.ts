@@ -9,7 +9,7 @@ import {
   readContract,
   resolve,
   schemaCompiler,
-} from '../../src/http/contract.ts'
+} from '../../src/http/operations.ts'
 
 export interface Seen {
   readonly status: number

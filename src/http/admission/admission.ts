@@ -1,0 +1,75 @@
+import type { Config } from '../../config.ts'
+import { AppError } from '../../errors.ts'
+import type { TokenWatch } from '../auth/token-watch.ts'
+import type { Exchange } from '../exchange.ts'
+import { FairQueue } from './fair-queue.ts'
+
+export type Work = 'search' | 'export' | 'import' | 'dryRun'
+
+/**
+ * Runs the work that may take long: in a bounded number, fairly between tokens, and no longer than its client is there,
+ * its token is good and its time lasts.
+ */
+export class Admission {
+  readonly queues: Readonly<Record<Work, FairQueue>>
+  readonly #timeouts: Readonly<Partial<Record<Work, number>>>
+  readonly #tokens: TokenWatch
+
+  constructor(config: Config, tokens: TokenWatch) {
+    const atOnce = (noun: string, running: number, runningPerToken: number) =>
+      new FairQueue({ noun, running, runningPerToken, waiting: 0, waitingPerToken: 0 })
+    this.queues = {
+      search: new FairQueue({
+        noun: 'searches',
+        running: config.maxSearches,
+        runningPerToken: config.maxSearchesPerToken,
+        waiting: config.searchQueue,
+        waitingPerToken: config.searchQueuePerToken,
+      }),
+      export: atOnce('exports', config.maxExports, config.maxExportsPerToken),
+      import: atOnce('imports', config.maxImports, config.maxImportsPerToken),
+      dryRun: atOnce('dry runs', config.maxDryRuns, config.maxDryRunsPerToken),
+    }
+    this.#timeouts = { search: config.searchTimeout, export: config.exportTimeout }
+    this.#tokens = tokens
+  }
+
+  /**
+   * Runs the work of a request when its turn has come.
+   *
+   * @param run ends early, with the signal's reason, when that aborts
+   * @throws AppError 42901 or 50302 when too much is under way or the time is over, 40102 or 40103 when the token is good
+   *   no more; ClientGone; and what the work throws
+   */
+  async during<T>(work: Work, exchange: Exchange, run: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    const { identity } = exchange
+    if (identity === undefined) throw new Error('work was asked for without a token')
+    const ending = new AbortController()
+    const end = (reason: unknown) => ending.abort(reason)
+    const unwatch = this.#tokens.watch(identity, end)
+    const timer = this.#startTimer(work, end)
+    const { signal } = exchange
+    const onGone = () => end(signal.reason)
+    signal.addEventListener('abort', onGone)
+    try {
+      signal.throwIfAborted()
+      const leave = await this.queues[work].enter(identity.tokenId, ending.signal)
+      try {
+        return await run(ending.signal)
+      } finally {
+        leave()
+      }
+    } finally {
+      signal.removeEventListener('abort', onGone)
+      clearTimeout(timer)
+      unwatch()
+    }
+  }
+
+  #startTimer(work: Work, end: (reason: unknown) => void): NodeJS.Timeout | undefined {
+    const time = this.#timeouts[work]
+    if (time === undefined) return undefined
+    const message = `the ${work} took longer than ${time / 1000} s; ask for less at once, or send it again later`
+    return setTimeout(() => end(new AppError(50302, message)), time)
+  }
+}

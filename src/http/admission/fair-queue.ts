@@ -1,0 +1,129 @@
+import { AppError } from '../../errors.ts'
+
+export interface QueueOptions {
+  /** What the work is called in a refusal, such as `searches`. */
+  readonly noun: string
+  /** Work that runs at once. */
+  readonly running: number
+  readonly runningPerToken: number
+  /** Work that waits at once; with 0 a refusal takes its place. */
+  readonly waiting: number
+  readonly waitingPerToken: number
+}
+
+/** Which bound refused work: one of its own token, or one that all share. */
+export type Bound = 'token' | 'all'
+
+/** The work of one token. It is in the queue as long as any of it runs or waits. */
+interface Line {
+  running: number
+  readonly waiting: Set<() => void>
+}
+
+/** Admits work in a bounded number. The tokens with waiting work take turns, however much of it each of them has. */
+export class FairQueue {
+  readonly refused: Record<Bound, number> = { token: 0, all: 0 }
+  readonly #options: QueueOptions
+  /** By token; those whose turn is farthest away stand last. */
+  readonly #lines = new Map<string, Line>()
+  #running = 0
+  #waiting = 0
+
+  constructor(options: QueueOptions) {
+    this.#options = options
+  }
+
+  get running(): number {
+    return this.#running
+  }
+
+  get waiting(): number {
+    return this.#waiting
+  }
+
+  /**
+   * Resolves when the work may run, with what ends it; calling that again does nothing.
+   *
+   * @param signal gives up waiting, by rejecting with its reason
+   * @throws AppError 42901 when the token has too much work under way, 50302 when all tokens together have
+   */
+  async enter(token: string, signal: AbortSignal): Promise<() => void> {
+    signal.throwIfAborted()
+    const line = this.#lines.get(token) ?? { running: 0, waiting: new Set() }
+    // Whoever waits beside a free place waits for the bound of his own token.
+    if (!this.#hasPlace(line)) await this.#wait(token, line, signal)
+    else this.#start(token, line)
+    let isOver = false
+    return () => {
+      if (!isOver) this.#end(token, line)
+      isOver = true
+    }
+  }
+
+  #hasPlace({ running }: Line): boolean {
+    return this.#running < this.#options.running && running < this.#options.runningPerToken
+  }
+
+  #wait(token: string, line: Line, signal: AbortSignal): Promise<void> {
+    this.#refuseExcess(line)
+    return new Promise((resolve, reject) => {
+      const leave = () => {
+        line.waiting.delete(start)
+        this.#waiting--
+        signal.removeEventListener('abort', giveUp)
+      }
+      const start = () => {
+        leave()
+        this.#start(token, line)
+        resolve()
+      }
+      const giveUp = () => {
+        leave()
+        this.#forgetEmpty(token, line)
+        reject(signal.reason)
+      }
+      line.waiting.add(start)
+      this.#lines.set(token, line)
+      this.#waiting++
+      signal.addEventListener('abort', giveUp)
+    })
+  }
+
+  #refuseExcess({ running, waiting }: Line): void {
+    const { noun, ...most } = this.#options
+    const isLineFull = waiting.size >= most.waitingPerToken
+    if (isLineFull && (most.waitingPerToken > 0 || running >= most.runningPerToken)) {
+      this.refused.token++
+      const message = `${waiting.size || running} ${noun} of this token are under way already; wait until one is over`
+      throw new AppError(42901, message, { headers: { 'Retry-After': '1' } })
+    }
+    if (this.#waiting >= most.waiting) {
+      this.refused.all++
+      throw new AppError(50302, `${this.#waiting || this.#running} ${noun} are under way already; send it again later`)
+    }
+  }
+
+  /** The token goes behind all others. */
+  #start(token: string, line: Line): void {
+    this.#running++
+    line.running++
+    this.#lines.delete(token)
+    this.#lines.set(token, line)
+  }
+
+  #end(token: string, line: Line): void {
+    this.#running--
+    line.running--
+    this.#forgetEmpty(token, line)
+    for (const next of this.#lines.values()) {
+      const [start] = next.waiting
+      if (start === undefined || !this.#hasPlace(next)) continue
+      start()
+      return
+    }
+  }
+
+  #forgetEmpty(token: string, { running, waiting }: Line): void {
+    if (running + waiting.size === 0) this.#lines.delete(token)
+  }
+}

@@ -1,0 +1,30 @@
+import type { Config } from '../../config.ts'
+import type { Exchange } from '../exchange.ts'
+import type { Operation } from '../operations.ts'
+import type { Responder } from '../response/responder.ts'
+import type { Route } from '../router.ts'
+import { type Auth, type Identity, requireScopes } from './bearer.ts'
+import { RateLimiter } from './rate-limit.ts'
+
+/** Makes the route that checks who sends a request before `next` reads its body. */
+export type Guard = (operation: Operation, next: Route) => Route
+
+/** Refuses a request by its token, its scopes or its rate. */
+export function guardOperations(config: Config, auth: Auth, responder: Responder): Guard {
+  const limiter = config.rateLimit === undefined ? undefined : new RateLimiter(config.rateLimit)
+
+  return ({ scopes }, next) => {
+    if (scopes === undefined) return next
+    const admit = (exchange: Exchange, identity: Identity) => {
+      exchange.identity = identity
+      exchange.rateLimitHeaders = limiter?.take(identity.tokenId)
+      requireScopes(identity, scopes)
+      next(exchange)
+    }
+    return (exchange) => {
+      const identity = auth.identify(exchange.request, exchange.startedAt)
+      if (!(identity instanceof Promise)) return admit(exchange, identity)
+      identity.then((known) => admit(exchange, known)).catch((error: unknown) => responder.refuse(exchange, error))
+    }
+  }
+}

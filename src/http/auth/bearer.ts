@@ -1,0 +1,170 @@
+import { timingSafeEqual } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
+import { BoundedMap } from '../../bounded-map.ts'
+import { AppError } from '../../errors.ts'
+import type { Store } from '../../store.ts'
+import { hashSecret, isWellFormed, SCOPES, type Scope, type Token } from '../../token.ts'
+import type { ClientAddresses } from './client-address.ts'
+import { FailureLimit } from './failure-limit.ts'
+
+/** Who sends a request. */
+export interface Identity {
+  /** The id of the token in the store; `configured` for the one from the configuration. */
+  readonly tokenId: string
+  readonly scopes: readonly Scope[]
+  readonly expiresAt: number
+  /** SHA-256 of its secret; undefined for the one from the configuration, which nobody can revoke. */
+  readonly hash: Buffer | undefined
+}
+
+export interface AuthOptions {
+  readonly store: Store
+  readonly configuredToken: string | undefined
+  readonly failureLimit: number | undefined
+  readonly addresses: ClientAddresses
+  /** Told of a note of use that could not be written; nothing else depends on it. */
+  readonly onTouchFailure: (error: unknown) => void
+}
+
+/** What of a request tells who sends it. */
+type Request = Pick<IncomingMessage, 'headers' | 'socket'>
+
+interface Verified {
+  readonly identity: Identity
+  readonly until: number
+}
+
+/** How long a token is not looked up again, in ms: a revoked one stops working within this time everywhere. */
+const TRUST = 500
+const MAX_TOKENS = 10_000
+const TOUCH_INTERVAL = 60_000
+const REALM = 'Bearer realm="plantstore"'
+
+/**
+ * Checks bearer tokens (RFC 6750). A good token passes whatever else its address sends: each one is looked up, and a limit
+ * decides only how a bad one is refused (docs/decisions/0008-failed-authentication-limit.md).
+ */
+export class Auth {
+  readonly #options: AuthOptions
+  readonly #configuredHash: Buffer | undefined
+  readonly #failures: FailureLimit | undefined
+  /** By the whole header, so that most requests cost one look-up and no hash; bounded, and never written anywhere. */
+  readonly #verified = new BoundedMap<string, Verified>(MAX_TOKENS)
+  /** Well-formed tokens that the store did not have, and until when it is not asked again. */
+  readonly #unknown = new BoundedMap<string, number>(MAX_TOKENS)
+  readonly #touched = new BoundedMap<string, number>(MAX_TOKENS)
+
+  constructor(options: AuthOptions) {
+    this.#options = options
+    this.#configuredHash = options.configuredToken === undefined ? undefined : hashSecret(options.configuredToken)
+    this.#failures = options.failureLimit === undefined ? undefined : new FailureLimit(options.failureLimit)
+  }
+
+  /**
+   * @param now `performance.now()`
+   * @throws AppError (or a promise of one) 40101 without a token, 40102 or 40103 with a bad one, 42901 with a bad one from
+   *   an address that sent too many of them
+   */
+  identify(request: Request, now: number): Identity | Promise<Identity> {
+    const header = request.headers.authorization
+    const known = header === undefined ? undefined : this.#verified.get(header)
+    return known !== undefined && now < known.until
+      ? this.#unexpired(known.identity, request)
+      : this.#verify(header, request)
+  }
+
+  /**
+   * Resolves when the token of a request that goes on is still good.
+   *
+   * @throws AppError 40102 when it was revoked, 40103 when it has expired, 50301 when the store is out of reach
+   */
+  async confirm({ hash, expiresAt }: Identity): Promise<void> {
+    if (Date.now() >= expiresAt) throw badToken(40103, EXPIRED)
+    if (hash === undefined || (await this.#options.store.findToken(hash)) !== undefined) return
+    throw badToken(40102, 'the access token was revoked')
+  }
+
+  async #verify(header: string | undefined, request: Request): Promise<Identity> {
+    if (header === undefined || !/^bearer(?: |$)/i.test(header)) {
+      throw new AppError(40101, 'an access token is needed: send "Authorization: Bearer <token>"', challenge())
+    }
+    // From here on it may be revoked without our seeing it, however long the look-up takes.
+    const until = performance.now() + TRUST
+    const identity = await this.#find(header.slice('bearer '.length), until)
+    if (identity === undefined) {
+      this.#verified.delete(header)
+      throw this.#failure(request, 40102, 'the access token is malformed, unknown or revoked')
+    }
+    this.#verified.set(header, { identity, until })
+    return this.#unexpired(identity, request)
+  }
+
+  async #find(secret: string, until: number): Promise<Identity | undefined> {
+    // The configured token never has the form of a stored one, and no other form is stored.
+    if (!isWellFormed(secret)) return this.#isConfigured(secret) ? CONFIGURED : undefined
+    if ((this.#unknown.get(secret) ?? 0) > performance.now()) return undefined
+    const hash = hashSecret(secret)
+    const token = await this.#options.store.findToken(hash)
+    if (token === undefined) {
+      this.#unknown.set(secret, until)
+      return undefined
+    }
+    this.#touch(token)
+    return {
+      tokenId: token.id,
+      scopes: token.scopes,
+      expiresAt: token.expiresAt?.getTime() ?? Number.POSITIVE_INFINITY,
+      hash,
+    }
+  }
+
+  #isConfigured(secret: string): boolean {
+    return this.#configuredHash !== undefined && timingSafeEqual(hashSecret(secret), this.#configuredHash)
+  }
+
+  #unexpired(identity: Identity, request: Request): Identity {
+    if (Date.now() < identity.expiresAt) return identity
+    throw this.#failure(request, 40103, EXPIRED)
+  }
+
+  #touch(token: Token): void {
+    const now = Date.now()
+    const last = Math.max(token.lastUsedAt?.getTime() ?? 0, this.#touched.get(token.id) ?? 0)
+    if (now - last < TOUCH_INTERVAL) return
+    this.#touched.set(token.id, now)
+    this.#options.store.touchToken(token.id, new Date(now)).catch(this.#options.onTouchFailure)
+  }
+
+  #failure({ headers, socket }: Request, number: 40102 | 40103, message: string): AppError {
+    const seconds = this.#failures?.note(this.#options.addresses.of(socket.remoteAddress, headers)) ?? 0
+    if (seconds === 0) return badToken(number, message)
+    return new AppError(42901, `${message}, as too many from this address were; wait ${seconds} seconds`, {
+      headers: { 'Retry-After': String(seconds) },
+    })
+  }
+}
+
+const CONFIGURED: Identity = {
+  tokenId: 'configured',
+  scopes: SCOPES,
+  expiresAt: Number.POSITIVE_INFINITY,
+  hash: undefined,
+}
+
+const EXPIRED = 'the access token has expired'
+
+const badToken = (number: 40102 | 40103, message: string): AppError =>
+  new AppError(number, message, challenge(`error="invalid_token", error_description="${message}"`))
+
+/** @throws AppError 40301 when the identity lacks one of the scopes */
+export function requireScopes(identity: Identity, scopes: readonly Scope[]): void {
+  for (const scope of scopes) {
+    if (identity.scopes.includes(scope)) continue
+    const details = challenge(`error="insufficient_scope", scope="${scopes.join(' ')}"`)
+    throw new AppError(40301, `the access token lacks the scope ${scope}`, details)
+  }
+}
+
+const challenge = (details = ''): { headers: Record<string, string> } => ({
+  headers: { 'WWW-Authenticate': details === '' ? REALM : `${REALM}, ${details}` },
+})

@@ -1,0 +1,55 @@
+import { BoundedMap } from '../../bounded-map.ts'
+import { AppError } from '../../errors.ts'
+
+interface Bucket {
+  left: number
+  filledAt: number
+}
+
+const MAX_TOKENS = 10_000
+
+/**
+ * A token bucket per access token: `limit` requests per second, as many saved up at the most. The fields follow
+ * draft-ietf-httpapi-ratelimit-headers-10.
+ */
+export class RateLimiter {
+  readonly #limit: number
+  readonly #policy: string
+  readonly #buckets = new BoundedMap<string, Bucket>(MAX_TOKENS)
+
+  /** @param limit requests per second and token */
+  constructor(limit: number) {
+    this.#limit = limit
+    this.#policy = `"default";q=${limit};w=1`
+  }
+
+  /**
+   * Takes one request from the token's bucket.
+   *
+   * @returns the response headers that say what is left, names and values in turn
+   * @throws AppError 42901 when nothing is left
+   */
+  take(tokenId: string): string[] {
+    const bucket = this.#refilled(tokenId)
+    if (bucket.left < 1) {
+      const message = `at most ${this.#limit} requests per second are allowed with this token; wait a second`
+      throw new AppError(42901, message, { headers: { 'Retry-After': '1', ...this.#fields(0) } })
+    }
+    bucket.left--
+    return Object.entries(this.#fields(Math.floor(bucket.left))).flat()
+  }
+
+  #refilled(tokenId: string): Bucket {
+    const now = performance.now()
+    const bucket = this.#buckets.get(tokenId) ?? { left: this.#limit, filledAt: now }
+    // The tokens that are in use stay, so that none gets a full bucket by being forgotten.
+    this.#buckets.set(tokenId, bucket)
+    bucket.left = Math.min(this.#limit, bucket.left + ((now - bucket.filledAt) / 1000) * this.#limit)
+    bucket.filledAt = now
+    return bucket
+  }
+
+  #fields(left: number): Record<string, string> {
+    return { 'RateLimit-Policy': this.#policy, RateLimit: `"default";r=${left};t=1` }
+  }
+}

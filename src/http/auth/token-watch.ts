@@ -1,0 +1,54 @@
+import type { Auth, Identity } from './bearer.ts'
+
+/** How often the tokens of requests under way are looked up, in ms; together with TRUST (bearer.ts) less than a second. */
+const INTERVAL = 400
+
+type End = (reason: unknown) => void
+
+/** Ends requests under way, such as imports and exports, whose token is revoked or expires. */
+export class TokenWatch {
+  readonly #auth: Auth
+  readonly #watched = new Map<string, { readonly identity: Identity; readonly ends: Set<End>; isAsked: boolean }>()
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(auth: Auth) {
+    this.#auth = auth
+  }
+
+  /**
+   * @param end called with an AppError: 40102, 40103, or why the token could not be looked up
+   * @returns what ends the watching
+   */
+  watch(identity: Identity, end: End): () => void {
+    const watched = this.#watched.get(identity.tokenId) ?? { identity, ends: new Set(), isAsked: false }
+    watched.ends.add(end)
+    this.#watched.set(identity.tokenId, watched)
+    this.#timer ??= setInterval(() => this.#check(), INTERVAL).unref()
+    return () => {
+      watched.ends.delete(end)
+      if (watched.ends.size === 0 && this.#watched.get(identity.tokenId) === watched) {
+        this.#watched.delete(identity.tokenId)
+      }
+    }
+  }
+
+  #check(): void {
+    if (this.#watched.size === 0) {
+      clearInterval(this.#timer)
+      this.#timer = undefined
+    }
+    for (const watched of this.#watched.values()) {
+      // A look-up that takes long is the only one, and ends by the store's own time limit.
+      if (watched.isAsked) continue
+      watched.isAsked = true
+      this.#auth
+        .confirm(watched.identity)
+        .catch((reason: unknown) => {
+          for (const end of watched.ends) end(reason)
+        })
+        .finally(() => {
+          watched.isAsked = false
+        })
+    }
+  }
+}

@@ -1,0 +1,94 @@
+import { STATUS_CODES } from 'node:http'
+import type { Socket } from 'node:net'
+import { AppError, errorJson } from '../../errors.ts'
+
+/** How long a refused connection is still read from, in ms. */
+const LINGER = 1000
+
+const CLOSE = { Connection: 'close' }
+
+/** As Node gives it to its `clientError` event. */
+export interface ParserError extends NodeJS.ErrnoException {
+  readonly rawPacket?: Buffer
+  readonly bytesParsed?: number
+}
+
+/** The refusal for what Node's parser could not read, or not in time. */
+export function refusalOfError(error: ParserError): AppError {
+  const { code = '' } = error
+  switch (code) {
+    case 'HPE_HEADER_OVERFLOW':
+      return new AppError(43101, 'the request line and headers are larger than the limit', { headers: CLOSE })
+    case 'ERR_HTTP_REQUEST_TIMEOUT':
+      return new AppError(40801, 'the request took too long to arrive; send it again', { headers: CLOSE })
+    case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':
+      return new AppError(41301, 'the chunk extensions of the body are larger than the limit', { headers: CLOSE })
+    case 'HPE_INVALID_METHOD':
+      if (!isRequestLine(error)) break
+      return new AppError(40501, `there is no such method; there are ${METHODS}`, {
+        headers: { Allow: METHODS, ...CLOSE },
+      })
+  }
+  return new AppError(40004, `the request is not valid HTTP/1.1: ${FAULTS[code] ?? 'it can not be read'}`, {
+    headers: CLOSE,
+  })
+}
+
+const METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS'
+
+/** By the codes of llhttp, Node's parser. */
+const FAULTS: Readonly<Record<string, string>> = {
+  HPE_INVALID_METHOD: 'it does not begin with a method, a path and HTTP/1.1',
+  HPE_INVALID_URL: 'its path has characters that have to be percent-encoded',
+  HPE_INVALID_CONSTANT: 'its first line does not end with HTTP/1.1 behind one path without blanks',
+  HPE_INVALID_VERSION: 'its first line does not end with HTTP/1.0 or HTTP/1.1, CR and LF',
+  HPE_PAUSED_H2_UPGRADE: 'it is HTTP/2',
+  HPE_INVALID_HEADER_TOKEN: 'a header has no colon, a blank before it, a forbidden character, or a second line',
+  HPE_INVALID_CONTENT_LENGTH: 'Content-Length is not one whole number, or stands beside Transfer-Encoding',
+  HPE_UNEXPECTED_CONTENT_LENGTH: 'Content-Length is there more than once',
+  HPE_INVALID_TRANSFER_ENCODING: 'Transfer-Encoding is not chunked alone, or stands beside Content-Length',
+  HPE_INVALID_CHUNK_SIZE: 'the size of a chunk is not a hexadecimal number',
+  HPE_STRICT: 'a chunk is longer than its size, or a line does not end with CR and LF',
+  HPE_CR_EXPECTED: 'a line does not end with CR and LF',
+  HPE_LF_EXPECTED: 'a line does not end with CR and LF',
+  HPE_INVALID_EOF_STATE: 'it ends in its middle',
+  HPE_CLOSED_CONNECTION: 'something follows a request that has Connection: close',
+}
+
+/** Whether bytes that the parser takes for no method are a whole request line all the same. */
+function isRequestLine({ rawPacket, bytesParsed = 0 }: ParserError): boolean {
+  const text = rawPacket?.toString('latin1', 0, bytesParsed + LONGEST_LINE) ?? ''
+  const start = /[\w!#$%&'*+.^`|~-]*$/.exec(text.slice(0, bytesParsed))?.index ?? bytesParsed
+  return /^[\w!#$%&'*+.^`|~-]+ [!-~]+ HTTP\/1\.[01]\r\n/.test(text.slice(start))
+}
+
+const LONGEST_LINE = 8192
+
+/** A refusal that belongs to no request. */
+export interface NamedRefusal {
+  readonly refusal: AppError
+  readonly requestId: string
+}
+
+/** Ends a connection on which nothing can be read any more, with a refusal if one is given. */
+export function endRefused(socket: Socket, named?: NamedRefusal): void {
+  // Closing at once, with bytes unread, would reset the connection and could cost the client this answer; waiting for the
+  // client to close would let it keep the connection for good.
+  socket.resume()
+  setTimeout(() => socket.destroy(), LINGER).unref()
+  socket.end(named === undefined ? '' : textOf(named))
+}
+
+function textOf({ refusal: { status, number, message, headers }, requestId }: NamedRefusal): string {
+  const body = errorJson(number, message)
+  const fields = Object.entries({
+    ...headers,
+    'Content-Type': 'application/json',
+    'Cache-Control': 'no-store',
+    'X-Content-Type-Options': 'nosniff',
+    'X-Request-Id': requestId,
+    'Content-Length': Buffer.byteLength(body),
+    ...CLOSE,
+  }).map(([name, value]) => `${name}: ${value}\r\n`)
+  return `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? 'Error'}\r\n${fields.join('')}\r\n${body}`
+}

@@ -1,0 +1,140 @@
+import type { Socket } from 'node:net'
+import { AppError } from '../../errors.ts'
+import { addressGroup } from '../../network.ts'
+import type { ClientAddresses } from '../auth/client-address.ts'
+import type { Metrics } from '../metrics.ts'
+import { Connection, type ConnectionHandlers } from './connection.ts'
+
+export interface ConnectionLimits {
+  readonly maxConnections: number
+  /** For one address, or one IPv6 network of 64 bits. */
+  readonly maxAddressConnections: number
+  /** Bytes of requests that wait behind another one of their connection. */
+  readonly pipelineLimit: number
+}
+
+/** Connections beyond a bound that may stay for as long as it takes to tell their clients why; more are just closed. */
+const REFUSED = 8
+
+/** All connections of clients, and the bounds on them. */
+export class Connections {
+  readonly #limits: ConnectionLimits
+  readonly #addresses: ClientAddresses
+  readonly #handlers: ConnectionHandlers
+  readonly #all = new Map<Socket, Connection>()
+  /** By group of addresses; the connections of trusted proxies, which many clients share, are in none. */
+  readonly #groups = new Map<string, Set<Connection>>()
+  /** Those that wait for nothing but being told that they are refused. */
+  readonly #refused = new Set<Connection>()
+  readonly #counts = { refused: 0, evicted: 0 }
+  #pipelined = 0
+
+  constructor(limits: ConnectionLimits, addresses: ClientAddresses, handlers: ConnectionHandlers) {
+    this.#limits = limits
+    this.#addresses = addresses
+    this.#handlers = handlers
+  }
+
+  /** Puts what is counted here into the metrics. */
+  describe(metrics: Metrics): void {
+    metrics.gauge('plantstore_connections', 'Connections that clients have open.', () => this.#all.size)
+    metrics.gauge(
+      'plantstore_pipelined_bytes',
+      'Memory for requests that wait behind another one of their connection.',
+      () => this.#pipelined,
+    )
+    metrics.counter(
+      'plantstore_connections_refused_total',
+      'Connections refused, as too many were open or too many requests waited.',
+      () => this.#counts.refused,
+    )
+    metrics.counter(
+      'plantstore_connections_evicted_total',
+      'Idle connections closed to make room for new ones.',
+      () => this.#counts.evicted,
+    )
+  }
+
+  of(socket: Socket): Connection | undefined {
+    return this.#all.get(socket)
+  }
+
+  /** Takes a new connection. Past a bound, the idlest one makes room; where none is idle, the new one is refused. */
+  add(socket: Socket): void {
+    const remote = socket.remoteAddress ?? ''
+    const group = this.#addresses.isProxy(remote) ? undefined : this.#groupOf(addressGroup(remote))
+    const connection = new Connection(socket, this.#handlers, (bytes) => this.#hold(bytes))
+    const refusal = this.#refusalFor(group)
+    this.#all.set(socket, connection)
+    group?.add(connection)
+    socket.once('close', () => {
+      this.#all.delete(socket)
+      this.#refused.delete(connection)
+      group?.delete(connection)
+      if (group?.size === 0) this.#groups.delete(addressGroup(remote))
+    })
+    if (refusal !== undefined) this.#refuse(connection, refusal)
+  }
+
+  /** Ends what can't be answered before the service goes: requests that have not arrived as a whole. */
+  shutDown(refusal: AppError): void {
+    for (const connection of this.#all.values()) connection.shutDown(refusal)
+  }
+
+  #groupOf(name: string): Set<Connection> {
+    const known = this.#groups.get(name)
+    if (known !== undefined) return known
+    const group = new Set<Connection>()
+    this.#groups.set(name, group)
+    return group
+  }
+
+  #refusalFor(group: Set<Connection> | undefined): AppError | undefined {
+    const { maxConnections, maxAddressConnections } = this.#limits
+    if (group !== undefined && group.size >= maxAddressConnections && !this.#evictFrom(group)) {
+      const message = `at most ${maxAddressConnections} connections from one address are allowed; close some`
+      return new AppError(42901, message, { headers: { 'Retry-After': '1', Connection: 'close' } })
+    }
+    if (this.#all.size - this.#refused.size < maxConnections || this.#evictFrom(this.#all.values())) return undefined
+    return overloaded('too many connections are open; try again in a second')
+  }
+
+  /** @returns false when none of them is idle */
+  #evictFrom(connections: Iterable<Connection>): boolean {
+    let idle: Connection | undefined
+    for (const connection of connections) {
+      if (connection.isIdle && !connection.hasAsked) {
+        idle = connection
+        break
+      }
+      if (idle === undefined && connection.isIdle) idle = connection
+    }
+    if (idle === undefined) return false
+    this.#counts.evicted++
+    idle.destroy()
+    return true
+  }
+
+  #refuse(connection: Connection, refusal: AppError): void {
+    this.#counts.refused++
+    if (this.#refused.size >= REFUSED) {
+      connection.destroy()
+    } else {
+      this.#refused.add(connection)
+      connection.deny(refusal)
+    }
+  }
+
+  /** Past the bound, the connection with the most waiting requests is refused. */
+  #hold(bytes: number): void {
+    this.#pipelined += bytes
+    if (bytes < 0 || this.#pipelined <= this.#limits.pipelineLimit) return
+    let most: Connection | undefined
+    for (const connection of this.#all.values()) if (connection.held > (most?.held ?? 0)) most = connection
+    if (most === undefined) return
+    this.#refuse(most, overloaded('too many requests wait behind others of their connections; send fewer at a time'))
+  }
+}
+
+const overloaded = (message: string): AppError =>
+  new AppError(50302, message, { headers: { 'Retry-After': '1', Connection: 'close' } })

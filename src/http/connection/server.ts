@@ -1,0 +1,40 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import type { Config } from '../../config.ts'
+import { AppError } from '../../errors.ts'
+import { type ParserError, refusalOfError } from './connection-errors.ts'
+import type { Connections } from './connections.ts'
+
+/** Node's HTTP server with the limits of the configuration, and with no way out of it but ours. */
+export function httpServer(config: Config, connections: Connections): Server {
+  const server = createServer({
+    headersTimeout: config.headersTimeout,
+    requestTimeout: config.requestTimeout,
+    connectionsCheckingInterval: 1000,
+    keepAliveTimeout: config.keepAliveTimeout,
+    maxHeaderSize: config.headerLimit,
+    // Both would be answered, or dropped, by Node without our body.
+    requireHostHeader: false,
+    joinDuplicateHeaders: true,
+  })
+  server.on('connection', (socket) => connections.add(socket))
+  const take = ({ socket }: IncomingMessage, response: ServerResponse) => connections.of(socket)?.take(response)
+  server.on('request', take)
+  // Exchange.askForBody tells the client to go on.
+  server.on('checkContinue', take)
+  // RFC 9110 section 10.1.1 lets a server ignore an expectation that it does not know.
+  server.on('checkExpectation', take)
+  server.on('clientError', (error: ParserError, socket) => {
+    const connection = connections.of(socket as Socket)
+    if (connection === undefined || error.code === 'ECONNRESET') socket.destroy()
+    else if (!connection.isStreaming) connection.refuse(refusalOfError(error))
+    // A body that is read in pieces has a time limit for each instead.
+    else if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') return
+    else if (error.code === 'HPE_INVALID_EOF_STATE') socket.destroy()
+    else connection.refuse(refusalOfError(error))
+  })
+  server.on('connect', ({ socket }) => {
+    connections.of(socket)?.refuse(new AppError(40501, 'CONNECT is not possible here', { headers: { Allow: '' } }))
+  })
+  return server
+}

@@ -1,0 +1,129 @@
+import { AppError } from '../../errors.ts'
+import type { Exchange } from '../exchange.ts'
+import type { Metrics } from '../metrics.ts'
+
+export interface UnreadLimits {
+  /** Milliseconds in which a client has to take something of its answer; 0: for ever. */
+  readonly stallTimeout: number
+  /** Bytes a second that a client takes at least in the long run; undefined: any. */
+  readonly leastSpeed: number | undefined
+  /** Bytes of answers that may wait for their clients, all connections together. */
+  readonly unreadLimit: number
+}
+
+interface Unread {
+  readonly exchange: Exchange
+  readonly size: number
+  /** Bytes of the connection that the operating system had taken when it was last looked at. */
+  taken: number
+  /** Milliseconds that the client may still let its answer wait. */
+  credit: number
+}
+
+/** How long a client may let its answer wait, in ms, where room is needed for others. */
+const PATIENCE = 1000
+
+/** How often answers are looked at, in ms; more often where the time limit is short. */
+const INTERVAL = 1000
+
+/**
+ * The answers that wait in this process for clients to take them, and what ends those that wait too long.
+ *
+ * Each client has a credit of one stall timeout. Time in which its answer waits is taken from it, and each `leastSpeed`
+ * bytes that the client takes give a second back. So neither a client that stops nor one that crawls holds its answer.
+ */
+export class UnreadAnswers {
+  readonly #limits: UnreadLimits
+  readonly #onCut: (exchange: Exchange, reason: AppError) => void
+  readonly #answers = new Set<Unread>()
+  #bytes = 0
+  #cut = 0
+  #timer: NodeJS.Timeout | undefined
+  #lookedAt = 0
+
+  /** @param onCut called for each answer that was cut off, which gives its exchange up */
+  constructor(limits: UnreadLimits, onCut: (exchange: Exchange, reason: AppError) => void) {
+    this.#limits = limits
+    this.#onCut = onCut
+  }
+
+  /** Puts what is counted here into the metrics. */
+  describe(metrics: Metrics): void {
+    const unread = 'Bytes of answers that wait for their clients.'
+    metrics.gauge('plantstore_unread_answer_bytes', unread, () => this.#bytes)
+    const cut = 'Answers cut off as their clients did not take them.'
+    metrics.counter('plantstore_answers_cut_total', cut, () => this.#cut)
+  }
+
+  /**
+   * Makes room for an answer of this size by cutting off those whose clients have let them wait for long.
+   *
+   * @returns false where all of them move
+   */
+  makeRoom(size: number): boolean {
+    const { stallTimeout, unreadLimit } = this.#limits
+    if (this.#bytes + size <= unreadLimit) return true
+    for (const answer of [...this.#answers].sort((a, b) => a.credit - b.credit)) {
+      if (answer.credit > stallTimeout - PATIENCE) return false
+      this.#cutOff(answer, 'too many answers wait for their clients, and this one moves least')
+      if (this.#bytes + size <= unreadLimit) return true
+    }
+    return false
+  }
+
+  /** Watches an answer until it was handed over or its client is gone. @param size bytes that it keeps meanwhile */
+  watch(exchange: Exchange, size: number): void {
+    const answer = { exchange, size, taken: takenOf(exchange), credit: this.#limits.stallTimeout }
+    this.#answers.add(answer)
+    this.#bytes += size
+    exchange.response.once('close', () => this.#forget(answer))
+    if (this.#timer !== undefined) return
+    this.#lookedAt = performance.now()
+    this.#timer = setInterval(() => this.#look(), this.#interval).unref()
+  }
+
+  get #interval(): number {
+    const { stallTimeout } = this.#limits
+    return stallTimeout === 0 ? INTERVAL : Math.min(INTERVAL, Math.max(10, stallTimeout / 4))
+  }
+
+  #look(): void {
+    const now = performance.now()
+    // A turn of the event loop that took long is no fault of the clients.
+    const elapsed = Math.min(now - this.#lookedAt, 2 * this.#interval)
+    this.#lookedAt = now
+    const { stallTimeout, leastSpeed } = this.#limits
+    for (const answer of this.#answers) {
+      const taken = takenOf(answer.exchange)
+      const moved = taken - answer.taken
+      const earned = leastSpeed === undefined ? (moved > 0 ? stallTimeout : 0) : (moved / leastSpeed) * 1000
+      const isWaiting = answer.exchange.response.writableLength > 0
+      answer.taken = taken
+      answer.credit = Math.min(stallTimeout, answer.credit + earned) - (isWaiting ? elapsed : 0)
+      if (stallTimeout > 0 && answer.credit <= 0) {
+        this.#cutOff(answer, `the client took too little of its answer for ${stallTimeout / 1000} s`)
+      }
+    }
+    this.makeRoom(0)
+  }
+
+  #cutOff(answer: Unread, message: string): void {
+    const { exchange } = answer
+    this.#forget(answer)
+    this.#cut++
+    const reason = new AppError(40801, message)
+    exchange.giveUp(reason)
+    this.#onCut(exchange, reason)
+  }
+
+  #forget(answer: Unread): void {
+    if (!this.#answers.delete(answer)) return
+    this.#bytes -= answer.size
+    if (this.#answers.size > 0) return
+    clearInterval(this.#timer)
+    this.#timer = undefined
+  }
+}
+
+const takenOf = ({ response: { socket } }: Exchange): number =>
+  socket === null ? 0 : socket.bytesWritten - socket.writableLength

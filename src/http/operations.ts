@@ -1,0 +1,186 @@
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
+import { isScope, type Scope } from '../token.ts'
+import { readDocument } from './openapi.ts'
+import { type Parameter, ParameterReader, type ParameterSchema } from './request/parameters.ts'
+import { type Fault, faultOf } from './request/validation-messages.ts'
+
+export const METHODS = ['get', 'put', 'post', 'delete', 'patch'] as const
+
+export type Method = Uppercase<(typeof METHODS)[number]>
+
+/** One operation of the contract, as far as the service needs it at run time. */
+export interface Operation {
+  readonly id: string
+  readonly method: Method
+  /** With parameters in braces, as in the contract. */
+  readonly path: string
+  /** The scopes that a token needs for it; undefined: no token at all. */
+  readonly scopes: readonly Scope[] | undefined
+  readonly parameters: ParameterReader
+  /** The media types of its body; empty: it takes none. */
+  readonly mediaTypes: readonly string[]
+  /** The media types of its good answers; empty: those have no body. */
+  readonly produces: readonly string[]
+  /** The headers of a request on which its answers depend, as Vary names them. */
+  readonly vary: string
+  /** Its body is read in pieces, as it may be larger than any memory. */
+  readonly isStreamed: boolean
+  /** Every fault of a body, in words; empty: it is valid. */
+  readonly faultsOf: (body: unknown) => Fault[]
+}
+
+export interface Contract {
+  readonly document: Document
+  readonly operations: readonly Operation[]
+}
+
+/** As much of the shape of an OpenAPI document as is read here; a test checks the file against the whole standard. */
+export interface Document {
+  readonly info: { readonly version: string }
+  readonly security?: readonly Requirement[]
+  readonly paths: Readonly<Record<string, Readonly<Record<string, OperationObject>>>>
+  readonly components: Readonly<Record<string, Readonly<Record<string, unknown>>>>
+}
+type Requirement = Readonly<Record<string, readonly string[]>>
+type Content = Readonly<Record<string, { readonly schema?: unknown }>>
+export interface ResponseObject {
+  readonly content?: Content
+  readonly headers?: Readonly<Record<string, unknown>>
+  readonly 'x-errors'?: readonly number[]
+}
+interface ParameterObject extends Omit<Parameter, 'schema' | 'faultsOf'> {
+  readonly schema: ParameterSchema | Reference
+}
+export interface OperationObject {
+  readonly operationId?: string
+  readonly security?: readonly Requirement[]
+  readonly parameters?: readonly (ParameterObject | Reference)[]
+  readonly requestBody?: { readonly content: Content; readonly 'x-streamed'?: boolean }
+  readonly responses: Readonly<Record<string, ResponseObject | Reference>>
+}
+interface Reference {
+  readonly $ref: string
+}
+
+/**
+ * Makes operations of what openapi.yaml says.
+ *
+ * @throws Error when an operation names no id, an unknown scope or security scheme, or an answer without a schema
+ */
+export function readContract(document: Document = readDocument()): Contract {
+  const ajv = schemaCompiler(document)
+  const operations = Object.entries(document.paths).flatMap(([path, item]) =>
+    METHODS.filter((method) => method in item).map((method) =>
+      operation(document, ajv, path, method, item[method] as OperationObject),
+    ),
+  )
+  return { document, operations }
+}
+
+/**
+ * Compiles schemas of the document. `int64` and `entity-tags` are left to the readers of the texts. That the schemas are
+ * schemas a test holds; to check it here as well would take a fifth of the time that the service needs to start.
+ */
+export function schemaCompiler(document: Document): Ajv2020 {
+  const ajv = new Ajv2020({
+    allErrors: true,
+    verbose: true,
+    strict: true,
+    allowUnionTypes: true,
+    validateSchema: false,
+  })
+  ajv.addVocabulary(['x-pattern-says', 'x-lowered-to', 'components'])
+  ajv.addFormat('int64', { type: 'number', validate: () => true })
+  ajv.addFormat('entity-tags', true)
+  ajv.addFormat('int32', { type: 'number', validate: (value) => value >= -(2 ** 31) && value < 2 ** 31 })
+  ajv.addSchema({ $id: 'contract', components: document.components })
+  return ajv
+}
+
+function operation(document: Document, ajv: Ajv2020, path: string, method: string, object: OperationObject): Operation {
+  const id = object.operationId
+  if (id === undefined) throw new Error(`openapi.yaml: ${method} ${path} has no operationId`)
+  for (const status of Object.keys(object.responses))
+    checkResponse(document, `${id} ${status}`, object.responses[status])
+  const content = object.requestBody?.content ?? {}
+  const produces = producedBy(document, object)
+  return {
+    id,
+    method: method.toUpperCase() as Method,
+    path,
+    scopes: scopesOf(document, id, object.security ?? document.security ?? []),
+    parameters: new ParameterReader(parametersOf(document, ajv, object), { isWrite: method !== 'get' }),
+    mediaTypes: Object.keys(content),
+    produces,
+    vary: varyOf(method, object, produces),
+    isStreamed: object.requestBody?.['x-streamed'] ?? false,
+    faultsOf: bodyFaults(ajv, content),
+  }
+}
+
+function producedBy(document: Document, { responses }: OperationObject): string[] {
+  const good = Object.keys(responses).filter((status) => status.startsWith('2'))
+  return [...new Set(good.flatMap((status) => Object.keys(resolve(document, responses[status]).content ?? {})))]
+}
+
+function varyOf(method: string, { responses }: OperationObject, produces: readonly string[]): string {
+  if (method !== 'get') return ''
+  if ('303' in responses) return 'Accept'
+  return produces.length > 1 ? 'Accept, Accept-Encoding' : 'Accept-Encoding'
+}
+
+function checkResponse(document: Document, name: string, object: ResponseObject | Reference | undefined): void {
+  const { content } = resolve<ResponseObject>(document, object)
+  if (/ (?:204|303|304)$/.test(name)) return
+  const schemas = Object.values(content ?? {}).map((media) => media.schema)
+  if (schemas.length === 0 || schemas.includes(undefined)) throw new Error(`openapi.yaml: ${name} has no schema`)
+}
+
+function scopesOf(document: Document, id: string, requirements: readonly Requirement[]): Scope[] | undefined {
+  const [requirement] = requirements
+  if (requirement === undefined) return undefined
+  const [[scheme, scopes]] = Object.entries(requirement) as [[string, string[]]]
+  const known = document.components['securitySchemes']?.[scheme] as { type?: string; scheme?: string } | undefined
+  if (known?.type !== 'http' || known.scheme !== 'bearer')
+    throw new Error(`openapi.yaml: ${id} has no known security scheme`)
+  return scopes.map((scope) => {
+    if (!isScope(scope)) throw new Error(`openapi.yaml: ${id} needs the unknown scope ${scope}`)
+    return scope
+  })
+}
+
+function parametersOf(document: Document, ajv: Ajv2020, { parameters = [] }: OperationObject): Parameter[] {
+  return parameters.map((parameter) => {
+    const found = resolve<ParameterObject>(document, parameter)
+    const schema = resolve<ParameterSchema>(document, found.schema)
+    return { ...found, schema, faultsOf: faultFinder(ajv, found.schema) }
+  })
+}
+
+function bodyFaults(ajv: Ajv2020, content: Content): (body: unknown) => Fault[] {
+  const json = Object.keys(content).find((type) => /^application\/(?:.+\+)?json$/.test(type)) ?? ''
+  const schema = content[json]?.schema
+  return schema === undefined ? () => [] : faultFinder(ajv, schema)
+}
+
+function faultFinder(ajv: Ajv2020, schema: unknown): (value: unknown) => Fault[] {
+  const validate: ValidateFunction = ajv.compile(absolute(schema))
+  return (value) => (validate(value) ? [] : (validate.errors ?? []).map(faultOf))
+}
+
+/** The same schema with references that lead into the document from anywhere. */
+export function absolute(schema: unknown): object {
+  return JSON.parse(JSON.stringify(schema).replaceAll('"$ref":"#/', '"$ref":"contract#/')) as object
+}
+
+/** Follows a reference into the document, if it is one. */
+export function resolve<T extends object>(document: Document, object: T | Reference | undefined): T {
+  if (object === undefined) throw new Error('openapi.yaml: nothing to resolve')
+  if (!('$ref' in object)) return object
+  const found = object.$ref
+    .slice(2)
+    .split('/')
+    .reduce((at: unknown, key) => (at as Record<string, unknown> | undefined)?.[key], document)
+  if (found === undefined) throw new Error(`openapi.yaml: ${object.$ref} leads nowhere`)
+  return found as T
+}

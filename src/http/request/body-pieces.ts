@@ -1,0 +1,68 @@
+import { AppError } from '../../errors.ts'
+import { Pace, type PaceOptions } from '../connection/pace.ts'
+import type { Exchange } from '../exchange.ts'
+
+export interface PieceOptions extends PaceOptions {
+  /** Ends the reading with its reason; aborts also when the exchange's does. */
+  readonly signal: AbortSignal
+}
+
+const EVENTS = ['readable', 'end', 'close', 'error'] as const
+
+/**
+ * The body of a request in pieces, read no faster than they are taken; what has come meanwhile is one piece. The client
+ * has to keep pace only while more is asked for.
+ *
+ * @throws AppError 40801, what is wrong with the rest of the body, and the reason of the signal
+ */
+export async function* bodyPieces(
+  exchange: Exchange,
+  { signal, ...options }: PieceOptions,
+): AsyncGenerator<Buffer, void> {
+  const { request } = exchange
+  let wake = () => {}
+  let fault: AppError | undefined
+  const pace = new Pace(options)
+  const onChange = () => wake()
+  for (const event of EVENTS) request.on(event, onChange)
+  signal.addEventListener('abort', onChange)
+  exchange.askForBody((refusal) => {
+    fault = refusal
+    wake()
+  })
+  try {
+    for (;;) {
+      signal.throwIfAborted()
+      const piece = request.read() as Buffer | null
+      if (piece !== null) {
+        pace.moved(0, piece.length)
+        yield piece
+      } else if (request.readableEnded) return
+      else if (fault !== undefined) throw fault
+      else await inTime((resolve) => (wake = resolve), pace, options)
+    }
+  } finally {
+    for (const event of EVENTS) request.off(event, onChange)
+    signal.removeEventListener('abort', onChange)
+  }
+}
+
+function inTime(start: (resolve: () => void) => void, pace: Pace, options: PaceOptions): Promise<void> {
+  const { stallTimeout, leastSpeed } = options
+  const startedAt = performance.now()
+  return new Promise((resolve, reject) => {
+    const refuse = (message: string) => reject(new AppError(40801, message, { headers: CLOSE }))
+    const timers: NodeJS.Timeout[] = []
+    if (stallTimeout > 0) {
+      timers.push(setTimeout(refuse, stallTimeout, `nothing more came for ${stallTimeout / 1000} s`))
+      timers.push(setTimeout(refuse, pace.left, `less than ${leastSpeed} bytes a second came`))
+    }
+    start(() => {
+      for (const timer of timers) clearTimeout(timer)
+      pace.moved(performance.now() - startedAt, 0)
+      resolve()
+    })
+  })
+}
+
+const CLOSE = { Connection: 'close' }

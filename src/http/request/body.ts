@@ -1,0 +1,68 @@
+import { AppError } from '../../errors.ts'
+import type { Exchange } from '../exchange.ts'
+import type { Method, Operation } from '../operations.ts'
+import { readWhole } from './body-reader.ts'
+import { readMediaType } from './media-type.ts'
+
+/**
+ * Reads the whole body of a request, and nothing of what its headers alone rule out.
+ *
+ * @param limit bytes
+ * @param use called with the body once it is there; never when the client goes away first
+ * @param refuse called instead with an AppError: 41301 when the body is too large, 41501 when it is not of the kind that
+ *   the operation takes
+ */
+export function readBody(
+  exchange: Exchange,
+  operation: Operation,
+  limit: number,
+  use: (body: Buffer) => void,
+  refuse: (refusal: AppError) => void,
+): void {
+  const refusal = refusalByHeaders(exchange, operation, limit)
+  if (refusal === undefined) {
+    readWhole(exchange, limit, (body) => (body === undefined ? refuse(tooLarge(limit)) : use(body)), refuse)
+  } else {
+    refuse(refusal)
+  }
+}
+
+/** What rules a body out before any of it is read. */
+export function refusalByHeaders(
+  { request: { headers } }: Exchange,
+  operation: Operation,
+  limit: number,
+): AppError | undefined {
+  if (Number(headers['content-length'] ?? 0) > limit) return tooLarge(limit)
+  const coding = headers['content-encoding'] ?? 'identity'
+  if (coding.toLowerCase() !== 'identity') return unsupported(operation, 'compressed bodies are not supported')
+  const type = headers['content-type']
+  // What nearly every request has; looking no further saves a create 1 µs.
+  return type === operation.mediaTypes[0] ? undefined : refusalByType(operation, type ?? '')
+}
+
+function refusalByType(operation: Operation, header: string): AppError | undefined {
+  const mediaType = readMediaType(header)
+  if (mediaType === undefined) {
+    return unsupported(operation, header === '' ? 'the Content-Type is missing' : 'the Content-Type is malformed')
+  }
+  if (!operation.mediaTypes.includes(mediaType.type)) return unsupported(operation, 'the media type is not supported')
+  const charset = mediaType.parameters.get('charset') ?? 'utf-8'
+  return charset.toLowerCase() === 'utf-8' ? undefined : unsupported(operation, 'the charset is not supported')
+}
+
+function unsupported({ method, mediaTypes }: Operation, what: string): AppError {
+  return new AppError(41501, `${what}; send ${mediaTypes.join(' or ')}, in UTF-8 and not compressed`, {
+    headers: acceptedBodies(method, mediaTypes),
+  })
+}
+
+/** The header that names the media types of a body: Linked Data Platform 1.0, RFC 5789 and RFC 9110 section 12.5.1. */
+export function acceptedBodies(method: Method, mediaTypes: readonly string[]): Record<string, string> {
+  const name = { POST: 'Accept-Post', PATCH: 'Accept-Patch' }[method as string] ?? 'Accept'
+  return mediaTypes.length === 0 ? {} : { [name]: mediaTypes.join(', ') }
+}
+
+/** The rest of the body would have to be read before the connection could be used again, so it is closed. */
+const tooLarge = (limit: number): AppError =>
+  new AppError(41301, `the body is larger than ${limit} bytes`, { headers: { Connection: 'close' } })

@@ -1,0 +1,26 @@
+import type { IncomingMessage } from 'node:http'
+import { AppError } from '../../errors.ts'
+
+/** What is wrong with the head of a request that Node's parser lets pass (RFC 9112 sections 2.3, 3.2 and 6.1). */
+export function faultOfHead({ headers, httpVersion }: IncomingMessage): AppError | undefined {
+  const { host } = headers
+  const transfer = headers['transfer-encoding']
+  if (host === undefined) {
+    if (httpVersion !== '1.0') return refusal('the Host header is missing')
+  } else if (!HOST.test(host)) {
+    // A header that stands twice is joined by a comma and a blank.
+    const isTwice = host.includes(', ')
+    return refusal(isTwice ? 'the Host header is there more than once' : 'the Host header is not a name with a port')
+  }
+  if (httpVersion !== '1.1' && httpVersion !== '1.0') return refusal('the version of HTTP is not 1.0 or 1.1')
+  if (transfer !== undefined && transfer.toLowerCase() !== 'chunked') {
+    return refusal('the only transfer coding that is supported is chunked')
+  }
+  return undefined
+}
+
+/** A name, an IPv4 address or an IPv6 address in brackets, with or without a port (RFC 3986 section 3.2.2); or nothing. */
+const HOST = /^(?:\[[\da-f:.]+\]|(?:[\w\-.~!$&'()*+,;=]|%[\da-f]{2})*)(?::\d*)?$/i
+
+/** What follows such a head may be framed in another way than this service believes, so the connection is closed. */
+const refusal = (message: string): AppError => new AppError(40004, message, { headers: { Connection: 'close' } })

@@ -1,0 +1,141 @@
+import { AppError } from '../../errors.ts'
+import { MAX_ID, MIN_ID } from '../../plant.ts'
+import type { Exchange } from '../exchange.ts'
+import { readEntityTags } from './entity-tags.ts'
+import { readQueryString } from './query-string.ts'
+import type { Fault } from './validation-messages.ts'
+
+/** Values by name, each of the type that its schema in the contract says: an int64 is a bigint, and entity tags are ETags. */
+export type Parameters = Readonly<Record<string, unknown>>
+
+/** A parameter of the contract, its references followed. */
+export interface Parameter {
+  readonly name: string
+  readonly in: 'path' | 'query' | 'header'
+  readonly required?: boolean
+  readonly schema: ParameterSchema
+  readonly faultsOf: (value: unknown) => Fault[]
+}
+
+export interface ParameterSchema {
+  readonly type: 'string' | 'integer' | 'boolean' | 'array'
+  readonly format?: string
+  readonly default?: unknown
+  /** A larger number is taken for this one. */
+  readonly 'x-lowered-to'?: number
+}
+
+/** Headers that a write must never ignore, since its sender relies on them. */
+const PRECONDITIONS = ['If-Match', 'If-None-Match']
+
+/** Reads what one operation takes beside its body, and refuses all else. */
+export class ParameterReader {
+  readonly #path: readonly Parameter[]
+  readonly #query: ReadonlyMap<string, Parameter>
+  /** With their names as Node has them. */
+  readonly #headers: readonly (readonly [string, Parameter])[]
+  readonly #notTaken: readonly (readonly [string, string])[]
+  readonly #defaults: Parameters
+
+  /** @throws Error where the contract asks for what is not enforced here */
+  constructor(parameters: readonly Parameter[], { isWrite }: { isWrite: boolean }) {
+    const of = (place: Parameter['in']) => parameters.filter((parameter) => parameter.in === place)
+    const faulty = parameters.find(({ in: place, required = false }) => required !== (place === 'path'))
+    if (faulty !== undefined)
+      throw new Error(`the parameter ${faulty.name} must be required in the path, and only there`)
+    this.#path = of('path')
+    this.#query = new Map(of('query').map((parameter) => [parameter.name, parameter]))
+    this.#headers = of('header').map((parameter) => [parameter.name.toLowerCase(), parameter])
+    const notTaken = isWrite ? PRECONDITIONS.filter((name) => !of('header').some((taken) => taken.name === name)) : []
+    this.#notTaken = notTaken.map((name) => [name.toLowerCase(), name])
+    const defaults = parameters.filter(({ schema }) => schema.default !== undefined)
+    this.#defaults = Object.fromEntries(defaults.map(({ name, schema }) => [name, schema.default]))
+  }
+
+  /** @throws AppError 40003 that names every fault */
+  read({ request: { url = '', headers }, pathParameters }: Exchange): Parameters {
+    const values: Record<string, unknown> = { ...this.#defaults }
+    const faults: string[] = []
+    for (const parameter of this.#path) {
+      take(parameter, pathParameters[parameter.name] ?? '', values, faults)
+    }
+    const mark = url.indexOf('?')
+    if (mark !== -1) this.#readQuery(url.slice(mark + 1), values, faults)
+    for (const [key, parameter] of this.#headers) {
+      const text = headers[key]
+      if (typeof text === 'string') take(parameter, text, values, faults)
+    }
+    for (const [key, name] of this.#notTaken) {
+      if (headers[key] !== undefined) faults.push(`${name} is not possible on this operation; leave it out`)
+    }
+    if (faults.length > 0) throw new AppError(40003, faults.join('; '))
+    return values
+  }
+
+  #readQuery(query: string, values: Record<string, unknown>, faults: string[]): void {
+    const all = readQueryString(query)
+    if (all === undefined) {
+      faults.push('the query is not valid percent-encoded UTF-8')
+      return
+    }
+    const unknown: string[] = []
+    for (const [name, texts] of all) {
+      const parameter = this.#query.get(name)
+      if (parameter === undefined) unknown.push(name)
+      else if (parameter.schema.type === 'array') check(parameter, texts, values, faults)
+      else if (texts.length > 1) faults.push(`${name} must stand only once`)
+      else take(parameter, texts[0] ?? '', values, faults)
+    }
+    if (unknown.length > 0) faults.push(this.#unknownFault(unknown))
+  }
+
+  /** Names that could be anything, a secret for example, are not told; nor are more than a reader wants. */
+  #unknownFault(names: readonly string[]): string {
+    const told = names.filter((name) => /^[\w.[\]-]{1,30}$/.test(name)).slice(0, 5)
+    const known = [...this.#query.keys()]
+    const remedy = known.length === 0 ? 'this operation has none' : `this operation has ${known.join(', ')}`
+    return `unknown query parameter${told.length === 0 ? '' : ` ${told.join(', ')}`}; ${remedy}`
+  }
+}
+
+function take(parameter: Parameter, text: string, values: Record<string, unknown>, faults: string[]): void {
+  const { name, schema } = parameter
+  const exact = schema.format === undefined ? undefined : EXACT[schema.format]
+  if (exact === undefined) {
+    check(parameter, parsed(text, schema), values, faults)
+  } else {
+    const value = exact.read(text)
+    if (value === undefined) faults.push(`${name} must be ${exact.says}`)
+    else values[name] = value
+  }
+}
+
+function check({ name, faultsOf }: Parameter, value: unknown, values: Record<string, unknown>, faults: string[]): void {
+  values[name] = value
+  // The second fault of several values of one parameter is told once the first is mended.
+  const [fault] = faultsOf(value)
+  if (fault !== undefined) faults.push(`${name} ${fault.message}`)
+}
+
+/** A text that stands for no value of the type is left as it is, so that the schema refuses it. */
+function parsed(text: string, { type, 'x-lowered-to': most = Number.POSITIVE_INFINITY }: ParameterSchema): unknown {
+  if (type === 'integer') return /^-?\d+$/.test(text) ? Math.min(Number(text), most) : text
+  if (type === 'boolean') return text === 'true' ? true : text === 'false' ? false : text
+  return text
+}
+
+/** Formats that are no matter for a schema, as its validator knows neither bigint nor lists in a header. */
+const EXACT: Readonly<Record<string, { read: (text: string) => unknown; says: string }>> = {
+  int64: {
+    read: readInt64,
+    says: `an integer from ${MIN_ID} to ${MAX_ID}, in plain decimal without plus sign or leading zeros`,
+  },
+  'entity-tags': { read: readEntityTags, says: '* or a list of entity tags, each in double quotes' },
+}
+
+/** One spelling for each integer, so that a plant has one path. */
+function readInt64(text: string): bigint | undefined {
+  if (!/^(?:0|-?[1-9]\d{0,18})$/.test(text)) return undefined
+  const value = BigInt(text)
+  return value < MIN_ID || value > MAX_ID ? undefined : value
+}

@@ -1,0 +1,33 @@
+import { AppError } from '../../errors.ts'
+import { hash64 } from '../../murmur.ts'
+
+/**
+ * A place in a list as a text that only the service reads: bytes behind a checksum over them and the list they belong to.
+ * The checksum finds mistakes (a cursor with other filters, one cut off or made up); it keeps nobody from anything, so it
+ * needs no secret, and a cursor means the same to every instance and every version 1.x.
+ *
+ * @param list what the place is in: the kind of list, its order and its filters
+ */
+export function writeCursor(list: string, place: Buffer): string {
+  return Buffer.concat([checksum(list, place), place]).toString('base64url')
+}
+
+/**
+ * @param least bytes that every place in such a list has
+ * @throws AppError 40003 when the cursor is none that was made for this list
+ */
+export function readCursor(list: string, cursor: string, least: number): Buffer {
+  const bytes = Buffer.from(cursor, 'base64url')
+  const place = bytes.subarray(CHECKSUM_LENGTH)
+  // Decoding passes over what is not base64url; only the text that encoding gives was ever given out.
+  if (place.length >= least && writeCursor(list, place) === cursor) return place
+  throw new AppError(
+    40003,
+    'cursor was not made for this list with this order and these filters; follow the Link of the page before as it is, or begin again without cursor',
+  )
+}
+
+const CHECKSUM_LENGTH = 8
+
+const checksum = (list: string, place: Buffer): Buffer =>
+  Buffer.from(hash64(`${list}\n${place.toString('latin1')}`), 'hex')

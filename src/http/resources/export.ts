@@ -1,0 +1,46 @@
+import { AppError } from '../../errors.ts'
+import { FORMATS, type Format, MEDIA_TYPES, writeFile } from '../../formats/format.ts'
+import type { Store } from '../../store.ts'
+import type { Admission } from '../admission/admission.ts'
+import type { PaceOptions } from '../connection/pace.ts'
+import type { Exchange } from '../exchange.ts'
+import { preferredType } from '../request/negotiation.ts'
+import { READ_CACHING, type Responder } from '../response/responder.ts'
+import type { Handlers } from '../routes.ts'
+import { filterOf } from './plant-filter.ts'
+
+/** As RFC 4180 and RFC 7111 have it; JSON is always UTF-8. */
+const CONTENT_TYPES: Readonly<Record<Format, string>> = {
+  ndjson: MEDIA_TYPES.ndjson,
+  csv: `${MEDIA_TYPES.csv}; charset=utf-8; header=present`,
+}
+
+export function exportHandlers(
+  store: Store,
+  responder: Responder,
+  admission: Admission,
+  { stallTimeout, leastSpeed }: PaceOptions,
+): Pick<Handlers, 'exportPlants'> {
+  return {
+    exportPlants(exchange, _operation, parameters) {
+      const { format = formatFor(exchange), sort } = parameters
+      if (preferredType(exchange.request.headers.accept, [MEDIA_TYPES[format]]) === undefined) {
+        throw new AppError(40601, `Accept does not take ${MEDIA_TYPES[format]}, which the format ${format} is`)
+      }
+      const headers = ['Content-Type', CONTENT_TYPES[format], 'Cache-Control', READ_CACHING]
+      headers.push('Content-Disposition', `attachment; filename="plants.${format}"`)
+      admission
+        .during('export', exchange, (signal) => {
+          const file = writeFile(format, store.exportPlants(filterOf(parameters), sort, signal))
+          return responder.stream(exchange, headers, file, { stallTimeout, leastSpeed, signal })
+        })
+        .catch((error: unknown) => responder.refuse(exchange, error))
+    },
+  }
+}
+
+function formatFor({ request }: Exchange): Format {
+  const types = FORMATS.map((format) => MEDIA_TYPES[format])
+  const preferred = preferredType(request.headers.accept, types)
+  return FORMATS.find((format) => MEDIA_TYPES[format] === preferred) ?? 'ndjson'
+}

@@ -1,0 +1,71 @@
+import { type NewPlant, newPlantJson } from '../../plant.ts'
+import { isShortPage, type Position, positionOf } from '../../plant-query.ts'
+import type { Store } from '../../store.ts'
+import type { Admission } from '../admission/admission.ts'
+import type { OperationParameters } from '../operations.generated.ts'
+import { remembering } from '../response/memoize.ts'
+import type { Responder } from '../response/responder.ts'
+import type { Handlers } from '../routes.ts'
+import { readCursor, writeCursor } from './cursor.ts'
+import { answerPage, writePage } from './pagination.ts'
+import { filterOf } from './plant-filter.ts'
+
+type ListParameters = OperationParameters['listPlants']
+
+/** The list of plants. */
+export function plantListHandlers(
+  store: Store,
+  responder: Responder,
+  admission: Admission,
+): Pick<Handlers, 'listPlants'> {
+  const write = (found: readonly NewPlant[], query: ListParameters) =>
+    writePage(found, query.limit, newPlantJson, (last) => parametersBehind(last, query))
+  const writeOnce = remembering(write)
+
+  return {
+    listPlants(exchange, _operation, query) {
+      const { limit, sort: order, cursor } = query
+      const after = cursor === undefined ? undefined : readPosition(query, cursor)
+      const wanted = { ...filterOf(query), order, after }
+      const found = isShortPage(wanted, limit + 1)
+        ? store.listPlants(wanted, limit + 1)
+        : admission.during('search', exchange, (signal) => store.listPlants(wanted, limit + 1, signal))
+      found
+        // A query without words lists what none lists, and the store gives both the same; but their links are not.
+        .then((plants) =>
+          answerPage(responder, exchange, '/plants', (query.q === undefined ? writeOnce : write)(plants, query)),
+        )
+        .catch((error: unknown) => responder.refuse(exchange, error))
+    },
+  }
+}
+
+function parametersBehind(last: NewPlant, query: ListParameters): [string, string][] {
+  const { limit, sort, tag = [], q } = query
+  const parameters: [string, string][] = [
+    ['limit', String(limit)],
+    ['sort', sort],
+  ]
+  for (const text of tag) parameters.push(['tag', text])
+  if (q !== undefined) parameters.push(['q', q])
+  parameters.push(['cursor', writePosition(query, positionOf(sort, last))])
+  return parameters
+}
+
+/** What a cursor belongs to. The order of the tags does not matter to what is listed, and so does not here. */
+function listOf({ sort, tag = [], q }: ListParameters): string {
+  return JSON.stringify(['plants', sort, [...new Set(tag)].sort(), q ?? null])
+}
+
+/** The id in eight bytes, then the key in UTF-8: at most 520 bytes, as a key has at most 128 characters. */
+function writePosition(query: ListParameters, { key, id }: Position): string {
+  const place = Buffer.alloc(8 + Buffer.byteLength(key))
+  place.writeBigInt64BE(id)
+  place.write(key, 8)
+  return writeCursor(listOf(query), place)
+}
+
+function readPosition(query: ListParameters, cursor: string): Position {
+  const place = readCursor(listOf(query), cursor, 8)
+  return { id: place.readBigInt64BE(), key: place.toString('utf8', 8) }
+}

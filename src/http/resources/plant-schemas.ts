@@ -1,0 +1,46 @@
+import { isDeepStrictEqual } from 'node:util'
+import { type Document, resolve } from '../operations.ts'
+
+const ID = { type: 'integer', format: 'int64' }
+const TEXT = { type: 'string', pattern: '^[^\\u0000\\ud800-\\udfff]*$' }
+const PLANT = { id: ID, name: TEXT, tag: TEXT }
+
+/** What validatePlant and validatePatch enforce, as the body of each operation that takes a plant. */
+const ENFORCED: Readonly<Record<string, object>> = {
+  createPlant: { type: 'object', required: ['id', 'name'], properties: PLANT },
+  replacePlant: { type: 'object', required: ['name'], properties: PLANT },
+  updatePlant: { type: 'object', properties: { ...PLANT, tag: { ...TEXT, type: ['string', 'null'] } } },
+}
+
+/** Keywords that explain and enforce nothing (JSON Schema 2020-12, Validation, section 9). */
+const EXPLAINS = /^(?:title|description|examples?|deprecated|\$comment|x-.*)$/
+
+/**
+ * Holds the contract's schemas of plants against the rule in src/plant.ts, so that neither changes without the other.
+ *
+ * @throws Error when an operation's body has a schema that the rule does not enforce exactly
+ */
+export function checkPlantSchemas(document: Document): void {
+  for (const operation of Object.values(document.paths).flatMap((path) => Object.values(path))) {
+    const enforced = ENFORCED[operation.operationId ?? '']
+    if (enforced === undefined) continue
+    for (const [type, { schema }] of Object.entries(operation.requestBody?.content ?? {})) {
+      const declared = rulesOf(document, schema)
+      if (isDeepStrictEqual(declared, enforced)) continue
+      const name = `openapi.yaml: the body of ${operation.operationId} (${type})`
+      throw new Error(`${name} is ${JSON.stringify(declared)}; src/plant.ts enforces ${JSON.stringify(enforced)}`)
+    }
+  }
+}
+
+/** A schema with its references followed, without what explains it. */
+function rulesOf(document: Document, schema: unknown): unknown {
+  if (typeof schema !== 'object' || schema === null) return schema
+  if (Array.isArray(schema)) return schema.map((part) => rulesOf(document, part))
+  const { properties, ...keywords } = resolve<{ properties?: object }>(document, schema)
+  const rules = Object.entries(keywords).filter(([keyword]) => !EXPLAINS.test(keyword))
+  const all = rules.map(([keyword, value]) => [keyword, rulesOf(document, value)])
+  if (properties === undefined) return Object.fromEntries(all)
+  const members = Object.entries(properties).map(([name, member]) => [name, rulesOf(document, member)])
+  return Object.fromEntries([...all, ['properties', Object.fromEntries(members)]])
+}

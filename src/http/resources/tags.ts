@@ -1,0 +1,99 @@
+import { PAGE_TEXT } from '../../plant-query.ts'
+import type { Store, TagCount } from '../../store.ts'
+import type { Admission } from '../admission/admission.ts'
+import type { Responder } from '../response/responder.ts'
+import type { Handlers } from '../routes.ts'
+import { readCursor, writeCursor } from './cursor.ts'
+import { answerPage, writePage } from './pagination.ts'
+
+/**
+ * A place in the list of tags: behind this text and so many of the tags that follow it. Tags have any length and cursors
+ * must not, so one behind a long tag has only its beginning, and counts the tags with that beginning up to it.
+ */
+interface Place {
+  readonly after: string | undefined
+  readonly skip: number
+}
+
+const LIST = '["tags"]'
+const START: Place = { after: undefined, skip: 0 }
+/** Characters (code points) of a tag that a cursor holds. */
+const MAX_LENGTH = 200
+
+/** The list of tags. */
+export function tagHandlers(store: Store, responder: Responder, admission: Admission): Pick<Handlers, 'listTags'> {
+  return {
+    listTags(exchange, _operation, parameters) {
+      const { limit, cursor } = parameters
+      const place = cursor === undefined ? START : readPlace(cursor)
+      admission
+        .during('search', exchange, (signal) => tagsBehind(store, place, limit + 1, signal))
+        .then((found) => {
+          const page = writePage(found, limit, tagJson, (last, rows) =>
+            parametersOf(placeBehind(rows, last, place), limit),
+          )
+          answerPage(responder, exchange, '/tags', page)
+        })
+        .catch((error: unknown) => responder.refuse(exchange, error))
+    },
+  }
+}
+
+/**
+ * Up to so many tags, or fewer that have PAGE_TEXT together and one more. They are asked for in parts, as any of them may
+ * be as long as a body: the first few tell how many of the next ones there is room for.
+ */
+async function tagsBehind(
+  store: Store,
+  { after, skip }: Place,
+  most: number,
+  signal: AbortSignal,
+): Promise<TagCount[]> {
+  const found: TagCount[] = []
+  let last = after
+  let skipped = 0
+  let text = 0
+  for (let size = Math.min(FEW, skip + most); ; ) {
+    const part = await store.listTags(last, size, signal)
+    const more = part.slice(Math.max(0, skip - skipped))
+    skipped += part.length - more.length
+    for (const one of more) {
+      found.push(one)
+      if (found.length === most || text >= PAGE_TEXT) return found
+      text += one.tag.length
+    }
+    if (part.length < size) return found
+    last = part.at(-1)?.tag
+    const average = part.reduce((sum, { tag }) => sum + tag.length, 0) / part.length
+    size = Math.max(1, Math.min(skip - skipped + most - found.length, Math.floor(PAGE_TEXT / (average + 1))))
+  }
+}
+
+const FEW = 16
+
+const tagJson = ({ tag, plants }: TagCount): string => JSON.stringify({ tag, plants })
+
+const parametersOf = (place: Place, limit: number): [string, string][] => [
+  ['limit', String(limit)],
+  ['cursor', writePlace(place)],
+]
+
+/** @param rows of the page that begins at `from` and ends with `last` */
+function placeBehind(rows: readonly TagCount[], { tag: last }: TagCount, from: Place): Place {
+  const beginning = last.length <= MAX_LENGTH ? last : Array.from(last).slice(0, MAX_LENGTH).join('')
+  if (beginning === last) return { after: last, skip: 0 }
+  const alike = rows.filter(({ tag }) => tag.length > beginning.length && tag.startsWith(beginning)).length
+  return { after: beginning, skip: alike + (from.after === beginning ? from.skip : 0) }
+}
+
+function writePlace({ after = '', skip }: Place): string {
+  const place = Buffer.alloc(4 + Buffer.byteLength(after))
+  place.writeUInt32BE(skip)
+  place.write(after, 4)
+  return writeCursor(LIST, place)
+}
+
+function readPlace(cursor: string): Place {
+  const place = readCursor(LIST, cursor, 4)
+  return { skip: place.readUInt32BE(), after: place.toString('utf8', 4) }
+}

@@ -1,0 +1,126 @@
+import type { IncomingMessage } from 'node:http'
+import { promisify } from 'node:util'
+import {
+  type BrotliCompress,
+  brotliCompress,
+  constants,
+  createBrotliCompress,
+  createGzip,
+  createZstdCompress,
+  type Gzip,
+  gzip,
+  type ZstdCompress,
+  zstdCompress,
+} from 'node:zlib'
+import { codedTag } from '../request/entity-tags.ts'
+import { type Coding, preferredCoding } from '../request/negotiation.ts'
+
+/** Shorter answers are sent as they are: a header of 30 bytes and a turn of the thread pool would gain them nothing. */
+const COMPRESSED_FROM = 1024
+
+/** The coding for a whole body; undefined where it is sent as it is. */
+export function codingOf({ headers }: IncomingMessage, body: string | Buffer): Coding | undefined {
+  const accepted = headers['accept-encoding']
+  if (accepted === undefined || Buffer.byteLength(body) < COMPRESSED_FROM) return undefined
+  return preferredCoding(accepted)
+}
+
+/** Adds what an answer in this coding has. */
+export function encoded(headers: string[], coding: Coding): string[] {
+  headers.push('Content-Encoding', coding)
+  return withCodedTag(headers, coding)
+}
+
+/** The bytes differ with the coding, and so does a strong entity tag (RFC 9110 section 8.8.3). */
+export function withCodedTag(headers: string[], coding: Coding): string[] {
+  const at = headers.indexOf('ETag') + 1
+  if (at > 0) headers[at] = codedTag(headers[at] ?? '', coding)
+  return headers
+}
+
+const BROTLI = { params: { [constants.BROTLI_PARAM_QUALITY]: 4 } }
+const ZSTD = { params: { [constants.ZSTD_c_compressionLevel]: 3 } }
+const GZIP = { level: 5 }
+
+const WHOLE: Readonly<Record<Coding, (body: Buffer) => Promise<Buffer>>> = {
+  zstd: (body) => promisify(zstdCompress)(body, ZSTD),
+  br: (body) => promisify(brotliCompress)(body, BROTLI),
+  gzip: (body) => promisify(gzip)(body, GZIP),
+}
+
+/** Compresses a whole body in Node's thread pool, away from the event loop. */
+export const compress = (body: Buffer, coding: Coding): Promise<Buffer> => WHOLE[coding](body)
+
+/** Compresses bodies that are sent again and again, each once for a coding. */
+export class CompressedFiles {
+  readonly #made = new WeakMap<Buffer, Map<Coding, Promise<Buffer>>>()
+
+  compress(body: Buffer, coding: Coding): Promise<Buffer> {
+    let codings = this.#made.get(body)
+    if (codings === undefined) {
+      codings = new Map()
+      this.#made.set(body, codings)
+    }
+    let compressed = codings.get(coding)
+    if (compressed === undefined) {
+      compressed = compress(body, coding)
+      codings.set(coding, compressed)
+    }
+    return compressed
+  }
+}
+
+/**
+ * Compresses pieces one at a time, so that each can be sent as soon as it is there: what is in memory is one piece.
+ * Returning early lets go of the source.
+ */
+export async function* compressPieces(pieces: AsyncIterable<string>, coding: Coding): AsyncGenerator<Buffer, void> {
+  const compressor = compressorOf(coding)
+  let made: Buffer[] = []
+  const failed = new Promise<never>((_resolve, reject) => compressor.stream.once('error', reject))
+  // Nobody may be waiting when it fails; whoever waits next is told.
+  failed.catch(() => {})
+  compressor.stream.on('data', (chunk: Buffer) => made.push(chunk))
+  const take = (): Buffer => {
+    const whole = Buffer.concat(made)
+    made = []
+    return whole
+  }
+  try {
+    for await (const piece of pieces) {
+      compressor.stream.write(piece)
+      await Promise.race([new Promise<void>((resolve) => compressor.flush(resolve)), failed])
+      const compressed = take()
+      if (compressed.length > 0) yield compressed
+    }
+    const ended = new Promise<void>((resolve) => compressor.stream.once('end', resolve))
+    compressor.stream.end()
+    await Promise.race([ended, failed])
+    yield take()
+  } finally {
+    compressor.stream.destroy()
+  }
+}
+
+interface Compressor {
+  readonly stream: BrotliCompress | Gzip | ZstdCompress
+  /** Calls back once all that was written has come out. */
+  readonly flush: (done: () => void) => void
+}
+
+function compressorOf(coding: Coding): Compressor {
+  switch (coding) {
+    case 'zstd': {
+      const stream = createZstdCompress(ZSTD)
+      return { stream, flush: (done) => stream.flush(constants.ZSTD_e_flush, done) }
+    }
+    case 'br': {
+      const stream = createBrotliCompress(BROTLI)
+      return { stream, flush: (done) => stream.flush(constants.BROTLI_OPERATION_FLUSH, done) }
+    }
+    case 'gzip': {
+      const stream = createGzip(GZIP)
+      return { stream, flush: (done) => stream.flush(constants.Z_SYNC_FLUSH, done) }
+    }
+  }
+}

@@ -1,0 +1,262 @@
+import type { Logger } from 'pino'
+import { AppError, errorJson } from '../../errors.ts'
+import type { ClientAddresses } from '../auth/client-address.ts'
+import { endAfterBody } from '../connection/drain-body.ts'
+import { UnreadAnswers, type UnreadLimits } from '../connection/unread-answers.ts'
+import type { Exchange } from '../exchange.ts'
+import type { Metrics } from '../metrics.ts'
+import { preferredCoding } from '../request/negotiation.ts'
+import { RequestIds } from '../request/request-id.ts'
+import type { ServiceState } from '../service-state.ts'
+import { CompressedFiles, codingOf, compress, compressPieces, encoded, withCodedTag } from './compression.ts'
+import type { Cors } from './cors.ts'
+import { LogThrottle } from './log-throttle.ts'
+import { type SendOptions, SLICE, sendInSlices, sendPieces } from './send-pieces.ts'
+
+export const JSON_TYPE = 'application/json'
+/** For what is read: only the client itself may keep it, and has to ask each time whether it is still so. */
+export const READ_CACHING = 'private, no-cache'
+
+export interface ResponderOptions {
+  readonly log: Logger
+  readonly metrics: Metrics
+  readonly state: ServiceState
+  readonly addresses: ClientAddresses
+  /** Undefined: scripts of other origins can read no answer. */
+  readonly cors: Cors | undefined
+  readonly limits: UnreadLimits
+}
+
+/** The one way out for every answer that belongs to a request: writes it, counts it, logs it. */
+export class Responder {
+  readonly #log: Logger
+  readonly #addresses: ClientAddresses
+  readonly #metrics: Metrics
+  readonly #state: ServiceState
+  readonly #cors: Cors | undefined
+  readonly #unread: UnreadAnswers
+  readonly #logsEveryRequest: boolean
+  readonly #throttle = new LogThrottle()
+  readonly #ids = new RequestIds()
+  readonly #files = new CompressedFiles()
+
+  constructor({ log, metrics, state, addresses, cors, limits }: ResponderOptions) {
+    this.#log = log
+    this.#metrics = metrics
+    this.#state = state
+    this.#addresses = addresses
+    this.#cors = cors
+    this.#unread = new UnreadAnswers(limits, (exchange, reason) => this.#logCut(exchange, reason))
+    this.#unread.describe(metrics)
+    this.#logsEveryRequest = log.isLevelEnabled('debug')
+  }
+
+  /**
+   * Answers a request. A body of a kilobyte or more is compressed where the client asks for it.
+   *
+   * @param headers names and values in turn, without Content-Length and Connection
+   * @param body left out with 204, which has none and no length
+   */
+  reply(exchange: Exchange, status: number, headers: string[], body?: string | Buffer): void {
+    const coding = body === undefined ? undefined : codingOf(exchange.request, body)
+    if (body === undefined || coding === undefined) this.#reply(exchange, status, headers, body)
+    else this.#replyCompressed(exchange, status, encoded(headers, coding), compress(Buffer.from(body), coding))
+  }
+
+  /** Answers 200 with a file that is the same each time, and is compressed once for each coding. */
+  replyFile(exchange: Exchange, headers: string[], file: Buffer): void {
+    const coding = codingOf(exchange.request, file)
+    if (coding === undefined) this.#reply(exchange, 200, headers, file)
+    else this.#replyCompressed(exchange, 200, encoded(headers, coding), this.#files.compress(file, coding))
+  }
+
+  /**
+   * Answers 304: the client has the body already.
+   *
+   * @param headers those of the answer with a body; its entity tag depends on the content coding
+   */
+  notModified(exchange: Exchange, headers: string[], body: string | Buffer): void {
+    const coding = codingOf(exchange.request, body)
+    this.#reply(exchange, 304, coding === undefined ? headers : withCodedTag(headers, coding))
+  }
+
+  /** Answers `{error, message}`. An error that is not ours is logged with its cause and answered without. */
+  refuse(exchange: Exchange, error: unknown): void {
+    if (exchange.isOver) {
+      this.#gone(exchange)
+      return
+    }
+    const refusal = asRefusal(error)
+    const { status, number, message } = refusal
+    const headers = ['Content-Type', JSON_TYPE, 'Cache-Control', 'no-store', ...Object.entries(refusal.headers).flat()]
+    const body = errorJson(number, message)
+    this.#end(exchange, status, headers, body, Buffer.byteLength(body))
+    this.#logRefusal(refusal, this.#about(exchange))
+    this.#observe(exchange, status)
+  }
+
+  /**
+   * Answers 200 with pieces as they come, and no faster than the client takes them. An error before the first is a
+   * refusal; one behind it breaks the connection off, so that the client sees that the answer is not whole.
+   *
+   * @param options as for sendPieces; the signal's reason breaks it off
+   */
+  async stream(
+    exchange: Exchange,
+    headers: string[],
+    plain: AsyncGenerator<string, void>,
+    options: SendOptions,
+  ): Promise<void> {
+    const { request, response } = exchange
+    const coding = preferredCoding(request.headers['accept-encoding'])
+    if (coding !== undefined) encoded(headers, coding)
+    const pieces = coding === undefined ? plain : compressPieces(plain, coding)
+    try {
+      const first = await pieces.next()
+      this.#begin(exchange, 200, headers)
+      if (request.method !== 'HEAD') await sendPieces(response, first, pieces, options)
+      response.end()
+      this.#done(exchange, 200, 'answered')
+    } catch (error) {
+      if (!response.headersSent || exchange.isOver) return this.refuse(exchange, error)
+      const refusal = asRefusal(error)
+      exchange.giveUp(refusal)
+      this.#logCut(exchange, refusal)
+      this.#observe(exchange, refusal.status)
+    } finally {
+      await pieces.return().catch((error: unknown) => this.#log.warn({ err: error }, 'an answer could not be let go'))
+    }
+  }
+
+  /**
+   * Takes note of a refusal that is written to a connection on which there is no request to answer.
+   *
+   * @returns the id under which the log has it
+   */
+  note(refusal: AppError, address: string | undefined): string {
+    const req = this.#ids.next()
+    this.#logRefusal(refusal, { req, address: this.#addresses.of(address, {}) })
+    this.#metrics.observe('none', refusal.status, 0)
+    return req
+  }
+
+  #replyCompressed(exchange: Exchange, status: number, headers: string[], compressing: Promise<Buffer>): void {
+    compressing.then(
+      (body) => this.#reply(exchange, status, headers, body),
+      (error: unknown) => this.refuse(exchange, error),
+    )
+  }
+
+  #reply(exchange: Exchange, status: number, headers: string[], body?: string | Buffer): void {
+    const length = body === undefined ? 0 : Buffer.byteLength(body)
+    if (exchange.isOver) {
+      this.#gone(exchange)
+    } else if (body !== undefined && length > SLICE && exchange.request.method !== 'HEAD' && status !== 304) {
+      void this.#replyInSlices(exchange, status, headers, typeof body === 'string' ? Buffer.from(body) : body)
+    } else {
+      this.#end(exchange, status, headers, body, length)
+      this.#done(exchange, status, 'answered')
+    }
+  }
+
+  async #replyInSlices(exchange: Exchange, status: number, headers: string[], body: Buffer): Promise<void> {
+    if (exchange.request.method === 'GET' && !this.#unread.makeRoom(body.length)) {
+      this.refuse(exchange, new AppError(50302, 'too many answers wait for their clients; try again in a second'))
+      return
+    }
+    headers.push('Content-Length', String(body.length))
+    this.#begin(exchange, status, headers)
+    this.#unread.watch(exchange, body.length)
+    try {
+      await sendInSlices(exchange, body)
+      exchange.response.end()
+      this.#done(exchange, status, 'answered')
+    } catch {
+      this.#gone(exchange)
+    }
+  }
+
+  #end(exchange: Exchange, status: number, headers: string[], body: string | Buffer | undefined, length: number): void {
+    const { request, response, operation } = exchange
+    if (body !== undefined) headers.push('Content-Length', String(length))
+    this.#begin(exchange, status, headers)
+    if (!request.complete && body !== undefined && (operation?.isStreamed === true || headers.includes('Connection'))) {
+      endAfterBody(response, body)
+    }
+    // A text of as many bytes as characters is ASCII, which goes out as it is.
+    else if (length === body?.length) response.end(body, 'latin1')
+    else response.end(body)
+    if (response.writableLength > 0) this.#unread.watch(exchange, response.writableLength)
+  }
+
+  #begin(exchange: Exchange, status: number, headers: string[]): void {
+    const { request, response, operation, rateLimitHeaders } = exchange
+    if (operation !== undefined && operation.vary !== '') headers.push('Vary', operation.vary)
+    // A second field of the name; the two mean what one list would (RFC 9110 section 5.2).
+    if (this.#cors !== undefined) headers.push('Vary', 'Origin', ...this.#cors.headersOf(request))
+    headers.push('X-Content-Type-Options', 'nosniff', 'X-Request-Id', this.#idOf(exchange))
+    if (rateLimitHeaders !== undefined) headers.push(...rateLimitHeaders)
+    if (this.#state.current !== 'serving' && !headers.includes('Connection')) headers.push('Connection', 'close')
+    response.writeHead(status, headers)
+  }
+
+  #gone(exchange: Exchange): void {
+    const { reason } = exchange.signal
+    if (reason instanceof AppError) this.#observe(exchange, reason.status)
+    else this.#done(exchange, CLIENT_GONE, 'the client left')
+  }
+
+  #logCut(exchange: Exchange, refusal: AppError): void {
+    this.#logRefusal(refusal, { ...this.#about(exchange), brokenOff: true })
+  }
+
+  #done(exchange: Exchange, status: number, message: string): void {
+    if (this.#logsEveryRequest) this.#log.debug({ ...this.#about(exchange), status }, message)
+    this.#observe(exchange, status)
+  }
+
+  #observe({ operation, startedAt }: Exchange, status: number): void {
+    this.#metrics.observe(operation?.id ?? 'none', status, performance.now() - startedAt)
+  }
+
+  #idOf(exchange: Exchange): string {
+    exchange.requestId ??= this.#ids.of(exchange.request.headers['x-request-id'])
+    return exchange.requestId
+  }
+
+  #about(exchange: Exchange) {
+    const { request, operation, identity, startedAt } = exchange
+    return {
+      req: this.#idOf(exchange),
+      operation: operation?.id ?? 'none',
+      method: request.method,
+      // Without the query, which is the client's data; never a header, which may be a secret.
+      path: cutShort(request.url?.split('?', 1)[0] ?? '', LONGEST_PATH),
+      token: identity?.tokenId,
+      address: this.#addresses.of(request.socket.remoteAddress, request.headers),
+      ms: Math.round((performance.now() - startedAt) * 100) / 100,
+    }
+  }
+
+  #logRefusal(refusal: AppError, fields: { readonly address: string; readonly [field: string]: unknown }): void {
+    const { status, number, cause } = refusal
+    const suppressed = this.#logsEveryRequest ? 0 : this.#throttle.admit(number, fields.address)
+    if (suppressed === undefined) return
+    const all = { ...fields, status, error: number, ...(suppressed > 0 ? { suppressed } : {}) }
+    const message = cutShort(refusal.message, LONGEST_MESSAGE)
+    if (status < 500) this.#log.info(all, `refused: ${message}`)
+    else this.#log.error({ ...all, err: cause ?? refusal }, `failed: ${message}`)
+  }
+}
+
+/** The status that the metrics count for it; no client ever sees it (https://nginx.org/en/docs/http/ngx_http_log_module.html has it too). */
+const CLIENT_GONE = 499
+
+const asRefusal = (error: unknown): AppError =>
+  error instanceof AppError ? error : new AppError(50001, 'something went wrong on our side', { cause: error })
+
+/** Characters of a client's that a line of the log has. */
+const LONGEST_PATH = 200
+const LONGEST_MESSAGE = 400
+
+const cutShort = (text: string, most: number): string => (text.length <= most ? text : `${text.slice(0, most)}…`)

@@ -1,0 +1,96 @@
+import type { ServerResponse } from 'node:http'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { AppError } from '../../errors.ts'
+import { Pace, type PaceOptions } from '../connection/pace.ts'
+import type { Exchange } from '../exchange.ts'
+
+export interface SendOptions extends PaceOptions {
+  /** Ends it with its reason; aborts also when the client has left. */
+  readonly signal: AbortSignal
+}
+
+/** Bytes that are written at once, for the client's pace to be seen. */
+const PART = 32 * 2 ** 10
+
+/**
+ * Writes pieces to a response, each when the client has taken the one before.
+ *
+ * @throws AppError 40801, the reason of the signal, and what the pieces throw
+ */
+export async function sendPieces(
+  response: ServerResponse,
+  first: IteratorResult<string | Buffer, void>,
+  rest: AsyncIterator<string | Buffer, void>,
+  options: SendOptions,
+): Promise<void> {
+  const pace = new Pace(options)
+  for (let piece = first; piece.done !== true; piece = await rest.next()) {
+    const bytes = Buffer.from(piece.value)
+    for (let start = 0; start < bytes.length; start += PART) {
+      options.signal.throwIfAborted()
+      const part = bytes.subarray(start, start + PART)
+      if (!response.write(part)) await drained(response, pace, options)
+      pace.moved(0, part.length)
+    }
+    // A client that reads as fast as the store would else keep the event loop for itself.
+    await nextTurn()
+  }
+}
+
+/** The socket's own timer is used: it knows when the system has taken a part of what waits. */
+function drained(response: ServerResponse, pace: Pace, options: SendOptions): Promise<void> {
+  const { signal, stallTimeout, leastSpeed } = options
+  const startedAt = performance.now()
+  return new Promise((resolve, reject) => {
+    const settle = (outcome: () => void) => {
+      response.off('drain', onDrain)
+      response.off('timeout', onTimeout)
+      signal.removeEventListener('abort', onAbort)
+      response.setTimeout(0)
+      clearTimeout(slow)
+      pace.moved(performance.now() - startedAt, 0)
+      outcome()
+    }
+    const onDrain = () => settle(resolve)
+    const onAbort = () => settle(() => reject(signal.reason))
+    const refuse = (message: string) => settle(() => reject(new AppError(40801, message)))
+    const onTimeout = () => refuse(`the client took nothing for ${stallTimeout / 1000} s`)
+    const slow =
+      stallTimeout > 0
+        ? setTimeout(refuse, pace.left, `the client took less than ${leastSpeed} bytes a second`)
+        : undefined
+    response.on('drain', onDrain)
+    response.on('timeout', onTimeout)
+    signal.addEventListener('abort', onAbort)
+    response.setTimeout(stallTimeout)
+  })
+}
+
+/** Bytes that are given to the operating system at a time, for it to be seen whether the client takes any. */
+export const SLICE = 2 ** 16
+
+/**
+ * Writes a body that is too large to be handed over at once; UnreadAnswers looks after the client's pace.
+ *
+ * @throws the reason of the exchange's signal once its client is gone
+ */
+export async function sendInSlices({ response, signal }: Exchange, body: Buffer): Promise<void> {
+  for (let from = 0; from < body.length; from += SLICE) {
+    signal.throwIfAborted()
+    if (!response.write(body.subarray(from, from + SLICE))) await untilDrained(response, signal)
+  }
+}
+
+function untilDrained(response: ServerResponse, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const settle = (outcome: () => void) => {
+      response.off('drain', onDrain)
+      signal.removeEventListener('abort', onAbort)
+      outcome()
+    }
+    const onDrain = () => settle(resolve)
+    const onAbort = () => settle(() => reject(signal.reason))
+    response.on('drain', onDrain)
+    signal.addEventListener('abort', onAbort)
+  })
+}
