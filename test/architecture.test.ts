@@ -20,11 +20,11 @@ const layerOf = (file: string): string => /^src\/(\w+)\//.exec(file)?.[1] ?? 'do
 /** Imports point inwards: the domain knows nobody, technologies know the domain, commands know all. */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   domain: ['domain'],
-  formats: ['formats', 'domain'],
-  http: ['http', 'formats', 'domain'],
+  import: ['import', 'domain'],
+  http: ['http', 'import', 'domain'],
   sqlite: ['sqlite', 'domain'],
   postgres: ['postgres', 'domain'],
-  cli: ['cli', 'http', 'formats', 'sqlite', 'postgres', 'domain'],
+  cli: ['cli', 'http', 'import', 'sqlite', 'postgres', 'domain'],
 }
 
 suite('the imports in src', () => {

@@ -1,4 +1,4 @@
-import type { Batch } from '../formats/batch.ts'
+import type { Batch } from '../import/batch.ts'
 import type { Outcome } from './tally.ts'
 
 /** Imports the content of a file, and tells what became of its rows as soon as that is known. */

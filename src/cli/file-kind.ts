@@ -1,4 +1,4 @@
-import { FORMATS, type Format, formatOf } from '../formats/format.ts'
+import { FORMATS, type Format, formatOf } from '../import/format.ts'
 import { OperatorError } from '../operator-error.ts'
 
 export interface KindFlags {

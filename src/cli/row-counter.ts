@@ -1,4 +1,4 @@
-import { type Format, headerOf } from '../formats/format.ts'
+import { type Format, headerOf } from '../import/format.ts'
 
 const QUOTE = 0x22
 const LF = 0x0a

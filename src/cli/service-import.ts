@@ -1,5 +1,5 @@
-import type { Batch } from '../formats/batch.ts'
-import { type Format, MEDIA_TYPES, type ReadOptions, readPlants, writePlants } from '../formats/format.ts'
+import type { Batch } from '../import/batch.ts'
+import { type Format, MEDIA_TYPES, type ReadOptions, readPlants, writePlants } from '../import/format.ts'
 import type { ImportMode } from '../store.ts'
 import { type BatchOutcome, feed, type Importer } from './feed.ts'
 import { type Patience, patiently, type Service } from './service.ts'

@@ -1,6 +1,6 @@
 import { AppError } from '../errors.ts'
-import type { Batch } from '../formats/batch.ts'
-import { type Format, type ReadOptions, readPlants } from '../formats/format.ts'
+import type { Batch } from '../import/batch.ts'
+import { type Format, type ReadOptions, readPlants } from '../import/format.ts'
 import type { ImportMode, ImportResult, Store } from '../store.ts'
 import { type BatchOutcome, feed, type Importer } from './feed.ts'
 

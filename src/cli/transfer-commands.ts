@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import type { Config } from '../config.ts'
-import { FORMATS } from '../formats/format.ts'
+import { FORMATS } from '../import/format.ts'
 import { PLANT_ORDERS } from '../plant-query.ts'
 import { addSettings, choice, command, examples } from './command.ts'
 import type { ExportFlags } from './export.ts'

@@ -31,7 +31,7 @@ suite('plantstore import, straight into a store', () => {
 
   test('reads tables as spreadsheets save them, and says what a workbook is', async (t) => {
     const folder = tempFolder(t)
-    const fixtures = new URL('../formats/fixtures/', import.meta.url)
+    const fixtures = new URL('../import/fixtures/', import.meta.url)
     copyFileSync(new URL('libreoffice-semicolon.csv', fixtures), join(folder, 'a.csv'))
     copyFileSync(new URL('libreoffice.xlsx', fixtures), join(folder, 'b.csv'))
     const read = await run(t, ['import', 'a.csv', '--store', 'sqlite:plants.db'], { cwd: folder })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import fc from 'fast-check'
-import { FORMATS, type Format, MEDIA_TYPES } from '../../src/formats/format.ts'
+import { FORMATS, type Format, MEDIA_TYPES } from '../../src/import/format.ts'
 import type { NewPlant } from '../../src/plant.ts'
 import { anyPlant } from '../support/plants.ts'
 import { holds } from '../support/property.ts'

@@ -54,7 +54,7 @@ suite('an import', () => {
 
   test('reads tables as spreadsheets save them, and says what a workbook is', async (t) => {
     const service = await withService(t)
-    const file = (name: string) => readFileSync(new URL(`../formats/fixtures/${name}`, import.meta.url))
+    const file = (name: string) => readFileSync(new URL(`../import/fixtures/${name}`, import.meta.url))
     assert.deepEqual(countsOf(await send(service, file('libreoffice-utf16-tab.csv'), { type: CSV })), [4, 0, 0, 0])
     const semicolons = file('libreoffice-semicolon.csv')
     assert.deepEqual(countsOf(await send(service, semicolons, { type: CSV, chunked: true })), [0, 0, 4, 0])

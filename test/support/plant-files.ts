@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import { gunzipSync, gzipSync } from 'node:zlib'
-import { type Format, headerOf, writePlants } from '../../src/formats/format.ts'
+import { type Format, headerOf, writePlants } from '../../src/import/format.ts'
 import { MAX_ID, MIN_ID, type NewPlant } from '../../src/plant.ts'
 
 /** Names of files of every kind that the commands tell by its name. */

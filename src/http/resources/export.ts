@@ -1,5 +1,5 @@
 import { AppError } from '../../errors.ts'
-import { FORMATS, type Format, MEDIA_TYPES, writeFile } from '../../formats/format.ts'
+import { FORMATS, type Format, MEDIA_TYPES, writeFile } from '../../import/format.ts'
 import type { Store } from '../../store.ts'
 import type { Admission } from '../admission/admission.ts'
 import type { PaceOptions } from '../connection/pace.ts'

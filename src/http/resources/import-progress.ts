@@ -1,5 +1,5 @@
 import { AppError, type ErrorNumber } from '../../errors.ts'
-import type { Batch } from '../../formats/batch.ts'
+import type { Batch } from '../../import/batch.ts'
 import type { ImportMode, ImportResult, Store } from '../../store.ts'
 
 export interface ImportOptions {

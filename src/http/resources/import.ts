@@ -1,5 +1,5 @@
 import type { Config } from '../../config.ts'
-import { FORMATS, type Format, MEDIA_TYPES, readPlants } from '../../formats/format.ts'
+import { FORMATS, type Format, MEDIA_TYPES, readPlants } from '../../import/format.ts'
 import type { Store } from '../../store.ts'
 import type { Admission } from '../admission/admission.ts'
 import { bodyPieces } from '../request/body-pieces.ts'

@@ -1,5 +1,5 @@
 import { AppError } from '../../src/errors.ts'
-import { type Format, type ReadOptions, readPlants } from '../../src/formats/format.ts'
+import { type Format, type ReadOptions, readPlants } from '../../src/import/format.ts'
 import type { NewPlant } from '../../src/plant.ts'
 
 export const OPTIONS: ReadOptions = { rowLimit: 2 ** 20, nestingLimit: 32 }

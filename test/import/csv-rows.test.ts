@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { parse } from 'csv-parse/sync'
 import fc from 'fast-check'
-import { type CsvRow, CsvRows } from '../../src/formats/csv-rows.ts'
+import { type CsvRow, CsvRows } from '../../src/import/csv-rows.ts'
 import { holds } from '../support/property.ts'
 
 const LIMIT = 2 ** 20
