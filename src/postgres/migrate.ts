@@ -1,9 +1,9 @@
 import { type AppliedMigration, pendingMigrations, readMigrations } from '../migrations.ts'
 import { OperatorError } from '../operator-error.ts'
-import { budgetOf } from './budget.ts'
-import type { Run } from './connection.ts'
-import type { Connections } from './connections.ts'
 import { sqlState } from './errors.ts'
+import { budgetOf } from './pool/budget.ts'
+import type { Run } from './pool/client.ts'
+import type { Connections } from './pool/pool-share.ts'
 
 const DIRECTORY = new URL('../../sql/postgres/', import.meta.url)
 /** Whoever holds this advisory lock migrates: the bytes "PLNT" twice. */

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { OperatorError } from '../operator-error.ts'
-import type { Connections } from './connections.ts'
 import { isPassing } from './errors.ts'
+import type { Connections } from './pool/pool-share.ts'
 
 /** Between two attempts to reach the database, in ms. */
 const INTERVAL = 250

@@ -2,9 +2,9 @@ import type { AppError } from '../errors.ts'
 import { sortKey } from '../fold.ts'
 import { type NewPlant, type Plant, validatePlant } from '../plant.ts'
 import { plantWords } from '../plant-query.ts'
-import { bigintArray, textArray, tsvectorArray } from './arrays.ts'
-import type { Outcome, Row } from './connection.ts'
+import { bigintArray, textArray, tsvectorArray } from './binary-arrays.ts'
 import { refusedRecord } from './errors.ts'
+import type { Outcome, Row } from './pool/client.ts'
 
 /** Plants as columns of binary arrays, which cost both sides a fraction of what their texts would. */
 export function columnsOf(plants: readonly NewPlant[]): Buffer[] {

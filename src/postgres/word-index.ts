@@ -1,6 +1,6 @@
-import { budgetOf } from './budget.ts'
-import type { Connection } from './connection.ts'
-import type { HeldConnections } from './held-connections.ts'
+import { budgetOf } from './pool/budget.ts'
+import type { Connection } from './pool/client.ts'
+import type { HeldConnections } from './pool/dedicated-client.ts'
 
 /** Plants that are written until their words are sorted into the index. */
 const BATCH = 20_000

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
-import type { NewPlant } from '../plant.ts'
-import { isByName, PAGE_TEXT, type PlantQuery } from '../plant-query.ts'
-import type { Run, Statement } from './connection.ts'
-import { plantOf } from './rows.ts'
+import type { NewPlant } from '../../plant.ts'
+import { isByName, PAGE_TEXT, type PlantQuery } from '../../plant-query.ts'
+import type { Run, Statement } from '../pool/client.ts'
+import { plantOf } from '../rows.ts'
 import { everything, ordering, type Source, Sources } from './search-sources.ts'
 
 /** Plants that the first look walks through: those that follow by id lie together, those by name anywhere. */
@@ -51,7 +51,7 @@ interface Found {
  * Which index leads to them soonest depends on how many plants have the words and tags, and where in the order they are.
  * The planner would have to guess it. Instead each source is followed for a bounded number of plants, and for ten times as
  * many in the next round, until one has led to the page: that takes a few times as long as the best of them. The settings
- * of the session (src/postgres/connection.ts) leave each statement one plan.
+ * of the session (src/postgres/pool/client.ts) leave each statement one plan.
  */
 export async function search(run: Run, query: PlantQuery, limit: number): Promise<readonly NewPlant[]> {
   const sources = new Sources(query)

@@ -1,5 +1,5 @@
 import { Socket } from 'node:net'
-import { LastingFault } from './errors.ts'
+import { LastingFault } from '../errors.ts'
 
 const TYPE = 1
 const HEAD = 5

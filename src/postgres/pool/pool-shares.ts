@@ -1,5 +1,5 @@
-import { Connections } from './connections.ts'
 import type { Pool } from './pool.ts'
+import { Connections } from './pool-share.ts'
 
 /** How the connections of a store are divided among the kinds of work, so that none of them can stop another. */
 export interface Shares {

@@ -1,8 +1,8 @@
 import type { AppError } from '../errors.ts'
 import type { Answer } from '../store.ts'
 import { tell } from '../tell.ts'
-import type { Budget } from './budget.ts'
 import { ConnectionFault, outOfReach } from './errors.ts'
+import type { Budget } from './pool/budget.ts'
 
 export interface Timed {
   /** By when it is answered, on the clock of performance.now(). */

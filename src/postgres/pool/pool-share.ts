@@ -1,9 +1,9 @@
-import { AppError } from '../errors.ts'
+import { AppError } from '../../errors.ts'
+import { ConnectionFault, isConnectionSound, isRetryable } from '../errors.ts'
 import { type Budget, budgetOf } from './budget.ts'
-import type { Connection, Outcome, Run, Statement } from './connection.ts'
-import { ConnectionFault, isConnectionSound, isRetryable } from './errors.ts'
-import { Places } from './places.ts'
+import type { Connection, Outcome, Run, Statement } from './client.ts'
 import type { Pool } from './pool.ts'
+import { Places } from './semaphore.ts'
 
 export type Begin = 'BEGIN' | 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY'
 

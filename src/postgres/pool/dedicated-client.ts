@@ -1,6 +1,6 @@
-import type { Connection } from './connection.ts'
-import type { Connections } from './connections.ts'
-import { shuttingDown } from './errors.ts'
+import { shuttingDown } from '../errors.ts'
+import type { Connection } from './client.ts'
+import type { Connections } from './pool-share.ts'
 
 /** Connections that somebody has for himself, perhaps for long. Each is ended after its use, with whatever it has open. */
 export class HeldConnections {

@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs'
 import type { ConnectionOptions } from 'node:tls'
 import { Client, type ClientConfig, DatabaseError } from 'pg'
-import { OperatorError } from '../operator-error.ts'
-import { isSocketFolder, type PostgresAddress, type PostgresTls } from '../postgres-address.ts'
+import { OperatorError } from '../../operator-error.ts'
+import { isSocketFolder, type PostgresAddress, type PostgresTls } from '../../postgres-address.ts'
+import { ConnectionFault, LastingFault } from '../errors.ts'
 import { type Budget, budgetOf, timeLeft, within } from './budget.ts'
 import { ClearTextGuard } from './clear-text-guard.ts'
-import { ConnectionFault, LastingFault } from './errors.ts'
 import { mustBePrivate } from './private-key.ts'
 
 /** A statement; with a name, the server parses it once for each connection. */

@@ -1,8 +1,8 @@
 import { GroupCommit } from '../group-commit.ts'
 import type { KeptToken } from '../store.ts'
 import type { Scope, Token } from '../token.ts'
-import type { Row } from './connection.ts'
-import type { Connections } from './connections.ts'
+import type { Row } from './pool/client.ts'
+import type { Connections } from './pool/pool-share.ts'
 
 interface Found {
   readonly token: Token | undefined

@@ -1,11 +1,11 @@
-import type { NewPlant } from '../plant.ts'
-import { matches, type PlantFilter, type PlantOrder } from '../plant-query.ts'
-import type { ImportMode, ImportResult } from '../store.ts'
-import { budgetOf } from './budget.ts'
-import { type Connection, PLANNER_SETTINGS, type Run, type Statement } from './connection.ts'
-import { selectPlants, selectStatement } from './reader.ts'
-import { COLUMNS, columnsOf, plantOf, refusalOf } from './rows.ts'
-import { byId, imported } from './writer.ts'
+import type { NewPlant } from '../../plant.ts'
+import { matches, type PlantFilter, type PlantOrder } from '../../plant-query.ts'
+import type { ImportMode, ImportResult } from '../../store.ts'
+import { budgetOf } from '../pool/budget.ts'
+import { type Connection, PLANNER_SETTINGS, type Run, type Statement } from '../pool/client.ts'
+import { COLUMNS, columnsOf, plantOf, refusalOf } from '../rows.ts'
+import { byId, imported } from '../write/writer.ts'
+import { selectPlants, selectStatement } from './query-reader.ts'
 
 /** How long one step may take, in ms: a filter may skip many plants until it finds one. */
 const STEP = 10 * 60_000

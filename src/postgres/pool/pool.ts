@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { PostgresAddress } from '../postgres-address.ts'
+import type { PostgresAddress } from '../../postgres-address.ts'
+import { ConnectionFault, isRefusal } from '../errors.ts'
 import { type Budget, timeLeft } from './budget.ts'
-import { Connection } from './connection.ts'
-import { ConnectionFault, isRefusal } from './errors.ts'
-import { Places } from './places.ts'
+import { Connection } from './client.ts'
+import { Places } from './semaphore.ts'
 
 export interface PoolOptions {
   readonly address: PostgresAddress
