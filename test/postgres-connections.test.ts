@@ -7,7 +7,7 @@ import { UNCONDITIONAL } from '../src/condition.ts'
 import { AppError } from '../src/errors.ts'
 import type { PlantQuery } from '../src/plant-query.ts'
 import { Pool } from '../src/postgres/pool/pool.ts'
-import { Connections } from '../src/postgres/pool/pool-share.ts'
+import { PoolShare } from '../src/postgres/pool/pool-share.ts'
 import { readPostgresAddress } from '../src/postgres-address.ts'
 import { cleanUp } from './support/clean-up.ts'
 import { createPlant } from './support/create-plant.ts'
@@ -148,11 +148,11 @@ suite('a statement that nobody waits for any more', () => {
   const SLEEP = { text: 'SELECT pg_sleep(600)' }
   const PROCESS = { text: 'SELECT pg_backend_pid()' }
 
-  async function pool(t: TestContext): Promise<{ url: string; connections: Connections }> {
+  async function pool(t: TestContext): Promise<{ url: string; share: PoolShare }> {
     const url = await database(t)
     const own = new Pool({ address: readPostgresAddress(url, {}), max: 2, timeout: 300_000, onTrouble: () => {} })
     cleanUp(t, () => own.close())
-    return { url, connections: new Connections(own, 1) }
+    return { url, share: new PoolShare(own, 1) }
   }
 
   async function sleeping(url: string): Promise<number> {
@@ -164,30 +164,30 @@ suite('a statement that nobody waits for any more', () => {
   }
 
   test('is cancelled, and its connection is used again', async (t) => {
-    const { url, connections } = await pool(t)
-    const before = await connections.run(PROCESS)
+    const { url, share } = await pool(t)
+    const before = await share.run(PROCESS)
     for (const text of [SLEEP, { text: 'BEGIN; SELECT pg_sleep(600)' }]) {
       const leaving = new AbortController()
-      const search = connections.run(text, connections.budget(leaving.signal))
+      const search = share.run(text, share.budget(leaving.signal))
       while ((await sleeping(url)) === 0) await sleep(20)
       leaving.abort(new Error('the client has left'))
       await assert.rejects(search, /the client has left/)
-      assert.deepEqual((await connections.run(PROCESS)).rows, before.rows)
+      assert.deepEqual((await share.run(PROCESS)).rows, before.rows)
       assert.equal(await sleeping(url), 0)
-      assert.deepEqual((await connections.run({ text: 'SELECT now() = statement_timestamp()' })).rows, [['t']])
+      assert.deepEqual((await share.run({ text: 'SELECT now() = statement_timestamp()' })).rows, [['t']])
     }
   })
 
   test('is not begun where it waited in line', async (t) => {
-    const { url, connections } = await pool(t)
+    const { url, share } = await pool(t)
     const leaving = new AbortController()
-    const first = connections.run(SLEEP, connections.budget(leaving.signal))
-    const others = Array.from({ length: 1000 }, () => connections.run(SLEEP, connections.budget(leaving.signal)))
+    const first = share.run(SLEEP, share.budget(leaving.signal))
+    const others = Array.from({ length: 1000 }, () => share.run(SLEEP, share.budget(leaving.signal)))
     while ((await sleeping(url)) === 0) await sleep(20)
     leaving.abort(new Error('the client has left'))
     for (const search of [first, ...others]) await assert.rejects(search, /the client has left/)
-    await assert.rejects(connections.run(SLEEP, connections.budget(leaving.signal)), /the client has left/)
-    assert.equal((await connections.run({ text: 'SELECT 1' })).count, 1)
+    await assert.rejects(share.run(SLEEP, share.budget(leaving.signal)), /the client has left/)
+    assert.equal((await share.run({ text: 'SELECT 1' })).count, 1)
     assert.equal(await sleeping(url), 0)
   })
 })

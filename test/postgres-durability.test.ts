@@ -3,7 +3,7 @@ import { suite, test } from 'node:test'
 import { UNCONDITIONAL } from '../src/condition.ts'
 import { ConnectionFault } from '../src/postgres/errors.ts'
 import { Pool } from '../src/postgres/pool/pool.ts'
-import { Connections } from '../src/postgres/pool/pool-share.ts'
+import { PoolShare } from '../src/postgres/pool/pool-share.ts'
 import { judge } from '../src/postgres/preflight.ts'
 import { readPostgresAddress } from '../src/postgres-address.ts'
 import { cleanUp } from './support/clean-up.ts'
@@ -78,8 +78,8 @@ test('a commit that PostgreSQL answers with ROLLBACK is none', async (t) => {
   const address = readPostgresAddress(url, {})
   const pool = new Pool({ address, max: 1, timeout: 10_000, onTrouble: () => {} })
   cleanUp(t, () => pool.close())
-  const connections = new Connections(pool, 1)
-  const work = connections.transaction('BEGIN', async (run) => {
+  const share = new PoolShare(pool, 1)
+  const work = share.transaction('BEGIN', async (run) => {
     await run({ text: 'INSERT INTO rows VALUES (1)' })
     await assert.rejects(run({ text: 'SELECT 1 / 0' }))
   })

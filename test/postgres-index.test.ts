@@ -6,7 +6,7 @@ import { words } from '../src/fold.ts'
 import { PLANT_ORDERS, type PlantQuery, positionOf } from '../src/plant-query.ts'
 import type { Run } from '../src/postgres/pool/client.ts'
 import { Pool } from '../src/postgres/pool/pool.ts'
-import { Connections } from '../src/postgres/pool/pool-share.ts'
+import { PoolShare } from '../src/postgres/pool/pool-share.ts'
 import { search } from '../src/postgres/read/search.ts'
 import { readPostgresAddress } from '../src/postgres-address.ts'
 import { cleanUp } from './support/clean-up.ts'
@@ -50,7 +50,7 @@ async function plansOf(url: string, wanted: PlantQuery): Promise<Plan[]> {
   const pool = new Pool({ address: readPostgresAddress(url, {}), max: 1, timeout: 60_000, onTrouble: () => {} })
   const plans: Plan[] = []
   try {
-    await new Connections(pool, 1).with(async (run) => {
+    await new PoolShare(pool, 1).with(async (run) => {
       const explained: Run = async (statement) => {
         // Only what was run under its name has the plan that it is run with.
         const outcome = await run(statement)

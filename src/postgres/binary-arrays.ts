@@ -1,7 +1,7 @@
-// Arrays as parameters in PostgreSQL's binary format (src/backend/utils/adt/arrayfuncs.c, array_recv). pg sends a Buffer
-// as it is; an array it would write as a text, character by character, for the server to read in the same way.
+// Array parameters in PostgreSQL's binary format (src/backend/utils/adt/arrayfuncs.c, array_recv). pg sends a Buffer
+// unchanged. It would write an array as text, which costs both sides more.
 
-/** Types by their numbers (pg_type.oid), which never change. */
+/** Type numbers (pg_type.oid), which never change. */
 const BIGINT = 20
 const TEXT = 25
 const TSVECTOR = 3614
@@ -9,7 +9,7 @@ const TSVECTOR = 3614
 const HEAD = 20
 const LENGTH = 4
 const NULL = -1
-/** Bytes that one UTF-16 unit takes at the most in UTF-8. */
+/** Most bytes of UTF-8 for one UTF-16 unit. */
 const WIDEST = 3
 
 export function bigintArray(values: readonly bigint[]): Buffer {
@@ -38,7 +38,7 @@ export function textArray(values: readonly (string | undefined)[]): Buffer {
   return bytes.subarray(0, at)
 }
 
-/** Each tsvector from its lexemes, without positions (tsvector.c, tsvectorrecv); the server sorts them. */
+/** Each tsvector as its lexemes, without positions (tsvector.c, tsvectorrecv). The server sorts them. */
 export function tsvectorArray(values: readonly ReadonlySet<string>[]): Buffer {
   let room = HEAD
   for (const lexemes of values) {
@@ -52,7 +52,7 @@ export function tsvectorArray(values: readonly ReadonlySet<string>[]): Buffer {
     at = bytes.writeInt32BE(lexemes.size, start + LENGTH)
     for (const lexeme of lexemes) {
       at += bytes.write(lexeme, at, 'utf8')
-      // The end of the text, and no positions.
+      // The text ends with a zero byte; it has no positions.
       at = bytes.writeUInt16BE(0, bytes.writeUInt8(0, at))
     }
     bytes.writeInt32BE(at - start - LENGTH, start)

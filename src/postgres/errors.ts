@@ -11,58 +11,58 @@ const TOO_MANY_CONNECTIONS = '53300'
 const READ_ONLY = '25006'
 const INSUFFICIENT_PRIVILEGE = '42501'
 /**
- * Classes after which nothing is known but that the server could not do it now: connection, resources, operator
- * intervention, system, lock not available, corrupted; and that it does not let us in any more.
+ * Classes that say the server can not do it now: connection, resources, operator intervention, system, lock not available,
+ * corrupted, refused login, no such database.
  */
 const OUT_OF_REACH = ['08', '53', '57', '58', '55', 'XX', '28', '3D']
-/** Classes that speak of the values of a row: data exception, constraint, a limit. */
+/** Classes about the values of a row: data exception, constraint, a limit. */
 const ROW = ['22', '23', '54']
 
-/** The connection broke, was never made, or does not answer in time; a write on it may or may not have been done. */
+/** The connection broke, could not be opened, or did not answer in time. A write on it may or may not have been done. */
 export class ConnectionFault extends Error {
   override readonly name: string = 'ConnectionFault'
 }
 
-/** A ConnectionFault that somebody has to mend: a setting of the server, its certificate, a password that is not given. */
+/** A ConnectionFault that lasts until an operator acts: a server setting, a certificate, a missing password. */
 export class LastingFault extends ConnectionFault {
   override readonly name = 'LastingFault'
 }
 
-/** Somebody else was faster; done again, it is decided by what he has left. */
-export class Overtaken extends Error {
-  override readonly name = 'Overtaken'
+/** A concurrent write changed the row first. Retry: the outcome depends on the new row. */
+export class WriteConflict extends Error {
+  override readonly name = 'WriteConflict'
 }
 
-/** What PostgreSQL itself said; undefined where it is something else that went wrong. */
+/** The SQLSTATE that PostgreSQL sent; undefined for every other error. */
 export const sqlState = (error: unknown): string | undefined =>
   error instanceof DatabaseError ? error.code : undefined
 
-/** The transaction was undone in favour of another; done again, it may well succeed. */
+/** Whether PostgreSQL rolled the transaction back in favour of another one, so that a retry may succeed. */
 export const isRetryable = (error: unknown): boolean =>
-  error instanceof Overtaken || [SERIALIZATION_FAILURE, DEADLOCK].includes(sqlState(error) ?? '')
+  error instanceof WriteConflict || [SERIALIZATION_FAILURE, DEADLOCK].includes(sqlState(error) ?? '')
 
-/** The server, the database or the role has as many connections as it may have. */
+/** Whether the server, the database or the role has all connections that it may have. */
 export const isRefusal = (error: unknown): boolean => sqlState(error) === TOO_MANY_CONNECTIONS
 
-/** Classes of SQLSTATE that say "not now": connection, resources, shutdown or start-up. */
+/** SQLSTATE classes of faults that pass: connection, resources, shutdown or start-up. */
 const PASSING = ['08', '53', '57']
 
-/** Whether the database may be reached later without anybody mending its address or its settings. */
+/** Whether the database may become reachable without a change of its address or settings. */
 export function isPassing(error: unknown): boolean {
   if (error instanceof ConnectionFault) return !(error instanceof LastingFault)
   return PASSING.includes(sqlState(error)?.slice(0, 2) ?? '')
 }
 
-/** Whether the connection can go on being used after the error. */
+/** Whether the connection can be used again after the error. */
 export function isConnectionSound(error: unknown): boolean {
   if (error instanceof ConnectionFault) return false
-  // Behind the address may by now be another server, which takes writes.
+  // After a failover the address may lead to another server, which takes writes.
   return !(error instanceof DatabaseError) || (error.severity === 'ERROR' && error.code !== READ_ONLY)
 }
 
-/** A fault of the database as the service answers it; what is none of those comes back as it is. */
+/** The AppError for a fault of the database; every other error comes back unchanged. */
 export function appErrorOf(error: unknown): unknown {
-  if (error instanceof ConnectionFault || error instanceof Overtaken) return outOfReach(error)
+  if (error instanceof ConnectionFault || error instanceof WriteConflict) return outOfReach(error)
   const code = sqlState(error)
   if (code === undefined) return error
   if (code === DISK_FULL) {
@@ -81,7 +81,7 @@ export const outOfReach = (cause: unknown): AppError =>
 
 export const shuttingDown = (): AppError => new AppError(50303, 'the service is shutting down; nothing was done')
 
-/** What the operator is told: in one line, and without credentials. */
+/** The error that the operator reads: one line, without credentials. */
 export function openingError({ shown }: PostgresAddress, error: unknown): unknown {
   const reason = error instanceof AppError ? error.cause : error
   if (!(reason instanceof Error)) return error

@@ -3,26 +3,25 @@ import { OperatorError } from '../operator-error.ts'
 import { sqlState } from './errors.ts'
 import { budgetOf } from './pool/budget.ts'
 import type { Run } from './pool/client.ts'
-import type { Connections } from './pool/pool-share.ts'
+import type { PoolShare } from './pool/pool-share.ts'
 
 const DIRECTORY = new URL('../../sql/postgres/', import.meta.url)
-/** Whoever holds this advisory lock migrates: the bytes "PLNT" twice. */
+/** The advisory lock of migrations: the bytes "PLNT" twice. */
 const LOCK = '5785235428497378900'
-/** How long it may take, in ms: others may migrate first, and a new index takes its time. */
+/** Milliseconds for all migrations: others may hold the lock, and a new index takes long. */
 const PATIENCE = 60 * 60_000
 const DUPLICATE_TABLE = '42P07'
 
 /**
- * Brings the schema up to date, in one transaction. Safe when many processes do it at once: each takes the lock and looks
- * again.
+ * Brings the schema up to date in one transaction. Many processes may do so at once: each one takes the lock and looks again.
  *
- * @throws OperatorError when the store is newer than this program, its schema is another one, or there is none and
- *   `create` is not set
+ * @throws OperatorError when the store is newer than this program, has another schema, or does not exist and `create` is
+ *   false
  * @returns whether this call made the store
  */
-export async function migrate(connections: Connections, create: boolean): Promise<boolean> {
+export async function migrate(share: PoolShare, create: boolean): Promise<boolean> {
   const known = readMigrations(DIRECTORY)
-  const before = await applied(connections.run)
+  const before = await applied(share.run)
   if (before.length === 0 && !create) throw new OperatorError('there is none yet')
   if (pendingMigrations(known, before).length === 0) return false
   const work = async (run: Run) => {
@@ -40,7 +39,7 @@ export async function migrate(connections: Connections, create: boolean): Promis
     }
     return there.length === 0
   }
-  return connections.transaction('BEGIN', work, budgetOf(PATIENCE))
+  return share.transaction('BEGIN', work, budgetOf(PATIENCE))
 }
 
 async function applied(run: Run): Promise<AppliedMigration[]> {

@@ -5,20 +5,20 @@ import { ConnectionFault, outOfReach } from './errors.ts'
 import type { Budget } from './pool/budget.ts'
 
 export interface Timed {
-  /** By when it is answered, on the clock of performance.now(). */
+  /** On the clock of performance.now(). */
   readonly deadline: number
 }
 
 interface Open extends Timed {
-  /** Gone once it was called. */
+  /** Undefined once it was called. */
   answer: Answer<unknown> | undefined
 }
 
 /**
- * Answers every request by its deadline, also those that still wait for the group before theirs: with 50301, as what is
- * under way may or may not be done. All have the same time, so one timer for the oldest is enough.
+ * Answers every request by its deadline, also while it waits for its group. A late request gets 50301, as its statement may
+ * or may not be done. All requests have the same timeout, so one timer for the oldest is enough.
  */
-export class AnswerInTime {
+export class RequestDeadlines {
   readonly #timeout: number
   /** In the order of their deadlines. */
   readonly #open: Open[] = []
@@ -29,12 +29,12 @@ export class AnswerInTime {
     this.#timeout = timeout
   }
 
-  /** That of a request that begins now. */
+  /** The deadline of a request that begins now. */
   get deadline(): number {
     return performance.now() + this.#timeout
   }
 
-  /** The same answer, given once: by its caller, or at the deadline. */
+  /** Wraps a callback so that it is called once: by the caller, or at the deadline. */
   limit<T>(deadline: number, answer: Answer<T>): Answer<T> {
     const open: Open = { deadline, answer: answer as Answer<unknown> }
     this.#open.push(open)
@@ -46,7 +46,7 @@ export class AnswerInTime {
     }
   }
 
-  /** Leaves out of a group what was answered meanwhile: nobody expects that it is still done. The rest has a budget. */
+  /** Leaves rows out of a group that were answered at their deadlines, so that a refused write is not done later. */
   static async inTime<Row extends Timed, Result>(
     rows: readonly Row[],
     work: (rows: readonly Row[], budget: Budget) => Promise<readonly (Result | AppError)[]>,

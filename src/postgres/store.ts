@@ -20,19 +20,19 @@ import type { Token } from '../token.ts'
 import { appErrorOf, openingError, shuttingDown } from './errors.ts'
 import { migrate } from './migrate.ts'
 import type { Budget } from './pool/budget.ts'
-import { HeldConnections } from './pool/dedicated-client.ts'
+import { DedicatedClients } from './pool/dedicated-clients.ts'
 import { Pool } from './pool/pool.ts'
-import { type ShareOptions, type Shares, shares } from './pool/pool-shares.ts'
+import { dividePool, type PoolShareOptions, type PoolShares } from './pool/pool-shares.ts'
 import { preflight, reach } from './preflight.ts'
 import { countPlants, exported, Trial } from './read/long-reads.ts'
 import { getPlants, listPlants, listTags } from './read/query-reader.ts'
-import { PostgresTokens } from './token-store.ts'
+import { PostgresTokenStore } from './token-store.ts'
 import { WordIndex } from './word-index.ts'
 import { changePlants } from './write/compare-and-swap.ts'
-import { GroupedRequests, type GroupOptions, type GroupWork } from './write/write-queue.ts'
+import { type GroupOptions, type GroupWork, WriteQueue } from './write/write-queue.ts'
 import { type CreateRow, PostgresWriter } from './write/writer.ts'
 
-export interface PostgresStoreOptions extends GroupOptions, ShareOptions {
+export interface PostgresStoreOptions extends GroupOptions, PoolShareOptions {
   /** How long to wait for the database when it can't be reached, in ms; 0: not at all. */
   readonly patience: number
   /** Make the tables where there are none. */
@@ -50,13 +50,13 @@ const WITHOUT_TLS =
 /** The engine for several instances of the service: a PostgreSQL database that they share. */
 export class PostgresStore implements Store {
   readonly #pool: Pool
-  readonly #shares: Shares
+  readonly #shares: PoolShares
   readonly #writer: PostgresWriter
-  readonly #tokens: PostgresTokens
+  readonly #tokens: PostgresTokenStore
   readonly #wordIndex: WordIndex
-  readonly #grouped: GroupedRequests
+  readonly #queue: WriteQueue
   /** For whatever may take long: close waits for none of it. */
-  readonly #held: HeldConnections
+  readonly #dedicated: DedicatedClients
   #closing: Promise<void> | undefined
 
   /**
@@ -82,41 +82,41 @@ export class PostgresStore implements Store {
     const { connections, timeout, onNotice } = options
     const onTrouble = (error: Error) => onNotice(`a connection to the database broke: ${error.message}`)
     this.#pool = new Pool({ address, max: connections, timeout, onTrouble })
-    this.#shares = shares(this.#pool, options)
+    this.#shares = dividePool(this.#pool, options)
     const { main, imports, long } = this.#shares
-    this.#held = new HeldConnections(long)
+    this.#dedicated = new DedicatedClients(long)
     this.#writer = new PostgresWriter(main, imports)
-    this.#tokens = new PostgresTokens(main)
-    this.#wordIndex = new WordIndex(this.#held)
+    this.#tokens = new PostgresTokenStore(main)
+    this.#wordIndex = new WordIndex(this.#dedicated)
     const work: GroupWork = {
       create: (...group) => this.#create(...group),
       change: (changes, budget) => this.#do(() => changePlants(main.within(budget), changes, budget)),
       get: (ids, budget) => this.#do(() => getPlants(main.within(budget), ids)),
     }
-    this.#grouped = new GroupedRequests(work, options)
+    this.#queue = new WriteQueue(work, options)
   }
 
   createPlant(plant: NewPlant, { mustBeNew }: CreateOptions, answer: Answer<CreateResult>): void {
-    this.#grouped.create(plant, mustBeNew, answer)
+    this.#queue.create(plant, mustBeNew, answer)
   }
 
   getPlant(id: bigint, answer: Answer<NewPlant | undefined>): void {
-    this.#grouped.get(id, answer)
+    this.#queue.get(id, answer)
   }
 
   async replacePlant(plant: NewPlant, condition: Condition): Promise<ReplaceResult> {
-    const { before } = await this.#grouped.change({ kind: 'replace', plant, condition })
+    const { before } = await this.#queue.change({ kind: 'replace', plant, condition })
     return before === undefined ? 'created' : 'replaced'
   }
 
   async updatePlant(id: bigint, patch: PlantPatch, condition: Condition): Promise<NewPlant> {
-    const { after } = await this.#grouped.change({ kind: 'update', id, patch, condition })
+    const { after } = await this.#queue.change({ kind: 'update', id, patch, condition })
     if (after === undefined) throw new Error('an update deleted its plant')
     return after
   }
 
   async deletePlant(id: bigint, condition: Condition): Promise<void> {
-    await this.#grouped.change({ kind: 'delete', id, condition })
+    await this.#queue.change({ kind: 'delete', id, condition })
   }
 
   listPlants(query: PlantQuery, limit: number, signal?: AbortSignal): Promise<NewPlant[]> {
@@ -138,29 +138,29 @@ export class PostgresStore implements Store {
   }
 
   async tryImport(mode: ImportMode): Promise<ImportTrial> {
-    const connection = await this.#ask(() => this.#held.hold())
-    const trial = new Trial(connection, mode)
+    const client = await this.#ask(() => this.#dedicated.acquire())
+    const trial = new Trial(client, mode)
     return {
       tryPlants: (plants) => this.#ask(() => trial.tryPlants(plants)),
-      close: async () => this.#held.letGo(connection),
+      close: async () => this.#dedicated.release(client),
     }
   }
 
   async *exportPlants(...query: Parameters<Store['exportPlants']>): AsyncIterable<readonly NewPlant[]> {
     const [filter, order, signal] = query
-    const connection = await this.#ask(() => this.#held.hold(signal))
+    const client = await this.#ask(() => this.#dedicated.acquire(signal))
     try {
-      yield* exported(connection, filter, order, signal)
+      yield* exported(client, filter, order, signal)
     } catch (error) {
       signal?.throwIfAborted()
       throw this.#closing === undefined ? appErrorOf(error) : shuttingDown()
     } finally {
-      this.#held.letGo(connection)
+      this.#dedicated.release(client)
     }
   }
 
   countPlants(): Promise<number> {
-    return this.#ask(() => this.#held.during(countPlants))
+    return this.#ask(() => this.#dedicated.use(countPlants))
   }
 
   checkWritable(): Promise<void> {
@@ -204,7 +204,7 @@ export class PostgresStore implements Store {
 
   /** Writes of single plants that wait for their commit, for the metrics. */
   get waiting(): number {
-    return this.#grouped.waiting
+    return this.#queue.waiting
   }
 
   async #prepare({ patience, create, onMade, onNotice }: PostgresStoreOptions): Promise<void> {
@@ -238,8 +238,8 @@ export class PostgresStore implements Store {
   }
 
   async #close(): Promise<void> {
-    await this.#grouped.close()
-    this.#held.end()
+    await this.#queue.close()
+    this.#dedicated.end()
     await this.#pool.close()
   }
 }

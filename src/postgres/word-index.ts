@@ -1,35 +1,36 @@
 import { budgetOf } from './pool/budget.ts'
-import type { Connection } from './pool/client.ts'
-import type { HeldConnections } from './pool/dedicated-client.ts'
+import type { Client } from './pool/client.ts'
+import type { DedicatedClients } from './pool/dedicated-clients.ts'
 
-/** Plants that are written until their words are sorted into the index. */
+/** Plants between two sorts. */
 const BATCH = 20_000
 const PATIENCE = 10 * 60_000
 
 /**
- * Sorts new words into their index beside the creates. PostgreSQL lists them first, which is cheap, and searches look at
- * that list as well; once it is long, whoever adds to it has to sort it in, which held up every 2,000th group for 130 ms.
+ * Moves new words from the pending list of their GIN index into the index itself, beside the creates. PostgreSQL adds to
+ * that list first, which is cheap, and searches read it too. A full list is moved by the statement that fills it, which
+ * held up every 2,000th group for 130 ms.
  */
 export class WordIndex {
-  readonly #connections: HeldConnections
+  readonly #clients: DedicatedClients
   #unsorted = 0
   #isSorting = false
 
-  constructor(connections: HeldConnections) {
-    this.#connections = connections
+  constructor(clients: DedicatedClients) {
+    this.#clients = clients
   }
 
-  /** Told after every commit that wrote plants. */
+  /** Call it after each commit that wrote plants. */
   wrote(plants: number): void {
     this.#unsorted += plants
     if (this.#unsorted < BATCH || this.#isSorting) return
     this.#unsorted = 0
     this.#isSorting = true
-    this.#connections.during(sort).then(
+    this.#clients.use(sort).then(
       () => {
         this.#isSorting = false
       },
-      // The list is sorted in some other time, by autovacuum if by nobody else.
+      // The next sort, or autovacuum, does it instead.
       () => {
         this.#isSorting = false
       },
@@ -37,7 +38,7 @@ export class WordIndex {
   }
 }
 
-async function sort(connection: Connection): Promise<void> {
-  await connection.run({ text: `SET statement_timeout = ${PATIENCE}` })
-  await connection.run({ text: "SELECT gin_clean_pending_list('plants_by_word')" }, budgetOf(PATIENCE))
+async function sort(client: Client): Promise<void> {
+  await client.run({ text: `SET statement_timeout = ${PATIENCE}` })
+  await client.run({ text: "SELECT gin_clean_pending_list('plants_by_word')" }, budgetOf(PATIENCE))
 }

@@ -1,11 +1,11 @@
-/** How long a request may go on, and whether somebody still wants its answer. */
+/** The deadline of a request, and a signal that ends it early. */
 export interface Budget {
   /** On the clock of performance.now(). */
   readonly deadline: number
   readonly signal?: AbortSignal | undefined
 }
 
-/** A budget that begins now. */
+/** A budget whose time begins now. */
 export const budgetOf = (milliseconds: number, signal?: AbortSignal): Budget => ({
   deadline: performance.now() + milliseconds,
   signal,
@@ -15,18 +15,18 @@ export const budgetOf = (milliseconds: number, signal?: AbortSignal): Budget => 
 export const timeLeft = ({ deadline }: Budget): number => Math.max(0, deadline - performance.now())
 
 /**
- * Settles as the work does, or rejects at the deadline with what `late` gives and on an abort with the signal's reason.
- * The work itself goes on.
+ * Settles as the work does. Rejects with `late()` at the deadline, and with the signal's reason on an abort; the work
+ * itself goes on.
  */
 export function within<T>(work: Promise<T>, budget: Budget, late: () => Error): Promise<T> {
   const { signal } = budget
   return new Promise<T>((resolve, reject) => {
     const abort = () => settle(() => reject(signal?.reason))
     const timer = setTimeout(() => settle(() => reject(late())), timeLeft(budget))
-    const settle = (tell: () => void) => {
+    const settle = (callback: () => void) => {
       clearTimeout(timer)
       signal?.removeEventListener('abort', abort)
-      tell()
+      callback()
     }
     signal?.addEventListener('abort', abort)
     if (signal?.aborted === true) abort()

@@ -5,13 +5,13 @@ const TYPE = 1
 const HEAD = 5
 const AUTHENTICATION = 'R'.charCodeAt(0)
 const CLEAR_TEXT = 3
-/** Bytes of an authentication request that are looked at: its head and its kind. */
+/** The bytes of an authentication request that the guard reads: its head and its kind. */
 const REQUEST = HEAD + 4
 
 /**
- * A connection without TLS that breaks when the server asks for the password itself instead of a proof that we know it.
- * Whoever listens, or has taken the server's place, would have it. It reads the server's messages up to the first request
- * for a proof (https://www.postgresql.org/docs/current/protocol-message-formats.html).
+ * A socket without TLS that fails when the server asks for the password in clear text, which an eavesdropper or a false
+ * server could read. It reads the server's messages up to the first authentication request
+ * (https://www.postgresql.org/docs/current/protocol-message-formats.html).
  */
 export class ClearTextGuard extends Socket {
   constructor() {
@@ -22,7 +22,7 @@ export class ClearTextGuard extends Socket {
       while (unread.length >= REQUEST) {
         if (unread[0] === AUTHENTICATION) {
           this.off('data', look)
-          // This listener comes before pg's, so nothing is sent any more.
+          // This listener runs before pg's, so pg sends no password.
           if (unread.readInt32BE(HEAD) === CLEAR_TEXT) this.destroy(new LastingFault(ASKED))
           return
         }

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import type { ConnectionOptions } from 'node:tls'
-import { Client, type ClientConfig, DatabaseError } from 'pg'
+import { type ClientConfig, DatabaseError, Client as PgClient } from 'pg'
 import { OperatorError } from '../../operator-error.ts'
 import { isSocketFolder, type PostgresAddress, type PostgresTls } from '../../postgres-address.ts'
 import { ConnectionFault, LastingFault } from '../errors.ts'
@@ -8,14 +8,14 @@ import { type Budget, budgetOf, timeLeft, within } from './budget.ts'
 import { ClearTextGuard } from './clear-text-guard.ts'
 import { mustBePrivate } from './private-key.ts'
 
-/** A statement; with a name, the server parses it once for each connection. */
+/** A statement. With a name, the server parses it once for each connection. */
 export interface Statement {
   readonly name?: string
   readonly text: string
   readonly values?: readonly unknown[]
 }
 
-/** Rows as arrays of the texts that PostgreSQL writes; null stays null. */
+/** A row as an array of the texts that PostgreSQL writes; null stays null. */
 export type Row = readonly (string | null)[]
 export interface Outcome {
   readonly rows: readonly Row[]
@@ -26,14 +26,14 @@ export interface Outcome {
 }
 export type Run = (statement: Statement) => Promise<Outcome>
 
-/** The server gives a statement up after this share of the time, so that its connection can be used again. */
+/** The server cancels a statement after this share of our timeout, so that the connection becomes usable again. */
 const SERVER_SHARE = 0.9
-/** How long a transaction may wait for us, in ms, before the server ends it and frees its locks. */
+/** Milliseconds that a transaction may be idle before the server ends it and frees its locks. */
 const IDLE_IN_TRANSACTION = 60_000
 
 /**
- * What a session is planned by, so that no statement's plan depends on what the planner guesses: each leaves one way that
- * neither reads the whole table nor sorts what an index has in order. Long reads, which do both, take it back.
+ * Planner settings of each session. With them a plan does not depend on the planner's estimates: every statement has one
+ * plan that neither reads the whole table nor sorts what an index holds in order. Long reads do both, and reset them.
  */
 export const PLANNER_SETTINGS = [
   ['enable_seqscan', 'off'],
@@ -44,57 +44,57 @@ export const PLANNER_SETTINGS = [
 ] as const
 
 export interface OpenOptions {
-  /** Milliseconds that a statement may take if its budget says nothing else. */
+  /** Milliseconds that a statement may take when its caller passes no budget. */
   readonly timeout: number
   /** Milliseconds that opening may take. */
   readonly left: number
 }
 
-/** One connection. Whatever goes wrong with it is a ConnectionFault, or what PostgreSQL itself said. */
-export class Connection {
-  readonly #client: Client
+/** One connection. It throws a ConnectionFault, or the DatabaseError that PostgreSQL sent. */
+export class Client {
+  readonly #pg: PgClient
   readonly #timeout: number
   #isAlive = true
-  /** The statement that was sent last, until its answer is complete. */
+  /** Settles with the last statement sent; undefined when none runs. */
   #sent: Promise<void> | undefined
   #process: readonly (string | null)[] = []
 
-  /** @param onEnd called once when it has ended, whoever ended it */
+  /** @param onEnd called once when the connection has ended, on either side */
   static async open(
     address: PostgresAddress,
     host: PostgresAddress['hosts'][number],
     { timeout, left }: OpenOptions,
-    onEnd: (connection: Connection, error: Error | undefined) => void,
-  ): Promise<Connection> {
+    onEnd: (client: Client, error: Error | undefined) => void,
+  ): Promise<Client> {
     const budget = budgetOf(Math.min(left, address.connectTimeout))
-    const client = new Client({
+    const pg = new PgClient({
       ...clientConfig(address, host),
       connectionTimeoutMillis: Math.ceil(timeLeft(budget)) + 1,
     })
-    const connection = new Connection(client, timeout)
+    const client = new Client(pg, timeout)
     let fault: Error | undefined
-    // Without a listener, an error of a connection that runs no statement would end the process.
-    client.on('error', (error) => {
+    // Without a listener, an error of an idle connection ends the process.
+    pg.on('error', (error) => {
       fault = error
-      connection.#isAlive = false
+      client.#isAlive = false
     })
-    client.once('end', () => {
-      connection.#isAlive = false
-      onEnd(connection, fault)
+    pg.once('end', () => {
+      client.#isAlive = false
+      onEnd(client, fault)
     })
     try {
-      await client.connect()
-      await connection.#prepare(budget)
-      return connection
+      await pg.connect()
+      await client.#prepare(budget)
+      return client
     } catch (error) {
-      // A server that asks for what we do not have, such as a password, keeps it open.
-      connection.end()
+      // A server that waits for a password keeps the connection open.
+      client.end()
       throw asFault(error)
     }
   }
 
-  private constructor(client: Client, timeout: number) {
-    this.#client = client
+  private constructor(pg: PgClient, timeout: number) {
+    this.#pg = pg
     this.#timeout = timeout
   }
 
@@ -102,19 +102,19 @@ export class Connection {
     return this.#isAlive
   }
 
-  /** Whether a statement goes on whose answer nobody waits for any more. */
+  /** Whether a statement still runs, such as one whose caller gave up. */
   get isBusy(): boolean {
     return this.#sent !== undefined
   }
 
   /**
-   * Runs one statement; outside of a transaction it is one by itself, and its commit is done when this resolves. At the
-   * end of the budget it gives up the answer and leaves the statement to go on.
+   * Runs one statement. Outside of a transaction, it resolves after the commit. When the budget ends it throws, and the
+   * statement goes on.
    */
   async run({ name, text, values = [] }: Statement, budget = budgetOf(this.#timeout)): Promise<Outcome> {
     budget.signal?.throwIfAborted()
     if (timeLeft(budget) === 0) throw tooLate()
-    const answer = this.#client.query<(string | null)[], unknown[]>({
+    const answer = this.#pg.query<(string | null)[], unknown[]>({
       ...(name === undefined ? {} : { name }),
       text,
       values: [...values],
@@ -134,27 +134,27 @@ export class Connection {
     }
   }
 
-  /** A statement for another connection to the database, which cancels what goes on here and on no other server. */
+  /** A statement that cancels this client's statement; it runs on another connection and affects this server only. */
   get cancellation(): Statement {
     return { text: CANCEL, values: this.#process }
   }
 
-  /** Resolves when no statement goes on. @throws ConnectionFault at the end of the budget */
+  /** Resolves when no statement runs. @throws ConnectionFault when the budget ends first */
   async settled(budget: Budget): Promise<void> {
     if (this.#sent !== undefined) await within(this.#sent, budget, tooLate)
   }
 
-  /** Ends it, with whatever it is doing. Calling it again does nothing. */
+  /** Ends the connection at once, even during a statement. Calling it again does nothing. */
   end(): void {
     this.#isAlive = false
-    this.#client.end().catch(() => {})
+    this.#pg.end().catch(() => {})
   }
 
   /**
-   * Sets what every session has to have, whatever the server and the database are set to.
+   * Overrides the server's and the database's settings that our promises depend on.
    *
-   * @throws ConnectionFault when the server takes no writes: a standby also lags behind, so not even reads go there
-   * @throws LastingFault when it does not wait for the disk; behind the address may be another one than at the start
+   * @throws ConnectionFault when the server is read-only: a standby lags behind, so reads must not go there either
+   * @throws LastingFault when the server has fsync off. Each connection checks it, as the address may lead to another server
    */
   async #prepare(budget: Budget): Promise<void> {
     const timeout = Math.ceil(this.#timeout * SERVER_SHARE)
@@ -165,7 +165,7 @@ export class Connection {
         set_config('statement_timeout', $1, false), set_config('lock_timeout', $2, false),
         set_config('idle_in_transaction_session_timeout', $3, false),
         set_config('default_transaction_isolation', 'read committed', false),
-        -- Every other value makes a commit wait for the disk, and some for the disk of a standby as well.
+        -- With every other value a commit waits for the disk.
         set_config('synchronous_commit', CASE current_setting('synchronous_commit') WHEN 'off' THEN 'on'
           ELSE current_setting('synchronous_commit') END, false),
         ${PLANNER_SETTINGS.map(([name, value]) => `set_config('${name}', '${value}', false)`).join(', ')},
@@ -187,12 +187,12 @@ const CANCEL = 'SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE pid = 
 
 const tooLate = (): Error => new ConnectionFault('the database did not answer in time')
 
-/** Everything as PostgreSQL writes it: an int64 is no JavaScript number. */
+/** Keeps every value as text: a JavaScript number can not hold an int64. */
 const AS_TEXT = { getTypeParser: () => (text: string) => text }
 
 function asFault(error: unknown): unknown {
   if (error instanceof DatabaseError || error instanceof ConnectionFault) return error
-  // A name that stands for several addresses fails with one error for each.
+  // A host name with several addresses fails with one error per address.
   const all: unknown[] = error instanceof AggregateError ? error.errors : [error]
   if (all.some(isAboutPassword)) {
     return new LastingFault('the server asks for a password, and none is given; set PGPASSWORD', { cause: error })
@@ -202,17 +202,17 @@ function asFault(error: unknown): unknown {
   return new Fault(messages.join('; '), { cause: error })
 }
 
-/** What is wrong with a certificate (https://nodejs.org/api/tls.html#x509-certificate-error-codes). */
+/** Codes of certificate errors (https://nodejs.org/api/tls.html#x509-certificate-error-codes). */
 const CERTIFICATE = /^ERR_TLS_|CERT|SIGNATURE|^INVALID_(?:CA|PURPOSE)$|^HOSTNAME_MISMATCH$/
 
 const isAboutCertificate = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && CERTIFICATE.test(String(error.code))
 
-/** It has no code: pg says so in these words, of its own and always the same. */
+/** pg throws this error without a code, with a constant message. */
 const isAboutPassword = (error: unknown): boolean =>
   error instanceof Error && /^SASL: .*password must be a/.test(error.message)
 
-/** For pg, which would otherwise ask the environment for whatever is left out here. */
+/** Sets every option, as pg reads missing ones from the environment. */
 function clientConfig(address: PostgresAddress, host: PostgresAddress['hosts'][number]): ClientConfig {
   const password = address.password()
   return {

@@ -1,136 +1,134 @@
 import { AppError } from '../../errors.ts'
 import { ConnectionFault, isConnectionSound, isRetryable } from '../errors.ts'
 import { type Budget, budgetOf } from './budget.ts'
-import type { Connection, Outcome, Run, Statement } from './client.ts'
+import type { Client, Outcome, Run, Statement } from './client.ts'
 import type { Pool } from './pool.ts'
-import { Places } from './semaphore.ts'
+import { Semaphore } from './semaphore.ts'
 
 export type Begin = 'BEGIN' | 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY'
 
-/** How long a statement that was given up may take to end, in ms, before its connection is. */
+/** Milliseconds that a cancelled statement may take to end; after that, its connection is ended. */
 const LAST_WORD = 900
 
-/** The share of a pool that one kind of work may use, so that it leaves the rest to others. */
-export class Connections {
+/** Bounds the clients of a pool that one kind of work uses at once, and leaves the rest to others. */
+export class PoolShare {
   readonly #pool: Pool
-  readonly #places: Places
+  readonly #semaphore: Semaphore
 
   /**
-   * @param max connections that this work may use at once; Infinity for all that the pool has
-   * @param reserved what it leaves to others where the server gives us fewer than we want
-   * @param work what it is, in a word for those who have to wait too long for it
+   * @param max clients that this work may use at once; Infinity for all of the pool
+   * @param reserved clients that it leaves to others when the server refuses more connections
+   * @param work names the work in the error message of 50302
    */
   constructor(pool: Pool, max: number, { reserved = 0, work = 'requests' } = {}) {
     this.#pool = pool
     const limit = () => Math.min(max, Math.max(1, pool.capacity - reserved))
     const late = () => new AppError(50302, `too many ${work} are under way; nothing was done, send it again later`)
-    this.#places = new Places(limit, late)
+    this.#semaphore = new Semaphore(limit, late)
   }
 
-  /** Runs one statement, a transaction by itself. Resolves after its commit. */
+  /** Runs one statement as its own transaction. Resolves after the commit. */
   run = (statement: Statement, budget = this.budget()): Promise<Outcome> => this.with((run) => run(statement), budget)
 
-  /** Runs statements as `run` does, all from one budget. */
+  /** `run` with one budget for all statements. */
   within(budget: Budget): Run {
     return (statement) => this.run(statement, budget)
   }
 
-  /** Runs statements in one transaction, which a throw undoes. Resolves after its commit. */
+  /** Runs statements in one transaction; a throw rolls it back. Resolves after the commit. */
   transaction<T>(begin: Begin, work: (run: Run) => Promise<T>, budget = this.budget()): Promise<T> {
-    return this.#with((connection) => transaction(connection, begin, work, budget), budget)
+    return this.#with((client) => transaction(client, begin, work, budget), budget)
   }
 
   /**
-   * Runs statements on one connection, each a transaction by itself. Connecting, waiting, running and running again after
-   * a conflict all take from one budget.
+   * Runs statements on one client, each as its own transaction. The budget covers waiting for a client, connecting, and
+   * all retries after conflicts.
    */
   with<T>(work: (run: Run) => Promise<T>, budget = this.budget()): Promise<T> {
-    return this.#with((connection) => work((statement) => connection.run(statement, budget)), budget)
+    return this.#with((client) => work((statement) => client.run(statement, budget)), budget)
   }
 
-  async #with<T>(work: (connection: Connection) => Promise<T>, budget: Budget): Promise<T> {
+  async #with<T>(work: (client: Client) => Promise<T>, budget: Budget): Promise<T> {
     for (;;) {
-      const connection = await this.take(budget)
+      const client = await this.acquire(budget)
       try {
-        const result = await work(connection)
-        this.release(connection, true)
+        const result = await work(client)
+        this.release(client, true)
         return result
       } catch (error) {
-        this.release(connection, isConnectionSound(error))
+        this.release(client, isConnectionSound(error))
         if (!isRetryable(error) || performance.now() > budget.deadline) throw error
       }
     }
   }
 
-  /** A connection for one user alone, who gives it back by `release`. */
-  async take(budget = this.budget()): Promise<Connection> {
-    await this.#places.take(budget)
+  /** A client for one caller alone. The caller gives it back by `release` or `discard`. */
+  async acquire(budget = this.budget()): Promise<Client> {
+    await this.#semaphore.acquire(budget)
     try {
-      return await this.#pool.take(budget)
+      return await this.#pool.acquire(budget)
     } catch (error) {
-      this.#places.giveBack()
+      this.#semaphore.release()
       throw error
     }
   }
 
-  /** Takes back a connection from `take`. A statement that goes on there is cancelled first. */
-  release(connection: Connection, isSound: boolean): void {
-    if (!connection.isBusy) this.#giveBack(connection, isSound)
-    else void this.#cancel(connection).then((isClean) => this.#giveBack(connection, isClean))
+  /** Takes back a client. A statement that still runs on it is cancelled first. */
+  release(client: Client, isSound: boolean): void {
+    if (!client.isBusy) this.#giveBack(client, isSound)
+    else void this.#cancel(client).then((isClean) => this.#giveBack(client, isClean))
   }
 
-  /** Takes back a connection from `take` and ends it, with all that it has open. */
-  discard(connection: Connection): void {
-    if (!connection.isBusy) this.#giveBack(connection, false)
-    else void this.#cancel(connection).then(() => this.#giveBack(connection, false))
+  /** Takes back a client and ends it, with its transaction and temporary tables. */
+  discard(client: Client): void {
+    if (!client.isBusy) this.#giveBack(client, false)
+    else void this.#cancel(client).then(() => this.#giveBack(client, false))
   }
 
-  #giveBack(connection: Connection, isSound: boolean): void {
-    this.#pool.release(connection, isSound)
-    this.#places.giveBack()
+  #giveBack(client: Client, isSound: boolean): void {
+    this.#pool.release(client, isSound)
+    this.#semaphore.release()
   }
 
-  /** @returns whether the statement has ended, and nothing more will reach the connection */
-  async #cancel(connection: Connection): Promise<boolean> {
-    if (!connection.isAlive) return false
+  /** @returns whether the statement has ended, so that the client can be used again */
+  async #cancel(client: Client): Promise<boolean> {
+    if (!client.isAlive) return false
     const budget = budgetOf(LAST_WORD)
     try {
-      const other = await this.#pool.take(budget)
-      const cancelled = other
-        .run(connection.cancellation, budget)
-        .finally(() => this.#pool.release(other, !other.isBusy))
-      await Promise.all([cancelled, connection.settled(budget)])
-      // It may have been in a transaction; if not, this does nothing.
-      await connection.run({ text: 'ROLLBACK' }, budget)
+      const other = await this.#pool.acquire(budget)
+      const cancelled = other.run(client.cancellation, budget).finally(() => this.#pool.release(other, !other.isBusy))
+      await Promise.all([cancelled, client.settled(budget)])
+      // Outside of a transaction this does nothing.
+      await client.run({ text: 'ROLLBACK' }, budget)
       return true
     } catch {
       return false
     }
   }
 
-  /** That of a request that begins now. */
+  /** The budget of a request that begins now. */
   budget(signal?: AbortSignal): Budget {
     return budgetOf(this.#pool.options.timeout, signal)
   }
 }
 
 async function transaction<T>(
-  connection: Connection,
+  client: Client,
   begin: Begin,
   work: (run: Run) => Promise<T>,
   budget: Budget,
 ): Promise<T> {
-  const run: Run = (statement) => connection.run(statement, budget)
+  const run: Run = (statement) => client.run(statement, budget)
   await run({ text: begin })
   let result: T
   try {
     result = await work(run)
   } catch (error) {
-    // Where a statement still goes on, whoever takes the connection back cancels it and rolls back.
-    if (!connection.isBusy && isConnectionSound(error)) await connection.run({ text: 'ROLLBACK' }, budgetOf(LAST_WORD))
+    // While a statement still runs, `release` cancels it and rolls back.
+    if (!client.isBusy && isConnectionSound(error)) await client.run({ text: 'ROLLBACK' }, budgetOf(LAST_WORD))
     throw error
   }
-  // PostgreSQL answers the COMMIT of a transaction that went wrong with ROLLBACK, and with no error.
+  // PostgreSQL answers the COMMIT of a failed transaction with ROLLBACK, and without an error.
   const { command } = await run({ text: 'COMMIT' })
   if (command !== 'COMMIT') throw new ConnectionFault(`the commit was answered with ${command}`)
   return result

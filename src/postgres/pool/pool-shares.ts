@@ -1,25 +1,26 @@
 import type { Pool } from './pool.ts'
-import { Connections } from './pool-share.ts'
+import { PoolShare } from './pool-share.ts'
 
-/** How the connections of a store are divided among the kinds of work, so that none of them can stop another. */
-export interface Shares {
-  /** Tokens, readiness, and single plants: whatever is free. */
-  readonly main: Connections
-  readonly searches: Connections
-  readonly imports: Connections
+/** The clients of a store, divided among kinds of work so that none of them can stop another. */
+export interface PoolShares {
+  /** Tokens, readiness and single plants; without a bound of its own. */
+  readonly main: PoolShare
+  readonly searches: PoolShare
+  readonly imports: PoolShare
   /** Exports, counts and dry runs. */
-  readonly long: Connections
+  readonly long: PoolShare
 }
 
-export interface ShareOptions {
+export interface PoolShareOptions {
   readonly connections: number
-  /** Connections that searches may use at once, and exports, counts and dry runs; a third each by default. */
+  /** Connections that searches may use at once; a third of all by default. */
   readonly searchConnections?: number | undefined
+  /** Connections that exports, counts and dry runs may use at once; a third of all by default. */
   readonly longConnections?: number | undefined
 }
 
-/** Half of what searches and long reads leave goes to imports at most; the other half is never theirs. */
-export function shares(pool: Pool, options: ShareOptions): Shares {
+/** Imports get half of what searches and long work leave. The other half is reserved for single plants. */
+export function dividePool(pool: Pool, options: PoolShareOptions): PoolShares {
   const { connections } = options
   const third = Math.max(1, Math.floor(connections / 3))
   const searches = options.searchConnections ?? third
@@ -27,9 +28,9 @@ export function shares(pool: Pool, options: ShareOptions): Shares {
   const imports = Math.max(1, Math.floor((connections - searches - long) / 2))
   const reserved = Math.max(1, connections - searches - long - imports)
   return {
-    main: new Connections(pool, Number.POSITIVE_INFINITY),
-    searches: new Connections(pool, searches, { reserved, work: 'searches' }),
-    imports: new Connections(pool, imports, { reserved, work: 'imports' }),
-    long: new Connections(pool, long, { reserved, work: 'exports, counts and dry runs' }),
+    main: new PoolShare(pool, Number.POSITIVE_INFINITY),
+    searches: new PoolShare(pool, searches, { reserved, work: 'searches' }),
+    imports: new PoolShare(pool, imports, { reserved, work: 'imports' }),
+    long: new PoolShare(pool, long, { reserved, work: 'exports, counts and dry runs' }),
   }
 }

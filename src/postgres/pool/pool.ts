@@ -2,8 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { PostgresAddress } from '../../postgres-address.ts'
 import { ConnectionFault, isRefusal } from '../errors.ts'
 import { type Budget, timeLeft } from './budget.ts'
-import { Connection } from './client.ts'
-import { Places } from './semaphore.ts'
+import { Client } from './client.ts'
+import { Semaphore } from './semaphore.ts'
 
 export interface PoolOptions {
   readonly address: PostgresAddress
@@ -11,42 +11,44 @@ export interface PoolOptions {
   readonly max: number
   /** Milliseconds that a request may take, from its call to its answer. */
   readonly timeout: number
-  /** Told of a connection that broke while nobody used it. */
+  /** Called when an idle connection breaks. */
   readonly onTrouble: (error: Error) => void
 }
 
-/** After the server has refused a further connection, how long we make do with those that are open, in ms. */
-const CONTENTED = 1000
-/** Between two attempts where none is open, in ms. */
+/** Milliseconds without new connections after the server refused one. */
+const CAPACITY_PAUSE = 1000
+/** Milliseconds between two attempts while no connection is open. */
 const INTERVAL = 50
 
-/** Connections to one database, opened when they are needed and kept for the next. */
+/**
+ * Clients of one database, opened on demand and reused. docs/decisions/0017-postgresql.md says why it is not pg-pool.
+ */
 export class Pool {
   readonly options: PoolOptions
-  readonly #idle: Connection[] = []
-  readonly #places: Places
+  readonly #idle: Client[] = []
+  readonly #semaphore: Semaphore
   readonly #whenFree: (() => void)[] = []
   #capacity: number
-  /** Which of the hosts is tried first: the last that took a connection. */
-  #turn = 0
+  /** The host to try first: the last one that accepted a connection. */
+  #host = 0
 
   constructor(options: PoolOptions) {
     this.options = options
     this.#capacity = options.max
-    this.#places = new Places(
+    this.#semaphore = new Semaphore(
       () => this.#capacity,
       () => new ConnectionFault(`none of ${this.#capacity} connections became free`),
     )
   }
 
-  /** Connections that may be open now: `max`, or as many as the server lets us have. */
+  /** Connections that may be open now: `max`, or fewer after the server refused one. */
   get capacity(): number {
     return this.#capacity
   }
 
-  /** A connection for one user alone, who gives it back by `release`. */
-  async take(budget: Budget): Promise<Connection> {
-    await this.#places.take(budget)
+  /** A client for one caller alone, who gives it back by `release`. */
+  async acquire(budget: Budget): Promise<Client> {
+    await this.#semaphore.acquire(budget)
     for (;;) {
       const idle = this.#popIdle()
       if (idle !== undefined) return idle
@@ -58,76 +60,76 @@ export class Pool {
           throw error
         }
       }
-      // The connections that others have become free, or the server has a place again.
-      const others = this.#places.taken - 1
-      this.#makeDoWith(Math.max(1, others))
+      // Retry: another caller releases a client, or the server accepts connections again.
+      const others = this.#semaphore.taken - 1
+      this.#lowerCapacity(Math.max(1, others))
       if (others === 0) await sleep(Math.min(INTERVAL, timeLeft(budget)))
       this.#giveBack()
-      await this.#places.take(budget, { ahead: true })
+      await this.#semaphore.acquire(budget, { ahead: true })
     }
   }
 
-  /** Takes back a connection, and ends it where it can't be used again. */
-  release(connection: Connection, isSound: boolean): void {
-    if (!isSound || !connection.isAlive) connection.end()
-    else this.#idle.push(connection)
+  /** Takes back a client, and ends it unless it is sound. */
+  release(client: Client, isSound: boolean): void {
+    if (!isSound || !client.isAlive) client.end()
+    else this.#idle.push(client)
     this.#giveBack()
   }
 
-  /** Waits until nobody uses one any more, and ends them all. */
+  /** Waits until all clients are released, and ends them. */
   async close(): Promise<void> {
-    if (this.#places.taken > 0) await new Promise<void>((resolve) => this.#whenFree.push(resolve))
-    for (const connection of this.#idle.splice(0)) connection.end()
+    if (this.#semaphore.taken > 0) await new Promise<void>((resolve) => this.#whenFree.push(resolve))
+    for (const client of this.#idle.splice(0)) client.end()
   }
 
   #giveBack(): void {
-    this.#places.giveBack()
-    if (this.#places.taken === 0) for (const resolve of this.#whenFree.splice(0)) resolve()
+    this.#semaphore.release()
+    if (this.#semaphore.taken === 0) for (const resolve of this.#whenFree.splice(0)) resolve()
   }
 
-  #makeDoWith(connections: number): void {
+  #lowerCapacity(connections: number): void {
     const wasFull = this.#capacity === this.options.max
     this.#capacity = Math.min(this.#capacity, connections)
     if (!wasFull) return
     setTimeout(() => {
       this.#capacity = this.options.max
-      this.#places.admit()
-    }, CONTENTED).unref()
+      this.#semaphore.admit()
+    }, CAPACITY_PAUSE).unref()
   }
 
-  /** Opens one to the first host that takes it. */
-  async #open(budget: Budget): Promise<Connection> {
+  /** Opens a connection to the first host that accepts one. */
+  async #open(budget: Budget): Promise<Client> {
     const { address, timeout } = this.options
     const { hosts } = address
     let fault: unknown
     for (let i = 0; i < hosts.length; i++) {
-      const turn = this.#turn
-      const host = hosts[turn % hosts.length]
+      const first = this.#host
+      const host = hosts[first % hosts.length]
       if (host === undefined) break
-      // A host that does not answer leaves the others their share of the time.
+      // Each host gets an equal share of the time, so a silent host does not use it up.
       const left = Math.ceil(timeLeft(budget) / (hosts.length - i))
       if (left === 0) throw fault ?? new ConnectionFault('there was no time left to connect')
       try {
-        return await Connection.open(address, host, { timeout, left }, (...ended) => this.#ended(...ended))
+        return await Client.open(address, host, { timeout, left }, (...ended) => this.#ended(...ended))
       } catch (error) {
-        // That a host takes no more connections says more than that another one is a standby.
+        // "Too many connections" tells more than "is a standby" of another host.
         if (!isRefusal(fault)) fault = error
-        // Many may fail on one host at once; its turn ends only once.
-        if (this.#turn === turn) this.#turn++
+        // Several callers may fail on one host at once; only the first moves on to the next host.
+        if (this.#host === first) this.#host++
       }
     }
     throw fault
   }
 
-  /** One that the server has ended may not have left the list yet. */
-  #popIdle(): Connection | undefined {
-    let connection = this.#idle.pop()
-    while (connection?.isAlive === false) connection = this.#idle.pop()
-    return connection
+  /** Skips clients that have ended but are still in the list. */
+  #popIdle(): Client | undefined {
+    let client = this.#idle.pop()
+    while (client?.isAlive === false) client = this.#idle.pop()
+    return client
   }
 
-  #ended(connection: Connection, error: Error | undefined): void {
-    const at = this.#idle.indexOf(connection)
+  #ended(client: Client, error: Error | undefined): void {
+    const at = this.#idle.indexOf(client)
     if (at === -1) return
     this.#idle.splice(at, 1)
     this.options.onTrouble(error ?? new Error('the server ended a connection'))

@@ -1,15 +1,15 @@
 import { type Budget, within } from './budget.ts'
 
-/** A number of places, each for one at a time. Callers that find none wait in line. */
-export class Places {
+/** A counting semaphore whose limit may change. Callers wait in order, each until the end of its budget. */
+export class Semaphore {
   readonly #limit: () => number
   readonly #late: () => Error
   readonly #line: (() => void)[] = []
   #taken = 0
 
   /**
-   * @param limit how many there are now; it may change at any time
-   * @param late the error of a caller whose time ends in the line
+   * @param limit the limit at this moment
+   * @param late makes the error of a caller whose budget ends while it waits
    */
   constructor(limit: () => number, late: () => Error) {
     this.#limit = limit
@@ -21,11 +21,11 @@ export class Places {
   }
 
   /**
-   * Takes a place, or waits for one until the end of the budget.
+   * Takes a place, or waits for one until the budget ends.
    *
-   * @param ahead at the head of the line
+   * @param ahead waits before all others
    */
-  async take(budget: Budget, { ahead = false } = {}): Promise<void> {
+  async acquire(budget: Budget, { ahead = false } = {}): Promise<void> {
     if (this.#line.length === 0 && this.#taken < this.#limit()) {
       this.#taken++
       return
@@ -37,18 +37,18 @@ export class Places {
       await within(promise, budget, this.#late)
     } catch (error) {
       const at = this.#line.indexOf(resolve)
-      if (at === -1) this.giveBack()
+      if (at === -1) this.release()
       else this.#line.splice(at, 1)
       throw error
     }
   }
 
-  giveBack(): void {
+  release(): void {
     this.#taken--
     this.admit()
   }
 
-  /** Lets in as many of the line as there are places for, also after the limit was raised. */
+  /** Admits waiting callers up to the limit. Call it after the limit rises. */
   admit(): void {
     while (this.#taken < this.#limit()) {
       const next = this.#line.shift()

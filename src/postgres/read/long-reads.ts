@@ -2,7 +2,7 @@ import type { NewPlant } from '../../plant.ts'
 import { matches, type PlantFilter, type PlantOrder } from '../../plant-query.ts'
 import type { ImportMode, ImportResult } from '../../store.ts'
 import { budgetOf } from '../pool/budget.ts'
-import { type Connection, PLANNER_SETTINGS, type Run, type Statement } from '../pool/client.ts'
+import { type Client, PLANNER_SETTINGS, type Run, type Statement } from '../pool/client.ts'
 import { COLUMNS, columnsOf, plantOf, refusalOf } from '../rows.ts'
 import { byId, imported } from '../write/writer.ts'
 import { selectPlants, selectStatement } from './query-reader.ts'
@@ -19,12 +19,12 @@ const CHUNK_TEXT = 4 * 2 ** 20
  * open; ending the connection ends it.
  */
 export async function* exported(
-  connection: Connection,
+  client: Client,
   filter: PlantFilter,
   order: PlantOrder,
   signal?: AbortSignal,
 ): AsyncGenerator<readonly NewPlant[], void, void> {
-  const run = await beginLongRead(connection, signal)
+  const run = await beginLongRead(client, signal)
   // All of it will be read, so the fastest plan for all of it is wanted, and not for the first rows.
   await run({ text: 'SET LOCAL cursor_tuple_fraction = 1' })
   const { text, values } = selectStatement(filter, order)
@@ -41,15 +41,15 @@ export async function* exported(
 }
 
 /** How many plants there are, on such a connection as `exported` needs. */
-export async function countPlants(connection: Connection): Promise<number> {
-  const run = await beginLongRead(connection)
+export async function countPlants(client: Client): Promise<number> {
+  const run = await beginLongRead(client)
   const { rows } = await run({ text: 'SELECT count(*) FROM plants' })
   return Number(rows[0]?.[0])
 }
 
 /** Between two chunks it also waits for whoever takes them, slowly perhaps. */
-async function beginLongRead(connection: Connection, signal?: AbortSignal): Promise<Run> {
-  const run: Run = (statement) => connection.run(statement, budgetOf(STEP, signal))
+async function beginLongRead(client: Client, signal?: AbortSignal): Promise<Run> {
+  const run: Run = (statement) => client.run(statement, budgetOf(STEP, signal))
   await run({ text: 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY' })
   await run({
     text: `SET LOCAL statement_timeout = ${STEP}; SET LOCAL idle_in_transaction_session_timeout = ${STEP};
@@ -58,19 +58,19 @@ async function beginLongRead(connection: Connection, signal?: AbortSignal): Prom
   return run
 }
 
-/** An import that stores nothing: what it would have stored lies in a temporary table of its connection. */
+/** An import that stores nothing: what it would have stored lies in a temporary table of its client. */
 export class Trial {
-  readonly #connection: Connection
+  readonly #client: Client
   readonly #mode: ImportMode
   #hasTable = false
 
-  constructor(connection: Connection, mode: ImportMode) {
-    this.#connection = connection
+  constructor(client: Client, mode: ImportMode) {
+    this.#client = client
     this.#mode = mode
   }
 
   async tryPlants(plants: readonly NewPlant[]): Promise<ImportResult[]> {
-    const run = (statement: Statement) => this.#connection.run(statement)
+    const run = (statement: Statement) => this.#client.run(statement)
     if (!this.#hasTable) {
       await run({ text: 'CREATE TEMPORARY TABLE tried (id bigint PRIMARY KEY, name text NOT NULL, tag text)' })
       this.#hasTable = true

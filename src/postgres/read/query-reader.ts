@@ -4,7 +4,7 @@ import type { TagCount } from '../../store.ts'
 import { bigintArray } from '../binary-arrays.ts'
 import type { Budget } from '../pool/budget.ts'
 import type { Run } from '../pool/client.ts'
-import type { Connections } from '../pool/pool-share.ts'
+import type { PoolShare } from '../pool/pool-share.ts'
 import { plantOf, wordQuery } from '../rows.ts'
 import { PAGE_BYTES, search } from './search.ts'
 import { ordering, storable, storableTags, TAG_KEY, tagIsOneOf } from './search-sources.ts'
@@ -37,20 +37,16 @@ export async function getPlants(run: Run, ids: readonly bigint[]): Promise<(NewP
 
 /** See Store.listPlants. */
 export async function listPlants(
-  connections: Connections,
+  share: PoolShare,
   query: PlantQuery,
   limit: number,
   budget: Budget,
 ): Promise<NewPlant[]> {
-  const rows = await connections.with((run) => search(run, query, limit), budget)
+  const rows = await share.with((run) => search(run, query, limit), budget)
   const found = rows.filter((plant) => matches(query, plant))
   if (found.length === rows.length || !isFull(rows, limit)) return found
   // The index has found too many, and what they took the place of is read from the same moment as they.
-  return connections.transaction(
-    'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY',
-    (run) => fill(run, query, limit),
-    budget,
-  )
+  return share.transaction('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY', (run) => fill(run, query, limit), budget)
 }
 
 async function fill(run: Run, query: PlantQuery, limit: number): Promise<NewPlant[]> {

@@ -1,7 +1,7 @@
 import { AppError } from '../../errors.ts'
 import type { NewPlant } from '../../plant.ts'
 import { afterChange, idOf, type PlantChange } from '../../plant-change.ts'
-import { Overtaken, outOfReach } from '../errors.ts'
+import { outOfReach, WriteConflict } from '../errors.ts'
 import { type Budget, timeLeft } from '../pool/budget.ts'
 import type { Run } from '../pool/client.ts'
 import { selectPlants } from '../read/query-reader.ts'
@@ -60,7 +60,8 @@ export async function changePlants(
     })
     for (const id of await swapAll(run, swaps)) open.delete(id)
   }
-  for (const i of [...open.values()].flat()) results[i] = outOfReach(new Overtaken('others went on changing the plant'))
+  for (const i of [...open.values()].flat())
+    results[i] = outOfReach(new WriteConflict('others went on changing the plant'))
   return results
 }
 

@@ -4,7 +4,7 @@ import type { NewPlant } from '../../plant.ts'
 import { type PlantChange, weightOf } from '../../plant-change.ts'
 import type { Answer, CreateResult } from '../../store.ts'
 import type { Budget } from '../pool/budget.ts'
-import { AnswerInTime, type Timed } from '../request-deadlines.ts'
+import { RequestDeadlines, type Timed } from '../request-deadlines.ts'
 import type { Changed } from './compare-and-swap.ts'
 import type { CreateRow } from './writer.ts'
 
@@ -35,14 +35,14 @@ const MAX_GROUP = 1000
 const GROUPS_IN_FLIGHT = 2
 
 /** Requests for single plants. Those of a kind that come together share a statement; each is answered in its time. */
-export class GroupedRequests {
-  readonly #inTime: AnswerInTime
+export class WriteQueue {
+  readonly #inTime: RequestDeadlines
   readonly #creates: GroupCommit<CreateRow & Timed, CreateResult>
   readonly #changes: GroupCommit<ChangeRow, Changed>
   readonly #gets: GroupCommit<GetRow, Got>
 
   constructor(work: GroupWork, { maxWaiting, groupsInFlight, timeout }: GroupOptions) {
-    this.#inTime = new AnswerInTime(timeout)
+    this.#inTime = new RequestDeadlines(timeout)
     const limits = {
       maxWaiting,
       maxWeight: MAX_WAITING_TEXT,
@@ -50,7 +50,7 @@ export class GroupedRequests {
       maxInFlight: groupsInFlight ?? GROUPS_IN_FLIGHT,
       parts: groupsInFlight === undefined ? GROUPS_IN_FLIGHT : 1,
     }
-    const { inTime } = AnswerInTime
+    const { inTime } = RequestDeadlines
     this.#creates = new GroupCommit<CreateRow & Timed, CreateResult>(
       (rows) => inTime(rows, (...group) => work.create(...group)),
       { ...limits, weigh: ({ plant }) => plant.name.length + (plant.tag?.length ?? 0) },

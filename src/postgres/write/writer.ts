@@ -3,10 +3,10 @@ import type { NewPlant } from '../../plant.ts'
 import { createResult, importResult } from '../../plant-change.ts'
 import type { CreateResult, ImportMode, ImportResult } from '../../store.ts'
 import { bigintArray, textArray } from '../binary-arrays.ts'
-import { Overtaken } from '../errors.ts'
+import { WriteConflict } from '../errors.ts'
 import type { Budget } from '../pool/budget.ts'
 import type { Run } from '../pool/client.ts'
-import type { Connections } from '../pool/pool-share.ts'
+import type { PoolShare } from '../pool/pool-share.ts'
 import { selectPlants } from '../read/query-reader.ts'
 import { COLUMNS, columnsOf, idsIn, refusalOf } from '../rows.ts'
 
@@ -37,12 +37,12 @@ const DELETE = `DELETE FROM plants USING unnest($1::bigint[], $2::text[], $3::te
 
 /** Writes of plants. Each resolves after its commit. */
 export class PostgresWriter {
-  readonly #connections: Connections
-  readonly #bulk: Connections
+  readonly #share: PoolShare
+  readonly #bulk: PoolShare
 
   /** @param bulk for transactions that take long */
-  constructor(connections: Connections, bulk: Connections) {
-    this.#connections = connections
+  constructor(share: PoolShare, bulk: PoolShare) {
+    this.#share = share
     this.#bulk = bulk
   }
 
@@ -56,7 +56,7 @@ export class PostgresWriter {
     for (const [i, { plant }] of rows.entries()) {
       if (refusals[i] === undefined && !firsts.has(plant.id)) firsts.set(plant.id, plant)
     }
-    const there = await this.#put(firsts, this.#connections.within(budget))
+    const there = await this.#put(firsts, this.#share.within(budget))
     return rows.map(({ plant, mustBeNew }, i) => {
       const result = refusals[i] ?? createResult(plant, mustBeNew, there.get(plant.id))
       if (result === 'created') there.set(plant.id, plant)
@@ -81,7 +81,7 @@ export class PostgresWriter {
         else updated.push({ before, after })
       }
       const done = [...(await insertPlants(run, added)), ...(await updatePlants(run, updated))]
-      if (done.length < changed.length) throw new Overtaken('another has written a plant of these')
+      if (done.length < changed.length) throw new WriteConflict('another has written a plant of these')
       return results
     })
   }
