@@ -43,7 +43,6 @@ test('every write waits for the disk, whatever the database is set to', async (t
     seen.map(({ what, setting }) => `${what}: ${setting}`),
     [
       'DELETE plants: on',
-      'DELETE tokens: on',
       'INSERT plants: on',
       'INSERT tokens: on',
       'UPDATE plants: on',

@@ -24,11 +24,13 @@ import { DedicatedClients } from './pool/dedicated-clients.ts'
 import { Pool } from './pool/pool.ts'
 import { dividePool, type PoolShareOptions, type PoolShares } from './pool/pool-shares.ts'
 import { preflight, reach } from './preflight.ts'
-import { countPlants, exported, Trial } from './read/long-reads.ts'
-import { getPlants, listPlants, listTags } from './read/query-reader.ts'
+import { countPlants, exported } from './read/long-reads.ts'
+import { getPlants } from './read/point-reader.ts'
+import { listPlants, listTags } from './read/query-reader.ts'
 import { PostgresTokenStore } from './token-store.ts'
 import { WordIndex } from './word-index.ts'
 import { changePlants } from './write/compare-and-swap.ts'
+import { DryRun } from './write/dry-run.ts'
 import { type GroupOptions, type GroupWork, WriteQueue } from './write/write-queue.ts'
 import { type CreateRow, PostgresWriter } from './write/writer.ts'
 
@@ -139,7 +141,7 @@ export class PostgresStore implements Store {
 
   async tryImport(mode: ImportMode): Promise<ImportTrial> {
     const client = await this.#ask(() => this.#dedicated.acquire())
-    const trial = new Trial(client, mode)
+    const trial = new DryRun(client, mode)
     return {
       tryPlants: (plants) => this.#ask(() => trial.tryPlants(plants)),
       close: async () => this.#dedicated.release(client),

@@ -1,11 +1,10 @@
 import type { NewPlant } from '../../plant.ts'
 import { matches, type PlantFilter, type PlantOrder } from '../../plant-query.ts'
-import type { ImportMode, ImportResult } from '../../store.ts'
 import { budgetOf } from '../pool/budget.ts'
-import { type Client, PLANNER_SETTINGS, type Run, type Statement } from '../pool/client.ts'
-import { COLUMNS, columnsOf, plantOf, refusalOf } from '../rows.ts'
-import { byId, imported } from '../write/writer.ts'
-import { selectPlants, selectStatement } from './query-reader.ts'
+import { type Client, PLANNER_SETTINGS, type Run } from '../pool/client.ts'
+import { plantOf } from '../rows.ts'
+import { wordQuery } from '../search-terms.ts'
+import { ordering, storableTags, tagIsOneOf } from './search-sources.ts'
 
 /** How long one step may take, in ms: a filter may skip many plants until it finds one. */
 const STEP = 10 * 60_000
@@ -40,6 +39,17 @@ export async function* exported(
   }
 }
 
+/** All plants that a filter means, and perhaps a few more, in an order: rows that begin with id, name and tag. */
+function selectStatement({ tags, words }: PlantFilter, order: PlantOrder): { text: string; values: unknown[] } {
+  const conditions: string[] = []
+  const values: unknown[] = []
+  const parameter = (value: unknown) => `$${values.push(value)}`
+  if (tags.length > 0) conditions.push(...tagIsOneOf(storableTags(tags), parameter))
+  if (words.length > 0) conditions.push(`words @@ ${parameter(wordQuery(words))}::tsquery`)
+  const where = conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`
+  return { text: `SELECT id, name, tag FROM plants ${where} ORDER BY ${ordering(order)}`, values }
+}
+
 /** How many plants there are, on such a connection as `exported` needs. */
 export async function countPlants(client: Client): Promise<number> {
   const run = await beginLongRead(client)
@@ -57,31 +67,3 @@ async function beginLongRead(client: Client, signal?: AbortSignal): Promise<Run>
   })
   return run
 }
-
-/** An import that stores nothing: what it would have stored lies in a temporary table of its client. */
-export class Trial {
-  readonly #client: Client
-  readonly #mode: ImportMode
-  #hasTable = false
-
-  constructor(client: Client, mode: ImportMode) {
-    this.#client = client
-    this.#mode = mode
-  }
-
-  async tryPlants(plants: readonly NewPlant[]): Promise<ImportResult[]> {
-    const run = (statement: Statement) => this.#client.run(statement)
-    if (!this.#hasTable) {
-      await run({ text: 'CREATE TEMPORARY TABLE tried (id bigint PRIMARY KEY, name text NOT NULL, tag text)' })
-      this.#hasTable = true
-    }
-    const wanted = plants.filter((plant) => refusalOf(plant) === undefined)
-    const there = byId([...(await selectPlants(run, wanted)), ...(await selectPlants(run, wanted, 'tried'))])
-    const { results, changed } = imported(plants, this.#mode, there)
-    if (changed.length > 0) await run({ name: 'try', text: TRY, values: columnsOf(changed) })
-    return results
-  }
-}
-
-const TRY = `INSERT INTO tried SELECT id, name, tag FROM unnest(${COLUMNS}) AS v (id, name, tag, sort_key, words)
-  ON CONFLICT (id) DO UPDATE SET name = excluded.name, tag = excluded.tag`

@@ -1,39 +1,11 @@
 import type { NewPlant } from '../../plant.ts'
-import { matches, type PlantFilter, type PlantOrder, type PlantQuery, positionOf } from '../../plant-query.ts'
+import { matches, type PlantQuery, positionOf } from '../../plant-query.ts'
 import type { TagCount } from '../../store.ts'
-import { bigintArray } from '../binary-arrays.ts'
 import type { Budget } from '../pool/budget.ts'
 import type { Run } from '../pool/client.ts'
 import type { PoolShare } from '../pool/pool-share.ts'
-import { plantOf, wordQuery } from '../rows.ts'
 import { PAGE_BYTES, search } from './search.ts'
-import { ordering, storable, storableTags, TAG_KEY, tagIsOneOf } from './search-sources.ts'
-
-const SELECTS = {
-  plants: 'SELECT id, name, tag FROM plants WHERE id = ANY ($1::bigint[])',
-  tried: 'SELECT id, name, tag FROM tried WHERE id = ANY ($1::bigint[])',
-}
-
-/** Plants by their ids, in any order. */
-export async function selectPlants(
-  run: Run,
-  wanted: readonly { readonly id: bigint }[],
-  from: keyof typeof SELECTS = 'plants',
-): Promise<NewPlant[]> {
-  if (wanted.length === 0) return []
-  const values = [bigintArray(wanted.map(({ id }) => id))]
-  return (await run({ name: `select-${from}`, text: SELECTS[from], values })).rows.map(plantOf)
-}
-
-/** The plant of each id; undefined where there is none. */
-export async function getPlants(run: Run, ids: readonly bigint[]): Promise<(NewPlant | undefined)[]> {
-  const found = await selectPlants(
-    run,
-    ids.map((id) => ({ id })),
-  )
-  const byId = new Map(found.map((plant) => [plant.id, plant]))
-  return ids.map((id) => byId.get(id))
-}
+import { storable, TAG_KEY } from './search-sources.ts'
 
 /** See Store.listPlants. */
 export async function listPlants(
@@ -78,15 +50,4 @@ function isFull(plants: readonly NewPlant[], limit: number): boolean {
   let bytes = 0
   for (const { name, tag } of plants.slice(0, -1)) bytes += Buffer.byteLength(name) + Buffer.byteLength(tag ?? '')
   return bytes >= PAGE_BYTES
-}
-
-/** All plants that a filter means, and perhaps a few more, in an order: rows that begin with id, name and tag. */
-export function selectStatement({ tags, words }: PlantFilter, order: PlantOrder): { text: string; values: unknown[] } {
-  const conditions: string[] = []
-  const values: unknown[] = []
-  const parameter = (value: unknown) => `$${values.push(value)}`
-  if (tags.length > 0) conditions.push(...tagIsOneOf(storableTags(tags), parameter))
-  if (words.length > 0) conditions.push(`words @@ ${parameter(wordQuery(words))}::tsquery`)
-  const where = conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`
-  return { text: `SELECT id, name, tag FROM plants ${where} ORDER BY ${ordering(order)}`, values }
 }

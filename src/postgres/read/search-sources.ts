@@ -1,6 +1,6 @@
 import { compareCodePoints } from '../../fold.ts'
 import { isByName, isDescending, type PlantOrder, type PlantQuery, type Position } from '../../plant-query.ts'
-import { indexedWord, wordQuery } from '../rows.ts'
+import { indexedWord, wordQuery } from '../search-terms.ts'
 
 type Parameter = (value: unknown) => string
 

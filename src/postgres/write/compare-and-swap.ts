@@ -4,7 +4,7 @@ import { afterChange, idOf, type PlantChange } from '../../plant-change.ts'
 import { outOfReach, WriteConflict } from '../errors.ts'
 import { type Budget, timeLeft } from '../pool/budget.ts'
 import type { Run } from '../pool/client.ts'
-import { selectPlants } from '../read/query-reader.ts'
+import { selectPlants } from '../read/point-reader.ts'
 import { refusalOf } from '../rows.ts'
 import { byId, deletePlants, insertPlants, type Update, updatePlants } from './writer.ts'
 

@@ -7,7 +7,7 @@ import { WriteConflict } from '../errors.ts'
 import type { Budget } from '../pool/budget.ts'
 import type { Run } from '../pool/client.ts'
 import type { PoolShare } from '../pool/pool-share.ts'
-import { selectPlants } from '../read/query-reader.ts'
+import { selectPlants } from '../read/point-reader.ts'
 import { COLUMNS, columnsOf, idsIn, refusalOf } from '../rows.ts'
 
 /** A plant as it was found and as it is to be, with the same id. */

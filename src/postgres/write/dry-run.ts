@@ -1,0 +1,34 @@
+import type { NewPlant } from '../../plant.ts'
+import type { ImportMode, ImportResult } from '../../store.ts'
+import type { Client, Statement } from '../pool/client.ts'
+import { selectPlants } from '../read/point-reader.ts'
+import { COLUMNS, columnsOf, refusalOf } from '../rows.ts'
+import { byId, imported } from './writer.ts'
+
+/** An import that stores nothing: what it would have stored lies in a temporary table of its client. */
+export class DryRun {
+  readonly #client: Client
+  readonly #mode: ImportMode
+  #hasTable = false
+
+  constructor(client: Client, mode: ImportMode) {
+    this.#client = client
+    this.#mode = mode
+  }
+
+  async tryPlants(plants: readonly NewPlant[]): Promise<ImportResult[]> {
+    const run = (statement: Statement) => this.#client.run(statement)
+    if (!this.#hasTable) {
+      await run({ text: 'CREATE TEMPORARY TABLE tried (id bigint PRIMARY KEY, name text NOT NULL, tag text)' })
+      this.#hasTable = true
+    }
+    const wanted = plants.filter((plant) => refusalOf(plant) === undefined)
+    const there = byId([...(await selectPlants(run, wanted)), ...(await selectPlants(run, wanted, 'tried'))])
+    const { results, changed } = imported(plants, this.#mode, there)
+    if (changed.length > 0) await run({ name: 'try', text: TRY, values: columnsOf(changed) })
+    return results
+  }
+}
+
+const TRY = `INSERT INTO tried SELECT id, name, tag FROM unnest(${COLUMNS}) AS v (id, name, tag, sort_key, words)
+  ON CONFLICT (id) DO UPDATE SET name = excluded.name, tag = excluded.tag`
