@@ -26,6 +26,10 @@ export function plantOf([id, name, tag]: Row): NewPlant {
   return { id: BigInt(id ?? ''), name: name ?? '', tag: tag ?? undefined }
 }
 
+/** Plants by their ids. */
+export const byId = (plants: readonly NewPlant[]): Map<bigint, NewPlant> =>
+  new Map(plants.map((plant) => [plant.id, plant]))
+
 /** The ids of what `RETURNING id` gives. */
 export const idsIn = ({ rows }: Outcome): bigint[] => rows.map(([id]) => BigInt(id ?? ''))
 

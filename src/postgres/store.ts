@@ -18,6 +18,7 @@ import type {
 } from '../store.ts'
 import type { Token } from '../token.ts'
 import { appErrorOf, openingError, shuttingDown } from './errors.ts'
+import type { GroupOptions } from './group-limits.ts'
 import { migrate } from './migrate.ts'
 import type { Budget } from './pool/budget.ts'
 import { DedicatedClients } from './pool/dedicated-clients.ts'
@@ -25,16 +26,19 @@ import { Pool } from './pool/pool.ts'
 import { dividePool, type PoolShareOptions, type PoolShares } from './pool/pool-shares.ts'
 import { preflight, reach } from './preflight.ts'
 import { countPlants, exported } from './read/long-reads.ts'
-import { getPlants } from './read/point-reader.ts'
+import { PointReader, type Read, selectPlants } from './read/point-reader.ts'
 import { listPlants, listTags } from './read/query-reader.ts'
+import { RequestDeadlines } from './request-deadlines.ts'
 import { PostgresTokenStore } from './token-store.ts'
 import { WordIndex } from './word-index.ts'
 import { changePlants } from './write/compare-and-swap.ts'
 import { DryRun } from './write/dry-run.ts'
-import { type GroupOptions, type GroupWork, WriteQueue } from './write/write-queue.ts'
+import { type GroupWrites, WriteQueue } from './write/write-queue.ts'
 import { type CreateRow, PostgresWriter } from './write/writer.ts'
 
 export interface PostgresStoreOptions extends GroupOptions, PoolShareOptions {
+  /** Milliseconds that a request may take, from its call to its answer. */
+  readonly timeout: number
   /** How long to wait for the database when it can't be reached, in ms; 0: not at all. */
   readonly patience: number
   /** Make the tables where there are none. */
@@ -56,6 +60,7 @@ export class PostgresStore implements Store {
   readonly #writer: PostgresWriter
   readonly #tokens: PostgresTokenStore
   readonly #wordIndex: WordIndex
+  readonly #points: PointReader
   readonly #queue: WriteQueue
   /** For whatever may take long: close waits for none of it. */
   readonly #dedicated: DedicatedClients
@@ -90,12 +95,14 @@ export class PostgresStore implements Store {
     this.#writer = new PostgresWriter(main, imports)
     this.#tokens = new PostgresTokenStore(main)
     this.#wordIndex = new WordIndex(this.#dedicated)
-    const work: GroupWork = {
+    const deadlines = new RequestDeadlines(timeout)
+    const read: Read = (wanted, budget) => this.#do(() => selectPlants(main.within(budget), wanted))
+    this.#points = new PointReader(read, deadlines, options)
+    const writes: GroupWrites = {
       create: (...group) => this.#create(...group),
       change: (changes, budget) => this.#do(() => changePlants(main.within(budget), changes, budget)),
-      get: (ids, budget) => this.#do(() => getPlants(main.within(budget), ids)),
     }
-    this.#queue = new WriteQueue(work, options)
+    this.#queue = new WriteQueue(writes, deadlines, options)
   }
 
   createPlant(plant: NewPlant, { mustBeNew }: CreateOptions, answer: Answer<CreateResult>): void {
@@ -103,7 +110,7 @@ export class PostgresStore implements Store {
   }
 
   getPlant(id: bigint, answer: Answer<NewPlant | undefined>): void {
-    this.#queue.get(id, answer)
+    this.#points.get(id, answer)
   }
 
   async replacePlant(plant: NewPlant, condition: Condition): Promise<ReplaceResult> {
@@ -240,7 +247,7 @@ export class PostgresStore implements Store {
   }
 
   async #close(): Promise<void> {
-    await this.#queue.close()
+    await Promise.all([this.#queue.close(), this.#points.close()])
     this.#dedicated.end()
     await this.#pool.close()
   }

@@ -5,8 +5,8 @@ import { outOfReach, WriteConflict } from '../errors.ts'
 import { type Budget, timeLeft } from '../pool/budget.ts'
 import type { Run } from '../pool/client.ts'
 import { selectPlants } from '../read/point-reader.ts'
-import { refusalOf } from '../rows.ts'
-import { byId, deletePlants, insertPlants, type Update, updatePlants } from './writer.ts'
+import { byId, refusalOf } from '../rows.ts'
+import { deletePlants, insertPlants, type Update, updatePlants } from './writer.ts'
 
 /** A plant before and after a change. */
 export interface Changed {

@@ -2,8 +2,8 @@ import type { NewPlant } from '../../plant.ts'
 import type { ImportMode, ImportResult } from '../../store.ts'
 import type { Client, Statement } from '../pool/client.ts'
 import { selectPlants } from '../read/point-reader.ts'
-import { COLUMNS, columnsOf, refusalOf } from '../rows.ts'
-import { byId, imported } from './writer.ts'
+import { byId, COLUMNS, columnsOf, refusalOf } from '../rows.ts'
+import { imported } from './writer.ts'
 
 /** An import that stores nothing: what it would have stored lies in a temporary table of its client. */
 export class DryRun {

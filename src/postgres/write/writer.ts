@@ -8,7 +8,7 @@ import type { Budget } from '../pool/budget.ts'
 import type { Run } from '../pool/client.ts'
 import type { PoolShare } from '../pool/pool-share.ts'
 import { selectPlants } from '../read/point-reader.ts'
-import { COLUMNS, columnsOf, idsIn, refusalOf } from '../rows.ts'
+import { byId, COLUMNS, columnsOf, idsIn, refusalOf } from '../rows.ts'
 
 /** A plant as it was found and as it is to be, with the same id. */
 export interface Update {
@@ -118,9 +118,6 @@ export function imported(
   })
   return { results, changed: [...changed.values()] }
 }
-
-export const byId = (plants: readonly NewPlant[]): Map<bigint, NewPlant> =>
-  new Map(plants.map((plant) => [plant.id, plant]))
 
 /** @returns the ids of those that were not there, and now are */
 export async function insertPlants(run: Run, plants: readonly NewPlant[]): Promise<bigint[]> {
