@@ -11,14 +11,14 @@ const TOO_MANY_CONNECTIONS = '53300'
 const READ_ONLY = '25006'
 const INSUFFICIENT_PRIVILEGE = '42501'
 /**
- * Classes that say the server can not do it now: connection, resources, operator intervention, system, lock not available,
- * corrupted, refused login, no such database.
+ * Classes that say the server can not do it now: connection, resources, operator intervention, system, lock not
+ * available, corrupted, refused login, no such database.
  */
 const OUT_OF_REACH = ['08', '53', '57', '58', '55', 'XX', '28', '3D']
 /** Classes about the values of a row: data exception, constraint, a limit. */
 const ROW = ['22', '23', '54']
 
-/** The connection broke, could not be opened, or did not answer in time. A write on it may or may not have been done. */
+/** The connection broke, was never opened, or did not answer in time. Its write may or may not have been done. */
 export class ConnectionFault extends Error {
   override readonly name: string = 'ConnectionFault'
 }

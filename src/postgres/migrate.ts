@@ -13,10 +13,11 @@ const PATIENCE = 60 * 60_000
 const DUPLICATE_TABLE = '42P07'
 
 /**
- * Brings the schema up to date in one transaction. Many processes may do so at once: each one takes the lock and looks again.
+ * Brings the schema up to date in one transaction. Many processes may do so at once: each one takes the lock, and then
+ * reads again what is applied.
  *
- * @throws OperatorError when the store is newer than this program, has another schema, or does not exist and `create` is
- *   false
+ * @throws OperatorError when the store is newer than this program, has another schema, or does not exist and `create`
+ *   is false
  * @returns whether this call made the store
  */
 export async function migrate(share: PoolShare, create: boolean): Promise<boolean> {

@@ -15,8 +15,8 @@ interface Open extends Timed {
 }
 
 /**
- * Answers every request by its deadline, also while it waits for its group. A late request gets 50301, as its statement may
- * or may not be done. All requests have the same timeout, so one timer for the oldest is enough.
+ * Answers every request by its deadline, also while it waits for its group. A late request gets 50301, as its statement
+ * may or may not be done. All requests have the same timeout, so one timer for the oldest is enough.
  */
 export class RequestDeadlines {
   readonly #timeout: number

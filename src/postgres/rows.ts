@@ -6,7 +6,7 @@ import { refusedRecord } from './errors.ts'
 import type { Outcome, Row } from './pool/client.ts'
 import { indexedWords } from './search-terms.ts'
 
-/** Plants as columns of binary arrays, which cost both sides a fraction of what their texts would. */
+/** Plants as columns of binary arrays, which cost both sides a fraction of arrays as text. */
 export function columnsOf(plants: readonly NewPlant[]): Buffer[] {
   const keys = plants.map(({ name }) => sortKey(name))
   return [
@@ -18,7 +18,7 @@ export function columnsOf(plants: readonly NewPlant[]): Buffer[] {
   ]
 }
 
-/** The same as parameters of a statement. */
+/** Parameters of a statement that takes `columnsOf`. */
 export const COLUMNS = '$1::bigint[], $2::text[], $3::text[], $4::text[], $5::tsvector[]'
 
 /** A plant as `SELECT id, name, tag` gives it. */
@@ -34,8 +34,8 @@ export const byId = (plants: readonly NewPlant[]): Map<bigint, NewPlant> =>
 export const idsIn = ({ rows }: Outcome): bigint[] => rows.map(([id]) => BigInt(id ?? ''))
 
 /**
- * What no column can hold; undefined for a plant that can be stored. The service lets no such plant through: it is here
- * so that one, should it come, costs none of those that share its statement their place.
+ * The refusal of a plant that no column can hold; undefined for a valid plant. The service refuses such plants before;
+ * this check protects the other plants of a statement if one gets through.
  */
 export function refusalOf(plant: NewPlant): AppError | undefined {
   try {

@@ -1,27 +1,28 @@
 import type { Plant } from '../plant.ts'
 import { plantWords } from '../plant-query.ts'
 
-/** Code points of a word that are indexed: PostgreSQL takes 2,046 bytes, but longer ones only fill the index. */
+/** Code points of a word in the index. PostgreSQL takes 2,046 bytes, but longer words only fill the index. */
 const WORD_LENGTH = 64
-/** UTF-16 units of words that are indexed for one plant, of the 2^20 bytes that PostgreSQL takes. */
+/** UTF-16 units of words in the index for one plant, below the 2^20 bytes that PostgreSQL takes. */
 const MAX_WORDS_LENGTH = 2 ** 16
-/** In place of the words of a plant that has too many. No word is like it, and every search looks at such plants. */
+/** Replaces the words of a plant that has too many. No word equals it, and every search reads such plants. */
 const MARKER = '*'
 
-/** As it is indexed, a word is cut; so is one that is searched for. */
+/** Cuts a word to the length that the index holds; searches cut theirs too. */
 export function indexedWord(word: string): string {
   return word.length <= WORD_LENGTH ? word : Array.from(word).slice(0, WORD_LENGTH).join('')
 }
 
 /**
- * Stands before the first word of a name where that begins the sort key too, so that the search by name can leave those
- * plants to the index of names. No word holds it. Where the word stands elsewhere in the plant as well, it is indexed
- * without it too; plants that were written before this was so have it only without.
+ * Marks the first word of a name that also begins the sort key, so that a search by name can leave those plants to the
+ * index of names. No word contains it. A word that occurs again in the plant is also indexed without the mark. Plants
+ * of older versions have the word without the mark only.
  */
 const FIRST = '<'
 
 /**
- * The query for plants with all of these words as prefixes of theirs. It finds a few more, never less; empty for no words.
+ * The tsquery for plants that have all of these words as prefixes of their words. It may find more plants, never fewer;
+ * empty for no words.
  *
  * @param first whether the first word of a name counts
  */

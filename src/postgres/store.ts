@@ -39,19 +39,19 @@ import { type CreateRow, PostgresWriter } from './write/writer.ts'
 export interface PostgresStoreOptions extends GroupOptions, PoolShareOptions {
   /** Milliseconds that a request may take, from its call to its answer. */
   readonly timeout: number
-  /** How long to wait for the database when it can't be reached, in ms; 0: not at all. */
+  /** Milliseconds to wait for a database that can not be reached; 0 for a single attempt. */
   readonly patience: number
-  /** Make the tables where there are none. */
+  /** Whether to create the tables of a new store. */
   readonly create: boolean
-  /** Called when there was no store yet and one was made. */
+  /** Called after the store was created. */
   readonly onMade?: () => void
-  /** Told what the operator should know but need not act on at once. */
+  /** Called with a message that the operator should know but need not act on at once. */
   readonly onNotice: (text: string) => void
 }
 
 const WITHOUT_TLS =
-  'the database is on another machine and is reached without TLS, so the network can read and change all that is stored; ' +
-  'set sslmode=verify-full in its address'
+  'the database is on another machine and is reached without TLS, so the network can read and change all that is ' +
+  'stored; set sslmode=verify-full in its address'
 
 /** The engine for several instances of the service: a PostgreSQL database that they share. */
 export class PostgresStore implements Store {
@@ -62,14 +62,14 @@ export class PostgresStore implements Store {
   readonly #wordIndex: WordIndex
   readonly #points: PointReader
   readonly #queue: WriteQueue
-  /** For whatever may take long: close waits for none of it. */
+  /** For long work, which `close` ends at once. */
   readonly #dedicated: DedicatedClients
   #closing: Promise<void> | undefined
 
   /**
-   * Opens the store in a database, and makes its tables there.
+   * Opens the store of a database, and creates its tables there.
    *
-   * @throws OperatorError in one line when the database can't be reached or can't be a store
+   * @throws OperatorError in one line when the database can not be reached, or can not be a store
    */
   static async open(address: PostgresAddress, options: PostgresStoreOptions): Promise<PostgresStore> {
     const store = new PostgresStore(address, options)
@@ -179,7 +179,7 @@ export class PostgresStore implements Store {
     })
   }
 
-  /** The writes' connections and the searches' are to the same server. */
+  /** Does nothing: searches and writes use the same server, which `checkWritable` asks. */
   async checkSearchable(): Promise<void> {}
 
   createToken(token: Token, hash: Buffer): Promise<void> {

@@ -14,7 +14,7 @@ const COLUMNS = 'id, name, scopes, created_at, expires_at, last_used_at, revoked
 export class PostgresTokenStore {
   readonly #share: PoolShare
   readonly #finds = new GroupCommit<Buffer, Found>((hashes) => this.#findAll(hashes), {
-    // Each waiting look-up belongs to a request, whose number is bounded where connections are.
+    // Each waiting look-up belongs to a request, and the HTTP side bounds those.
     maxWaiting: Number.POSITIVE_INFINITY,
     maxWeight: Number.POSITIVE_INFINITY,
     maxGroup: 1000,
@@ -33,7 +33,7 @@ export class PostgresTokenStore {
     await this.#share.run({ text, values: [hash, id, name, scopes.join(' '), ...times] })
   }
 
-  /** Look-ups that come together share a statement, so that a flood of unknown tokens costs the database little. */
+  /** Look-ups that come together share a statement, so a flood of unknown tokens costs the database little. */
   find(hash: Buffer): Promise<Token | undefined> {
     return new Promise((resolve, reject) => {
       this.#finds.submit(hash, (error, found) => (found === undefined ? reject(error) : resolve(found.token)))
@@ -41,7 +41,8 @@ export class PostgresTokenStore {
   }
 
   async #findAll(hashes: readonly Buffer[]): Promise<Found[]> {
-    const text = `SELECT ${COLUMNS}, encode(hash, 'hex') FROM tokens WHERE hash = ANY ($1::bytea[]) AND revoked_at IS NULL`
+    const text = `SELECT ${COLUMNS}, encode(hash, 'hex') FROM tokens
+      WHERE hash = ANY ($1::bytea[]) AND revoked_at IS NULL`
     const keys = hashes.map((hash) => hash.toString('hex'))
     const values = [`{${keys.map((key) => `"\\\\x${key}"`).join(',')}}`]
     const { rows } = await this.#share.run({ name: 'find-tokens', text, values })

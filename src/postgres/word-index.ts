@@ -7,9 +7,9 @@ const BATCH = 20_000
 const PATIENCE = 10 * 60_000
 
 /**
- * Moves new words from the pending list of their GIN index into the index itself, beside the creates. PostgreSQL adds to
- * that list first, which is cheap, and searches read it too. A full list is moved by the statement that fills it, which
- * held up every 2,000th group for 130 ms.
+ * Moves new words from the pending list of their GIN index into the index itself, beside the creates. PostgreSQL adds
+ * to that list first, which is cheap, and searches read it too. A full list is moved by the statement that fills it,
+ * which held up every 2,000th group for 130 ms.
  */
 export class WordIndex {
   readonly #clients: DedicatedClients

@@ -32,8 +32,9 @@ const SERVER_SHARE = 0.9
 const IDLE_IN_TRANSACTION = 60_000
 
 /**
- * Planner settings of each session. With them a plan does not depend on the planner's estimates: every statement has one
- * plan that neither reads the whole table nor sorts what an index holds in order. Long reads do both, and reset them.
+ * Planner settings of each session. With them a plan does not depend on the planner's estimates: every statement has
+ * one plan that neither reads the whole table nor sorts what an index holds in order. Long reads do both, and reset
+ * them.
  */
 export const PLANNER_SETTINGS = [
   ['enable_seqscan', 'off'],
@@ -154,7 +155,7 @@ export class Client {
    * Overrides the server's and the database's settings that our promises depend on.
    *
    * @throws ConnectionFault when the server is read-only: a standby lags behind, so reads must not go there either
-   * @throws LastingFault when the server has fsync off. Each connection checks it, as the address may lead to another server
+   * @throws LastingFault when the server has fsync off; each connection checks it, as the server may be another one
    */
   async #prepare(budget: Budget): Promise<void> {
     const timeout = Math.ceil(this.#timeout * SERVER_SHARE)

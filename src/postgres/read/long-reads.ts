@@ -6,16 +6,16 @@ import { plantOf } from '../rows.ts'
 import { wordQuery } from '../search-terms.ts'
 import { ordering, storableTags, tagIsOneOf } from './search-sources.ts'
 
-/** How long one step may take, in ms: a filter may skip many plants until it finds one. */
+/** Milliseconds for one step: a filter may skip many plants until it finds one. */
 const STEP = 10 * 60_000
-/** Plants in one chunk: at most, at first, and as many later as have about so many UTF-16 units of text. */
+/** Plants in a chunk: the maximum, the first chunk, and later as many as hold about CHUNK_TEXT UTF-16 units. */
 const CHUNK = 1000
 const FIRST_CHUNK = 100
 const CHUNK_TEXT = 4 * 2 ** 20
 
 /**
- * All plants of a filter, from one moment on, on a connection that nobody else uses meanwhile. The transaction is left
- * open; ending the connection ends it.
+ * All plants of a filter, from one snapshot, on a dedicated client. It leaves the transaction open; ending the client
+ * ends it.
  */
 export async function* exported(
   client: Client,
@@ -24,7 +24,7 @@ export async function* exported(
   signal?: AbortSignal,
 ): AsyncGenerator<readonly NewPlant[], void, void> {
   const run = await beginLongRead(client, signal)
-  // All of it will be read, so the fastest plan for all of it is wanted, and not for the first rows.
+  // An export reads all rows, so the planner must not prefer the first ones.
   await run({ text: 'SET LOCAL cursor_tuple_fraction = 1' })
   const { text, values } = selectStatement(filter, order)
   await run({ text: `DECLARE export NO SCROLL CURSOR FOR ${text}`, values })
@@ -39,7 +39,7 @@ export async function* exported(
   }
 }
 
-/** All plants that a filter means, and perhaps a few more, in an order: rows that begin with id, name and tag. */
+/** Selects id, name and tag of all plants of a filter, in order. The index of words may add a few more plants. */
 function selectStatement({ tags, words }: PlantFilter, order: PlantOrder): { text: string; values: unknown[] } {
   const conditions: string[] = []
   const values: unknown[] = []
@@ -50,14 +50,14 @@ function selectStatement({ tags, words }: PlantFilter, order: PlantOrder): { tex
   return { text: `SELECT id, name, tag FROM plants ${where} ORDER BY ${ordering(order)}`, values }
 }
 
-/** How many plants there are, on such a connection as `exported` needs. */
+/** The number of plants. It leaves its transaction open on the dedicated client, as `exported` does. */
 export async function countPlants(client: Client): Promise<number> {
   const run = await beginLongRead(client)
   const { rows } = await run({ text: 'SELECT count(*) FROM plants' })
   return Number(rows[0]?.[0])
 }
 
-/** Between two chunks it also waits for whoever takes them, slowly perhaps. */
+/** Allows each step STEP, and the same idle time between two chunks for a slow reader. */
 async function beginLongRead(client: Client, signal?: AbortSignal): Promise<Run> {
   const run: Run = (statement) => client.run(statement, budgetOf(STEP, signal))
   await run({ text: 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY' })

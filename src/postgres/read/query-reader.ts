@@ -17,7 +17,7 @@ export async function listPlants(
   const rows = await share.with((run) => search(run, query, limit), budget)
   const found = rows.filter((plant) => matches(query, plant))
   if (found.length === rows.length || !isFull(rows, limit)) return found
-  // The index has found too many, and what they took the place of is read from the same moment as they.
+  // The index added plants that do not match. Read again, with their replacements, from one snapshot.
   return share.transaction('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY', (run) => fill(run, query, limit), budget)
 }
 
@@ -35,7 +35,7 @@ async function fill(run: Run, query: PlantQuery, limit: number): Promise<NewPlan
 /** See Store.listTags. */
 export async function listTags(run: Run, after: string | undefined, limit: number): Promise<TagCount[]> {
   const { rows } = await run({
-    // The first condition and the first column are what the index has; the second ones are about tags longer than that.
+    // The index holds the first 128 code points of a tag; the second condition and column decide on longer tags.
     text: `SELECT tag, count(*) FROM plants
       WHERE tag IS NOT NULL ${after === undefined ? '' : `AND ${TAG_KEY} >= left($2::text, 128) AND tag > $2`}
       GROUP BY ${TAG_KEY}, tag ORDER BY ${TAG_KEY}, tag LIMIT $1`,
@@ -44,7 +44,7 @@ export async function listTags(run: Run, after: string | undefined, limit: numbe
   return rows.map(([tag, plants]) => ({ tag: tag ?? '', plants: Number(plants) }))
 }
 
-/** Whether there may be more behind these plants, which is where they end a page. */
+/** Whether these plants fill a page, so that more may follow. */
 function isFull(plants: readonly NewPlant[], limit: number): boolean {
   if (plants.length >= limit) return true
   let bytes = 0

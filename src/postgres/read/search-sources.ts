@@ -4,25 +4,28 @@ import { indexedWord, wordQuery } from '../search-terms.ts'
 
 type Parameter = (value: unknown) => string
 
-/** Plants among which those of a query are found, as a statement that a LIMIT may follow; `hit` tells which they are. */
+/** A statement for plants among which those of a query are; its column `hit` tells which. A LIMIT may follow it. */
 export interface Source {
-  /** Whether they come in any order; else in that of the query, from its position on. */
+  /** Whether the plants come in any order; else they come in the order of the query, from its position on. */
   readonly isSet: boolean
-  /** Whether all are hits, so that no more than a page of them is needed. */
+  /** Whether all plants are hits, so that one page is enough. */
   readonly isExact: boolean
-  /** @param more further columns, each behind a comma */
+  /** @param more further columns, each after a comma */
   text(parameter: Parameter, more?: string): string
 }
 
-/** The part of a tag that is indexed (sql/postgres/000001.sql), and the same of a tag that is asked for. */
+/** The part of a tag that the index holds (sql/postgres/000001.sql). */
 export const TAG_KEY = 'left(tag, 128)'
 const tagKey = (tag: string): string => (tag.length <= 128 ? tag : Array.from(tag).slice(0, 128).join(''))
-/** PostgreSQL takes no U+0000. No plant has one, so only a made-up cursor holds it, which may lead anywhere. */
+/** The tags that a plant can have: PostgreSQL refuses U+0000. */
 export const storableTags = (tags: readonly string[]): string[] =>
   [...new Set(tags)].filter((tag) => !tag.includes('\0'))
+/**
+ * Replaces U+0000, which PostgreSQL refuses. No plant has it; only a forged cursor does, and that may lead anywhere.
+ */
 export const storable = (text: string): string => text.replaceAll('\0', '\u0001')
 
-/** Words of a query for each of which the names that begin with it are walked through. */
+/** Most words of a query whose names are walked as ranges of the index of names. */
 const MAX_RANGES = 4
 const COLUMNS = 'id, name, tag, sort_key'
 
@@ -33,7 +36,7 @@ export const ordering = (order: PlantOrder, table = ''): string =>
 
 const columns = (order: PlantOrder): string[] => (isByName(order) ? ['sort_key', 'id'] : ['id'])
 
-/** The ways to the plants of a query. */
+/** The sources that lead to the plants of a query. */
 export class Sources {
   readonly #query: PlantQuery
   readonly #tags: readonly string[]
@@ -48,18 +51,13 @@ export class Sources {
     return this.#query.tags.length > 0 && this.#tags.length === 0
   }
 
-  /** Whether the walk meets plants that the query does not mean. */
-  get isFiltered(): boolean {
-    return this.#query.words.length > 0 || this.#tags.length > 1
-  }
-
-  /** Along the order: of the tag where there is one, else of all plants. */
+  /** Walks the order of one tag where the query has one, else the order of all plants. */
   get walk(): Source {
     const { words } = this.#query
     return this.#walk(words.length === 0 ? undefined : wordQuery(words))
   }
 
-  /** The query for each word alone, to learn how frequent it is. */
+  /** A query for each word alone, by which the search counts its plants. */
   get eachWord(): readonly string[] {
     const { words } = this.#query
     return words.length > 1 && words.length <= MAX_RANGES ? words.map((word) => wordQuery([word])) : []
@@ -68,7 +66,7 @@ export class Sources {
   /**
    * Each of these groups of sources leads to all plants of the query.
    *
-   * @param isCommon for each word, whether so many plants have it that the index of words had better not be asked for it
+   * @param isCommon for each word, whether it is too frequent to ask the index of words for it
    */
   sets(isCommon: readonly boolean[]): readonly (readonly Source[])[] {
     const { order, words } = this.#query
@@ -88,8 +86,8 @@ export class Sources {
   }
 
   /**
-   * @param filter a tsquery for the plants that are hits
-   * @param beginnings only names that begin with the last of these words and with none of the others
+   * @param filter a tsquery that hits match
+   * @param beginnings restricts the hits to names that begin with the last of these words, and with none of the others
    */
   #walk(filter: string | undefined, beginnings: readonly string[] = []): Source {
     const text = (parameter: Parameter, more?: string) => {
@@ -107,13 +105,14 @@ export class Sources {
   }
 
   /**
-   * @param asked words that the index is asked for, and those that its plants are looked at for
-   * @param isRest without the plants whose name begins with one of all words
+   * @param asked words to ask the index for
+   * @param others words to check in the plants that the index gives
+   * @param isRest leaves out the plants whose names begin with any of the words
    */
   #byWords(asked: readonly string[], others: readonly string[], isRest = false): Source {
     const text = (parameter: Parameter, more?: string) => {
       const conditions = [`words @@ ${parameter(wordQuery(asked, { first: !isRest }))}::tsquery`]
-      // Both indexes say where their plants are, so only those in both are read.
+      // PostgreSQL intersects both indexes before it reads plants.
       if (this.#tags.length > 0) conditions.push(...tagIsOneOf(this.#tags, parameter))
       const hits = this.#position(parameter)
       if (others.length > 0) hits.push(`words @@ ${parameter(wordQuery(others, { first: !isRest }))}::tsquery`)
@@ -139,21 +138,21 @@ export class Sources {
   }
 }
 
-/** Without the words that others begin with: whatever has those has these. */
+/** Leaves out words that are prefixes of others: a plant with the longer word has the shorter one too. */
 function withoutImplied(words: readonly string[]): string[] {
   const inOrder = [...new Set(words)].sort(compareCodePoints)
   // Words that begin with a word follow it at once.
   return inOrder.filter((word, i) => inOrder[i + 1]?.startsWith(word) !== true)
 }
 
-/** All plants of a query, by whatever index, however many there are. */
+/** All plants of a query, without a bound; the planner chooses the index. */
 export function everything({ order, after, tags, words }: PlantQuery): { text: string; values: readonly unknown[] } {
   const values: unknown[] = []
   const parameter = (value: unknown) => `$${values.push(value)}`
   const conditions = words.length === 0 ? [] : [`words @@ ${parameter(wordQuery(words))}::tsquery`]
   if (tags.length > 0) conditions.push(...tagIsOneOf(storableTags(tags), parameter))
   if (after !== undefined) conditions.push(behind(order, after, parameter))
-  // Without the OFFSET, they could be looked for along the order, which was tried.
+  // OFFSET 0 keeps the planner from walking the order, which the rounds before have tried.
   return { text: `SELECT * FROM (${select(conditions, [])} OFFSET 0) AS every`, values }
 }
 
@@ -182,7 +181,7 @@ function beginsWith(word: string, parameter: Parameter): string {
   const start = indexedWord(word)
   const last = Array.from(start).at(-1) ?? ''
   const code = last.codePointAt(0) ?? 0
-  // Behind the last letter before the surrogates comes the first one after them; no word holds U+10FFFF.
+  // The code point after U+D7FF that text can hold is U+E000; no word contains U+10FFFF.
   const next = String.fromCodePoint(code === 0xd7ff ? 0xe000 : code + 1)
   const end = start.slice(0, start.length - last.length) + next
   return `(sort_key >= ${parameter(start)} AND sort_key < ${parameter(end)})`

@@ -5,30 +5,33 @@ import type { Run, Statement } from '../pool/client.ts'
 import { plantOf } from '../rows.ts'
 import { everything, ordering, type Source, Sources } from './search-sources.ts'
 
-/** Plants that the first look walks through: those that follow by id lie together, those by name anywhere. */
+/** Plants in the first walk. By id they lie together on disk, by name anywhere. */
 const FIRST = { id: 2500, name: 1000 }
-/** How many a walk goes through at most, and a set may hold, in the rounds after it. */
+/** Most plants in a walk, and in a set, in the following rounds. */
 const ROUNDS = [
   { id: 12_000, name: 6000, set: 20_000 },
   { id: 200_000, name: 100_000, set: 200_000 },
 ]
 /**
- * How many times as frequent as the rarest word another one has to be to be left out of what the index is asked for: to
- * read a plant costs about 15 times what its entry costs.
+ * The index is not asked for words this many times as frequent as the rarest one: a plant costs about 15 times as much
+ * to read as its entry.
  */
 const COMMON = 15
-/** By name, a word that the first names lack may be frequent as the first of others: there it is this share of plants. */
+/**
+ * In the order of names, a word counts as common from this share of the plants seen: it may be rare in the first names,
+ * and frequent in the others.
+ */
 const COMMON_BY_NAME = 0.1
-/** How much more than expected a walk may have to go through. */
+/** A walk may need this many times the expected plants. */
 const SAFETY = 1.5
 
 /**
- * Bytes of text with which a page may end, behind one more plant. PostgreSQL knows the bytes of a text without reading it,
- * and three bytes of UTF-8 are at least one UTF-16 unit; so it has no fewer units than PAGE_TEXT then.
+ * Bytes of text after which a page ends, with one extra plant. PostgreSQL knows the bytes of a text without reading it.
+ * Three bytes of UTF-8 are at least one UTF-16 unit, so such a page has at least PAGE_TEXT units.
  */
 export const PAGE_BYTES = 3 * PAGE_TEXT
 
-/** How many plants a source that is walked along may give, how many one that is a set, and how many the page takes. */
+/** Most plants of a source that is walked, of a source that is a set, and of the page. */
 interface Bounds {
   readonly walk: number
   readonly set: number
@@ -37,21 +40,21 @@ interface Bounds {
 
 interface Found {
   readonly rows: readonly NewPlant[]
-  /** Plants that the first source gave, those of them that are hits, and those that have each of the words asked for. */
+  /** Plants of the first source, its hits, and for each word asked for the plants that have it. */
   readonly seen: number
   readonly hits: number
   readonly words: readonly number[]
-  /** Whether these are the first plants of the query, so that no further source is needed. */
+  /** Whether these are the first plants of the query, so that the search is over. */
   readonly isRight: boolean
 }
 
 /**
- * The first plants of a query, and perhaps a few more that only its index finds, from one moment.
+ * The first plants of a query, from one snapshot. The index of words may add a few plants that do not match.
  *
- * Which index leads to them soonest depends on how many plants have the words and tags, and where in the order they are.
- * The planner would have to guess it. Instead each source is followed for a bounded number of plants, and for ten times as
- * many in the next round, until one has led to the page: that takes a few times as long as the best of them. The settings
- * of the session (src/postgres/pool/client.ts) leave each statement one plan.
+ * The best index depends on how many plants have the words and tags, and on their places in the order. The planner
+ * would have to guess both. Instead the search follows each source for a bounded number of plants, and for ten times as
+ * many in the next round, until one source fills the page. That takes a few times as long as the best source alone. The
+ * settings of the session (src/postgres/pool/client.ts) leave each statement one plan.
  */
 export async function search(run: Run, query: PlantQuery, limit: number): Promise<readonly NewPlant[]> {
   const sources = new Sources(query)
@@ -66,7 +69,7 @@ export async function search(run: Run, query: PlantQuery, limit: number): Promis
   const common = by === 'id' ? (Math.min(...last.words) + 1) * COMMON : last.seen * COMMON_BY_NAME
   const sets = sources.sets(last.words.map((hits) => hits > common))
   for (const round of ROUNDS) {
-    // What a walk has to go through if it goes on as the last one went.
+    // The plants that a walk needs if hits stay as frequent as in the last one.
     const expected = Math.ceil((limit * SAFETY * last.seen) / last.hits)
     const bound = Math.min(round[by], Math.max(expected, limit))
     const mayWalk = expected <= round[by]
@@ -88,7 +91,7 @@ function statement(query: PlantQuery, sources: readonly Source[], bounds: Bounds
   const each = words.map((word, i) => `, words @@ ${parameter(word)}::tsquery AS word${i}`).join('')
   const parts = sources.map((source, i) => {
     const whole = source.text(parameter, each)
-    // One more than a set may hold tells that it does.
+    // One extra row tells that the set is larger than its bound.
     const count = parameter(boundOf(source, bounds) + (source.isSet ? 1 : 0))
     return `s${i} AS MATERIALIZED (${whole} LIMIT ${count})`
   })
@@ -109,7 +112,7 @@ function statement(query: PlantQuery, sources: readonly Source[], bounds: Bounds
 const boundOf = ({ isSet, isExact }: Source, { walk, set, page }: Bounds): number =>
   isSet ? set : isExact ? page : Math.max(walk, page)
 
-/** A page of what a statement gives. Its innermost part alone goes through that. */
+/** A page of the rows of a statement. */
 function page(
   { text, values }: { readonly text: string; readonly values: readonly unknown[] },
   query: PlantQuery,
@@ -125,7 +128,7 @@ function page(
   }
 }
 
-/** The server keeps the plan of a statement with a name. There are some dozens of texts. */
+/** Names a statement, so that the server keeps its plan. There are some dozens of texts. */
 const named = (statement: { text: string; values: readonly unknown[] }): Statement => ({
   ...statement,
   name: createHash('sha1').update(statement.text).digest('hex'),
@@ -137,7 +140,7 @@ function found(
   bounds: Bounds,
 ): Found {
   const [, , , ...counts] = (rows[0] ?? []).map(Number)
-  // A walk that was cut short holds the first of its plants, a set that was cut short any.
+  // A walk that reached its bound holds the first plants in order; a set that reached its bound holds any plants.
   const isRight = sources.every((source, i) => {
     const [seen = 0, hits = 0] = counts.slice(2 * i)
     return source.isSet ? seen <= bounds.set : seen < boundOf(source, bounds) || hits >= bounds.page

@@ -14,16 +14,17 @@ export interface Changed {
   readonly after: NewPlant | undefined
 }
 
-/** What is to become of the plant with an id, and what it was when that was decided. */
+/** The wanted plant of an id, and the one that was read before. */
 interface Swap extends Changed {
   readonly id: bigint
 }
 
 /**
- * Decides each change by the plant as it is, and writes it where that still is so; no lock is held in between. Several
- * changes of one plant are decided one after the other and written as one. Resolves after the commits.
+ * Reads the plants, decides each change, and writes those plants that are still as they were read; it holds no lock in
+ * between, and retries the others. Several changes of one plant are decided in order and written as one. Resolves after
+ * the commits.
  *
- * @returns for each what it did, or an AppError as afterChange throws it
+ * @returns for each change its outcome, or the AppError that afterChange throws
  */
 export async function changePlants(
   run: Run,
@@ -31,7 +32,7 @@ export async function changePlants(
   budget: Budget,
 ): Promise<(Changed | AppError)[]> {
   const results: (Changed | AppError)[] = []
-  /** Where in the list the changes of a plant are that are still to be made. */
+  /** Per id, the indexes of the changes that are not written yet. */
   const open = new Map<bigint, number[]>()
   for (const [i, change] of changes.entries()) {
     const id = idOf(change)
@@ -40,7 +41,7 @@ export async function changePlants(
     else open.set(id, [...(open.get(id) ?? []), i])
   }
   while (open.size > 0 && timeLeft(budget) > 0) {
-    // In the order of ids, so that two groups with the same plants do not wait for each other.
+    // In the order of ids, so that two groups with the same plants can not deadlock.
     const ids = [...open.keys()].sort((a, b) => (a < b ? -1 : 1))
     const there = byId(
       await selectPlants(
@@ -75,14 +76,14 @@ function decide(change: PlantChange, before: NewPlant | undefined): Changed | Ap
   }
 }
 
-/** @returns the ids of those that were as expected and now are as wanted */
+/** @returns the ids of the plants that were equal to `before`, and now are equal to `after` */
 async function swapAll(run: Run, swaps: readonly Swap[]): Promise<bigint[]> {
   const kept: bigint[] = []
   const added: NewPlant[] = []
   const removed: NewPlant[] = []
   const updated: Update[] = []
   for (const { id, before, after } of swaps) {
-    // What was read was committed, so there is nothing to wait for.
+    // The row that was read is committed, so an unchanged plant needs no write.
     if (before?.name === after?.name && before?.tag === after?.tag) kept.push(id)
     else if (before === undefined) added.push(...(after === undefined ? [] : [after]))
     else if (after === undefined) removed.push(before)

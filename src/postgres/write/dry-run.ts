@@ -5,7 +5,7 @@ import { selectPlants } from '../read/point-reader.ts'
 import { byId, COLUMNS, columnsOf, refusalOf } from '../rows.ts'
 import { imported } from './writer.ts'
 
-/** An import that stores nothing: what it would have stored lies in a temporary table of its client. */
+/** An import that stores nothing: a temporary table of its connection holds what it would have stored. */
 export class DryRun {
   readonly #client: Client
   readonly #mode: ImportMode

@@ -10,7 +10,7 @@ import type { PoolShare } from '../pool/pool-share.ts'
 import { selectPlants } from '../read/point-reader.ts'
 import { byId, COLUMNS, columnsOf, idsIn, refusalOf } from '../rows.ts'
 
-/** A plant as it was found and as it is to be, with the same id. */
+/** A plant before and after a change; both have the same id. */
 export interface Update {
   readonly before: NewPlant
   readonly after: NewPlant
@@ -21,10 +21,10 @@ export interface CreateRow {
   readonly mustBeNew: boolean
 }
 
-/** In the order of ids, so that two groups with the same ids never wait for each other. */
+/** Inserts in the order of ids, so that two groups with the same ids can not deadlock. */
 const INSERT = `INSERT INTO plants (id, name, tag, sort_key, words) SELECT * FROM unnest(${COLUMNS}) ORDER BY 1
   ON CONFLICT (id) DO NOTHING RETURNING id`
-/** The ids stand in the condition once more, for an engine that shards the table by them (docs/guides/scale-out.md). */
+/** The condition repeats the ids for a database that shards the table by them (docs/guides/scale-out.md). */
 const UPDATE = `UPDATE plants SET name = v.name, tag = v.tag, sort_key = v.sort_key, words = v.words
   FROM unnest(${COLUMNS}, $6::text[], $7::text[]) AS v (id, name, tag, sort_key, words, name_before, tag_before)
   WHERE plants.id = ANY ($1::bigint[]) AND plants.id = v.id
@@ -35,20 +35,20 @@ const DELETE = `DELETE FROM plants USING unnest($1::bigint[], $2::text[], $3::te
     AND plants.name = v.name_before AND plants.tag IS NOT DISTINCT FROM v.tag_before
   RETURNING plants.id`
 
-/** Writes of plants. Each resolves after its commit. */
+/** Creates and imports plants. Each method resolves after the commit. */
 export class PostgresWriter {
   readonly #share: PoolShare
   readonly #bulk: PoolShare
 
-  /** @param bulk for transactions that take long */
+  /** @param bulk the share for long transactions */
   constructor(share: PoolShare, bulk: PoolShare) {
     this.#share = share
     this.#bulk = bulk
   }
 
   /**
-   * One statement for all of them, and a second for those whose ids were there. As if they came one after the other: of
-   * two with one id the second finds the first.
+   * Puts all rows with one statement, and reads the plants whose ids exist with a second one. The results are as if the
+   * rows came one after the other: the second row of an id finds the first.
    */
   async createPlants(rows: readonly CreateRow[], budget: Budget): Promise<(CreateResult | AppError)[]> {
     const refusals = rows.map(({ plant }) => refusalOf(plant))
@@ -65,8 +65,8 @@ export class PostgresWriter {
   }
 
   /**
-   * Puts many plants in one transaction, as if they came one after the other. What another has changed since it was read
-   * here makes it begin again: no row is locked by reading, which an engine that shards the table could not do.
+   * Puts many plants in one transaction, as if they came one after the other. Reads take no row locks, which a sharded
+   * table could not give; after a concurrent write the transaction begins again.
    */
   importPlants(plants: readonly NewPlant[], mode: ImportMode): Promise<ImportResult[]> {
     return this.#bulk.transaction('BEGIN', async (run) => {
@@ -86,14 +86,14 @@ export class PostgresWriter {
     })
   }
 
-  /** Inserts those that are not there. @returns the others as they are */
+  /** Inserts the plants whose ids are free. @returns the plants that have the other ids */
   async #put(plants: ReadonlyMap<bigint, NewPlant>, run: Run): Promise<Map<bigint, NewPlant>> {
     const there = new Map<bigint, NewPlant>()
     for (let rest = [...plants.values()]; rest.length > 0; ) {
       const created = new Set(await insertPlants(run, rest))
       rest = rest.filter(({ id }) => !created.has(id))
       for (const plant of await selectPlants(run, rest)) there.set(plant.id, plant)
-      // What was there and is no more was deleted in between: it is put again.
+      // An id with neither outcome was deleted in between: its plant is inserted again.
       rest = rest.filter(({ id }) => !there.has(id))
     }
     return there
@@ -119,14 +119,14 @@ export function imported(
   return { results, changed: [...changed.values()] }
 }
 
-/** @returns the ids of those that were not there, and now are */
+/** @returns the ids of the plants that it inserted; the other ids exist */
 export async function insertPlants(run: Run, plants: readonly NewPlant[]): Promise<bigint[]> {
   if (plants.length === 0) return []
   const outcome = await run({ name: 'insert', text: INSERT, values: columnsOf(plants) })
   return outcome.count === plants.length ? plants.map(({ id }) => id) : idsIn(outcome)
 }
 
-/** @returns the ids of those that were as `before`, and now are as `after` */
+/** @returns the ids of the plants that were equal to `before`, and now are equal to `after` */
 export async function updatePlants(run: Run, updates: readonly Update[]): Promise<bigint[]> {
   if (updates.length === 0) return []
   const inOrder = updates.toSorted((a, b) => (a.after.id < b.after.id ? -1 : 1))
@@ -134,7 +134,7 @@ export async function updatePlants(run: Run, updates: readonly Update[]): Promis
   return idsIn(await run({ name: 'update', text: UPDATE, values }))
 }
 
-/** @returns the ids of those that were just so, and are no more */
+/** @returns the ids of the plants that were equal to these, and are now deleted */
 export async function deletePlants(run: Run, plants: readonly NewPlant[]): Promise<bigint[]> {
   if (plants.length === 0) return []
   const values = [bigintArray(plants.map(({ id }) => id)), ...textsOf(plants)]
