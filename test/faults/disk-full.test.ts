@@ -75,16 +75,14 @@ for (const end of ['SIGTERM', 'SIGKILL'] as const) {
     await first.program.outcome
     fillDisk(disk)
 
+    let stored = 0
     // The second start has what the first one has left of its reserve.
     for (let start = 0; start < 2; start++) {
       const { program, address, storePath } = await startServer(t, disk)
       const [[id] = []] = load.acknowledged
       assert.equal((await send('GET', `${address}/plants/${id}`)).status, 200)
       assert.equal((await send('GET', `${address}/plants?limit=1000`)).status, 200)
-      const { status, error } = await send('POST', `${address}/plants`, {
-        body: `{"id":-1,"name":"${'a'.repeat(200_000)}"}`,
-      })
-      assert.deepEqual([status, error], [503, 50304])
+      stored += await storedBefore50304(disk, address, start)
       load.assertAllIn(storePath)
       program.signal('SIGTERM')
       assert.equal((await program.outcome).code, 0)
@@ -95,7 +93,7 @@ for (const end of ['SIGTERM', 'SIGKILL'] as const) {
     await readiness(address, 503)
     const file = join(disk, 'export.csv')
     const { stdout } = await run(t, ['export', '-', '--format', 'csv', '--store', `sqlite:${storePath}`], { cwd: disk })
-    assert.equal(stdout.split('\r\n').length - 2, load.acknowledged.size, file)
+    assert.equal(stdout.split('\r\n').length - 2, load.acknowledged.size + stored, file)
     rmSync(join(disk, 'ballast'))
     const after = new Load(address, { firstId: 1_000_000n })
     await after.reaches(100)
@@ -104,6 +102,18 @@ for (const end of ['SIGTERM', 'SIGKILL'] as const) {
     load.assertAllIn(storePath)
     after.assertAllIn(storePath)
   })
+}
+
+/** Creates plants until one is refused for want of space: the search index gives some back when it finds none for itself. */
+async function storedBefore50304(disk: string, address: string, start: number): Promise<number> {
+  for (let stored = 0; ; stored++) {
+    fillDisk(disk, `ballast-${start}-${stored}`)
+    const body = `{"id":${-1 - stored - start * 1000},"name":"${'a'.repeat(200_000)}"}`
+    const { status, error } = await send('POST', `${address}/plants`, { body })
+    if (status === 200) continue
+    assert.deepEqual([status, error], [503, 50304])
+    return stored
+  }
 }
 
 test('a log that has filled the disk is folded in before anything is written behind it', async (t) => {

@@ -1,4 +1,4 @@
-import { type SqliteFault, sqliteFault } from '../errors.ts'
+import { hasNoRoomToOpen, type SqliteFault, sqliteFault } from '../errors.ts'
 import { type Row, Statements } from '../statements.ts'
 
 /**
@@ -15,7 +15,7 @@ export class IndexFault extends Error {
 
   constructor(message: string, fault?: SqliteFault) {
     super(message)
-    this.isPassing = fault !== undefined && PASSING.includes(fault.errcode & 0xff)
+    this.isPassing = fault !== undefined && (PASSING.includes(fault.errcode & 0xff) || hasNoRoomToOpen(fault))
   }
 }
 
