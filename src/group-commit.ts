@@ -1,6 +1,5 @@
+import { type Callback, callSafely } from './callback.ts'
 import { AppError } from './errors.ts'
-import type { Answer } from './store.ts'
-import { tell } from './tell.ts'
 
 export interface GroupCommitOptions<Row> {
   /** Rows that may wait or be in flight at once; one more is refused with 50302. */
@@ -22,7 +21,7 @@ export interface GroupCommitOptions<Row> {
 interface Waiting<Row, Result> {
   readonly row: Row
   readonly weight: number
-  readonly answer: Answer<Result>
+  readonly callback: Callback<Result>
 }
 
 /**
@@ -63,15 +62,15 @@ export class GroupCommit<Row, Result> {
   }
 
   /** Answers with AppError 50302 when the queue is full and 50303 when it is closed; the row is then not taken. */
-  submit(row: Row, answer: Answer<Result>): void {
+  submit(row: Row, callback: Callback<Result>): void {
     const weight = this.#options.weigh(row)
     const refusal = this.#refusal(weight)
     if (refusal !== undefined) {
-      answer(refusal)
+      callback(refusal)
     } else {
       this.#waiting++
       this.#weight += weight
-      this.#queue.push({ row, weight, answer })
+      this.#queue.push({ row, weight, callback })
       this.#peak = Math.max(this.#peak, this.#waiting)
       if (this.#hasShare()) this.#flush()
       else this.#schedule()
@@ -128,27 +127,27 @@ export class GroupCommit<Row, Result> {
       this.#commit,
       group.map((waiting) => waiting.row),
     ).then(
-      (results) => this.#settle(group, (answer, i) => tellResult(answer, results[i])),
-      (error: unknown) => this.#settle(group, (answer) => tell(answer, error)),
+      (results) => this.#settle(group, (callback, i) => callWithResult(callback, results[i])),
+      (error: unknown) => this.#settle(group, (callback) => callSafely(callback, error)),
     )
   }
 
-  #settle(group: readonly Waiting<Row, Result>[], tellOne: (answer: Answer<Result>, i: number) => void): void {
+  #settle(group: readonly Waiting<Row, Result>[], callOne: (callback: Callback<Result>, i: number) => void): void {
     this.#inFlight--
     this.#peak -= this.#peak / FORGETTING
     // The next commit starts before this one's callers are answered: they are answered while it runs.
     if ((this.#options.parts ?? 1) === 1 || this.#inFlight === 0 || this.#hasShare()) this.#flush()
-    group.forEach(({ weight, answer }, i) => {
+    group.forEach(({ weight, callback }, i) => {
       this.#waiting--
       this.#weight -= weight
-      tellOne(answer, i)
+      callOne(callback, i)
     })
     if (this.#waiting === 0) for (const resolve of this.#idle.splice(0)) resolve()
   }
 }
 
-function tellResult<Result>(answer: Answer<Result>, result: Result | Error | undefined): void {
-  if (result === undefined) tell(answer, new Error('the commit gave no result for a row'))
-  else if (result instanceof Error) tell(answer, result)
-  else tell(answer, undefined, result)
+function callWithResult<Result>(callback: Callback<Result>, result: Result | Error | undefined): void {
+  if (result === undefined) callSafely(callback, new Error('the commit gave no result for a row'))
+  else if (result instanceof Error) callSafely(callback, result)
+  else callSafely(callback, undefined, result)
 }

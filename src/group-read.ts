@@ -1,9 +1,8 @@
-import type { Answer } from './store.ts'
-import { tell } from './tell.ts'
+import { type Callback, callSafely } from './callback.ts'
 
 interface Waiting<Key, Value> {
   readonly key: Key
-  readonly answer: Answer<Value>
+  readonly callback: Callback<Value>
 }
 
 /**
@@ -23,8 +22,8 @@ export class GroupRead<Key, Value> {
   }
 
   /** Answers with what `read` gives for the key or throws. */
-  find(key: Key, answer: Answer<Value>): void {
-    this.#waiting.push({ key, answer })
+  find(key: Key, callback: Callback<Value>): void {
+    this.#waiting.push({ key, callback })
     if (this.#waiting.length === 1) setImmediate(() => this.#answerAll())
   }
 
@@ -42,11 +41,11 @@ export class GroupRead<Key, Value> {
     try {
       values = this.#read(waiting.map(({ key }) => key))
     } catch (error) {
-      for (const { answer } of waiting) tell(answer, error)
+      for (const { callback } of waiting) callSafely(callback, error)
       return
     }
-    waiting.forEach(({ answer }, i) => {
-      tell(answer, undefined, values[i])
+    waiting.forEach(({ callback }, i) => {
+      callSafely(callback, undefined, values[i])
     })
   }
 }

@@ -1,3 +1,4 @@
+import type { Callback } from './callback.ts'
 import type { Condition } from './condition.ts'
 import type { AppError } from './errors.ts'
 import type { NewPlant } from './plant.ts'
@@ -6,12 +7,6 @@ import type { Token } from './token.ts'
 
 /** `created`: it is new. `unchanged`: the same plant was there already, so a create that is sent again is answered alike. */
 export type CreateResult = 'created' | 'unchanged'
-
-/**
- * Told of an outcome exactly once: an error, or undefined and the result. It stands in place of a promise where there is
- * one for every create, which would take 4% of the throughput (docs/decisions/0006-hot-path.md).
- */
-export type Answer<T> = (error: unknown, result?: T) => void
 
 export interface CreateOptions {
   /** Refuse an id that exists, even with an equal plant (`If-None-Match: *`). */
@@ -74,13 +69,13 @@ export interface Store {
    * - AppError 41201 when `mustBeNew` and the id exists; nothing changes
    * - AppError 50302 when too many creates are waiting; nothing is done
    */
-  createPlant(plant: NewPlant, options: CreateOptions, answer: Answer<CreateResult>): void
+  createPlant(plant: NewPlant, options: CreateOptions, callback: Callback<CreateResult>): void
 
   /**
    * The plant with this id; undefined when there is none. It sees every write that was answered before. A frozen plant
    * may be given again. A callback for the sake of speed, as with createPlant.
    */
-  getPlant(id: bigint, answer: Answer<NewPlant | undefined>): void
+  getPlant(id: bigint, callback: Callback<NewPlant | undefined>): void
 
   /**
    * Puts the plant, whatever was there. Resolves after the commit.

@@ -2,10 +2,10 @@ import { type StoreAddress, shownStore } from '../config.ts'
 import { AppError } from '../errors.ts'
 import { OperatorError } from '../operator-error.ts'
 import type { ImportResult, Store } from '../store.ts'
+import { abortOnSignal, Stopped } from './abort-on-signal.ts'
 import { allPlants, Digest } from './digest.ts'
 import { withStore } from './open-store.ts'
-import { count, counted, Progress, type Standing } from './progress.ts'
-import { Stopped, stopSignal } from './stop.ts'
+import { count, counted, Progress, type ProgressState } from './progress.ts'
 
 export interface CopyFlags {
   readonly from: StoreAddress
@@ -28,7 +28,7 @@ export async function copyStore(flags: CopyFlags): Promise<number> {
   const { from, to } = flags
   if (shownStore(from) === shownStore(to))
     throw new OperatorError('--from and --to are the same store', { exitCode: 2 })
-  const stop = stopSignal()
+  const stop = abortOnSignal()
   return withStore(from, { create: false }, (source) =>
     withStore(to, { create: true, quiet: flags.quiet }, (target) => new Copy(flags, source, target, stop).run()),
   )
@@ -52,7 +52,7 @@ class Copy {
     this.#source = source
     this.#target = target
     this.#stop = stop
-    this.#progress = new Progress(() => this.#standing(), flags)
+    this.#progress = new Progress(() => this.#state(), flags)
   }
 
   async run(): Promise<number> {
@@ -86,7 +86,7 @@ class Copy {
     )
   }
 
-  #standing(): Standing {
+  #state(): ProgressState {
     const [doing, { count: rows }, total] = this.#isComparing
       ? ['comparing', this.#found, this.#copied.count]
       : ['copying', this.#copied, this.#total]

@@ -6,16 +6,16 @@ import { type Format, MEDIA_TYPES, writeFile } from '../import/format.ts'
 import { OperatorError } from '../operator-error.ts'
 import type { PlantOrder } from '../plant-query.ts'
 import type { Store } from '../store.ts'
+import { abortOnSignal, Stopped } from './abort-on-signal.ts'
 import { fileKind, type KindFlags } from './file-kind.ts'
 import { withStore } from './open-store.ts'
 import { outputFile, standardOutput } from './output-file.ts'
-import { type PlaceFlags, placeOf } from './place.ts'
 import { counted, Progress, time } from './progress.ts'
 import { RowCounter } from './row-counter.ts'
-import type { Service } from './service.ts'
-import { Stopped, stopSignal } from './stop.ts'
+import type { ServiceClient } from './service-client.ts'
+import { type TargetFlags, targetOf } from './target.ts'
 
-export interface ExportFlags extends KindFlags, PlaceFlags {
+export interface ExportFlags extends KindFlags, TargetFlags {
   readonly tag?: readonly string[]
   readonly q?: string
   readonly sort?: PlantOrder
@@ -31,12 +31,12 @@ export interface ExportFlags extends KindFlags, PlaceFlags {
  */
 export async function exportFile(file: string, flags: ExportFlags, config: Config): Promise<number> {
   const { format, gzip } = fileKind(file, flags)
-  const place = placeOf(flags, config)
+  const target = targetOf(flags, config)
   if (file === '-' && gzip && process.stdout.isTTY) {
     throw new OperatorError('--gzip: a terminal can not show that; name a file', { exitCode: 2 })
   }
   const output = file === '-' ? standardOutput : outputFile(file, { force: flags.force === true })
-  const stop = stopSignal()
+  const stop = abortOnSignal()
   const counter = new RowCounter(format)
   const startedAt = performance.now()
   const progress = new Progress(() => ({ rows: counter.rows, done: undefined }), { quiet: flags.quiet === true })
@@ -44,10 +44,10 @@ export async function exportFile(file: string, flags: ExportFlags, config: Confi
     output(gzip ? packed(counter.count(rows)) : counter.count(rows), stop)
   let isWhole = false
   try {
-    if (place.kind === 'store') {
-      isWhole = await withStore(place.address, { create: false }, (store) => write(bytesIn(store, format, flags)))
+    if (target.kind === 'store') {
+      isWhole = await withStore(target.address, { create: false }, (store) => write(bytesIn(store, format, flags)))
     } else {
-      isWhole = await write(bytesFrom(place.service, format, flags, stop))
+      isWhole = await write(bytesFrom(target.service, format, flags, stop))
     }
   } catch (error) {
     progress.end()
@@ -74,7 +74,7 @@ async function* bytesIn(
 }
 
 function bytesFrom(
-  service: Service,
+  service: ServiceClient,
   format: Format,
   { tag = [], q = '', sort = 'id' }: ExportFlags,
   signal: AbortSignal,

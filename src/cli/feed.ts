@@ -1,5 +1,5 @@
 import type { Batch } from '../import/batch.ts'
-import type { Outcome } from './tally.ts'
+import type { Outcome } from './import-summary.ts'
 
 /** Imports the content of a file, and tells what became of its rows as soon as that is known. */
 export type Importer = (content: AsyncIterable<Buffer>, take: (outcome: Outcome) => void) => Promise<void>

@@ -5,7 +5,7 @@ import { OperatorError } from '../operator-error.ts'
 import type { Store } from '../store.ts'
 import { makeSecret, SCOPES } from '../token.ts'
 import { fileFault } from './file-fault.ts'
-import { mintToken } from './mint.ts'
+import { issueToken } from './issue-token.ts'
 import { syncDirectory } from './output-file.ts'
 
 /** What a start did for a store without any token: `none`: it made none, as there is no place to put it. */
@@ -24,14 +24,14 @@ export type FirstToken =
  */
 export async function makeFirstToken(store: Store, config: Config): Promise<FirstToken | undefined> {
   if (config.token !== undefined || (await store.listTokens()).length > 0) return undefined
-  const wish = { name: 'first', scopes: SCOPES, expiresAt: undefined }
-  if (process.stdout.isTTY) return { kind: 'shown', secret: await mintToken(store, wish) }
+  const token = { name: 'first', scopes: SCOPES, expiresAt: undefined }
+  if (process.stdout.isTTY) return { kind: 'shown', secret: await issueToken(store, token) }
   if (config.store.engine !== 'sqlite') return { kind: 'none' }
   const path = `${config.store.path}.first-token`
   const secret = makeSecret()
   writeNew(path, `${secret}\n`)
   try {
-    await mintToken(store, wish, secret)
+    await issueToken(store, token, secret)
   } catch (error) {
     rmSync(path, { force: true })
     throw error

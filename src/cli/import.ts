@@ -2,18 +2,18 @@ import type { Config } from '../config.ts'
 import { OperatorError } from '../operator-error.ts'
 import { duration } from '../setting.ts'
 import type { ImportMode, Store } from '../store.ts'
+import { abortOnSignal, Stopped } from './abort-on-signal.ts'
 import type { Importer } from './feed.ts'
 import { fileKind, type KindFlags } from './file-kind.ts'
+import { Tally } from './import-summary.ts'
 import { openInput } from './input-file.ts'
 import { withStore } from './open-store.ts'
-import { type PlaceFlags, placeOf } from './place.ts'
 import { Progress } from './progress.ts'
 import { serviceImporter, serviceTrial } from './service-import.ts'
-import { Stopped, stopSignal } from './stop.ts'
 import { storeImporter, storeTrial } from './store-import.ts'
-import { Tally } from './tally.ts'
+import { type TargetFlags, targetOf } from './target.ts'
 
-export interface ImportFlags extends KindFlags, PlaceFlags {
+export interface ImportFlags extends KindFlags, TargetFlags {
   readonly mode?: ImportMode
   readonly dryRun?: true
   readonly quiet?: true
@@ -28,27 +28,27 @@ export interface ImportFlags extends KindFlags, PlaceFlags {
  */
 export async function importFile(file: string, flags: ImportFlags, config: Config): Promise<number> {
   const { format, gzip } = fileKind(file, flags)
-  const place = placeOf(flags, config)
+  const target = targetOf(flags, config)
   const { mode = 'add', dryRun = false, quiet = false, retryTime = '5m' } = flags
-  const patience = patienceOf(retryTime)
-  const stop = stopSignal()
+  const retryFor = retryTimeOf(retryTime)
+  const stop = abortOnSignal()
   const input = await openInput(file, gzip, stop)
   const tally = new Tally()
   const progress = new Progress(() => ({ rows: tally.rows, done: input.share }), { quiet })
   const run = (importer: Importer) => importer(input.content(), (outcome) => tally.add(outcome, progress))
   try {
     const options = { rowLimit: config.bodyLimit, nestingLimit: config.nestingLimit }
-    if (place.kind === 'store') {
+    if (target.kind === 'store') {
       const importer = dryRun ? storeTrial : storeImporter
       const onNotice = (text: string) => progress.note(text)
       const work = (store: Store) => run(importer(store, mode, format, options))
-      await withStore(place.address, { create: !dryRun, quiet, onNotice }, work)
+      await withStore(target.address, { create: !dryRun, quiet, onNotice }, work)
     } else if (dryRun) {
-      await run(serviceTrial(place.service, mode, format, stop))
+      await run(serviceTrial(target.service, mode, format, stop))
     } else {
       const onWait = (error: Error) => progress.note(`${error.message}; trying again for ${retryTime}`)
-      const waiting = { time: patience, signal: stop, onWait }
-      await run(serviceImporter(place.service, mode, format, options, waiting))
+      const waiting = { time: retryFor, signal: stop, onWait }
+      await run(serviceImporter(target.service, mode, format, options, waiting))
     }
   } catch (error) {
     progress.end()
@@ -70,7 +70,7 @@ const GO_ON = 'Run the same command again to go on: rows that are stored already
 const MEND =
   'Some rows were refused. Mend them and import the same file again: rows that are stored already are counted as unchanged.'
 
-function patienceOf(time: string): number {
+function retryTimeOf(time: string): number {
   try {
     return duration(time)
   } catch (error) {

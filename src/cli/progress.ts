@@ -1,7 +1,7 @@
 import { onOneLine } from '../printable.ts'
 
 /** Where a long piece of work stands. */
-export interface Standing {
+export interface ProgressState {
   /** Which part of the work, where it has several. */
   readonly doing?: string
   readonly rows: number
@@ -23,14 +23,14 @@ const BAR_WIDTH = 24
  */
 export class Progress {
   readonly #stream = process.stderr
-  readonly #standing: () => Standing
+  readonly #state: () => ProgressState
   readonly #timer: NodeJS.Timeout | undefined
-  readonly #samples: (Standing & { readonly time: number })[] = []
+  readonly #samples: (ProgressState & { readonly time: number })[] = []
   #hasBar = false
 
   /** @param quiet shows no progress; notes are shown all the same */
-  constructor(standing: () => Standing, { quiet }: { quiet: boolean }) {
-    this.#standing = standing
+  constructor(state: () => ProgressState, { quiet }: { quiet: boolean }) {
+    this.#state = state
     if (quiet) return
     const stream = this.#stream
     this.#sample()
@@ -58,7 +58,7 @@ export class Progress {
   #draw(): void {
     const width = this.#stream.columns || 80
     const line = this.#line()
-    const { done } = this.#standing()
+    const { done } = this.#state()
     const full = done === undefined ? '' : `${bar(done)} ${line}`
     // A line that is longer than the terminal is wide could not be erased.
     this.#stream.write(`\r${(full.length < width && full !== '' ? full : line).slice(0, width - 1)}\x1b[K`)
@@ -81,8 +81,8 @@ export class Progress {
     return `${last.doing === undefined ? '' : `${last.doing}: `}${parts.join(', ')}`
   }
 
-  #sample(): { first: Standing & { time: number }; last: Standing & { time: number } } {
-    const last = { ...this.#standing(), time: performance.now() }
+  #sample(): { first: ProgressState & { time: number }; last: ProgressState & { time: number } } {
+    const last = { ...this.#state(), time: performance.now() }
     // Each part of the work has its own speed.
     if (this.#samples.at(-1)?.doing !== last.doing) this.#samples.length = 0
     this.#samples.push(last)

@@ -2,7 +2,7 @@ import type { Batch } from '../import/batch.ts'
 import { type Format, MEDIA_TYPES, type ReadOptions, readPlants, writePlants } from '../import/format.ts'
 import type { ImportMode } from '../store.ts'
 import { type BatchOutcome, feed, type Importer } from './feed.ts'
-import { type Patience, patiently, type Service } from './service.ts'
+import { type RetryOptions, retry, type ServiceClient } from './service-client.ts'
 
 /** Rows, and UTF-16 units of their texts, with which a request is large enough. */
 const PIECE_ROWS = 5000
@@ -15,11 +15,11 @@ const PIECE_TIMEOUT = 60_000
  * stored is then counted as unchanged.
  */
 export function serviceImporter(
-  service: Service,
+  service: ServiceClient,
   mode: ImportMode,
   format: Format,
   options: ReadOptions,
-  patience: Patience,
+  retrying: RetryOptions,
 ): Importer {
   const send = (plants: Batch['plants']) =>
     service.importPlants(writePlants('ndjson', plants), {
@@ -29,7 +29,7 @@ export function serviceImporter(
     })
   const put = async ({ plants }: Batch): Promise<BatchOutcome> => {
     if (plants.length === 0) return NOTHING
-    const { refusedRows, ...counts } = await patiently(() => send(plants), patience)
+    const { refusedRows, ...counts } = await retry(() => send(plants), retrying)
     // A piece has one row in each line.
     return { ...counts, refusals: refusedRows.map(({ line, ...refusal }) => ({ ...refusal, index: line - 1 })) }
   }
@@ -37,7 +37,7 @@ export function serviceImporter(
 }
 
 /** Asks a running service what an import would do. The file goes as it is in one request, since its rows may concern each other. */
-export function serviceTrial(service: Service, mode: ImportMode, format: Format, signal: AbortSignal): Importer {
+export function serviceTrial(service: ServiceClient, mode: ImportMode, format: Format, signal: AbortSignal): Importer {
   return async (content, take) => {
     const query = new URLSearchParams({ mode, dryRun: 'true' })
     take(await service.importPlants(content, { mediaType: MEDIA_TYPES[format], query, signal }))

@@ -1,7 +1,7 @@
 import type { Config } from '../config.ts'
 import { OperatorError } from '../operator-error.ts'
 import { isScope, SCOPES, type Scope, type Token } from '../token.ts'
-import { mintToken } from './mint.ts'
+import { issueToken } from './issue-token.ts'
 import { withStore } from './open-store.ts'
 
 export interface CreateFlags {
@@ -12,8 +12,8 @@ export interface CreateFlags {
 
 /** Prints the secret alone on standard output, so that it can be piped; what a person has to know goes beside it. */
 export async function createToken(config: Config, flags: CreateFlags): Promise<void> {
-  const wish = { name: tokenName(flags.name), scopes: scopesOf(flags.scopes), expiresAt: expiryOf(flags.expires) }
-  const secret = await withStore(config.store, { create: true }, (store) => mintToken(store, wish))
+  const token = { name: tokenName(flags.name), scopes: scopesOf(flags.scopes), expiresAt: expiryOf(flags.expires) }
+  const secret = await withStore(config.store, { create: true }, (store) => issueToken(store, token))
   process.stderr.write('The token is shown this once; only its hash is kept.\n')
   process.stdout.write(`${secret}\n`)
 }

@@ -12,7 +12,7 @@ export type ReadSettings = (flags: { readonly store?: string }) => Config
 export function addImport(root: Command, settings: ReadSettings): void {
   const to = command(root, 'import', 'put the plants of a file into a store, also while it is served')
   to.argument('<file>', `${FILE}; - is standard input`)
-  addPlace(to)
+  addTargetOptions(to)
   to.addOption(choice('--mode <MODE>', MODE, ['add', 'update']))
     .option('--dry-run', 'tell what would happen, and store nothing')
     .addOption(choice('--format <FORMAT>', FORMAT, FORMATS))
@@ -30,7 +30,7 @@ export function addImport(root: Command, settings: ReadSettings): void {
 export function addExport(root: Command, settings: ReadSettings): void {
   const to = command(root, 'export', 'write the plants of a store to a file, also while it is served')
   to.argument('<file>', `${FILE}; - is standard output`)
-  addPlace(to)
+  addTargetOptions(to)
   to.option('--tag <TAG>', 'only plants with this tag; with one of them when it is given again', collect)
     .option('--q <WORDS>', 'only plants in whose name or tag each of these words begins a word')
     .addOption(choice('--sort <ORDER>', `one of ${PLANT_ORDERS.join(', ')} (default id)`, PLANT_ORDERS))
@@ -76,7 +76,7 @@ const EXPORT_EXAMPLES = [
   'plantstore export - --format csv --q "mons del" --url http://127.0.0.1:8080 | head',
 ]
 
-function addPlace(to: Command): void {
+function addTargetOptions(to: Command): void {
   to.option(
     '--url <URL>',
     'address of a running service, such as http://127.0.0.1:8080; set PLANTSTORE_TOKEN to its access token',

@@ -1,6 +1,5 @@
+import { type Callback, callSafely } from '../callback.ts'
 import type { AppError } from '../errors.ts'
-import type { Answer } from '../store.ts'
-import { tell } from '../tell.ts'
 import { ConnectionFault, outOfReach } from './errors.ts'
 import type { Budget } from './pool/budget.ts'
 
@@ -11,7 +10,7 @@ export interface Timed {
 
 interface Open extends Timed {
   /** Undefined once it was called. */
-  answer: Answer<unknown> | undefined
+  callback: Callback<unknown> | undefined
 }
 
 /**
@@ -35,14 +34,14 @@ export class RequestDeadlines {
   }
 
   /** Wraps a callback so that it is called once: by the caller, or at the deadline. */
-  limit<T>(deadline: number, answer: Answer<T>): Answer<T> {
-    const open: Open = { deadline, answer: answer as Answer<unknown> }
+  limit<T>(deadline: number, callback: Callback<T>): Callback<T> {
+    const open: Open = { deadline, callback: callback as Callback<unknown> }
     this.#open.push(open)
     this.#timer ??= this.#wait(deadline)
     return (error, result) => {
-      const { answer } = open
-      open.answer = undefined
-      answer?.(error, result)
+      const { callback } = open
+      open.callback = undefined
+      callback?.(error, result)
     }
   }
 
@@ -65,14 +64,14 @@ export class RequestDeadlines {
 
   #sweep(): void {
     const now = performance.now()
-    const first = this.#open.findIndex(({ answer, deadline }) => answer !== undefined && deadline > now)
+    const first = this.#open.findIndex(({ callback, deadline }) => callback !== undefined && deadline > now)
     const done = this.#open.splice(0, first === -1 ? this.#open.length : first)
     const [oldest] = this.#open
     this.#timer = oldest === undefined ? undefined : this.#wait(oldest.deadline)
     for (const open of done) {
-      const { answer } = open
-      open.answer = undefined
-      if (answer !== undefined) tell(answer, outOfTime())
+      const { callback } = open
+      open.callback = undefined
+      if (callback !== undefined) callSafely(callback, outOfTime())
     }
   }
 }

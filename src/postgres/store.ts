@@ -1,10 +1,10 @@
+import type { Callback } from '../callback.ts'
 import type { Condition } from '../condition.ts'
 import type { AppError } from '../errors.ts'
 import type { NewPlant } from '../plant.ts'
 import type { PlantQuery } from '../plant-query.ts'
 import { isThisMachine, type PostgresAddress } from '../postgres-address.ts'
 import type {
-  Answer,
   CreateOptions,
   CreateResult,
   ImportMode,
@@ -105,12 +105,12 @@ export class PostgresStore implements Store {
     this.#queue = new WriteQueue(writes, deadlines, options)
   }
 
-  createPlant(plant: NewPlant, { mustBeNew }: CreateOptions, answer: Answer<CreateResult>): void {
-    this.#queue.create(plant, mustBeNew, answer)
+  createPlant(plant: NewPlant, { mustBeNew }: CreateOptions, callback: Callback<CreateResult>): void {
+    this.#queue.create(plant, mustBeNew, callback)
   }
 
-  getPlant(id: bigint, answer: Answer<NewPlant | undefined>): void {
-    this.#points.get(id, answer)
+  getPlant(id: bigint, callback: Callback<NewPlant | undefined>): void {
+    this.#points.get(id, callback)
   }
 
   async replacePlant(plant: NewPlant, condition: Condition): Promise<ReplaceResult> {

@@ -1,8 +1,9 @@
 import { availableParallelism } from 'node:os'
+import type { Callback } from '../callback.ts'
 import { GroupCommit, type GroupCommitOptions } from '../group-commit.ts'
 import type { NewPlant } from '../plant.ts'
 import { type PlantChange, weightOf } from '../plant-change.ts'
-import type { Answer, CreateResult, ImportMode, ImportResult } from '../store.ts'
+import type { CreateResult, ImportMode, ImportResult } from '../store.ts'
 import { type ChangeResult, changeResultOf, createResultOf, importResultOf } from './outcome.ts'
 import { flatten } from './rows.ts'
 import type { SearchIndex } from './search-index/search-index.ts'
@@ -44,8 +45,8 @@ export class PlantWrites {
     this.#changes = new GroupCommit((changes) => this.#commitChanges(changes), { ...options, weigh: weightOf })
   }
 
-  create(plant: NewPlant, mustBeNew: boolean, answer: Answer<CreateResult>): void {
-    this.#creates.submit({ plant, mustBeNew }, answer)
+  create(plant: NewPlant, mustBeNew: boolean, callback: Callback<CreateResult>): void {
+    this.#creates.submit({ plant, mustBeNew }, callback)
   }
 
   change(change: PlantChange): Promise<ChangeResult> {

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { Callback } from '../callback.ts'
 import type { Condition } from '../condition.ts'
 import { GroupRead } from '../group-read.ts'
 import { OperatorError } from '../operator-error.ts'
 import type { NewPlant } from '../plant.ts'
 import { isShortPage, type PlantQuery } from '../plant-query.ts'
 import type {
-  Answer,
   CreateOptions,
   CreateResult,
   ImportMode,
@@ -124,13 +124,13 @@ export class SqliteStore implements Store {
     this.#writes = new PlantWrites(this.#writer, this.#index, { maxWaiting, maxGroup })
   }
 
-  createPlant(plant: NewPlant, { mustBeNew }: CreateOptions, answer: Answer<CreateResult>): void {
-    if (this.#fatal !== undefined) answer(outOfReach(this.#fatal))
-    else this.#writes.create(plant, mustBeNew, answer)
+  createPlant(plant: NewPlant, { mustBeNew }: CreateOptions, callback: Callback<CreateResult>): void {
+    if (this.#fatal !== undefined) callback(outOfReach(this.#fatal))
+    else this.#writes.create(plant, mustBeNew, callback)
   }
 
-  getPlant(id: bigint, answer: Answer<NewPlant | undefined>): void {
-    this.#lookups.find(id, answer)
+  getPlant(id: bigint, callback: Callback<NewPlant | undefined>): void {
+    this.#lookups.find(id, callback)
   }
 
   async replacePlant(plant: NewPlant, condition: Condition): Promise<ReplaceResult> {

@@ -1,6 +1,6 @@
+import type { Callback } from '../../callback.ts'
 import { GroupCommit } from '../../group-commit.ts'
 import type { NewPlant } from '../../plant.ts'
-import type { Answer } from '../../store.ts'
 import { bigintArray } from '../binary-arrays.ts'
 import { type GroupOptions, groupLimits } from '../group-limits.ts'
 import type { Budget } from '../pool/budget.ts'
@@ -31,9 +31,9 @@ export class PointReader {
     })
   }
 
-  get(id: bigint, answer: Answer<NewPlant | undefined>): void {
+  get(id: bigint, callback: Callback<NewPlant | undefined>): void {
     const { deadline } = this.#deadlines
-    const inTime = this.#deadlines.limit(deadline, answer)
+    const inTime = this.#deadlines.limit(deadline, callback)
     this.#gets.submit({ id, deadline }, (error, found) => inTime(error, found?.plant))
   }
 

@@ -1,8 +1,9 @@
+import type { Callback } from '../../callback.ts'
 import type { AppError } from '../../errors.ts'
 import { GroupCommit } from '../../group-commit.ts'
 import type { NewPlant } from '../../plant.ts'
 import { type PlantChange, weightOf } from '../../plant-change.ts'
-import type { Answer, CreateResult } from '../../store.ts'
+import type { CreateResult } from '../../store.ts'
 import { type GroupOptions, groupLimits } from '../group-limits.ts'
 import type { Budget } from '../pool/budget.ts'
 import { RequestDeadlines, type Timed } from '../request-deadlines.ts'
@@ -44,19 +45,19 @@ export class WriteQueue {
     })
   }
 
-  create(plant: NewPlant, mustBeNew: boolean, answer: Answer<CreateResult>): void {
+  create(plant: NewPlant, mustBeNew: boolean, callback: Callback<CreateResult>): void {
     const { deadline } = this.#deadlines
-    this.#creates.submit({ plant, mustBeNew, deadline }, this.#deadlines.limit(deadline, answer))
+    this.#creates.submit({ plant, mustBeNew, deadline }, this.#deadlines.limit(deadline, callback))
   }
 
   change(change: PlantChange): Promise<Changed> {
     const { deadline } = this.#deadlines
     return new Promise((resolve, reject) => {
-      const answer = this.#deadlines.limit<Changed>(deadline, (error, result) => {
+      const callback = this.#deadlines.limit<Changed>(deadline, (error, result) => {
         if (result === undefined) reject(error)
         else resolve(result)
       })
-      this.#changes.submit({ change, deadline }, answer)
+      this.#changes.submit({ change, deadline }, callback)
     })
   }
 

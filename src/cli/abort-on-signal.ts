@@ -15,7 +15,7 @@ export class Stopped extends Error {
 }
 
 /** Aborted by SIGINT or SIGTERM with a `Stopped`, for work that then ends in order; a second signal ends the process at once. */
-export function stopSignal(): AbortSignal {
+export function abortOnSignal(): AbortSignal {
   const controller = new AbortController()
   onStopSignal((signal) => controller.abort(new Stopped(signal)))
   return controller.signal

@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers'
 import { pipeline } from 'node:stream/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { OperatorError } from '../operator-error.ts'
-import { type Outcome, outcomeIn } from './tally.ts'
+import { type Outcome, outcomeIn } from './import-summary.ts'
 
 /** The service could not be reached, or can't do it now: the same request may succeed later. */
 export class Unavailable extends OperatorError {
@@ -32,7 +32,7 @@ type Body = string | AsyncIterable<Uint8Array>
  *
  * It does not use `fetch`, which refuses to connect to some ports (https://fetch.spec.whatwg.org/#port-blocking).
  */
-export class Service {
+export class ServiceClient {
   readonly #address: URL
   readonly #token: string
   readonly #agent: Agent
@@ -127,7 +127,7 @@ function exchange(outgoing: ClientRequest, body: Body | undefined): Promise<Inco
   })
 }
 
-export interface Patience {
+export interface RetryOptions {
   /** How long to go on trying, in milliseconds. */
   readonly time: number
   /** Ends the waiting. */
@@ -141,8 +141,8 @@ export interface Patience {
  *
  * @throws Unavailable when it was not for all the time; the signal's reason
  */
-export async function patiently<T>(attempt: () => Promise<T>, patience: Patience): Promise<T> {
-  const deadline = performance.now() + patience.time
+export async function retry<T>(attempt: () => Promise<T>, options: RetryOptions): Promise<T> {
+  const deadline = performance.now() + options.time
   for (let pause = FIRST_PAUSE; ; pause = Math.min(pause * 2, LONGEST_PAUSE)) {
     try {
       return await attempt()
@@ -150,8 +150,8 @@ export async function patiently<T>(attempt: () => Promise<T>, patience: Patience
       if (!(error instanceof Unavailable)) throw error
       const wait = Math.max(pause, error.retryAfter)
       if (performance.now() + wait > deadline) throw error
-      if (pause === FIRST_PAUSE) patience.onWait(error)
-      await sleep(wait, undefined, { signal: patience.signal }).catch(() => patience.signal.throwIfAborted())
+      if (pause === FIRST_PAUSE) options.onWait(error)
+      await sleep(wait, undefined, { signal: options.signal }).catch(() => options.signal.throwIfAborted())
     }
   }
 }

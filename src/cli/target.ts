@@ -1,24 +1,24 @@
 import type { Config, StoreAddress } from '../config.ts'
 import { OperatorError } from '../operator-error.ts'
-import { Service } from './service.ts'
+import { ServiceClient } from './service-client.ts'
 
-export interface PlaceFlags {
+export interface TargetFlags {
   readonly url?: string
   readonly store?: string
 }
 
 /** Where the plants of a command are: behind a running service, or in a store that the command opens itself. */
-export type Place =
-  | { readonly kind: 'service'; readonly service: Service }
+export type Target =
+  | { readonly kind: 'service'; readonly service: ServiceClient }
   | { readonly kind: 'store'; readonly address: StoreAddress }
 
 /** @throws OperatorError (exit code 2) when the flags can't be followed */
-export function placeOf({ url, store }: PlaceFlags, config: Config): Place {
+export function targetOf({ url, store }: TargetFlags, config: Config): Target {
   if (url === undefined) return { kind: 'store', address: config.store }
   if (store !== undefined) throw wrong('--url and --store: give only one of them')
   const address = serviceAddress(url)
   if (config.token === undefined) throw wrong('--url: set PLANTSTORE_TOKEN to an access token of the service')
-  return { kind: 'service', service: new Service(address, config.token) }
+  return { kind: 'service', service: new ServiceClient(address, config.token) }
 }
 
 function serviceAddress(text: string): URL {
