@@ -3,7 +3,6 @@ import { AppError } from './errors.ts'
 import { type Int64Fault, int64Of, shortInt64 } from './int64.ts'
 import { decodeNames, repeatedName } from './json-names.ts'
 import { JsonFault, JsonScanner } from './json-scanner.ts'
-import { exactValue } from './json-value.ts'
 
 /** Where a JSON text stands: it is a request's whole body, or one row of many. */
 export type JsonSubject = 'body' | 'row'
@@ -41,21 +40,13 @@ export class JsonBody {
   readonly #members: readonly number[]
   /** What the offsets of names lead into. */
   readonly #names: Uint8Array
-  readonly #hasEscapedName: boolean
 
   constructor(bytes: Buffer, subject: JsonSubject, members: number[] | undefined, hasEscapedName: boolean) {
     this.subject = subject
     this.isObject = members !== undefined
     this.#bytes = bytes
     this.#members = members ?? []
-    this.#hasEscapedName = hasEscapedName
     this.#names = hasEscapedName && members !== undefined ? decodeNames(bytes, members) : bytes
-  }
-
-  /** The whole value. Takes up to 60 ms for a mebibyte of JSON, so the operations on plants don't ask for it. */
-  get value(): unknown {
-    const text = this.#bytes.toString('utf8')
-    return this.#hasEscapedName ? exactValue(text) : JSON.parse(text)
   }
 
   has(name: string): boolean {

@@ -72,8 +72,8 @@ export interface Store {
   createPlant(plant: NewPlant, options: CreateOptions, callback: Callback<CreateResult>): void
 
   /**
-   * The plant with this id; undefined when there is none. It sees every write that was answered before. A frozen plant
-   * may be given again. A callback for the sake of speed, as with createPlant.
+   * The plant with this id; undefined when there is none. It sees every write that was answered before.
+   * Several calls may get the same object, which never changes.
    */
   getPlant(id: bigint, callback: Callback<NewPlant | undefined>): void
 
@@ -102,8 +102,8 @@ export interface Store {
   /**
    * At most `limit` of the plants that the query means, in its order, from its position on. They are as they were at one
    * moment, which is no earlier than the call: every write that was answered before it is seen. Once some of them have
-   * PAGE_TEXT (src/plant-query.ts) together, one more is the last, so that it is known that there is more. A frozen
-   * array may be given again for the same query and limit, and for no other.
+   * PAGE_TEXT (src/plant-query.ts) together, one more is the last, so that it is known that there is more.
+   * Calls with the same query and limit may get the same array, which never changes.
    *
    * @throws AppError 50301 also while an index that it takes is being made; never for plants without a filter by id
    * @param signal ends the search early: it rejects with the signal's reason, and what it holds is let go within a second

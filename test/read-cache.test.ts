@@ -14,12 +14,11 @@ function make(maxText: number) {
   return { cache, asked, get: (key: number) => cache.get(key, read) }
 }
 
-test('what was read twice is not read again while the version stays, and can not be changed', () => {
+test('what was read twice is not read again while the version stays', () => {
   const { cache, asked, get } = make(1000)
   for (const key of [3, 0, 3, 0, 3, 0]) assert.deepEqual(get(key), { word: 'x'.repeat(key) })
   cache.readAt(1n)
   assert.equal(get(3), get(3))
-  assert.ok(Object.isFrozen(get(3)))
   assert.deepEqual(asked, [3, 0, 3, 0])
 })
 

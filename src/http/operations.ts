@@ -25,8 +25,6 @@ export interface Operation {
   readonly vary: string
   /** Its body is read in pieces, as it may be larger than any memory. */
   readonly isStreamed: boolean
-  /** Every fault of a body, in words; empty: it is valid. */
-  readonly faultsOf: (body: unknown) => Fault[]
 }
 
 export interface Contract {
@@ -114,7 +112,6 @@ function operation(document: Document, ajv: Ajv2020, path: string, method: strin
     produces,
     vary: varyOf(method, object, produces),
     isStreamed: object.requestBody?.['x-streamed'] ?? false,
-    faultsOf: bodyFaults(ajv, content),
   }
 }
 
@@ -155,12 +152,6 @@ function parametersOf(document: Document, ajv: Ajv2020, { parameters = [] }: Ope
     const schema = resolve<ParameterSchema>(document, found.schema)
     return { ...found, schema, faultsOf: faultFinder(ajv, found.schema) }
   })
-}
-
-function bodyFaults(ajv: Ajv2020, content: Content): (body: unknown) => Fault[] {
-  const json = Object.keys(content).find((type) => /^application\/(?:.+\+)?json$/.test(type)) ?? ''
-  const schema = content[json]?.schema
-  return schema === undefined ? () => [] : faultFinder(ajv, schema)
 }
 
 function faultFinder(ajv: Ajv2020, schema: unknown): (value: unknown) => Fault[] {

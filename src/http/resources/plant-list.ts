@@ -3,7 +3,7 @@ import { isShortPage, type Position, positionOf } from '../../plant-query.ts'
 import type { Store } from '../../store.ts'
 import type { Admission } from '../admission/admission.ts'
 import type { OperationParameters } from '../operations.generated.ts'
-import { remembering } from '../response/memoize.ts'
+import { memoize } from '../response/memoize.ts'
 import type { Responder } from '../response/responder.ts'
 import type { Handlers } from '../routes.ts'
 import { readCursor, writeCursor } from './cursor.ts'
@@ -20,7 +20,7 @@ export function plantListHandlers(
 ): Pick<Handlers, 'listPlants'> {
   const write = (found: readonly NewPlant[], query: ListParameters) =>
     writePage(found, query.limit, newPlantJson, (last) => parametersBehind(last, query))
-  const writeOnce = remembering(write)
+  const writeOnce = memoize(write)
 
   return {
     listPlants(exchange, _operation, query) {
@@ -31,7 +31,7 @@ export function plantListHandlers(
         ? store.listPlants(wanted, limit + 1)
         : admission.during('search', exchange, (signal) => store.listPlants(wanted, limit + 1, signal))
       found
-        // A query without words lists what none lists, and the store gives both the same; but their links are not.
+        // Queries with `q` and no word in it list the same array as queries without `q`, but their links have `q`.
         .then((plants) =>
           answerPage(responder, exchange, '/plants', (query.q === undefined ? writeOnce : write)(plants, query)),
         )

@@ -8,7 +8,6 @@ import type { PlantPatch, Store } from '../../store.ts'
 import type { Exchange } from '../exchange.ts'
 import type { OperationBodies } from '../operations.generated.ts'
 import { conditionOf } from '../request/entity-tags.ts'
-import { remembering } from '../response/memoize.ts'
 import { JSON_TYPE, READ_CACHING, type Responder } from '../response/responder.ts'
 import type { Handlers } from '../routes.ts'
 
@@ -24,8 +23,6 @@ export function plantHandlers(store: Store, responder: Responder, nestingLimit: 
     if (status === 201) headers.push('Location', path)
     responder.reply(exchange, status, headers, newPlantJson(plant))
   }
-
-  const write = remembering((plant: NewPlant) => ({ etag: plantETag(plant), json: newPlantJson(plant) }))
 
   return {
     createPlant(exchange, _operation, parameters, body) {
@@ -51,8 +48,8 @@ export function plantHandlers(store: Store, responder: Responder, nestingLimit: 
             new AppError(41201, `the plant with the id ${id} has no entity tag in If-Match`),
           )
         }
-        const { etag, json } = write(plant)
-        const headers = ['ETag', etag, 'Cache-Control', READ_CACHING]
+        const json = newPlantJson(plant)
+        const headers = ['ETag', plantETag(plant), 'Cache-Control', READ_CACHING]
         if (ifNoneMatch !== undefined && isAmong(ifNoneMatch, plant)) {
           return responder.notModified(exchange, headers, json)
         }

@@ -1,19 +1,20 @@
 /**
- * `write`, but what it gives for a frozen subject is remembered as long as that is there: it is frozen because the store
- * gives it again. To remember others would cost more than it could save.
+ * Memoizes `write` per subject (WeakMap), from the second time that a subject is given: a store returns the same array again
+ * where it serves a page from its cache. Keeping what is given once would cost 1 µs each and save nothing.
  *
- * @param write depends on its subject, and on more only where each subject comes with the same
+ * @param write depends on its subject, and on the rest only where each subject comes with the same
  */
-export function remembering<Subject extends object, More extends unknown[], Written>(
-  write: (subject: Subject, ...more: More) => Written,
-): (subject: Subject, ...more: More) => Written {
+export function memoize<Subject extends object, Rest extends unknown[], Written>(
+  write: (subject: Subject, ...rest: Rest) => Written,
+): (subject: Subject, ...rest: Rest) => Written {
+  const givenOnce = new WeakSet<Subject>()
   const written = new WeakMap<Subject, Written>()
-  return (subject, ...more) => {
-    if (!Object.isFrozen(subject)) return write(subject, ...more)
+  return (subject, ...rest) => {
     const known = written.get(subject)
     if (known !== undefined) return known
-    const text = write(subject, ...more)
-    written.set(subject, text)
+    const text = write(subject, ...rest)
+    if (givenOnce.has(subject)) written.set(subject, text)
+    else givenOnce.add(subject)
     return text
   }
 }

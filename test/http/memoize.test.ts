@@ -1,0 +1,37 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { memoize } from '../../src/http/response/memoize.ts'
+
+const counted = () => {
+  const calls: string[] = []
+  const write = memoize((subject: { readonly name: string }, suffix: string) => {
+    calls.push(subject.name)
+    return subject.name + suffix
+  })
+  return { calls, write }
+}
+
+test('a subject that is given a third time is not written again', () => {
+  const { calls, write } = counted()
+  const fern = { name: 'fern' }
+  for (let i = 0; i < 5; i++) assert.equal(write(fern, '!'), 'fern!')
+  assert.deepEqual(calls, ['fern', 'fern'])
+})
+
+test('an equal subject is written for itself', () => {
+  const { calls, write } = counted()
+  for (let i = 0; i < 3; i++) write({ name: 'fern' }, '!')
+  assert.deepEqual(calls, ['fern', 'fern', 'fern'])
+})
+
+test('a write that throws is tried again', () => {
+  let fails = true
+  const write = memoize((subject: { readonly name: string }) => {
+    if (fails) throw new Error('not now')
+    return subject.name
+  })
+  const fern = { name: 'fern' }
+  assert.throws(() => write(fern), /not now/)
+  fails = false
+  assert.equal(write(fern), 'fern')
+})
