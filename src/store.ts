@@ -3,7 +3,7 @@ import type { Condition } from './condition.ts'
 import type { AppError } from './errors.ts'
 import type { NewPlant } from './plant.ts'
 import type { PlantFilter, PlantOrder, PlantQuery } from './plant-query.ts'
-import type { Token } from './token.ts'
+import type { TokenStore } from './token-store.ts'
 
 /** `created`: it is new. `unchanged`: the same plant was there already, so a create that is sent again is answered alike. */
 export type CreateResult = 'created' | 'unchanged'
@@ -37,12 +37,6 @@ export interface TagCount {
   readonly plants: number
 }
 
-/** A token, and the SHA-256 of its secret. */
-export interface KeptToken {
-  readonly token: Token
-  readonly hash: Buffer
-}
-
 /** An import that is only tried: nothing is stored, but every plant is told what a real one would be told. */
 export interface ImportTrial {
   /** Later calls see the plants of earlier ones as if they had been stored. Results are in the order of the plants. */
@@ -61,6 +55,9 @@ export interface ImportTrial {
  * was done) and 50303 (the store is closing; nothing was done).
  */
 export interface Store {
+  /** The access tokens. They share the store's file or database, and its state. */
+  readonly tokens: TokenStore
+
   /**
    * Puts the plant if its id is absent, or finds it there as it is. Answers after the commit that holds it, or with one of
    * these errors; it throws none itself.
@@ -148,24 +145,6 @@ export interface Store {
    * @throws AppError 50301 when it can't
    */
   checkSearchable(): Promise<void>
-
-  /** Keeps a token, as it is, under the SHA-256 of its secret. Resolves after the commit. */
-  createToken(token: Token, hash: Buffer): Promise<void>
-
-  /** The token whose secret has this SHA-256 (32 bytes), expired or not; undefined when it is unknown or revoked. */
-  findToken(hash: Buffer): Promise<Token | undefined>
-
-  /** All tokens that there ever were, revoked ones too, oldest first. */
-  listTokens(): Promise<Token[]>
-
-  /** The same with the hashes under which they are kept, to keep them elsewhere as well; in any order. */
-  exportTokens(): Promise<KeptToken[]>
-
-  /** Notes that a token was used. Losing the note in a crash is allowed. Does nothing when the token is gone. */
-  touchToken(id: string, usedAt: Date): Promise<void>
-
-  /** Ends a token for good; false when there is none with this id, or it is revoked already. Resolves after the commit. */
-  revokeToken(id: string): Promise<boolean>
 
   /** Finishes the writes that are waiting, then lets go of everything. Calling it again does nothing. */
   close(): Promise<void>

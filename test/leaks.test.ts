@@ -66,7 +66,7 @@ test('opening, using and closing a store leaves nothing behind', async (t) => {
   await assertNoLeak(t, async () => {
     const store = await open(path)
     await createPlant(store, { id: id++, name: 'a', tag: undefined }, { mustBeNew: true })
-    await store.listTokens()
+    await store.tokens.listTokens()
     await store.close()
   })
 })

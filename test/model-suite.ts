@@ -126,7 +126,7 @@ const createToken = (name: string, expiresAt: Date | undefined) =>
       revokedAt: undefined,
     }
     if (tokens.has(token.id)) return
-    await store.createToken(token, hashSecret(token.id))
+    await store.tokens.createToken(token, hashSecret(token.id))
     tokens.set(token.id, token)
   })
 
@@ -135,15 +135,15 @@ const revokeToken = (name: string) =>
     const id = `tok_${name}`
     const token = tokens.get(id)
     const isGood = token !== undefined && token.revokedAt === undefined
-    assert.equal(await store.revokeToken(id), isGood)
-    const revokedAt = (await store.listTokens()).find((listed) => listed.id === id)?.revokedAt
+    assert.equal(await store.tokens.revokeToken(id), isGood)
+    const revokedAt = (await store.tokens.listTokens()).find((listed) => listed.id === id)?.revokedAt
     assert.equal(revokedAt !== undefined, token !== undefined)
     if (isGood) tokens.set(id, { ...token, revokedAt })
   })
 
 const touchToken = (name: string, lastUsedAt: Date) =>
   new Step(`touchToken(${name})`, async ({ tokens }, { store }) => {
-    await store.touchToken(`tok_${name}`, lastUsedAt)
+    await store.tokens.touchToken(`tok_${name}`, lastUsedAt)
     const token = tokens.get(`tok_${name}`)
     if (token !== undefined) tokens.set(token.id, { ...token, lastUsedAt })
   })
@@ -165,9 +165,9 @@ async function assertSame({ plants, tokens }: Model, { store, plants: kept }: Mo
   const all = expectedPlants(plants.values(), { tags: [], words: [], order: 'id', after: undefined }, 10_000)
   assert.deepEqual(await kept(), all)
   assert.deepEqual(await listAll(store), all)
-  assert.deepEqual(new Map((await store.listTokens()).map((token) => [token.id, token])), tokens)
+  assert.deepEqual(new Map((await store.tokens.listTokens()).map((token) => [token.id, token])), tokens)
   for (const [id, token] of tokens)
-    assert.deepEqual(await store.findToken(hashSecret(id)), token.revokedAt === undefined ? token : undefined)
+    assert.deepEqual(await store.tokens.findToken(hashSecret(id)), token.revokedAt === undefined ? token : undefined)
 }
 
 const clients = Array.from({ length: Number(CLIENTS) }, (_, client) =>

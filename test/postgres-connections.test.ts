@@ -53,7 +53,7 @@ for (const limit of [1, 3]) {
         getPlant(store, BigInt(i)),
         store.listPlants(ALL, 10),
         store.listTags(undefined, 10),
-        store.findToken(Buffer.alloc(32, i)),
+        store.tokens.findToken(Buffer.alloc(32, i)),
         store.checkWritable(),
         ...(i % 10 === 0 ? [exported(), store.countPlants()] : []),
       ]).flat(),
@@ -82,7 +82,7 @@ test('every request to a server that no longer answers is refused in the time th
     () => store.listPlants(ALL, 10),
     () => store.listTags(undefined, 10),
     () => store.importPlants([plant(3n)], 'add'),
-    () => store.findToken(Buffer.alloc(32)),
+    () => store.tokens.findToken(Buffer.alloc(32)),
     () => store.checkWritable(),
     () => store.countPlants(),
     () => store.tryImport('add'),
@@ -112,7 +112,7 @@ suite('connections are shared', () => {
     while ((await waiting(url)) < 3) await sleep(20)
     for (let i = 0; i < 20; i++) {
       await store.checkWritable()
-      assert.equal(await store.findToken(Buffer.alloc(32, i)), undefined)
+      assert.equal(await store.tokens.findToken(Buffer.alloc(32, i)), undefined)
     }
     const create = createPlant(store, plant(1n), { mustBeNew: true })
     while ((await waiting(url)) < 4) await sleep(20)

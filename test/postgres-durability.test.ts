@@ -34,9 +34,9 @@ test('every write waits for the disk, whatever the database is set to', async (t
   await store.importPlants([plant(2n)], 'add')
   await store.importPlants([plant(2n, 'another')], 'update')
   const one = token('x')
-  await store.createToken(one, Buffer.alloc(32))
-  await store.touchToken(one.id, new Date())
-  await store.revokeToken(one.id)
+  await store.tokens.createToken(one, Buffer.alloc(32))
+  await store.tokens.touchToken(one.id, new Date())
+  await store.tokens.revokeToken(one.id)
   await store.checkWritable()
   const seen = await query<{ what: string; setting: string }>(url, 'SELECT DISTINCT what, setting FROM seen ORDER BY 1')
   assert.deepEqual(

@@ -12,14 +12,14 @@ test('look-ups of tokens that come together share a statement, so that unknown o
   const url = await newDatabase((work) => cleanUp(t, work))
   const store = await openStore(t, url, { timeout: 60_000 })
   const good = makeSecret()
-  await store.createToken(token('good'), hashSecret(good))
+  await store.tokens.createToken(token('good'), hashSecret(good))
   const blocker = new Client({ connectionString: url })
   await blocker.connect()
   try {
     await blocker.query('BEGIN')
     await blocker.query('LOCK TABLE tokens IN ACCESS EXCLUSIVE MODE')
     const found = Promise.all(
-      Array.from({ length: 500 }, (_, i) => store.findToken(hashSecret(i === 250 ? good : makeSecret()))),
+      Array.from({ length: 500 }, (_, i) => store.tokens.findToken(hashSecret(i === 250 ? good : makeSecret()))),
     )
     const waiting = async () =>
       (

@@ -243,12 +243,12 @@ function closeTests(suite: Suite, open: OpenStore): void {
     const { store, reopen, plants } = await open(t)
     const kept = token('kept')
     const creates = Array.from({ length: 1500 }, (_, i) => createPlant(store, plant(BigInt(i)), lenient))
-    const write = store.createToken(kept, hashSecret('kept'))
+    const write = store.tokens.createToken(kept, hashSecret('kept'))
     await store.close()
     assert.ok((await Promise.all(creates)).every((result) => result === 'created'))
     await write
     assert.equal((await plants()).length, 1500)
-    assert.deepEqual(await (await reopen()).listTokens(), [kept])
+    assert.deepEqual(await (await reopen()).tokens.listTokens(), [kept])
   })
 
   suite('a store that is closing or closed refuses every write, having done nothing', async (t) => {
@@ -256,9 +256,9 @@ function closeTests(suite: Suite, open: OpenStore): void {
     const closing = store.close()
     const writes = () => [
       createPlant(store, plant(1n), lenient),
-      store.createToken(token('late'), hashSecret('late')),
-      store.touchToken('tok_any', new Date()),
-      store.revokeToken('tok_any'),
+      store.tokens.createToken(token('late'), hashSecret('late')),
+      store.tokens.touchToken('tok_any', new Date()),
+      store.tokens.revokeToken('tok_any'),
       store.checkWritable(),
       store.replacePlant(plant(1n), UNCONDITIONAL),
       store.updatePlant(1n, {}, UNCONDITIONAL),

@@ -103,18 +103,18 @@ class Copy {
   }
 
   async #copyTokens(): Promise<void> {
-    const there = new Map((await this.#target.exportTokens()).map((kept) => [kept.token.id, kept]))
-    for (const { token, hash } of await this.#source.exportTokens()) {
+    const there = new Map((await this.#target.tokens.exportTokens()).map((kept) => [kept.token.id, kept]))
+    for (const { token, hash } of await this.#source.tokens.exportTokens()) {
       this.#stop.throwIfAborted()
       const known = there.get(token.id)
       if (known === undefined) {
-        await this.#target.createToken(token, hash)
+        await this.#target.tokens.createToken(token, hash)
         this.#counts.tokens++
       } else if (!known.hash.equals(hash)) {
         this.#refuse(`token ${token.id}: the id belongs to a different token; nothing was changed`)
       } else if (token.revokedAt !== undefined && known.token.revokedAt === undefined) {
         // Revoked since it was copied: it must not go on working in the copy.
-        await this.#target.revokeToken(token.id)
+        await this.#target.tokens.revokeToken(token.id)
         this.#counts.revoked++
       }
     }

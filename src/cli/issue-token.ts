@@ -1,5 +1,5 @@
-import type { Store } from '../store.ts'
 import { hashSecret, makeSecret, makeTokenId, type Scope } from '../token.ts'
+import type { TokenStore } from '../token-store.ts'
 
 export interface NewToken {
   readonly name: string
@@ -8,8 +8,8 @@ export interface NewToken {
 }
 
 /** Makes a token and keeps its hash. @returns the secret, which the store does not keep */
-export async function issueToken(store: Store, wanted: NewToken, secret = makeSecret()): Promise<string> {
+export async function issueToken(tokens: TokenStore, wanted: NewToken, secret = makeSecret()): Promise<string> {
   const token = { ...wanted, id: makeTokenId(), createdAt: new Date(), lastUsedAt: undefined, revokedAt: undefined }
-  await store.createToken(token, hashSecret(secret))
+  await tokens.createToken(token, hashSecret(secret))
   return secret
 }

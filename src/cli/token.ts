@@ -13,19 +13,19 @@ export interface CreateFlags {
 /** Prints the secret alone on standard output, so that it can be piped; what a person has to know goes beside it. */
 export async function createToken(config: Config, flags: CreateFlags): Promise<void> {
   const token = { name: tokenName(flags.name), scopes: scopesOf(flags.scopes), expiresAt: expiryOf(flags.expires) }
-  const secret = await withStore(config.store, { create: true }, (store) => issueToken(store, token))
+  const secret = await withStore(config.store, { create: true }, (store) => issueToken(store.tokens, token))
   process.stderr.write('The token is shown this once; only its hash is kept.\n')
   process.stdout.write(`${secret}\n`)
 }
 
 export async function listTokens(config: Config): Promise<void> {
-  const tokens = await withStore(config.store, { create: false }, (store) => store.listTokens())
+  const tokens = await withStore(config.store, { create: false }, (store) => store.tokens.listTokens())
   const rows = tokens.map((token) => [token.id, token.name, token.scopes.join(','), ...timesOf(token)])
   process.stdout.write(table([['ID', 'NAME', 'SCOPES', 'CREATED', 'EXPIRES', 'LAST USED', 'REVOKED'], ...rows]))
 }
 
 export async function revokeToken(config: Config, id: string): Promise<void> {
-  const found = await withStore(config.store, { create: false }, (store) => store.revokeToken(id))
+  const found = await withStore(config.store, { create: false }, (store) => store.tokens.revokeToken(id))
   if (!found)
     throw new OperatorError(`there is no good token ${id}; "plantstore token list" shows those that there are`)
   process.stderr.write(`Revoked ${id}; it stops working within a second.\n`)

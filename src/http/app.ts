@@ -64,7 +64,7 @@ export function buildApp({ config, contract, store, log, state, waiting, indexBe
   const cors = config.corsOrigins === undefined ? undefined : new Cors(config.corsOrigins)
   const responder = new Responder({ log, metrics, state, addresses, cors, limits: config })
   const auth = new Auth({
-    store,
+    tokens: store.tokens,
     configuredToken: config.token,
     failureLimit: config.authFailureLimit,
     addresses,

@@ -10,13 +10,11 @@ import type {
   ImportMode,
   ImportResult,
   ImportTrial,
-  KeptToken,
   PlantPatch,
   ReplaceResult,
   Store,
   TagCount,
 } from '../store.ts'
-import type { Token } from '../token.ts'
 import { appErrorOf, openingError, shuttingDown } from './errors.ts'
 import type { GroupOptions } from './group-limits.ts'
 import { migrate } from './migrate.ts'
@@ -55,10 +53,10 @@ const WITHOUT_TLS =
 
 /** The engine for several instances of the service: a PostgreSQL database that they share. */
 export class PostgresStore implements Store {
+  readonly tokens: PostgresTokenStore
   readonly #pool: Pool
   readonly #shares: PoolShares
   readonly #writer: PostgresWriter
-  readonly #tokens: PostgresTokenStore
   readonly #wordIndex: WordIndex
   readonly #points: PointReader
   readonly #queue: WriteQueue
@@ -93,7 +91,7 @@ export class PostgresStore implements Store {
     const { main, imports, long } = this.#shares
     this.#dedicated = new DedicatedClients(long)
     this.#writer = new PostgresWriter(main, imports)
-    this.#tokens = new PostgresTokenStore(main)
+    this.tokens = new PostgresTokenStore(main, (work) => this.#ask(work))
     this.#wordIndex = new WordIndex(this.#dedicated)
     const deadlines = new RequestDeadlines(timeout)
     const read: Read = (wanted, budget) => this.#do(() => selectPlants(main.within(budget), wanted))
@@ -181,30 +179,6 @@ export class PostgresStore implements Store {
 
   /** Does nothing: searches and writes use the same server, which `checkWritable` asks. */
   async checkSearchable(): Promise<void> {}
-
-  createToken(token: Token, hash: Buffer): Promise<void> {
-    return this.#ask(() => this.#tokens.create(token, hash))
-  }
-
-  findToken(hash: Buffer): Promise<Token | undefined> {
-    return this.#ask(() => this.#tokens.find(hash))
-  }
-
-  listTokens(): Promise<Token[]> {
-    return this.#ask(() => this.#tokens.list())
-  }
-
-  exportTokens(): Promise<KeptToken[]> {
-    return this.#ask(() => this.#tokens.export())
-  }
-
-  touchToken(id: string, usedAt: Date): Promise<void> {
-    return this.#ask(() => this.#tokens.touch(id, usedAt))
-  }
-
-  revokeToken(id: string): Promise<boolean> {
-    return this.#ask(() => this.#tokens.revoke(id))
-  }
 
   close(): Promise<void> {
     this.#closing ??= this.#close()

@@ -1,8 +1,8 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { NewPlant } from '../plant.ts'
 import { isDescending, PAGE_TEXT, type PlantQuery } from '../plant-query.ts'
-import type { KeptToken } from '../store.ts'
 import type { Token } from '../token.ts'
+import type { StoredToken } from '../token-store.ts'
 import { openReader } from './connection.ts'
 import { appErrorOf, isFatal, sqliteFault } from './errors.ts'
 import { ReadCache } from './read-cache.ts'
@@ -78,7 +78,7 @@ export class DirectReader {
     return this.#read(() => this.#tokens.all()).map(tokenOf)
   }
 
-  keptTokens(): KeptToken[] {
+  storedTokens(): StoredToken[] {
     const rows = this.#read(() => this.#tokens.all())
     return rows.map((row) => ({ token: tokenOf(row), hash: Buffer.from(row['hash'] as Uint8Array) }))
   }

@@ -11,13 +11,11 @@ import type {
   ImportMode,
   ImportResult,
   ImportTrial,
-  KeptToken,
   PlantPatch,
   ReplaceResult,
   Store,
   TagCount,
 } from '../store.ts'
-import type { Token } from '../token.ts'
 import { DirectReader, type PlantPage } from './direct-reader.ts'
 import { appErrorOf, isFatal, outOfReach, shuttingDown } from './errors.ts'
 import { FileWatch } from './file-watch.ts'
@@ -33,11 +31,12 @@ import { SearchIndex } from './search-index/search-index.ts'
 import { isServed, takeServeLock } from './serve-lock.ts'
 import type { SqliteStoreOptions } from './store-options.ts'
 import { storePath } from './store-path.ts'
-import { tokenRow } from './token-rows.ts'
+import { SqliteTokenStore } from './token-store.ts'
 import type { WriterPort } from './writer-port.ts'
 
 /** The embedded engine: one SQLite file, one writer, short reads on the main thread and long ones in another. */
 export class SqliteStore implements Store {
+  readonly tokens: SqliteTokenStore
   readonly #path: string
   readonly #isServing: boolean
   readonly #unlock: () => void
@@ -106,6 +105,7 @@ export class SqliteStore implements Store {
     this.#lookups = new GroupRead((ids) => this.#open.plants(ids))
     this.#pages = new GroupRead((pages) => this.#open.pages(pages))
     this.#writer = options.startWriter?.(path, fail) ?? new PlacedWriter(path, fail)
+    this.tokens = new SqliteTokenStore(this.#reader, this.#writer, () => this.#mustBeOpen())
     const onNotice = (text: string) => {
       // What is fatal is told already.
       if (this.#fatal === undefined) options.onNotice?.(text)
@@ -194,33 +194,6 @@ export class SqliteStore implements Store {
   async checkSearchable(): Promise<void> {
     this.#mustBeOpen()
     await this.#reads.check()
-  }
-
-  async createToken(token: Token, hash: Buffer): Promise<void> {
-    this.#mustBeOpen()
-    await this.#writer.call('createToken', tokenRow(token, hash))
-  }
-
-  async findToken(hash: Buffer): Promise<Token | undefined> {
-    return this.#open.token(hash)
-  }
-
-  async listTokens(): Promise<Token[]> {
-    return this.#open.tokens()
-  }
-
-  async exportTokens(): Promise<KeptToken[]> {
-    return this.#open.keptTokens()
-  }
-
-  async touchToken(id: string, usedAt: Date): Promise<void> {
-    this.#mustBeOpen()
-    await this.#writer.call('touchToken', id, usedAt.getTime())
-  }
-
-  async revokeToken(id: string): Promise<boolean> {
-    this.#mustBeOpen()
-    return this.#writer.call('revokeToken', id, Date.now())
   }
 
   close(): Promise<void> {

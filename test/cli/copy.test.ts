@@ -100,11 +100,11 @@ test('a token that was revoked is revoked in the copy, also one that was good wh
   for (const name of ['early', 'late', 'good']) await run(t, ['token', 'create', '--name', name, '--store', from])
   const revoke = (wanted: string) =>
     using(from, async (store) => {
-      const id = (await store.listTokens()).find(({ name }) => name === wanted)?.id
-      assert.ok(await store.revokeToken(id ?? ''))
+      const id = (await store.tokens.listTokens()).find(({ name }) => name === wanted)?.id
+      assert.ok(await store.tokens.revokeToken(id ?? ''))
     })
   const good = async () =>
-    using(to, async (store) => (await store.listTokens()).filter((token) => token.revokedAt === undefined))
+    using(to, async (store) => (await store.tokens.listTokens()).filter((token) => token.revokedAt === undefined))
   const names = async () => new Set((await good()).map(({ name }) => name))
   await revoke('early')
   assert.match((await copy(t, from, to)).stderr, /0 refused, 3 tokens added; checksum/)
@@ -118,7 +118,7 @@ test('without its tokens a store is copied when that is asked for', async (t) =>
   const [from, to] = [sqlite(t), sqlite(t)]
   await run(t, ['token', 'create', '--name', 'x', '--store', from])
   assert.equal((await copy(t, from, to, '--no-tokens')).code, 0)
-  assert.deepEqual(await using(to, (store) => store.listTokens()), [])
+  assert.deepEqual(await using(to, (store) => store.tokens.listTokens()), [])
 })
 
 test('stores that differ in the end are told apart, and why', async (t) => {

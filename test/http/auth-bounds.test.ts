@@ -16,7 +16,7 @@ function clock(t: TestContext): { now: number } {
 
 /** Counts look-ups of tokens in the store of a service. */
 function countLookUps(t: TestContext, service: Service): { readonly count: () => number } {
-  const spy = t.mock.method(service.store, 'findToken')
+  const spy = t.mock.method(service.store.tokens, 'findToken')
   return { count: () => spy.mock.callCount() }
 }
 

@@ -109,7 +109,7 @@ suite('a token', () => {
     const { secret, token } = await service.mint(['plants:write'])
     const authorization = `Bearer ${secret}`
     assert.equal((await service.create(PLANT, { authorization })).status, 200)
-    assert.equal(await service.store.revokeToken(token.id), true)
+    assert.equal(await service.store.tokens.revokeToken(token.id), true)
     // From the revocation on, not from the last use: using it on and on must not prolong it.
     const until = performance.now() + 1000
     while (performance.now() < until) {
@@ -125,7 +125,7 @@ suite('a token', () => {
     const service = await withService(t)
     const { secret, token } = await service.mint(['plants:write'])
     const before = Date.now()
-    const lastUse = async () => (await service.store.listTokens()).find(({ id }) => id === token.id)?.lastUsedAt
+    const lastUse = async () => (await service.store.tokens.listTokens()).find(({ id }) => id === token.id)?.lastUsedAt
     assert.equal(await lastUse(), undefined)
     await service.create(PLANT, { authorization: `Bearer ${secret}` })
     while ((await lastUse()) === undefined) await sleep(10)

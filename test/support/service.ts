@@ -134,7 +134,7 @@ export class Service {
       lastUsedAt: undefined,
       revokedAt: undefined,
     }
-    await this.store.createToken(token, hashSecret(secret))
+    await this.store.tokens.createToken(token, hashSecret(secret))
     return { secret, token }
   }
 

@@ -2,8 +2,8 @@ import { timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { BoundedMap } from '../../bounded-map.ts'
 import { AppError } from '../../errors.ts'
-import type { Store } from '../../store.ts'
 import { hashSecret, isWellFormed, SCOPES, type Scope, type Token } from '../../token.ts'
+import type { TokenStore } from '../../token-store.ts'
 import type { ClientAddresses } from './client-address.ts'
 import { FailureLimit } from './failure-limit.ts'
 
@@ -18,7 +18,7 @@ export interface Identity {
 }
 
 export interface AuthOptions {
-  readonly store: Store
+  readonly tokens: TokenStore
   readonly configuredToken: string | undefined
   readonly failureLimit: number | undefined
   readonly addresses: ClientAddresses
@@ -80,7 +80,7 @@ export class Auth {
    */
   async confirm({ hash, expiresAt }: Identity): Promise<void> {
     if (Date.now() >= expiresAt) throw badToken(40103, EXPIRED)
-    if (hash === undefined || (await this.#options.store.findToken(hash)) !== undefined) return
+    if (hash === undefined || (await this.#options.tokens.findToken(hash)) !== undefined) return
     throw badToken(40102, 'the access token was revoked')
   }
 
@@ -104,7 +104,7 @@ export class Auth {
     if (!isWellFormed(secret)) return this.#isConfigured(secret) ? CONFIGURED : undefined
     if ((this.#unknown.get(secret) ?? 0) > performance.now()) return undefined
     const hash = hashSecret(secret)
-    const token = await this.#options.store.findToken(hash)
+    const token = await this.#options.tokens.findToken(hash)
     if (token === undefined) {
       this.#unknown.set(secret, until)
       return undefined
@@ -132,7 +132,7 @@ export class Auth {
     const last = Math.max(token.lastUsedAt?.getTime() ?? 0, this.#touched.get(token.id) ?? 0)
     if (now - last < TOUCH_INTERVAL) return
     this.#touched.set(token.id, now)
-    this.#options.store.touchToken(token.id, new Date(now)).catch(this.#options.onTouchFailure)
+    this.#options.tokens.touchToken(token.id, new Date(now)).catch(this.#options.onTouchFailure)
   }
 
   #failure({ headers, socket }: Request, number: 40102 | 40103, message: string): AppError {
