@@ -25,7 +25,7 @@ export function checkCondition(condition: Condition, id: bigint, plant: NewPlant
   const { ifMatch, ifNoneMatch } = condition
   if (ifMatch !== undefined && !isAmong(ifMatch, plant)) throw new AppError(41201, ifMatchFault(id, plant))
   if (ifNoneMatch !== undefined && isAmong(ifNoneMatch, plant)) {
-    throw new AppError(41201, `the plant with the id ${id} exists as it is (If-None-Match); nothing was changed`)
+    throw new AppError(41201, `the plant with the id ${id} has an entity tag in If-None-Match; nothing was changed`)
   }
 }
 
@@ -37,5 +37,5 @@ export function isAmong(tags: ETags, plant: NewPlant | undefined): boolean {
 
 function ifMatchFault(id: bigint, plant: NewPlant | undefined): string {
   if (plant === undefined) return `there is no plant with the id ${id} (If-Match); nothing was changed`
-  return `the plant with the id ${id} was changed meanwhile (If-Match); read it again, nothing was changed`
+  return `the plant with the id ${id} has changed since you read it (If-Match); nothing was changed, read it again`
 }

@@ -21,8 +21,8 @@ export function readConfiguredToken(given: string, use: TokenUse): string {
   return given
 }
 
-const IS_A_CLIENTS = `begins with ${TOKEN_PREFIX}, as the tokens of "plantstore token create" do. Such a token works by itself, with its own scopes, and would get all scopes here. Leave it out of the environment of serve, or set a secret of your own`
-const IS_WEAK = `is easy to guess: it needs ${MIN_VARIETY} different characters, in no pattern; "openssl rand -hex 32" makes a good one`
+const IS_A_CLIENTS = `begins with ${TOKEN_PREFIX}, like the tokens of "plantstore token create". Such a token works without this setting and would get all scopes here. Leave it out of the environment of serve, or set a secret of your own`
+const IS_WEAK = `is easy to guess: it needs ${MIN_VARIETY} different characters, in no pattern; "openssl rand -hex 32" creates a good one`
 
 /** Too few different characters, a piece that is repeated, or mostly characters that follow one another (`3456`, `dcba`). */
 function isWeak(text: string): boolean {

@@ -3,7 +3,7 @@
  * reused. openapi.yaml names them per operation and docs/reference/errors.md is generated from here.
  */
 export const ERRORS = {
-  40001: 'The body can not be read: bad syntax, bad UTF-8, empty, or nested too deep.',
+  40001: 'The body cannot be parsed: bad syntax, bad UTF-8, empty, or nested too deep.',
   40002: 'The body is JSON but not a valid record.',
   40003: 'A path or query parameter is not valid.',
   40004: 'The request is not valid HTTP.',
@@ -13,18 +13,19 @@ export const ERRORS = {
   40301: 'The access token lacks the scope that the operation needs.',
   40401: 'There is no such path.',
   40402: 'There is no such record.',
-  40501: 'The path exists, but not with this method; Allow names those it has.',
-  40601: 'The client takes none of the media types that the answer can have (Accept).',
+  40501: 'The path does not have this method; Allow lists the methods it has.',
+  40601: 'Accept excludes every media type that the operation can answer with.',
   40801: 'The request took too long to arrive.',
   40901: 'The id belongs to a different plant; nothing was changed.',
   41201: 'A precondition of the request (If-Match, If-None-Match) does not hold; nothing was changed.',
   41301: 'The body is larger than the limit.',
   41501: 'The body has a media type, charset or encoding that the operation does not take.',
-  42901: 'Too many requests, or too many at once, of one token or address; Retry-After says when to come back.',
+  42901: 'One token or address sends too many requests, or too many at once; Retry-After says when to retry.',
   43101: 'The request line and headers are larger than the limit.',
-  50001: 'Something unforeseen went wrong; the log has it under the X-Request-Id of the answer.',
-  50301: 'The store is out of reach. A write may or may not have been done: sending it again is safe.',
-  50302: 'Too much is under way: a bound of all clients is reached, or a search took too long. Nothing was done.',
+  50001: 'An unexpected error occurred; the log has its cause under the X-Request-Id of the answer.',
+  50301: 'The store is out of reach. A write may or may not have been stored; sending it again is safe.',
+  50302:
+    'The service is overloaded: a limit for all clients is reached, or a search passed its deadline. Nothing was done.',
   50303: 'The service is shutting down; nothing was done.',
   50304: 'The store has no space left; nothing was stored.',
   // 50305 was for searches that were behind, and is not given again.

@@ -89,11 +89,11 @@ export class GroupCommit<Row, Result> {
   }
 
   #refusal(weight: number): AppError | undefined {
-    if (this.#closed) return new AppError(50303, 'the service is shutting down; send it again')
+    if (this.#closed) return new AppError(50303, 'the service is shutting down; send the request again')
     // A single row may be heavier than the bound: alone it is always taken, or it could never be sent.
     const isHeavy = this.#weight > 0 && this.#weight + weight > this.#options.maxWeight
     if (this.#waiting < this.#options.maxWaiting && !isHeavy) return undefined
-    return new AppError(50302, 'too many writes are waiting; nothing was done, send it again later')
+    return new AppError(50302, 'too many writes are queued; nothing was done, retry later')
   }
 
   /** Whether those that queue are the part of all rows that a group should have. */

@@ -37,7 +37,7 @@ export function pendingMigrations(known: readonly Migration[], applied: readonly
       throw new OperatorError(`it has schema ${number}, newer than this program's ${known.length}; update the program`)
     }
     if (same.checksum !== checksum) {
-      throw new OperatorError(`its schema ${number} was made by another file than this program's`)
+      throw new OperatorError(`its schema ${number} was created by a migration that differs from this program's`)
     }
   }
   return known.slice(applied.length)

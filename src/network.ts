@@ -22,7 +22,7 @@ function networkIn(text: string): Network {
   if (bits === 0 || prefix > bits || address.includes('%')) {
     throw new Error(`"${text}" is not an address like 10.0.0.7 or a network like 10.0.0.0/8`)
   }
-  if (prefix === 0) throw new Error(`"${text}" is every address there is; name the proxies alone`)
+  if (prefix === 0) throw new Error(`"${text}" covers every address; name only the proxies`)
   return { address, prefix }
 }
 

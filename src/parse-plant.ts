@@ -52,7 +52,7 @@ function idIn(json: JsonBody): PlantCandidate['id'] {
 }
 
 function idAsInPath(json: JsonBody, id: bigint): PlantCandidate['id'] {
-  return !json.has('id') || json.int64('id') === id ? id : `must be ${id} as in the path, or be left out`
+  return !json.has('id') || json.int64('id') === id ? id : `must be ${id} as in the path, or left out`
 }
 
 const ID_FAULTS = { 'not an integer': 'must be an integer, as a JSON number', 'out of range': ID_RANGE } as const

@@ -104,7 +104,7 @@ export function readPostgresAddress(text: string, environment: NodeJS.ProcessEnv
 function hostsIn(authority: string): [string, string] {
   const parts = authority.split(',').map((each) => {
     const [, host = '', port = ''] = /^(\[[^\]]*\]|[^:]*)(?::(\d*))?$/.exec(each) ?? []
-    if (host === '' && each !== '') throw new Error('names a host that is not one')
+    if (host === '' && each !== '') throw new Error('names an invalid host')
     return [decoded(host.replace(/^\[|\]$/g, '')), port] as const
   })
   const ports = parts.map(([, port]) => port)
@@ -115,7 +115,7 @@ function hostsIn(authority: string): [string, string] {
 function pairHosts(hosts: string, ports: string): { host: string; port: number }[] {
   const list = ports.split(',').map((port) => wholeNumber('port', port === '' ? '5432' : port, 1, 65535))
   const names = hosts.split(',')
-  if (list.length > 1 && list.length !== names.length) throw new Error('has another number of ports than of hosts')
+  if (list.length > 1 && list.length !== names.length) throw new Error('has a different number of ports than of hosts')
   return names.map((host, i) => ({ host: host === '' ? 'localhost' : host, port: list[i] ?? list[0] ?? 5432 }))
 }
 
@@ -142,7 +142,7 @@ function searchParameters(search: string): Parameters {
   for (const pair of search === '' ? [] : search.split('&')) {
     const [name = '', value = ''] = cut(pair, '=').map(decoded)
     if (!Object.hasOwn(VARIABLES, name)) {
-      throw new Error(`has a parameter that is none of ${Object.keys(VARIABLES).join(', ')}`)
+      throw new Error(`has an unknown parameter; known are ${Object.keys(VARIABLES).join(', ')}`)
     }
     found[name] = value
   }

@@ -14,9 +14,9 @@ export function unknownVariables(environment: NodeJS.ProcessEnv): string | undef
   if (unknown.length === 0) return undefined
   const shown = unknown.sort().map((name) => {
     const nearest = known.map((each) => ({ each, typos: typos(name, each) })).sort((a, b) => a.typos - b.typos)[0]
-    return nearest === undefined || nearest.typos > MOST_TYPOS ? name : `${name} (${nearest.each} is meant?)`
+    return nearest === undefined || nearest.typos > MOST_TYPOS ? name : `${name} (did you mean ${nearest.each}?)`
   })
-  return `no setting has this name, so it does nothing: ${shown.join(', ')}`
+  return `ignored, as no setting has this name: ${shown.join(', ')}`
 }
 
 /** Characters to insert, delete or replace to make one text of the other (Levenshtein). */

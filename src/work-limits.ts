@@ -23,19 +23,15 @@ const count = (flag: string, fallback: string, help: string): Setting<number> =>
   setting(flag, 'COUNT', fallback, help, integer(1, 1e5))
 
 export const WORK_LIMITS: { readonly [K in keyof WorkLimits]-?: Setting<WorkLimits[K]> } = {
-  maxSearches: count('max-searches', '8', 'searches that run at once; others wait for their turn'),
+  maxSearches: count('max-searches', '8', 'searches that run at once; further ones are queued'),
   maxSearchesPerToken: count('max-searches-per-token', '4', 'searches of one token that run at once'),
-  searchQueue: count('search-queue', '1000', 'searches that may wait; more are answered 503'),
-  searchQueuePerToken: count(
-    'search-queue-per-token',
-    '100',
-    'searches of one token that may wait; more are answered 429',
-  ),
+  searchQueue: count('search-queue', '1000', 'queued searches; more are answered 503'),
+  searchQueuePerToken: count('search-queue-per-token', '100', 'queued searches of one token; more are answered 429'),
   searchTimeout: setting(
     'search-timeout',
     'TIME',
     '10s',
-    'how long a search may take, its waiting included, before it is answered 503; at least 100ms',
+    'deadline of a search, its time in the queue included; then it is answered 503; at least 100ms',
     timeout,
   ),
   maxExports: count('max-exports', '4', 'exports at once; more are answered 503'),
@@ -44,7 +40,7 @@ export const WORK_LIMITS: { readonly [K in keyof WorkLimits]-?: Setting<WorkLimi
     'export-timeout',
     'TIME',
     '30m',
-    'how long an export may take before it is broken off: a store keeps what others change meanwhile; at least 100ms',
+    'deadline of an export, as the store keeps old versions of changed plants for it; then it is cut off; at least 100ms',
     timeout,
   ),
   maxImports: count('max-imports', '8', 'imports at once; more are answered 503'),
@@ -55,7 +51,7 @@ export const WORK_LIMITS: { readonly [K in keyof WorkLimits]-?: Setting<WorkLimi
     'least-speed',
     'SIZE',
     '1KiB',
-    'what the client of an import or export has to send or read in a second, on average, or off',
+    'bytes per second that the client of an import or export must send or read on average, or off',
     offOr(size),
   ),
 }

@@ -54,7 +54,7 @@ suite('the first token', () => {
     const { code, stdout, stderr } = await run(t, args, { cwd: folder, env: { PLANTSTORE_LOG_LEVEL: 'error' } })
     assert.equal(
       stderr,
-      `plantstore: plants.db.first-token: exists already, with the token of another store; move it away\n`,
+      `plantstore: plants.db.first-token: already exists and holds the token of another store; move it away\n`,
     )
     assert.deepEqual([code, stdout, readFileSync(join(folder, FILE), 'utf8')], [1, '', 'mine'])
     rmSync(join(folder, FILE))
@@ -81,7 +81,7 @@ suite('the first token', () => {
     const env = { PLANTSTORE_STORE: await newDatabase((work) => cleanUp(t, work)), PLANTSTORE_LOG_LEVEL: 'error' }
     const program = new Program(t, ['serve', '--port', '0'], { cwd: tempFolder(t), env })
     const banner = await program.says((stdout) => (/curl .*\r?\n/.test(stdout) ? stdout : undefined))
-    assert.match(banner, /^ {2}Token {4}none yet; make one with "plantstore token create"$/m)
+    assert.match(banner, /^ {2}Token {4}none yet; create one with "plantstore token create"$/m)
     assert.match((await run(t, ['token', 'list'], { env })).stdout, /^ID.*\n$/)
   })
 })

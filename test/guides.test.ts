@@ -204,6 +204,15 @@ guideTest(
   'sqlite3',
 )
 
+test('the restore of Operating works as often as it is needed, and keeps each store that it replaces', async (t) => {
+  const restore =
+    blocksOf('docs/guides/operating.md').find(({ text }) => text.includes('with the service stopped')) ?? assert.fail()
+  const before = 'mkdir state backup; echo copy > backup/plants-2026-11-21.db; echo first > state/plants.db'
+  const lines = `set -e\n${restore.text}echo second > /var/lib/plantstore/plants.db\n${restore.text}`
+  const printed = await runAsReader(t, `${lines}cat state/plants.db state/before-*/plants.db | sort`, { before })
+  assert.equal(printed, 'copy\nfirst\nsecond\n')
+})
+
 guideTest('every line of Several instances on PostgreSQL works, in order, for a user without a home', async (t) => {
   const database = new URL(await newDatabase((work) => cleanUp(t, work)))
   const password = decodeURIComponent(database.password)

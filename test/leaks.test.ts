@@ -114,7 +114,7 @@ test('a second store on a file that is served leaves nothing behind, and the fir
   await (await open(path)).close()
   const lock = new DatabaseSync(`${path}.lock`)
   lock.exec('BEGIN EXCLUSIVE')
-  await assertNoLeak(t, () => assert.rejects(open(path), /another server serves it/))
+  await assertNoLeak(t, () => assert.rejects(open(path), /another service already serves it/))
   lock.close()
 })
 

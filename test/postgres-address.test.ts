@@ -98,11 +98,11 @@ suite('the address of a PostgreSQL database', () => {
 
   const WRONG: readonly (readonly [string, RegExp])[] = [
     ['postgres:plants', /is not an address like/],
-    ['postgres://h:5x/d', /names a host that is not one/],
+    ['postgres://h:5x/d', /names an invalid host/],
     ['postgres://h:0/d', /has a port that is not a whole number from 1 to 65535/],
     ['postgres://h:65536/d', /has a port/],
-    ['postgres://h/d?port=1,2', /another number of ports than of hosts/],
-    ['postgres://h/d?colour=green', /has a parameter that is none of host, port, dbname/],
+    ['postgres://h/d?port=1,2', /a different number of ports than of hosts/],
+    ['postgres://h/d?colour=green', /has an unknown parameter; known are host, port, dbname/],
     ['postgres://h/d?sslmode=prefer', /has a sslmode that is none of disable, require, verify-ca, verify-full/],
     ['postgres://h/d?sslmode=require&sslcert=a', /only one of sslcert and sslkey/],
     ['postgres://h/d?sslmode=verify-ca&sslrootcert=system', /has a sslmode that is none of verify-full/],

@@ -11,7 +11,7 @@ test('a private key for PostgreSQL that others can read is refused, as its own c
   const folder = tempFolder(t)
   const key = join(folder, 'client.key')
   writeFileSync(key, 'a key')
-  const says = /^OperatorError: the key .*client\.key is open to others of this machine; its mode must be 0600/
+  const says = /^OperatorError: the key .*client\.key is accessible to other users; its mode must be 0600/
   const modes = (good: readonly number[], bad: readonly number[]) => {
     for (const mode of good) {
       chmodSync(key, mode)
@@ -37,6 +37,6 @@ test('a private key for PostgreSQL that others can read is refused, as its own c
   const files = `sslcert=${encodeURIComponent(join(folder, 'client.crt'))}&sslkey=${encodeURIComponent(key)}`
   const store = `postgres://nobody@127.0.0.1:1/plants?sslmode=require&${files}`
   const { code, stderr } = await run(t, ['token', 'list', '--store', store])
-  assert.match(stderr, /^plantstore: store postgres:.*: the key .* is open to others of this machine; /)
+  assert.match(stderr, /^plantstore: store postgres:.*: the key .* is accessible to other users; /)
   assert.equal(code, 1)
 })

@@ -42,7 +42,7 @@ suite('a start on a PostgreSQL store', () => {
     const none = with_(url, (parts) => {
       parts.password = ''
     })
-    await assertRefused(t, none, /the server asks for a password, and none is given; set PGPASSWORD/, '60s')
+    await assertRefused(t, none, /the server asks for a password; set PGPASSWORD/, '60s')
     await assertRefused(
       t,
       with_(url, (parts) => {
@@ -70,13 +70,13 @@ suite('a start on a PostgreSQL store', () => {
 
   test('is refused where the database can not keep every text', async (t) => {
     const latin = await database(t, "TEMPLATE template0 ENCODING 'LATIN1' LOCALE 'C'")
-    await assertRefused(t, latin, /has the encoding LATIN1; make one with ENCODING 'UTF8'/)
+    await assertRefused(t, latin, /has the encoding LATIN1; create one with ENCODING 'UTF8'/)
   })
 
   test('is refused where another program has tables of these names', async (t) => {
     const url = await database(t)
     await query(url, 'CREATE TABLE plants (id text)')
-    await assertRefused(t, url, /it holds tables of another program: relation "plants" already exists/)
+    await assertRefused(t, url, /it contains tables of another program: relation "plants" already exists/)
     assert.deepEqual(await query(url, "SELECT to_regclass('plantstore_migrations') AS made"), [{ made: null }])
   })
 
@@ -87,7 +87,7 @@ suite('a start on a PostgreSQL store', () => {
     await assertRefused(t, url, /it has schema 999999, newer than this program's/)
     await query(url, 'DELETE FROM plantstore_migrations WHERE number = 999999')
     await query(url, "UPDATE plantstore_migrations SET checksum = 'another'")
-    await assertRefused(t, url, /its schema 1 was made by another file/)
+    await assertRefused(t, url, /its schema 1 was created by a migration that differs/)
   })
 
   test('is refused where nobody is at the address, once it has waited', async (t) => {
@@ -121,10 +121,10 @@ suite('a start on a PostgreSQL store', () => {
     const server = await ownServer(t)
     const standby = await server.createStandby()
     cleanUp(t, () => standby.close())
-    await assertRefused(t, standby.url(), /the server is read-only, as a standby is/)
+    await assertRefused(t, standby.url(), /the server is read-only, like a standby/)
     await server.stop()
     await server.start(['fsync=off'])
-    await assertRefused(t, server.url(), /has fsync off, so a power cut would lose what was acknowledged/, '60s')
+    await assertRefused(t, server.url(), /has fsync off, so a power cut would lose acknowledged writes/, '60s')
     await server.stop()
     await server.start(['full_page_writes=off', 'synchronous_commit=off'])
     const { program, address } = await serveStore(t, server.url(), [], { env: { PLANTSTORE_LOG_LEVEL: 'warn' } })
@@ -187,7 +187,7 @@ test('a store that is not to be made is refused where there is none, and nothing
     create: false,
     onNotice: () => {},
   }
-  await assert.rejects(PostgresStore.open(readPostgresAddress(url, {}), options), /: there is none yet$/)
+  await assert.rejects(PostgresStore.open(readPostgresAddress(url, {}), options), /: it does not exist$/)
   assert.deepEqual(await query(url, "SELECT tablename FROM pg_tables WHERE schemaname = 'public'"), [])
 })
 

@@ -78,10 +78,10 @@ test('a store that was cut short is refused, wherever it was cut', async (t) => 
   const { folder, path } = await servedStore(t)
   const whole = readFileSync(path)
   for (const [length, why] of [
-    [whole.length - 1, /cut short/],
-    [4096, /cut short/],
-    [50, /cut short/],
-    [10, /cut short/],
+    [whole.length - 1, /truncated/],
+    [4096, /truncated/],
+    [50, /truncated/],
+    [10, /truncated/],
   ] as const) {
     writeFileSync(path, whole)
     truncateSync(path, length)
@@ -107,7 +107,7 @@ test('a store of a newer program, or with another schema, is refused', async (t)
   change("INSERT INTO migrations VALUES (999999, 'from the future')")
   await assertRefused(t, folder, path, /schema 999999, newer than this program's \d+; update/)
   change("DELETE FROM migrations WHERE number = 999999; UPDATE migrations SET checksum = 'x' WHERE number = 1")
-  await assertRefused(t, folder, path, /schema 1 was made by another file/)
+  await assertRefused(t, folder, path, /schema 1 was created by a migration that differs/)
 })
 
 test('a store on a file system that can only be read is refused', async (t) => {
@@ -135,7 +135,7 @@ test('a second server on the same store is refused, and the first one goes on', 
   const folder = tempFolder(t)
   const { address, storePath } = await startServer(t, folder)
   const { code, stdout, stderr } = await run(t, ['serve', '--port', '0', '--store', `sqlite:${storePath}`])
-  assert.match(stderr, /^plantstore: store \S+: another server serves it already; stop that one first\n$/)
+  assert.match(stderr, /^plantstore: store \S+: another service already serves it; stop that one first\n$/)
   assert.deepEqual([code, stdout], [1, ''])
   assert.equal((await send('POST', `${address}/plants`, { body: '{"id":1,"name":"a"}' })).status, 200)
 })

@@ -32,7 +32,7 @@ suite('the environment', () => {
     assert.equal(unknownVariables({ PLANTSTORE_PORT: '1', PATH: '/bin' }), undefined)
     assert.equal(
       unknownVariables(environment),
-      'no setting has this name, so it does nothing: PLANTSTORE_SERVICE_HOST, PLANTSTORE_SORE (PLANTSTORE_STORE is meant?)',
+      'ignored, as no setting has this name: PLANTSTORE_SERVICE_HOST, PLANTSTORE_SORE (did you mean PLANTSTORE_STORE?)',
     )
   })
 })

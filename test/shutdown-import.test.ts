@@ -36,7 +36,7 @@ test('an import that does not is told how far it got, and nothing is half', asyn
   server.program.signal('SIGTERM')
   const { status, error, message } = await outcomeOf(connection)
   assert.deepEqual([status, error], [503, 50303])
-  assert.match(message ?? '', /^the service is shutting down; all rows up to line 3 were done \(3 added/)
+  assert.match(message ?? '', /^the service is shutting down; all rows up to line 3 were processed \(3 added/)
   assert.equal((await server.program.outcome).code, 0)
   assert.equal(plantsIn(server.storePath).size, 3)
 })

@@ -16,7 +16,7 @@ async function statesOf(warmth: 'cold' | 'warm'): Promise<string[]> {
   return stdout.split('\n').slice(0, 2)
 }
 
-const NONE = '503 503 {"error":50301,"message":"no search can be begun; the process may have no file descriptor left"}'
+const NONE = '503 503 {"error":50301,"message":"no search can start; the process may have run out of file descriptors"}'
 const WELL = '200 200 {"status":"ready"}'
 
 test('SQLite: a service without a descriptor for searches is not ready, and is again with one', async (t) => {

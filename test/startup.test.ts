@@ -95,7 +95,7 @@ test('a token that "token create" made is no token for serve: the start is refus
 
 test('the first lines say that a configured token is in force', async (t) => {
   const configured = await startServer(t, tempFolder(t), [], { env: { PLANTSTORE_LOG_LEVEL: 'info' } })
-  assert.match(configured.program.stdout, /^ {2}Token {4}the configured one .*, with all scopes$/m)
+  assert.match(configured.program.stdout, /^ {2}Token {4}configured .*, with all scopes$/m)
   await configured.program.tells(/"configuredToken":true/)
   const { program, banner } = await startPlain(t, tempFolder(t))
   assert.doesNotMatch(banner, /configured/)
@@ -112,7 +112,7 @@ test('the first lines lead to the contract where the page is switched off', asyn
 test('a variable with a misspelt name is told, by commands and in the log of the service', async (t) => {
   const folder = tempFolder(t)
   const env = { PLANTSTORE_SORE: 'sqlite:other.db' }
-  const told = 'no setting has this name, so it does nothing: PLANTSTORE_SORE (PLANTSTORE_STORE is meant?)'
+  const told = 'ignored, as no setting has this name: PLANTSTORE_SORE (did you mean PLANTSTORE_STORE?)'
   const { code, stderr } = await run(t, ['token', 'create', '--name', 'x'], { cwd: folder, env })
   assert.deepEqual([code, stderr.split('\n')[0]], [0, `plantstore: ${told}`])
   assert.equal((await run(t, ['copy'], { cwd: folder, env })).stderr.split('\n')[0], `plantstore: ${told}`)

@@ -62,7 +62,7 @@ test('a log without its store is refused; with the file back nothing is lost', a
     t,
     folder,
     path,
-    /the file is missing, but \S+-wal and \S+-shm may hold plants of it; put the file back/,
+    /the file is missing, but \S+-wal and \S+-shm may hold its newest plants; put the file back/,
   )
   copyFileSync(away, path)
   await startServer(t, folder)
@@ -74,7 +74,12 @@ test('a journal and an index of a log without their store are refused as well', 
     const folder = tempFolder(t)
     const path = join(folder, 'plants.db')
     writeFileSync(path + suffix, '')
-    await assertRefused(t, folder, path, new RegExp(`the file is missing, but \\S+${suffix} may hold plants of it`))
+    await assertRefused(
+      t,
+      folder,
+      path,
+      new RegExp(`the file is missing, but \\S+${suffix} may hold its newest plants`),
+    )
   }
 })
 
@@ -82,7 +87,7 @@ test('a journal beside a store, which would undo what is in it, is refused', asy
   const folder = tempFolder(t)
   const { path } = await serve(t, folder, { first: 0n, plants: 10, end: 'stop' })
   writeFileSync(`${path}-journal`, 'd9d505f920a163d7')
-  await assertRefused(t, folder, path, /plants.db-journal is not of this program/)
+  await assertRefused(t, folder, path, /plants.db-journal is not from this program/)
 })
 
 test('the log of another store is refused', async (t) => {
@@ -90,7 +95,7 @@ test('the log of another store is refused', async (t) => {
   const { path } = await serve(t, folder, { first: 0n, plants: 100, end: 'stop' })
   const { path: otherPath } = await serve(t, other, { first: 1_000_000n, plants: 100, end: 'kill' })
   copyFileSync(`${otherPath}-wal`, `${path}-wal`)
-  await assertRefused(t, folder, path, /the log \S+-wal is not its own; put the file back/)
+  await assertRefused(t, folder, path, /the log \S+-wal belongs to another file; put that file back/)
 })
 
 /** Ways to make a backup, each while the store is served or not. */
@@ -114,7 +119,7 @@ for (const [way, makeBackup] of Object.entries(BACKUPS)) {
     await serve(t, folder, { first: 1_000_000n, plants: 100, end: 'stop' })
     await serve(t, folder, { first: 2_000_000n, plants: 100, end: 'kill' })
     copyFileSync(backup, path)
-    await assertRefused(t, folder, path, /move the log away if you have restored a backup/)
+    await assertRefused(t, folder, path, /move the log away if you restored a backup/)
     rmSync(`${path}-wal`)
     rmSync(`${path}-shm`)
     await startServer(t, folder)
@@ -134,7 +139,7 @@ test('a backup that was made while the store was served is refused beside the lo
   await load.stop()
   await program.kill()
   copyFileSync(backup, storePath)
-  await assertRefused(t, folder, storePath, /the log \S+-wal is not its own/)
+  await assertRefused(t, folder, storePath, /the log \S+-wal belongs to another file/)
 })
 
 test('an old log beside the store of today is refused', async (t) => {
@@ -144,7 +149,7 @@ test('an old log beside the store of today is refused', async (t) => {
   copyFileSync(`${path}-wal`, old)
   await serve(t, folder, { first: 1_000_000n, plants: 100, end: 'stop' })
   copyFileSync(old, `${path}-wal`)
-  await assertRefused(t, folder, path, /the log \S+-wal is not its own/)
+  await assertRefused(t, folder, path, /the log \S+-wal belongs to another file/)
 })
 
 test('a store that was cut short is called so, also beside its log', async (t) => {
@@ -153,7 +158,7 @@ test('a store that was cut short is called so, also beside its log', async (t) =
   const whole = readFileSync(path)
   for (const size of [10, 50, 100, 4000, 4096, 8192, whole.length - 1]) {
     writeFileSync(path, whole.subarray(0, size))
-    await assertRefused(t, folder, path, new RegExp(`the file is cut short, to ${size} bytes`))
+    await assertRefused(t, folder, path, new RegExp(`the file is truncated to ${size} bytes`))
   }
 })
 
@@ -192,7 +197,7 @@ test('symbolic links without an end, or into a folder that is missing, are refus
   symlinkSync(a, b)
   symlinkSync(join(folder, 'missing/plants.db'), c)
   for (const [path, why] of [
-    [a, /its symbolic links lead to no file/],
+    [a, /its symbolic links form a loop/],
     [c, /the folder \S+missing does not exist/],
   ] as const) {
     const { code, stderr } = await run(t, ['serve', '--port', '0', '--store', `sqlite:${path}`])
@@ -212,9 +217,9 @@ test('a second server is refused by whatever name, and the first one goes on', a
     assert.equal((await send('POST', `${address}/plants`, { body: '{"id":1,"name":"a"}' })).status, 200)
   }
   symlinkSync(storePath, join(elsewhere, 'symbolic.db'))
-  await refusals('symbolic.db', /another server serves it already/)
+  await refusals('symbolic.db', /another service already serves it/)
   symlinkSync(folder, join(elsewhere, 'folder'))
-  await refusals('folder/plants.db', /another server serves it already/)
+  await refusals('folder/plants.db', /another service already serves it/)
   linkSync(storePath, join(elsewhere, 'hard.db'))
   await refusals('hard.db', /the file has 2 names \(hard links\)/)
   assert.ok(!existsSync(join(elsewhere, 'hard.db-wal')) && !existsSync(join(elsewhere, 'hard.db.lock')))

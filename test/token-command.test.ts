@@ -69,10 +69,10 @@ test('revoking a token that is not there, or listing a store that is not there, 
   const folder = tempFolder(t)
   const store = ['--store', `sqlite:${folder}/plants.db`]
   const noStore = await run(t, ['token', 'list', ...store])
-  assert.match(noStore.stderr, /^plantstore: store .*plants\.db: there is none yet\n$/)
+  assert.match(noStore.stderr, /^plantstore: store .*plants\.db: it does not exist\n$/)
   assert.equal(noStore.code, 1)
   await run(t, ['token', 'create', '--name', 'x', ...store])
   const noToken = await run(t, ['token', 'revoke', 'tok_unknown', ...store])
-  assert.match(noToken.stderr, /^plantstore: there is no good token tok_unknown; .*\n$/)
+  assert.match(noToken.stderr, /^plantstore: there is no active token tok_unknown; .*\n$/)
   assert.equal(noToken.code, 1)
 })

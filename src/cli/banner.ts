@@ -31,17 +31,17 @@ export function banner({ config, port, isNew, firstToken }: BannerFacts): string
 }
 
 function tokenLines({ token }: Config, first: FirstToken | undefined): string[] {
-  if (token !== undefined) return ['  Token    the configured one (PLANTSTORE_TOKEN or --token), with all scopes']
+  if (token !== undefined) return ['  Token    configured (PLANTSTORE_TOKEN or --token), with all scopes']
   switch (first?.kind) {
     case 'shown':
-      return [`  Token    ${first.secret}`, '           (shown this once; keep it in a safe place)']
+      return [`  Token    ${first.secret}`, '           (shown only once; keep it in a safe place)']
     case 'file':
       return [
         `  Token    in ${first.path}`,
-        '           (for you alone to read; keep it in a safe place and remove the file)',
+        '           (only you can read it; keep the token in a safe place, then remove the file)',
       ]
     case 'none':
-      return ['  Token    none yet; make one with "plantstore token create"']
+      return ['  Token    none yet; create one with "plantstore token create"']
     default:
       return []
   }

@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { type Config, environmentName, SETTINGS } from '../config.ts'
 
-export const HELP = 'show what a command does and takes'
+export const HELP = 'show the usage of a command'
 
 export function command(parent: Command, name: string, description: string): Command {
   return parent.command(name).description(description).helpOption('-h, --help', HELP)

@@ -4,11 +4,11 @@ import { OperatorError } from '../operator-error.ts'
 import { command, examples } from './command.ts'
 
 export function addCopy(root: Command, environment: NodeJS.ProcessEnv): void {
-  command(root, 'copy', 'copy a store into another one, of whichever engine, and compare the two')
-    .option('--from <URL>', 'the store to copy, which may be served meanwhile')
-    .option('--to <URL>', 'the store to copy it into, which is made if it is not there')
-    .option('--no-tokens', 'leave the access tokens where they are')
-    .option('--quiet', 'show no progress and no summary, only what goes wrong')
+  command(root, 'copy', 'copy a store to another one, on the same or another engine, and compare both')
+    .option('--from <URL>', 'the store to copy; a service may serve it meanwhile')
+    .option('--to <URL>', 'the target store; created if it does not exist')
+    .option('--no-tokens', 'do not copy the access tokens')
+    .option('--quiet', 'show errors only: no progress, no summary')
     .addHelpText('after', NOTES)
     .addHelpText('after', examples(...EXAMPLES))
     .action(async ({ from, to, tokens, quiet }: Flags) => {
@@ -43,7 +43,7 @@ function addresses(from: string | undefined, to: string | undefined, environment
   const faults: string[] = []
   const read = (flag: string, text: string | undefined): StoreAddress | undefined => {
     try {
-      if (text === undefined) throw new Error('is missing; it takes a store, such as sqlite:data/plants.db')
+      if (text === undefined) throw new Error('is missing; give the address of a store, such as sqlite:data/plants.db')
       return SETTINGS.store.parse(text, environment, 'client')
     } catch (error) {
       faults.push(`--${flag}: ${error instanceof Error ? error.message : String(error)}`)

@@ -65,7 +65,7 @@ class Copy {
     } catch (error) {
       this.#progress.end()
       if (this.#copied.count > 0) this.#progress.note(`broken off: ${this.#summary()}`)
-      this.#progress.note('Run the same command again to go on: what is there already is counted as unchanged.')
+      this.#progress.note('Run the same command again to continue: plants that are already stored count as unchanged.')
       if (error instanceof Stopped) return error.exitCode
       throw error instanceof AppError ? new OperatorError(error.message, { cause: error }) : error
     }
@@ -132,7 +132,7 @@ class Copy {
   #difference(): OperatorError {
     const { from, to } = this.#flags
     return new OperatorError(
-      `the stores differ: ${shownStore(from)} has ${counted(this.#copied.count, 'plant')} with the checksum ${this.#copied}, ${shownStore(to)} has ${count(this.#found.count)} with ${this.#found} (${this.#summary()}). Plants of other content, or that only one store has, stay as they are: copy into a new store while nobody writes`,
+      `the stores differ: ${shownStore(from)} has ${counted(this.#copied.count, 'plant')} with the checksum ${this.#copied}, ${shownStore(to)} has ${count(this.#found.count)} with ${this.#found} (${this.#summary()}). A copy neither overwrites nor deletes plants; copy into a new store while nobody writes`,
     )
   }
 

@@ -33,7 +33,7 @@ export async function exportFile(file: string, flags: ExportFlags, config: Confi
   const { format, gzip } = fileKind(file, flags)
   const target = targetOf(flags, config)
   if (file === '-' && gzip && process.stdout.isTTY) {
-    throw new OperatorError('--gzip: a terminal can not show that; name a file', { exitCode: 2 })
+    throw new OperatorError('--gzip: a terminal cannot show compressed data; name a file', { exitCode: 2 })
   }
   const output = file === '-' ? standardOutput : outputFile(file, { force: flags.force === true })
   const stop = abortOnSignal()
@@ -62,7 +62,7 @@ export async function exportFile(file: string, flags: ExportFlags, config: Confi
   return 0
 }
 
-const READER_LEFT = 'ended early: the reader of standard output left before it had all plants'
+const READER_LEFT = 'ended early: the reader closed standard output before all plants were written'
 
 async function* bytesIn(
   store: Store,

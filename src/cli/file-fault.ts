@@ -1,20 +1,20 @@
 import { OperatorError } from '../operator-error.ts'
 
 const REASONS: Readonly<Record<string, string>> = {
-  EACCES: 'this user has no permission',
-  EPERM: 'this user has no permission',
+  EACCES: 'permission denied',
+  EPERM: 'permission denied',
   EROFS: 'the file system is read-only',
   ENOENT: 'there is no such file or folder',
   ENOTDIR: 'a part of the path is not a folder',
   EISDIR: 'it is a folder',
   ENOSPC: 'no space is left on the device',
   EDQUOT: "the user's share of the disk is used up",
-  EFBIG: 'the file would be larger than is allowed',
+  EFBIG: 'the file would exceed the allowed size',
   ENAMETOOLONG: 'the name is too long',
   EMFILE: 'too many files are open',
-  EIO: 'the device fails',
-  Z_DATA_ERROR: 'it is not packed by gzip, or damaged',
-  Z_BUF_ERROR: 'it is packed by gzip, but its end is missing',
+  EIO: 'the device reports an I/O error',
+  Z_DATA_ERROR: 'it is not a gzip file, or it is damaged',
+  Z_BUF_ERROR: 'the gzip file is truncated',
 }
 
 /** A fault of the file system or of gzip in one line that a person understands; anything else is returned as it is. */

@@ -22,8 +22,8 @@ export function fileKind(file: string, flags: KindFlags): FileKind {
   if (format !== undefined) return { format, gzip: flags.gzip ?? file.toLowerCase().endsWith('.gz') }
   const reason =
     file === '-'
-      ? '- has no name that tells the format'
-      : `${file}: the name does not tell the format, as plants.csv does`
+      ? '- has no file name to derive the format from'
+      : `${file}: its name does not end like plants.csv or plants.ndjson`
   const cures = FORMATS.map((known) => `--format ${known}`)
   throw new OperatorError(`${reason}; add ${cures.join(' or ')}`, { exitCode: 2 })
 }

@@ -48,6 +48,8 @@ function writeNew(path: string, text: string): void {
     syncDirectory(dirname(path))
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw fileFault(path, error)
-    throw new OperatorError(`${path}: exists already, with the token of another store; move it away`, { cause: error })
+    throw new OperatorError(`${path}: already exists and holds the token of another store; move it away`, {
+      cause: error,
+    })
   }
 }

@@ -53,7 +53,7 @@ export class Tally {
       this.#told++
     }
     if (refused <= MOST_TOLD && this.refused > MOST_TOLD) {
-      progress.note('more rows were refused; they are counted, but not listed')
+      progress.note('more rows were refused; they are counted but not listed')
     }
   }
 

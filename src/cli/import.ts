@@ -46,7 +46,7 @@ export async function importFile(file: string, flags: ImportFlags, config: Confi
     } else if (dryRun) {
       await run(serviceTrial(target.service, mode, format, stop))
     } else {
-      const onWait = (error: Error) => progress.note(`${error.message}; trying again for ${retryTime}`)
+      const onWait = (error: Error) => progress.note(`${error.message}; retrying for ${retryTime}`)
       const waiting = { time: retryFor, signal: stop, onWait }
       await run(serviceImporter(target.service, mode, format, options, waiting))
     }
@@ -60,15 +60,15 @@ export async function importFile(file: string, flags: ImportFlags, config: Confi
     input.close()
   }
   progress.end()
-  if (!quiet) progress.note(`${dryRun ? 'tried only, nothing was stored' : 'done'}: ${tally}`)
+  if (!quiet) progress.note(`${dryRun ? 'dry run, nothing was stored' : 'done'}: ${tally}`)
   if (tally.refused === 0) return 0
   if (!dryRun) progress.note(MEND)
   return 1
 }
 
-const GO_ON = 'Run the same command again to go on: rows that are stored already are counted as unchanged.'
+const GO_ON = 'Run the same command again to continue: rows that are already stored count as unchanged.'
 const MEND =
-  'Some rows were refused. Mend them and import the same file again: rows that are stored already are counted as unchanged.'
+  'Some rows were refused. Correct them and import the file again: rows that are already stored count as unchanged.'
 
 function retryTimeOf(time: string): number {
   try {

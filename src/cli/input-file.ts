@@ -85,7 +85,7 @@ async function* notPacked(stream: AsyncIterable<Buffer>, name: string): AsyncGen
   let isFirst = true
   for await (const chunk of stream) {
     if (isFirst && chunk[0] === 0x1f && (chunk.length === 1 || chunk[1] === 0x8b)) {
-      throw new OperatorError(`${name}: it is packed by gzip; say so with --gzip`)
+      throw new OperatorError(`${name}: it is a gzip file; add --gzip`)
     }
     isFirst = false
     yield chunk

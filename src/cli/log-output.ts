@@ -75,7 +75,7 @@ export class LogOutput {
 }
 
 function droppedLine(dropped: number): string {
-  const msg = 'log lines were dropped, as their reader did not take them'
+  const msg = 'log lines were dropped because their reader was too slow'
   return `${JSON.stringify({ level: 40, time: new Date().toISOString(), dropped, msg })}\n`
 }
 

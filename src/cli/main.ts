@@ -40,11 +40,11 @@ function report(error: unknown): number {
 function program(): Command {
   const root = new Command('plantstore')
     .description('The record of every plant you keep, behind one small, exact HTTP API.')
-    .version(version(), '--version', 'print the version and end')
+    .version(version(), '--version', 'print the version and exit')
     .helpOption('-h, --help', HELP)
     .exitOverride()
     .configureOutput({ outputError: (text, write) => write(printable(text.replace(/^error: /, 'plantstore: '))) })
-    .showHelpAfterError('Add --help to see how the command is used.')
+    .showHelpAfterError('Add --help for usage.')
     .addHelpText(
       'after',
       examples(
@@ -56,7 +56,7 @@ function program(): Command {
     )
     .addHelpText(
       'after',
-      'Exit codes: 0 done, 1 failed, 2 called wrongly. "plantstore help COMMAND" says more about each command.',
+      'Exit codes: 0 success, 1 failure, 2 wrong usage. "plantstore help COMMAND" describes a command.',
     )
 
   addSettings(command(root, 'serve', 'serve the store over HTTP until SIGTERM or SIGINT'), SETTING_KEYS)
@@ -76,12 +76,12 @@ function program(): Command {
   const token = command(
     root,
     'token',
-    'make, list and revoke access tokens, also while the store is served',
+    'create, list and revoke access tokens, also while a service serves the store',
   ).addHelpText('after', examples('plantstore token create --name "Kew app"', 'plantstore token list'))
-  addSettings(command(token, 'create', 'make a token and print its secret, this once'), ['store'])
-    .requiredOption('--name <NAME>', 'what the token is for, in your words')
+  addSettings(command(token, 'create', 'create a token and print its secret, only once'), ['store'])
+    .requiredOption('--name <NAME>', 'a name that says what the token is for')
     .option('--scopes <LIST>', SCOPES_HELP)
-    .option('--expires <WHEN>', 'when it ends: 90d, 12h, 2030-12-31 or 2030-12-31T12:00Z (default never)')
+    .option('--expires <WHEN>', 'when it expires: 90d, 12h, 2030-12-31 or 2030-12-31T12:00Z (default never)')
     .addHelpText(
       'after',
       examples('plantstore token create --name "label printer" --scopes plants:write --expires 90d'),
@@ -90,8 +90,8 @@ function program(): Command {
   addSettings(command(token, 'list', 'list all tokens, without their secrets'), ['store'])
     .addHelpText('after', examples('plantstore token list'))
     .action((flags) => listTokens(settings(flags)))
-  addSettings(command(token, 'revoke', 'end a token for good, within a second'), ['store'])
-    .argument('<id>', 'the id of the token, as the list shows it')
+  addSettings(command(token, 'revoke', 'revoke a token for good, within a second'), ['store'])
+    .argument('<id>', 'the id of the token, from the list')
     .addHelpText('after', examples('plantstore token revoke tok_4bXm09TzQ1r'))
     .action((id, flags) => revokeToken(settings(flags), id))
 
@@ -106,7 +106,7 @@ function program(): Command {
 /** Commands that need not tell what is wrong with the environment; `serve` tells it in its log. */
 const SILENT_COMMANDS: readonly string[] = ['serve', 'openapi', 'help']
 const SCOPES_HELP =
-  'any of plants:read, plants:write, which answers with the plants that it writes, and tokens (default plants:read,plants:write)'
+  'the scopes, with commas between: plants:read, plants:write (answers show the plants written), tokens (default plants:read,plants:write)'
 const SETTING_KEYS = Object.keys(SETTINGS) as (keyof Config)[]
 const SPELLINGS = `
 A flag goes before its environment variable, and that before the default.

@@ -81,7 +81,7 @@ export async function withStore<T>(
   work: (store: Store) => Promise<T>,
 ): Promise<T> {
   const onMade = () => {
-    if (!quiet) onNotice(`there was no store at ${shownStore(address)}; made a new one`)
+    if (!quiet) onNotice(`created a new store at ${shownStore(address)}`)
   }
   const store = await openStore(address, { ...FOR_COMMAND, create, onFatal: () => {}, onMade, onNotice })
   try {

@@ -68,7 +68,7 @@ function targetOf(path: string, force: boolean): string {
   const stat = statSync(path, { throwIfNoEntry: false })
   if (stat === undefined) return path
   if (!stat.isFile()) throw new OperatorError(`${path}: is not a file; use - for standard output`)
-  if (!force) throw new OperatorError(`${path}: exists already; --force replaces it`)
+  if (!force) throw new OperatorError(`${path}: already exists; --force replaces it`)
   return realpathSync(path)
 }
 

@@ -108,7 +108,7 @@ async function listen(app: App, { host, port }: Config): Promise<number> {
 function listenError(error: unknown, host: string, port: number): unknown {
   const { code } = error as NodeJS.ErrnoException
   if (code === undefined) return error
-  const why = { EADDRINUSE: 'the port is in use', EACCES: 'it is not allowed to this user' }[code] ?? code
+  const why = { EADDRINUSE: 'the port is in use', EACCES: 'this user is not allowed to' }[code] ?? code
   return new OperatorError(`can't listen on ${host} port ${port}: ${why}`, { cause: error })
 }
 
@@ -152,10 +152,7 @@ async function closeApp(app: App): Promise<void> {
 
 /** The store can't go on: what waits is answered 503, then the process ends for its supervisor to start it anew. */
 function die(error: Error, log: Logger, state: ServiceState): void {
-  log.fatal(
-    { err: error },
-    'the store failed; the process ends, and recovers what was committed when it is started again',
-  )
+  log.fatal({ err: error }, 'the store failed; the process exits, and the next start recovers every commit')
   state.current = 'closing'
   setTimeout(() => flushed(log).finally(() => process.exit(1)), 200)
 }

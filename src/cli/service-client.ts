@@ -162,10 +162,10 @@ const TRANSIENT: readonly number[] = [408, 429, 502, 503, 504]
 const BROKEN: readonly string[] = ['ECONNRESET', 'ECONNABORTED', 'EPIPE', 'ETIMEDOUT', 'EHOSTUNREACH', 'ENETUNREACH']
 const UNREACHED: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'nothing answers there; is the service running?',
-  ENOTFOUND: 'there is no host of this name',
-  EAI_AGAIN: 'the name of the host can not be looked up now',
+  ENOTFOUND: 'no host has this name',
+  EAI_AGAIN: 'the host name cannot be resolved at the moment',
 }
-const NO_PLANT_STORE = 'it is no plant store; is the address right?'
+const NO_PLANT_STORE = 'it is not a Plantstore service; is the address right?'
 
 /** The number and message of a refusal, if the text is one; what others say is not shown. */
 function messageIn(text: string): string | undefined {

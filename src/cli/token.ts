@@ -14,7 +14,7 @@ export interface CreateFlags {
 export async function createToken(config: Config, flags: CreateFlags): Promise<void> {
   const token = { name: tokenName(flags.name), scopes: scopesOf(flags.scopes), expiresAt: expiryOf(flags.expires) }
   const secret = await withStore(config.store, { create: true }, (store) => issueToken(store.tokens, token))
-  process.stderr.write('The token is shown this once; only its hash is kept.\n')
+  process.stderr.write('The token is shown only once; the store keeps only its hash.\n')
   process.stdout.write(`${secret}\n`)
 }
 
@@ -26,8 +26,7 @@ export async function listTokens(config: Config): Promise<void> {
 
 export async function revokeToken(config: Config, id: string): Promise<void> {
   const found = await withStore(config.store, { create: false }, (store) => store.tokens.revokeToken(id))
-  if (!found)
-    throw new OperatorError(`there is no good token ${id}; "plantstore token list" shows those that there are`)
+  if (!found) throw new OperatorError(`there is no active token ${id}; "plantstore token list" lists all tokens`)
   process.stderr.write(`Revoked ${id}; it stops working within a second.\n`)
 }
 
@@ -57,7 +56,9 @@ function expiryOf(text: string | undefined): Date | undefined {
   const time =
     span === null ? (isDate ? Date.parse(text) : Number.NaN) : Date.now() + Number(span[1]) * hours(span[2]) * 3.6e6
   if (!(time > Date.now())) {
-    throw new OperatorError(`--expires: "${text}" is not a time to come, like 90d, 12h or 2030-12-31`, { exitCode: 2 })
+    throw new OperatorError(`--expires: "${text}" is not a time in the future, such as 90d, 12h or 2030-12-31`, {
+      exitCode: 2,
+    })
   }
   return new Date(time)
 }

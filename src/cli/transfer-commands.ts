@@ -10,15 +10,15 @@ import type { ImportFlags } from './import.ts'
 export type ReadSettings = (flags: { readonly store?: string }) => Config
 
 export function addImport(root: Command, settings: ReadSettings): void {
-  const to = command(root, 'import', 'put the plants of a file into a store, also while it is served')
+  const to = command(root, 'import', 'import plants from a file into a store, also while a service serves it')
   to.argument('<file>', `${FILE}; - is standard input`)
   addTargetOptions(to)
   to.addOption(choice('--mode <MODE>', MODE, ['add', 'update']))
-    .option('--dry-run', 'tell what would happen, and store nothing')
+    .option('--dry-run', 'report what would happen, and store nothing')
     .addOption(choice('--format <FORMAT>', FORMAT, FORMATS))
-    .option('--gzip', 'the file is packed by gzip, whatever its name says')
+    .option('--gzip', 'the file is gzip-compressed, regardless of its name')
     .option('--retry-time <TIME>', RETRY_TIME)
-    .option('--quiet', 'show no progress and no summary, only what goes wrong')
+    .option('--quiet', 'show errors only: no progress, no summary')
     .addHelpText('after', IMPORT_NOTES)
     .addHelpText('after', examples(...IMPORT_EXAMPLES))
     .action(async (file: string, flags: ImportFlags) => {
@@ -28,16 +28,16 @@ export function addImport(root: Command, settings: ReadSettings): void {
 }
 
 export function addExport(root: Command, settings: ReadSettings): void {
-  const to = command(root, 'export', 'write the plants of a store to a file, also while it is served')
+  const to = command(root, 'export', 'export the plants of a store to a file, also while a service serves it')
   to.argument('<file>', `${FILE}; - is standard output`)
   addTargetOptions(to)
-  to.option('--tag <TAG>', 'only plants with this tag; with one of them when it is given again', collect)
-    .option('--q <WORDS>', 'only plants in whose name or tag each of these words begins a word')
+  to.option('--tag <TAG>', 'only plants with this tag; repeat it for plants with any of several tags', collect)
+    .option('--q <WORDS>', 'only plants that match every word: each is a prefix of a word in name or tag')
     .addOption(choice('--sort <ORDER>', `one of ${PLANT_ORDERS.join(', ')} (default id)`, PLANT_ORDERS))
     .addOption(choice('--format <FORMAT>', FORMAT, FORMATS))
-    .option('--gzip', 'pack the file by gzip, whatever its name says')
+    .option('--gzip', 'compress the file with gzip, regardless of its name')
     .option('--force', 'replace the file if it exists')
-    .option('--quiet', 'show no progress and no summary, only what goes wrong')
+    .option('--quiet', 'show errors only: no progress, no summary')
     .addHelpText('after', EXPORT_NOTES)
     .addHelpText('after', examples(...EXPORT_EXAMPLES))
     .action(async (file: string, flags: ExportFlags) => {
@@ -46,11 +46,11 @@ export function addExport(root: Command, settings: ReadSettings): void {
     })
 }
 
-const FILE = 'a file named .ndjson, .jsonl or .csv, with .gz behind it if it is packed'
-const FORMAT = 'ndjson or csv, whatever the name says; needed with -'
+const FILE = 'a file named .ndjson, .jsonl or .csv, plus .gz if compressed'
+const FORMAT = 'ndjson or csv, regardless of the name; required with -'
 const MODE =
-  'what becomes of an id that exists. add: it has to be the same plant, or the row is refused; update: it becomes the plant of the file (default add)'
-const RETRY_TIME = 'how long to try again when a service stops answering, at most 60m (default 5m)'
+  'what a row does whose id exists. add: it is refused unless the plant is equal; update: it replaces the plant (default add)'
+const RETRY_TIME = 'how long to retry when the service stops answering, at most 60m (default 5m)'
 
 const IMPORT_NOTES = `
 Without --url the command opens the store itself, also beside a service that serves it. That is faster, unless the

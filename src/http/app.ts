@@ -68,7 +68,7 @@ export function buildApp({ config, contract, store, log, state, waiting, indexBe
     configuredToken: config.token,
     failureLimit: config.authFailureLimit,
     addresses,
-    onTouchFailure: (error) => log.warn({ err: error }, 'the last use of a token could not be noted'),
+    onTouchFailure: (error) => log.warn({ err: error }, 'the last use of a token could not be recorded'),
   })
   const admission = new Admission(config, new TokenWatch(auth))
   observeAdmission(metrics.registry, admission)

@@ -31,7 +31,7 @@ export function answerOptions(
 export function refuseMethod(operations: readonly Operation[]): Route {
   const Allow = allowOf(operations)
   return ({ request }) => {
-    throw new AppError(40501, `${request.method} is not possible here; possible are ${Allow}`, { headers: { Allow } })
+    throw new AppError(40501, `${request.method} is not allowed here; allowed are ${Allow}`, { headers: { Allow } })
   }
 }
 
@@ -41,7 +41,7 @@ export function answerNotFound(operations: readonly Operation[], responder: Resp
   return (exchange) => {
     const { method, url } = exchange.request
     if (method === 'OPTIONS' && url === '*') return responder.reply(exchange, 204, ['Allow', Allow])
-    throw new AppError(40401, 'there is no such path; /openapi.json names those that there are')
+    throw new AppError(40401, 'there is no such path; /openapi.json lists all paths')
   }
 }
 

@@ -82,7 +82,7 @@ const parametersOf = (exchange: Exchange, { parameters }: Operation): never => p
 function refuseUnacceptable({ request }: Exchange, { produces }: Operation): void {
   const { accept } = request.headers
   if (accept === undefined || produces.length === 0 || preferredType(accept, produces) !== undefined) return
-  throw new AppError(40601, `Accept takes none of the media types of the answer; they are ${produces.join(', ')}`)
+  throw new AppError(40601, `Accept excludes every media type of the answer; send one of ${produces.join(', ')}`)
 }
 
 function handlingOf({ mediaTypes, isStreamed }: Operation) {

@@ -14,7 +14,7 @@ export interface Places {
   readonly count: number
 }
 
-export const HEADER_RULE = 'the first row must name the columns id, name and perhaps tag'
+export const HEADER_RULE = 'the first row must name the columns id, name and optionally tag'
 
 /** Columns of a header that is looked at. */
 const MOST_COLUMNS = 1000
@@ -39,10 +39,10 @@ export function placesOf({ cells, isWellFormed }: CsvRow, used: ReadonlySet<Sepa
   const names = namesIn(cells)
   const keys = names.map((name) => name.toLowerCase())
   const faults = faultsOf(names, keys)
-  if (!isWellFormed) faults.push('a quotation mark is out of place')
+  if (!isWellFormed) faults.push('a quotation mark is misplaced')
   if (used.size > 1) faults.push(`it separates columns by ${[...used].map((each) => SAID[each]).join(' and by ')}`)
   if (faults.length > 0) {
-    throw new AppError(40001, `the header is not one of plants: ${faults.join('; ')}; ${HEADER_RULE}`)
+    throw new AppError(40001, `the header is not valid: ${faults.join('; ')}; ${HEADER_RULE}`)
   }
   const [id = 0, name = 0, tag = -1] = COLUMNS.map((column) => keys.indexOf(column))
   return { id, name, tag: tag === -1 ? undefined : tag, count: names.length }
@@ -53,7 +53,7 @@ const SAID: Readonly<Record<Separator, string>> = { ',': 'commas', ';': 'semicol
 function namesIn(cells: Cells): string[] {
   const count = cells.findLastIndex((cell) => cell !== undefined && cell.trim() !== '') + 1
   if (count > MOST_COLUMNS) {
-    throw new AppError(40001, `the header is not one of plants: it has ${count} columns; ${HEADER_RULE}`)
+    throw new AppError(40001, `the header is not valid: it has ${count} columns; ${HEADER_RULE}`)
   }
   return cells.slice(0, count).map((cell) => textOf(cell ?? '').trim())
 }
@@ -81,7 +81,7 @@ function list(names: readonly string[]): string {
 
 /** What a first row without any known name may be instead of a header. */
 function hintOf([first = '']: readonly string[]): string {
-  if (first.startsWith('{')) return ', as NDJSON has it'
-  if (first.includes('\0')) return ', as UTF-16 without byte order mark has it; save the file as CSV UTF-8'
+  if (first.startsWith('{')) return ', which looks like NDJSON'
+  if (first.includes('\0')) return ', which looks like UTF-16 without byte order mark; save the file as CSV UTF-8'
   return /^-?\d/.test(first) ? ', so there is no header' : ''
 }

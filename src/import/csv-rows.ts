@@ -107,7 +107,7 @@ export class CsvRows {
    */
   *end(): Generator<CsvRow, void> {
     if (this.#place === 'quoted') {
-      throw new AppError(40001, `${this.#row()} has a quotation mark that is not closed; nothing behind it can be read`)
+      throw new AppError(40001, `${this.#row()} has an unclosed quotation mark; the rows after it cannot be read`)
     }
     if (this.#place === 'start' && this.#cells.length === 0) return
     const bytes = this.#rest.append(NOTHING)
@@ -140,12 +140,12 @@ export class CsvRows {
   }
 
   #row(): string {
-    return `the row that begins in line ${this.#line}`
+    return `the row at line ${this.#line}`
   }
 
   #tooLarge(): AppError {
-    const reason = `is larger than ${this.#limit} bytes, or has a quotation mark that is not closed`
-    return new AppError(41301, `${this.#row()} ${reason}; nothing behind it can be read`)
+    const reason = `is larger than ${this.#limit} bytes, or has an unclosed quotation mark`
+    return new AppError(41301, `${this.#row()} ${reason}; the rows after it cannot be read`)
   }
 }
 

@@ -61,7 +61,7 @@ export async function* readCsv(source: AsyncIterable<Buffer>, rowLimit: number):
 }
 
 const STRAY_QUOTE =
-  'a quotation mark is out of place: a text that has any stands in quotation marks, with those inside doubled'
+  'a quotation mark is misplaced: put a text that contains one between quotation marks, and double those inside'
 
 const isBlank = ({ cells, isWellFormed }: CsvRow): boolean => isWellFormed && cells.every(isNothing)
 
@@ -94,13 +94,13 @@ function checkCount({ cells, isEnded }: CsvRow, { id, name, count }: Places): vo
   const isComplete = cells.length >= count || (isEnded && cells.length > Math.max(id, name))
   if (isComplete && surplus === undefined) return
   const found = surplus === undefined ? `${cells.length}` : `${cells.length}, and ${shown(surplus)} has no column`
-  throw new AppError(40002, `the row must have ${count} cells, as the header has; it has ${found}`)
+  throw new AppError(40002, `the row must have ${count} cells, like the header; it has ${found}`)
 }
 
 /** The integer, or what it must be. */
 function integerOf(cell: string | undefined): PlantCandidate['id'] {
   if (cell === undefined || cell === '') return undefined
-  if (!INTEGER.test(cell)) return `must be an integer in plain digits, such as 7 or -7, and not ${shown(textOf(cell))}`
+  if (!INTEGER.test(cell)) return `must be an integer in plain digits, such as 7 or -7, not ${shown(textOf(cell))}`
   const id = cell.length <= LONGEST_ID ? BigInt(cell) : undefined
   return isInt64(id) ? id : `${ID_RANGE}, and not ${shown(cell)}`
 }

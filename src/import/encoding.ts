@@ -10,7 +10,7 @@ const NO_TEXTS: readonly (readonly [start: Buffer, what: string])[] = [
     'a workbook (such as .xlsx or .ods) or another ZIP archive; save the sheet as CSV',
   ],
   [Buffer.from('d0cf11e0a1b11ae1', 'hex'), 'an old workbook (.xls); save the sheet as CSV'],
-  [Buffer.from('1f8b', 'hex'), 'packed by gzip; unpack it first'],
+  [Buffer.from('1f8b', 'hex'), 'compressed with gzip; decompress it first'],
 ]
 
 const UTF8_MARK = Buffer.from('efbbbf', 'hex')
@@ -28,7 +28,7 @@ export async function* asUtf8(source: AsyncIterable<Buffer>): AsyncGenerator<Buf
   let decode = (chunk: Buffer): Buffer => chunk
   const begin = (bytes: Buffer): Buffer => {
     const noText = NO_TEXTS.find(([first]) => bytes.indexOf(first) === 0)
-    if (noText !== undefined) throw new AppError(40001, `the file is no text but ${noText[1]}`)
+    if (noText !== undefined) throw new AppError(40001, `the file is not text but ${noText[1]}`)
     if (bytes.indexOf(UTF8_MARK) === 0) return bytes.subarray(UTF8_MARK.length)
     const isBigEndian = bytes.indexOf(UTF16_BE_MARK) === 0
     if (!isBigEndian && bytes.indexOf(UTF16_LE_MARK) !== 0) return bytes
@@ -82,4 +82,4 @@ class Utf16Decoder {
 const isHighSurrogate = (unit: number): boolean => (unit & 0xfc00) === 0xd800
 
 const notUtf16 = (): AppError =>
-  new AppError(40001, 'the file begins as UTF-16 and is not valid UTF-16; save it as CSV UTF-8')
+  new AppError(40001, 'the file has a UTF-16 byte order mark but is not valid UTF-16; save it as CSV UTF-8')

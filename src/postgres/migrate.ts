@@ -23,7 +23,7 @@ const DUPLICATE_TABLE = '42P07'
 export async function migrate(share: PoolShare, create: boolean): Promise<boolean> {
   const known = readMigrations(DIRECTORY)
   const before = await applied(share.run)
-  if (before.length === 0 && !create) throw new OperatorError('there is none yet')
+  if (before.length === 0 && !create) throw new OperatorError('it does not exist')
   if (pendingMigrations(known, before).length === 0) return false
   const work = async (run: Run) => {
     await run({ text: `SET LOCAL statement_timeout = ${PATIENCE}; SET LOCAL lock_timeout = 0` })
@@ -52,5 +52,5 @@ async function applied(run: Run): Promise<AppliedMigration[]> {
 
 function explain(error: unknown): never {
   if (sqlState(error) !== DUPLICATE_TABLE) throw error
-  throw new OperatorError(`it holds tables of another program: ${error instanceof Error ? error.message : ''}`)
+  throw new OperatorError(`it contains tables of another program: ${error instanceof Error ? error.message : ''}`)
 }

@@ -49,9 +49,9 @@ const SETTINGS = ['server_version_num', 'server_version', 'server_encoding', 'fu
 /** `preflight` for known settings. */
 export function judge(settings: Readonly<Record<string, string>>): string[] {
   const { server_version_num: number, server_version: version, server_encoding: encoding } = settings
-  if (Number(number) < OLDEST) throw new OperatorError(`PostgreSQL ${version} is too old; it has to be 15 or newer`)
+  if (Number(number) < OLDEST) throw new OperatorError(`PostgreSQL ${version} is too old; it must be 15 or newer`)
   if (encoding !== 'UTF8') {
-    throw new OperatorError(`the database has the encoding ${encoding}; make one with ENCODING 'UTF8'`)
+    throw new OperatorError(`the database has the encoding ${encoding}; create one with ENCODING 'UTF8'`)
   }
   if (settings['full_page_writes'] === 'on') return []
   return ['the server has full_page_writes off; unless its file system writes pages whole, a power cut may damage them']

@@ -76,4 +76,4 @@ export class RequestDeadlines {
   }
 }
 
-const outOfTime = (): AppError => outOfReach(new ConnectionFault('the time for the request has passed'))
+const outOfTime = (): AppError => outOfReach(new ConnectionFault('the deadline of the request has passed'))

@@ -50,6 +50,6 @@ export async function beginLog(writer: WriterPort, onNotice?: (text: string) => 
     await writer.call('beginLog')
   } catch (error) {
     if (!(error instanceof AppError) || error.number !== 50304) throw error
-    onNotice?.('the store has no space left; it can be read, and takes writes again when there is some')
+    onNotice?.('the store has no space left; reads continue, and writes resume once there is space')
   }
 }

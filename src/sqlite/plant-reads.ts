@@ -79,7 +79,7 @@ export class PlantReads {
       await this.#reader.call('check')
     } catch (cause) {
       if (cause instanceof AppError && cause.number !== 50301) throw cause
-      throw new AppError(50301, 'no search can be begun; the process may have no file descriptor left', { cause })
+      throw new AppError(50301, 'no search can start; the process may have run out of file descriptors', { cause })
     }
   }
 

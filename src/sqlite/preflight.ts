@@ -19,7 +19,7 @@ const HEADER = 100
  */
 export function preflight(path: string): 'absent' | 'present' {
   const directory = dirname(path)
-  if (!existsSync(directory)) throw refusal(path, `the folder ${directory} does not exist; make it first`)
+  if (!existsSync(directory)) throw refusal(path, `the folder ${directory} does not exist; create it first`)
   mustBeWritable(path, directory)
   const stat = statSync(path, { throwIfNoEntry: false })
   if (stat === undefined) {
@@ -51,7 +51,7 @@ function mustBeAlone(path: string): void {
   if (left.length === 0 || existsSync(path)) return
   throw refusal(
     path,
-    `the file is missing, but ${left.join(' and ')} may hold plants of it; put the file back, or move ${left.length === 1 ? 'it' : 'them'} away`,
+    `the file is missing, but ${left.join(' and ')} may hold its newest plants; put the file back, or move ${left.length === 1 ? 'it' : 'them'} away`,
   )
 }
 
@@ -68,7 +68,7 @@ function mustHaveOneName(path: string): void {
   const before = drafts()
   const { nlink } = statSync(path)
   if (nlink > 1 + before) {
-    throw refusal(path, `the file has ${nlink} names (hard links); remove all but one, or copy it in their place`)
+    throw refusal(path, `the file has ${nlink} names (hard links); keep only one, or replace them with a copy`)
   }
 }
 
@@ -91,19 +91,19 @@ function checkHeader(path: string, size: number): void {
 function checkLog(path: string): void {
   const journal = statSync(`${path}-journal`, { throwIfNoEntry: false })
   if (journal !== undefined && journal.size > 0) {
-    throw refusal(path, `${path}-journal is not of this program and would undo what the store has; move it away`)
+    throw refusal(path, `${path}-journal is not from this program and would roll the store back; move it away`)
   }
   const verdict = judgeLog(path)
   if (verdict === 'cut') throw cut(path)
   if (verdict === 'foreign') {
     throw refusal(
       path,
-      `the log ${path}-wal is not its own; put the file back that it belongs to, or move the log away if you have restored a backup`,
+      `the log ${path}-wal belongs to another file; put that file back, or move the log away if you restored a backup`,
     )
   }
 }
 
 const cut = (path: string): OperatorError =>
-  refusal(path, `the file is cut short, to ${statSync(path).size} bytes; restore it from a backup`)
+  refusal(path, `the file is truncated to ${statSync(path).size} bytes; restore it from a backup`)
 
 const refusal = (path: string, why: string): OperatorError => new OperatorError(`store ${path}: ${why}`)

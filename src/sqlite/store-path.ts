@@ -14,7 +14,7 @@ const MOST_LINKS = 40
 export function storePath(path: string): string {
   let target = path
   for (let links = 0; lstatSync(target, { throwIfNoEntry: false })?.isSymbolicLink() === true; links++) {
-    if (links === MOST_LINKS) throw new OperatorError(`store ${path}: its symbolic links lead to no file`)
+    if (links === MOST_LINKS) throw new OperatorError(`store ${path}: its symbolic links form a loop`)
     target = resolve(realpathSync(dirname(target)), readlinkSync(target))
   }
   return target

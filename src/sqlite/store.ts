@@ -65,7 +65,7 @@ export class SqliteStore implements Store {
     const path = storePath(link)
     try {
       const present = preflight(path) === 'present'
-      if (!present && !options.create) throw new OperatorError(`store ${path}: there is none yet`)
+      if (!present && !options.create) throw new OperatorError(`store ${path}: it does not exist`)
       const lock = options.serving ? takeServeLock(path) : undefined
       let unlock = () => lock?.undo()
       try {

@@ -18,7 +18,7 @@ test('plantstore import and export work straight on PostgreSQL as they do on SQL
   assert.match((await imports()).stderr, /^done: 12,007 added, 0 updated, 0 unchanged, 0 refused; /m)
   assert.deepEqual(await plantsOf(database), plants)
   const again = await imports('--dry-run')
-  assert.match(again.stderr, /^tried only, nothing was stored: 0 added, 0 updated, 12,007 unchanged, 0 refused; /m)
+  assert.match(again.stderr, /^dry run, nothing was stored: 0 added, 0 updated, 12,007 unchanged, 0 refused; /m)
   assert.equal(again.code, 0)
   const exported = await run(t, ['export', 'again.ndjson'], { cwd: folder, env })
   assert.equal(exported.code, 0, exported.stderr)
@@ -31,6 +31,6 @@ test('a dry run does not prepare a database that holds no plant store', async (t
   writePlantFile(join(folder, 'plants.csv'), PLANTS)
   const args = ['import', 'plants.csv', '--dry-run', '--store', database]
   const { code, stderr } = await run(t, args, { cwd: folder })
-  assert.match(stderr, /^plantstore: .*there is none yet\n$/)
+  assert.match(stderr, /^plantstore: .*it does not exist\n$/)
   assert.equal(code, 1)
 })

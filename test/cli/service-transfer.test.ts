@@ -66,7 +66,7 @@ suite('plantstore import and export through a service', () => {
     const imports = async (...flags: string[]) =>
       (await run(t, ['import', path, '--url', address, ...flags], { env })).stderr
     writePlantFile(path, MANY)
-    assert.match(await imports('--dry-run'), /^tried only, nothing was stored: 20,000 added,/m)
+    assert.match(await imports('--dry-run'), /^dry run, nothing was stored: 20,000 added,/m)
     assert.equal(plantsIn(storePath).size, 0)
     assert.match(await imports(), /^done: 20,000 added,/m)
     writePlantFile(
@@ -139,14 +139,14 @@ suite('plantstore import and export say what is wrong when', () => {
       for (const [address, says] of [
         [
           `http://127.0.0.1:${port}`,
-          /^plantstore: http:\S+ answered 404: it is no plant store; is the address right\?\n$/,
+          /^plantstore: http:\S+ answered 404: it is not a Plantstore service; is the address right\?\n$/,
         ],
         [`http://127.0.0.1:${port}/moved`, /answered 302: /],
         [
           'http://127.0.0.1:1',
           /^plantstore: http:\/\/127\.0\.0\.1:1\/: nothing answers there; is the service running\?\n$/,
         ],
-        ['http://nowhere.invalid', /there is no host of this name|can not be looked up now/],
+        ['http://nowhere.invalid', /no host has this name|cannot be resolved at the moment/],
       ] as const) {
         const { code, stderr } = await run(t, [...args, '--url', address], { cwd: folder, env })
         assert.match(stderr, says)
@@ -165,7 +165,7 @@ suite('over a network that fails', () => {
     const proxy = await cuttingProxy(t, address, { sent: 400_000, connections: 2 })
     const { code, stderr } = await run(t, ['import', 'plants.ndjson', '--url', proxy.address], { cwd: folder, env })
     assert.equal(code, 0, stderr)
-    assert.match(stderr, /the connection broke \(.*\); trying again for 5m$/m)
+    assert.match(stderr, /the connection broke \(.*\); retrying for 5m$/m)
     assert.match(stderr, /^done: .*; 20,000 rows in /m)
     assert.ok(proxy.connections > 2)
     assert.equal(plantsIn(storePath).size, MANY.length)
@@ -181,7 +181,7 @@ suite('over a network that fails', () => {
       await once(importing.child, 'spawn', { signal: AbortSignal.timeout(20) }).catch(() => {})
     await program.kill()
     importing.child.stdin?.end(text.slice(text.length / 2))
-    await importing.tells(/trying again for 5m/)
+    await importing.tells(/retrying for 5m/)
     await startServer(t, folder, ['--port', new URL(address).port])
     const { code, stderr } = await importing.outcome
     assert.equal(code, 0, stderr)

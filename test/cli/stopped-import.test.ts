@@ -37,7 +37,7 @@ for (const [signal, exitCode] of [
     const added = plantsIn(path).size
     assert.match(stderr, /^broken off: ([\d,]+) added, 0 updated, 0 unchanged, 0 refused;/m)
     assert.equal(Number(/([\d,]+) added/.exec(stderr)?.[1]?.replaceAll(',', '')), added)
-    assert.match(stderr, /^Run the same command again to go on/m)
+    assert.match(stderr, /^Run the same command again to continue/m)
     assert.equal(code, exitCode)
     assert.ok(isIntact(path))
     writeFileSync(join(folder, 'plants.ndjson'), TEXT)

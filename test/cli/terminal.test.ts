@@ -19,7 +19,7 @@ suite('on a terminal', () => {
     const folder = tempFolder(t)
     writePlantFile(join(folder, 'plants.ndjson'), manyPlants(100_000))
     const { code, stdout } = await onTerminal(t, folder, 'import', 'plants.ndjson', ...STORE)
-    const told = stdout.match(/there was no store at .*\r\n/)?.[0] ?? assert.fail(stdout)
+    const told = stdout.match(/created a new store at .*\r\n/)?.[0] ?? assert.fail(stdout)
     // The bar makes way for it, where one is shown by then.
     const drawings = stdout.replace(`${ERASE}${told}`, '').replace(told, '').split(ERASE)[0]?.split('\u001b[K') ?? []
     assert.ok(drawings.length > 1, JSON.stringify(stdout))
@@ -82,7 +82,7 @@ suite('on a terminal', () => {
       assert.equal(code, 0)
     }
     const packed = await onTerminal(t, folder, 'export', '-', '--format', 'csv', '--gzip', ...STORE)
-    assert.match(packed.stdout, /^plantstore: --gzip: a terminal can not show that; name a file\r\n$/)
+    assert.match(packed.stdout, /^plantstore: --gzip: a terminal cannot show compressed data; name a file\r\n$/)
     assert.equal(packed.code, 2)
   })
 })

@@ -16,7 +16,7 @@ test('an import that fills the disk says how far it got, and does the rest when 
   connection.write(chunk(rowsFrom(101, 5000)) + LAST_CHUNK)
   const { status, error, message } = await outcomeOf(connection)
   assert.deepEqual([status, error], [503, 50304])
-  const [, line] = /^the store has no space left; all rows up to line (\d+) were done /.exec(message ?? '') ?? []
+  const [, line] = /^the store has no space left; all rows up to line (\d+) were processed /.exec(message ?? '') ?? []
   assert.equal(plantsIn(storePath).size, Number(line))
   lid.open()
   const again = beginImport({ port }, rowsFrom(1, 5100), 'Connection: close')

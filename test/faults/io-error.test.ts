@@ -42,7 +42,7 @@ for (const [call, when, fails] of FAULTS) {
     await load.done
     const { code, stderr } = await program.outcome
     assert.equal(code, 1)
-    assert.match(stderr, /the store failed; the process ends/)
+    assert.match(stderr, /the store failed; the process exits/)
     assert.ok((load.refused.get(50301) ?? 0) > 0, 'the group whose commit failed was told')
     assert.deepEqual(
       [...load.refused.keys()].filter((error) => error !== 50301 && error !== 50303),
@@ -114,7 +114,7 @@ test('an exported file whose bytes can not be flushed never gets its name', asyn
     env: { PLANTSTORE_TOKEN: TOKEN },
     under: strace('fsync', 'when=1'),
   })
-  assert.equal(stderr, 'plantstore: plants.csv: the device fails\n')
+  assert.equal(stderr, 'plantstore: plants.csv: the device reports an I/O error\n')
   assert.equal(code, 1)
   assert.deepEqual(
     readdirSync(folder).filter((name) => name.includes('csv')),

@@ -170,7 +170,7 @@ suite('the media type of a body', () => {
     connection.write(head(...fields) + chunk)
     const [answer] = answersIn(await connection.untilClosed())
     assert.equal(answer?.status, 400)
-    assert.match(answer.body, /"error":40004,"message":"the only transfer coding that is supported is chunked"/)
+    assert.match(answer.body, /"error":40004,"message":"the only supported transfer coding is chunked"/)
     assertConforms('createPlant', answer)
   })
 

@@ -85,8 +85,8 @@ suite('while an import is under way', () => {
     assert.deepEqual([status, error], [408, 40801])
     assert.equal(
       message,
-      'nothing more came for 0.3 s; all rows up to line 3 were done (3 added, 0 updated, 0 unchanged, 0 refused); ' +
-        'of those behind none; importing all again is safe',
+      'the client sent nothing for 0.3 s; all rows up to line 3 were processed (3 added, 0 updated, 0 unchanged, 0 refused); ' +
+        'no further row was stored; importing the file again is safe',
     )
     assert.equal((await service.plants()).length, 3)
   })
@@ -117,8 +117,8 @@ suite('while an import is under way', () => {
     assert.deepEqual([status, error], [503, 50303])
     assert.equal(
       message,
-      'the service is shutting down; all rows up to line 3 were done (3 added, 0 updated, 0 unchanged, 0 refused); ' +
-        'of those behind none; importing all again is safe',
+      'the service is shutting down; all rows up to line 3 were processed (3 added, 0 updated, 0 unchanged, 0 refused); ' +
+        'no further row was stored; importing the file again is safe',
     )
   })
 })

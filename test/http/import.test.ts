@@ -60,7 +60,7 @@ suite('an import', () => {
     assert.deepEqual(countsOf(await send(service, semicolons, { type: CSV, chunked: true })), [0, 0, 4, 0])
     const answer = await send(service, file('libreoffice.xlsx'), { type: CSV })
     assert.equal(errorOf(answer), 40001)
-    assert.match(messageOf(answer), /^the file is no text but a workbook .*; no row was done; /)
+    assert.match(messageOf(answer), /^the file is not text but a workbook .*; no row was processed; /)
   })
 
   test('of nothing is one of no rows, or a table without a header', async (t) => {
@@ -69,7 +69,7 @@ suite('an import', () => {
     assert.deepEqual(countsOf(await send(service, 'id,name\n', { type: CSV })), [0, 0, 0, 0])
     const answer = await send(service, '', { type: CSV })
     assert.equal(errorOf(answer), 40001)
-    assert.match(messageOf(answer), /^the file has no header; .*; no row was done; .* safe$/)
+    assert.match(messageOf(answer), /^the file has no header; .*; no row was processed; .* safe$/)
   })
 
   test('refuses a row alone, by its line, and stores the others', async (t) => {
@@ -147,13 +147,13 @@ suite('an import', () => {
     assert.equal(errorOf(open), 40001)
     assert.equal(
       messageOf(open),
-      'the row that begins in line 4 has a quotation mark that is not closed; nothing behind it can be read; ' +
-        'all rows up to line 3 were done (2 added, 0 updated, 0 unchanged, 0 refused); ' +
-        'of those behind none; importing all again is safe',
+      'the row at line 4 has an unclosed quotation mark; the rows after it cannot be read; ' +
+        'all rows up to line 3 were processed (2 added, 0 updated, 0 unchanged, 0 refused); ' +
+        'no further row was stored; importing the file again is safe',
     )
     const large = await send(service, `${TABLE}3,"${'x'.repeat(5000)}",\r\n`, { type: CSV })
     assert.equal(errorOf(large), 41301)
-    assert.match(messageOf(large), /^the row that begins in line 4 is larger than 1024 bytes.*up to line 3 were done/)
+    assert.match(messageOf(large), /^the row at line 4 is larger than 1024 bytes.*up to line 3 were processed/)
     assert.equal((await service.plants()).length, 2)
   })
 })

@@ -50,7 +50,7 @@ suite('an error that nobody expected', () => {
     const answer = await service.send('GET', '/plants/1')
     assert.deepEqual(
       [answer.status, errorOf(answer), messageOf(answer)],
-      [500, 50001, 'something went wrong on our side'],
+      [500, 50001, 'an unexpected error occurred in the service'],
     )
     assert.doesNotMatch(answer.body + JSON.stringify(answer.headers), /words|secret|TypeError/)
     const line = service.log.split('\n').find((one) => one.includes('its own words')) ?? assert.fail(service.log)

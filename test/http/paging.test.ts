@@ -8,7 +8,7 @@ import { holds } from '../support/property.ts'
 import { errorOf, messageOf, type Scene, type Service, withService } from '../support/service.ts'
 
 const REFUSAL =
-  'cursor was not made for this list with this order and these filters; follow the Link of the page before as it is, or begin again without cursor'
+  'cursor does not belong to this list, order and filters; follow the Link of the previous page unchanged, or start again without cursor'
 
 async function withPlants(t: Scene, count: number): Promise<Service> {
   const service = await withService(t)

@@ -8,7 +8,7 @@ import { checkPlantSchemas } from '../../src/http/resources/plant-schemas.ts'
 const TEXT = readFileSync(new URL('../../openapi.yaml', import.meta.url), 'utf8')
 const { document } = readContract(readSource(TEXT))
 const NAME =
-  '    Name:\n      description: The name of the plant; any Unicode text, the empty one included, kept as it is.\n'
+  '    Name:\n      description: The name of the plant; any Unicode text, even the empty one, stored unchanged.\n'
 
 suite("the contract's schemas of plants", () => {
   const changed = (from: string, to: string) => {

@@ -127,7 +127,7 @@ suite('a precondition that an operation does not take', () => {
       const answer = await service.create({ id: 1, name: 'x' }, { headers })
       assert.deepEqual(
         [errorOf(answer), messageOf(answer)],
-        [40003, 'If-Match is not possible on this operation; leave it out'],
+        [40003, 'If-Match is not supported by this operation; leave it out'],
       )
     }
     assert.deepEqual(await service.plants(), [])

@@ -22,8 +22,8 @@ suite('a token that is revoked', () => {
     assert.deepEqual([status, error], [401, 40102])
     assert.equal(
       message,
-      'the access token was revoked; all rows up to line 1 were done (1 added, 0 updated, 0 unchanged, 0 refused); ' +
-        'of those behind none; importing all again is safe',
+      'the access token was revoked; all rows up to line 1 were processed (1 added, 0 updated, 0 unchanged, 0 refused); ' +
+        'no further row was stored; importing the file again is safe',
     )
     assert.equal((await service.plants()).length, 1)
   })
@@ -79,6 +79,6 @@ test('a token that expires stops an open import with 40103', async (t) => {
   const { secret } = await service.mint(['plants:write'], new Date(Date.now() + 1500))
   const connection = openImport(service, secret)
   await untilStored(service, 1)
-  await connection.until('"error":40103,"message":"the access token has expired; all rows up to line 1 were done')
+  await connection.until('"error":40103,"message":"the access token has expired; all rows up to line 1 were processed')
   connection.socket.destroy()
 })

@@ -106,7 +106,7 @@ suite('what is not there', () => {
       assert.ok(headers.allow?.split(', ').includes(method), path)
       const answer = await service.send('TRACE', url, FREE)
       assert.deepEqual([answer.status, errorOf(answer), answer.headers.allow], [405, 40501, headers.allow], path)
-      assert.equal(messageOf(answer), `TRACE is not possible here; possible are ${headers.allow}`)
+      assert.equal(messageOf(answer), `TRACE is not allowed here; allowed are ${headers.allow}`)
     }
   })
 })

@@ -16,7 +16,9 @@ suite('a client below the least speed', () => {
       connection.write(chunk(rowsFrom(row, 1)))
       await sleep(50)
     }
-    await connection.until('"error":40801,"message":"less than 536870912 bytes a second came; all rows up to line ')
+    await connection.until(
+      '"error":40801,"message":"the client sent less than 536870912 bytes per second; all rows up to line ',
+    )
     connection.socket.destroy()
     await untilIdle(service, 'import')
   })
@@ -32,7 +34,7 @@ suite('a client below the least speed', () => {
     })
     socket.resume()
     await untilIdle(service, 'export')
-    assert.match(service.log, /the client took less than 536870912 bytes a second/)
+    assert.match(service.log, /the client read less than 536870912 bytes per second/)
     await service.create({ id: 5000, name: 'later' })
     while (await service.under.keepsMoment()) await sleep(20)
     socket.destroy()

@@ -79,11 +79,11 @@ suite('a patch that is none', () => {
     ['{"name":{"a":null},"tag":7}', 40002, 'name must be a string; tag must be a string or null'],
     ['{"tag":{"a":null}}', 40002, 'tag must be a string or null'],
     ['{"tag":"\\u0000"}', 40002, 'tag must not contain U+0000 or a lone surrogate'],
-    ['{"id":2}', 40002, 'id must be 1 as in the path, or be left out'],
+    ['{"id":2}', 40002, 'id must be 1 as in the path, or left out'],
     [
       '{"id":null,"name":"\\ud800"}',
       40002,
-      'id must be 1 as in the path, or be left out; name must not contain U+0000 or a lone surrogate',
+      'id must be 1 as in the path, or left out; name must not contain U+0000 or a lone surrogate',
     ],
     ['{"tag":"x","tag":null}', 40002, 'the body has tag more than once; send each member once'],
   ]

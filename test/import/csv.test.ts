@@ -61,7 +61,7 @@ suite('a CSV file', () => {
   test('has no other header; a refusal says what was found', async () => {
     const wrong: readonly [header: string, found: string][] = [
       ['1,Fern,shade', 'its first row has "1", "Fern", "shade", so there is no header'],
-      ['{"id":1}', 'its first row has "{"id":1}", as NDJSON has it; a quotation mark is out of place'],
+      ['{"id":1}', 'its first row has "{"id":1}", which looks like NDJSON; a quotation mark is misplaced'],
       ['id,name,tag,note', 'it has the unknown column "note"'],
       ['id,name,tag,,note', 'it has the unknown columns "", "note"'],
       ['id,Name,name', 'the column name occurs twice'],
@@ -75,18 +75,18 @@ suite('a CSV file', () => {
       ['id,name;tag', 'it separates columns by commas and by semicolons'],
       [
         'i\0d\0',
-        'its first row has "i\\u{0}d\\u{0}", as UTF-16 without byte order mark has it; save the file as CSV UTF-8',
+        'its first row has "i\\u{0}d\\u{0}", which looks like UTF-16 without byte order mark; save the file as CSV UTF-8',
       ],
       ['id,name\r1,a\r2,b', 'its lines end by CR alone; save the file as CSV UTF-8'],
       ['sep=;\nid,name', 'its first row has "id,name"'],
       ['sep=,\nsep=,', 'its first row has "sep="'],
-      ['"id"x,name', 'it has the unknown column ""id"x"; the column id is missing; a quotation mark is out of place'],
+      ['"id"x,name', 'it has the unknown column ""id"x"; the column id is missing; a quotation mark is misplaced'],
     ]
     for (const [header, found] of wrong) {
       const { plants, fault } = await readAll('csv', `${header}\n1,a,b\n`)
       assert.deepEqual(plants, [])
-      const rule = 'the first row must name the columns id, name and perhaps tag'
-      assert.equal(fault, `40001 the header is not one of plants: ${found}; ${rule}`, header)
+      const rule = 'the first row must name the columns id, name and optionally tag'
+      assert.equal(fault, `40001 the header is not valid: ${found}; ${rule}`, header)
     }
     for (const empty of ['', '\n\n', '\ufeff', ',,\r\n;;\r\n', 'sep=;\r\n']) {
       assert.match((await readAll('csv', empty)).fault ?? '', /^40001 the file has no header/)
@@ -148,7 +148,7 @@ suite('a row of a CSV file is refused alone', () => {
   test('when its id is no plain integer in range', async () => {
     const spellings = ['x', '1.0', '1e3', '9.22E+18', '+1', ' 1', '1 ', '007', '0x1', '--1', '１']
     for (const [i, refusal] of (await refusals(...spellings.map((id) => `${id},a,b`))).entries()) {
-      assert.equal(refusal, `40002 id must be an integer in plain digits, such as 7 or -7, and not "${spellings[i]}"`)
+      assert.equal(refusal, `40002 id must be an integer in plain digits, such as 7 or -7, not "${spellings[i]}"`)
     }
     const ends = ['9223372036854775808', '-9223372036854775809', '9'.repeat(1000)]
     for (const refusal of await refusals(...ends.map((id) => `${id},a,b`))) {
@@ -162,16 +162,16 @@ suite('a row of a CSV file is refused alone', () => {
 
   test('when it has another number of cells', async () => {
     assert.deepEqual(await refusals('1,a,b,c', '1', ',,,x', '1,a,b,,,"c,d"'), [
-      '40002 the row must have 3 cells, as the header has; it has 4, and "c" has no column',
-      '40002 the row must have 3 cells, as the header has; it has 1',
-      '40002 the row must have 3 cells, as the header has; it has 4, and "x" has no column',
-      '40002 the row must have 3 cells, as the header has; it has 6, and "c,d" has no column',
+      '40002 the row must have 3 cells, like the header; it has 4, and "c" has no column',
+      '40002 the row must have 3 cells, like the header; it has 1',
+      '40002 the row must have 3 cells, like the header; it has 4, and "x" has no column',
+      '40002 the row must have 3 cells, like the header; it has 6, and "c,d" has no column',
     ])
   })
 
   test('when a text holds U+0000 or is no UTF-8', async () => {
     assert.deepEqual(await refusals('x,a\0,\0b'), [
-      '40002 id must be an integer in plain digits, such as 7 or -7, and not "x"; name must not contain U+0000 or a lone surrogate, as "a\\u{0}" does; tag must not contain U+0000 or a lone surrogate, as "\\u{0}b" does',
+      '40002 id must be an integer in plain digits, such as 7 or -7, not "x"; name must not contain U+0000 or a lone surrogate, as "a\\u{0}" does; tag must not contain U+0000 or a lone surrogate, as "\\u{0}b" does',
     ])
     const bytes = [[0xff], [0xc3], [0xed, 0xa0, 0x80], [0xc0, 0x80], [0xf4, 0x90, 0x80, 0x80]]
     for (const wrong of bytes) {
@@ -185,7 +185,7 @@ suite('a row of a CSV file is refused alone', () => {
     assert.match(refusal, /as Windows-1252 it has "Café"/)
   })
 
-  test('when a quotation mark is out of place', async () => {
+  test('when a quotation mark is misplaced', async () => {
     const rows = [
       '1,Rosa "Peace",x',
       '1,"a"b,x',
@@ -197,7 +197,7 @@ suite('a row of a CSV file is refused alone', () => {
     ]
     const all = await refusals(...rows)
     assert.equal(all.length, rows.length)
-    for (const refusal of all) assert.match(refusal, /^40001 a quotation mark is out of place/)
+    for (const refusal of all) assert.match(refusal, /^40001 a quotation mark is misplaced/)
   })
 })
 
@@ -205,10 +205,7 @@ suite('a CSV file can not be read on', () => {
   test('behind a quotation mark that is never closed; what is before it counts', async () => {
     const { plants, fault } = await readAll('csv', `${HEADER}1,a,b\n2,"a,b\n3,a,b\n4,a,b\n`)
     assert.deepEqual(plants, [[2, plant(1n, 'a', 'b')]])
-    assert.equal(
-      fault,
-      '40001 the row that begins in line 3 has a quotation mark that is not closed; nothing behind it can be read',
-    )
+    assert.equal(fault, '40001 the row at line 3 has an unclosed quotation mark; the rows after it cannot be read')
   })
 
   test('behind a row larger than the limit, as a forgotten quotation mark looks like it', async () => {
@@ -216,18 +213,15 @@ suite('a CSV file can not be read on', () => {
     for (const pieces of [1, 50, 10_000]) {
       const { plants, fault } = await readAll('csv', file, { rowLimit: 103, pieces })
       assert.equal(plants.length, 1)
-      assert.match(
-        fault ?? '',
-        /^41301 the row that begins in line 3 is larger than 103 bytes, or has a quotation mark/,
-      )
+      assert.match(fault ?? '', /^41301 the row at line 3 is larger than 103 bytes, or has an unclosed quotation mark/)
       const before = await readAll('csv', file, { rowLimit: 102, pieces })
-      assert.match(before.fault ?? '', /^41301 the row that begins in line 2 is larger than 102 bytes/)
+      assert.match(before.fault ?? '', /^41301 the row at line 2 is larger than 102 bytes/)
     }
   })
 
   test('behind a row of more separators than the limit has bytes', async () => {
     const { fault } = await readAll('csv', `${HEADER}${','.repeat(5000)}`, { rowLimit: 1000, pieces: 100 })
-    assert.match(fault ?? '', /^41301 the row that begins in line 2 is larger than 1000 bytes/)
+    assert.match(fault ?? '', /^41301 the row at line 2 is larger than 1000 bytes/)
   })
 })
 
@@ -249,7 +243,7 @@ suite('a row that is short', () => {
   test('is refused where the file ends in it, as a file that was cut does', async () => {
     const { plants, refused } = await readAll('csv', 'id,name,tag\r\n1,a,b\r\n2,Fer')
     assert.deepEqual(plants, [[2, plant(1n, 'a', 'b')]])
-    assert.deepEqual(refused, [[3, 40002, 'the row must have 3 cells, as the header has; it has 2']])
+    assert.deepEqual(refused, [[3, 40002, 'the row must have 3 cells, like the header; it has 2']])
   })
 
   test('is refused where its name or id is missing', async () => {

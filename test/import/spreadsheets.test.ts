@@ -73,17 +73,17 @@ suite('a file that is no text', () => {
     for (const pieces of [1, 3, 100_000]) {
       const workbook = 'a workbook (such as .xlsx or .ods) or another ZIP archive; save the sheet as CSV'
       for (const name of ['libreoffice.xlsx', 'libreoffice.ods']) {
-        assert.equal(await faultOf(fixture(name), pieces), `40001 the file is no text but ${workbook}`)
+        assert.equal(await faultOf(fixture(name), pieces), `40001 the file is not text but ${workbook}`)
       }
-      const old = '40001 the file is no text but an old workbook (.xls); save the sheet as CSV'
+      const old = '40001 the file is not text but an old workbook (.xls); save the sheet as CSV'
       assert.equal(await faultOf(fixture('libreoffice.xls'), pieces), old)
-      const packed = '40001 the file is no text but packed by gzip; unpack it first'
+      const packed = '40001 the file is not text but compressed with gzip; decompress it first'
       assert.equal(await faultOf(Buffer.from([0x1f, 0x8b, 8, 0]), pieces), packed)
     }
   })
 
   test('is UTF-16 only as a whole', async () => {
-    const message = '40001 the file begins as UTF-16 and is not valid UTF-16; save it as CSV UTF-8'
+    const message = '40001 the file has a UTF-16 byte order mark but is not valid UTF-16; save it as CSV UTF-8'
     for (const text of ['id,name\n1,\ud83d', 'id,name\n1,\ud83d\n', '\udf31,']) {
       for (const pieces of [1, 2, 100]) {
         const file = Buffer.from(`\ufeff${text}`, 'utf16le')

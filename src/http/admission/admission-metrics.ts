@@ -7,7 +7,7 @@ export function observeAdmission(registry: Registry, { queues }: Admission): voi
   const each = Object.entries(queues)
   new Gauge({
     name: 'plantstore_work_running',
-    help: 'Searches, exports, imports and dry runs that run.',
+    help: 'Searches, exports, imports and dry runs in progress.',
     labelNames: ['work'],
     registers,
     collect() {
@@ -16,7 +16,7 @@ export function observeAdmission(registry: Registry, { queues }: Admission): voi
   })
   new Gauge({
     name: 'plantstore_work_waiting',
-    help: 'Searches that wait for their turn.',
+    help: 'Queued searches.',
     labelNames: ['work'],
     registers,
     collect() {
@@ -25,7 +25,7 @@ export function observeAdmission(registry: Registry, { queues }: Admission): voi
   })
   new Counter({
     name: 'plantstore_work_refused_total',
-    help: 'Searches, exports, imports and dry runs that were refused by a bound of their token or of all.',
+    help: 'Searches, exports, imports and dry runs refused by a limit per token or for all clients.',
     labelNames: ['work', 'bound'],
     registers,
     collect() {

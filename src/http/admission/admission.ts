@@ -69,7 +69,7 @@ export class Admission {
   #startTimer(work: Work, end: (reason: unknown) => void): NodeJS.Timeout | undefined {
     const time = this.#timeouts[work]
     if (time === undefined) return undefined
-    const message = `the ${work} took longer than ${time / 1000} s; ask for less at once, or send it again later`
+    const message = `the ${work} took longer than ${time / 1000} s; request less at once, or retry later`
     return setTimeout(() => end(new AppError(50302, message)), time)
   }
 }

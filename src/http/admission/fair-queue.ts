@@ -94,12 +94,12 @@ export class FairQueue {
     const isLineFull = waiting.size >= most.waitingPerToken
     if (isLineFull && (most.waitingPerToken > 0 || running >= most.runningPerToken)) {
       this.refused.token++
-      const message = `${waiting.size || running} ${noun} of this token are under way already; wait until one is over`
+      const message = `${waiting.size || running} ${noun} of this token are already in progress; wait until one ends`
       throw new AppError(42901, message, { headers: { 'Retry-After': '1' } })
     }
     if (this.#waiting >= most.waiting) {
       this.refused.all++
-      throw new AppError(50302, `${this.#waiting || this.#running} ${noun} are under way already; send it again later`)
+      throw new AppError(50302, `${this.#waiting || this.#running} ${noun} are already in progress; retry later`)
     }
   }
 

@@ -86,7 +86,7 @@ export class Auth {
 
   async #verify(header: string | undefined, request: Request): Promise<Identity> {
     if (header === undefined || !/^bearer(?: |$)/i.test(header)) {
-      throw new AppError(40101, 'an access token is needed: send "Authorization: Bearer <token>"', challenge())
+      throw new AppError(40101, 'an access token is required: send "Authorization: Bearer <token>"', challenge())
     }
     // From here on it may be revoked without our seeing it, however long the look-up takes.
     const until = performance.now() + TRUST
@@ -138,7 +138,7 @@ export class Auth {
   #failure({ headers, socket }: Request, number: 40102 | 40103, message: string): AppError {
     const seconds = this.#failures?.note(this.#options.addresses.of(socket.remoteAddress, headers)) ?? 0
     if (seconds === 0) return badToken(number, message)
-    return new AppError(42901, `${message}, as too many from this address were; wait ${seconds} seconds`, {
+    return new AppError(42901, `${message}, like too many others from this address; wait ${seconds} seconds`, {
       headers: { 'Retry-After': String(seconds) },
     })
   }

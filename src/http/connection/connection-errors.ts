@@ -25,7 +25,7 @@ export function refusalOfError(error: ParserError): AppError {
       return new AppError(41301, 'the chunk extensions of the body are larger than the limit', { headers: CLOSE })
     case 'HPE_INVALID_METHOD':
       if (!isRequestLine(error)) break
-      return new AppError(40501, `there is no such method; there are ${METHODS}`, {
+      return new AppError(40501, `unknown method; the service supports ${METHODS}`, {
         headers: { Allow: METHODS, ...CLOSE },
       })
   }
@@ -39,20 +39,21 @@ const METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS'
 /** By the codes of llhttp, Node's parser. */
 const FAULTS: Readonly<Record<string, string>> = {
   HPE_INVALID_METHOD: 'it does not begin with a method, a path and HTTP/1.1',
-  HPE_INVALID_URL: 'its path has characters that have to be percent-encoded',
-  HPE_INVALID_CONSTANT: 'its first line does not end with HTTP/1.1 behind one path without blanks',
+  HPE_INVALID_URL: 'its path has characters that must be percent-encoded',
+  HPE_INVALID_CONSTANT: 'its first line is not a method, one path without spaces and HTTP/1.1',
   HPE_INVALID_VERSION: 'its first line does not end with HTTP/1.0 or HTTP/1.1, CR and LF',
   HPE_PAUSED_H2_UPGRADE: 'it is HTTP/2',
-  HPE_INVALID_HEADER_TOKEN: 'a header has no colon, a blank before it, a forbidden character, or a second line',
-  HPE_INVALID_CONTENT_LENGTH: 'Content-Length is not one whole number, or stands beside Transfer-Encoding',
-  HPE_UNEXPECTED_CONTENT_LENGTH: 'Content-Length is there more than once',
-  HPE_INVALID_TRANSFER_ENCODING: 'Transfer-Encoding is not chunked alone, or stands beside Content-Length',
+  HPE_INVALID_HEADER_TOKEN:
+    'a header has no colon, a space before the colon, a forbidden character, or a continuation line',
+  HPE_INVALID_CONTENT_LENGTH: 'Content-Length is not one whole number, or comes with Transfer-Encoding',
+  HPE_UNEXPECTED_CONTENT_LENGTH: 'Content-Length is given more than once',
+  HPE_INVALID_TRANSFER_ENCODING: 'Transfer-Encoding is not exactly chunked, or comes with Content-Length',
   HPE_INVALID_CHUNK_SIZE: 'the size of a chunk is not a hexadecimal number',
   HPE_STRICT: 'a chunk is longer than its size, or a line does not end with CR and LF',
   HPE_CR_EXPECTED: 'a line does not end with CR and LF',
   HPE_LF_EXPECTED: 'a line does not end with CR and LF',
-  HPE_INVALID_EOF_STATE: 'it ends in its middle',
-  HPE_CLOSED_CONNECTION: 'something follows a request that has Connection: close',
+  HPE_INVALID_EOF_STATE: 'it is incomplete',
+  HPE_CLOSED_CONNECTION: 'data follows a request with Connection: close',
 }
 
 /** Whether bytes that the parser takes for no method are a whole request line all the same. */

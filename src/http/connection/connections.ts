@@ -37,15 +37,11 @@ export class Connections {
 
   /** Puts what is counted here into the metrics. */
   describe(metrics: Metrics): void {
-    metrics.gauge('plantstore_connections', 'Connections that clients have open.', () => this.#all.size)
-    metrics.gauge(
-      'plantstore_pipelined_bytes',
-      'Memory for requests that wait behind another one of their connection.',
-      () => this.#pipelined,
-    )
+    metrics.gauge('plantstore_connections', 'Open client connections.', () => this.#all.size)
+    metrics.gauge('plantstore_pipelined_bytes', 'Memory for pipelined requests in the queue.', () => this.#pipelined)
     metrics.counter(
       'plantstore_connections_refused_total',
-      'Connections refused, as too many were open or too many requests waited.',
+      'Connections refused because too many were open or too many requests were queued.',
       () => this.#counts.refused,
     )
     metrics.counter(
@@ -96,7 +92,7 @@ export class Connections {
       return new AppError(42901, message, { headers: { 'Retry-After': '1', Connection: 'close' } })
     }
     if (this.#all.size - this.#refused.size < maxConnections || this.#evictFrom(this.#all.values())) return undefined
-    return overloaded('too many connections are open; try again in a second')
+    return overloaded('too many connections are open; retry in a second')
   }
 
   /** @returns false when none of them is idle */
@@ -132,7 +128,7 @@ export class Connections {
     let most: Connection | undefined
     for (const connection of this.#all.values()) if (connection.held > (most?.held ?? 0)) most = connection
     if (most === undefined) return
-    this.#refuse(most, overloaded('too many requests wait behind others of their connections; send fewer at a time'))
+    this.#refuse(most, overloaded('too many pipelined requests are queued; send fewer at a time'))
   }
 }
 

@@ -34,7 +34,7 @@ export function httpServer(config: Config, connections: Connections): Server {
     else connection.refuse(refusalOfError(error))
   })
   server.on('connect', ({ socket }) => {
-    connections.of(socket)?.refuse(new AppError(40501, 'CONNECT is not possible here', { headers: { Allow: '' } }))
+    connections.of(socket)?.refuse(new AppError(40501, 'CONNECT is not supported', { headers: { Allow: '' } }))
   })
   return server
 }

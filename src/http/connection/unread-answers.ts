@@ -49,9 +49,9 @@ export class UnreadAnswers {
 
   /** Puts what is counted here into the metrics. */
   describe(metrics: Metrics): void {
-    const unread = 'Bytes of answers that wait for their clients.'
+    const unread = 'Bytes of answers that clients have not read yet.'
     metrics.gauge('plantstore_unread_answer_bytes', unread, () => this.#bytes)
-    const cut = 'Answers cut off as their clients did not take them.'
+    const cut = 'Answers cut off because their clients read too slowly.'
     metrics.counter('plantstore_answers_cut_total', cut, () => this.#cut)
   }
 
@@ -65,7 +65,7 @@ export class UnreadAnswers {
     if (this.#bytes + size <= unreadLimit) return true
     for (const answer of [...this.#answers].sort((a, b) => a.credit - b.credit)) {
       if (answer.credit > stallTimeout - PATIENCE) return false
-      this.#cutOff(answer, 'too many answers wait for their clients, and this one moves least')
+      this.#cutOff(answer, 'too many answers wait for slow clients, and this client is the slowest')
       if (this.#bytes + size <= unreadLimit) return true
     }
     return false
@@ -101,7 +101,7 @@ export class UnreadAnswers {
       answer.taken = taken
       answer.credit = Math.min(stallTimeout, answer.credit + earned) - (isWaiting ? elapsed : 0)
       if (stallTimeout > 0 && answer.credit <= 0) {
-        this.#cutOff(answer, `the client took too little of its answer for ${stallTimeout / 1000} s`)
+        this.#cutOff(answer, `the client read too little of its answer for ${stallTimeout / 1000} s`)
       }
     }
     this.makeRoom(0)

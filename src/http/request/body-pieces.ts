@@ -54,8 +54,8 @@ function inTime(start: (resolve: () => void) => void, pace: Pace, options: PaceO
     const refuse = (message: string) => reject(new AppError(40801, message, { headers: CLOSE }))
     const timers: NodeJS.Timeout[] = []
     if (stallTimeout > 0) {
-      timers.push(setTimeout(refuse, stallTimeout, `nothing more came for ${stallTimeout / 1000} s`))
-      timers.push(setTimeout(refuse, pace.left, `less than ${leastSpeed} bytes a second came`))
+      timers.push(setTimeout(refuse, stallTimeout, `the client sent nothing for ${stallTimeout / 1000} s`))
+      timers.push(setTimeout(refuse, pace.left, `the client sent less than ${leastSpeed} bytes per second`))
     }
     start(() => {
       for (const timer of timers) clearTimeout(timer)

@@ -10,11 +10,13 @@ export function faultOfHead({ headers, httpVersion }: IncomingMessage): AppError
   } else if (!HOST.test(host)) {
     // A header that stands twice is joined by a comma and a blank.
     const isTwice = host.includes(', ')
-    return refusal(isTwice ? 'the Host header is there more than once' : 'the Host header is not a name with a port')
+    return refusal(
+      isTwice ? 'the Host header is given more than once' : 'the Host header is not a host name with an optional port',
+    )
   }
   if (httpVersion !== '1.1' && httpVersion !== '1.0') return refusal('the version of HTTP is not 1.0 or 1.1')
   if (transfer !== undefined && transfer.toLowerCase() !== 'chunked') {
-    return refusal('the only transfer coding that is supported is chunked')
+    return refusal('the only supported transfer coding is chunked')
   }
   return undefined
 }

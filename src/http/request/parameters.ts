@@ -66,7 +66,7 @@ export class ParameterReader {
       if (typeof text === 'string') take(parameter, text, values, faults)
     }
     for (const [key, name] of this.#notTaken) {
-      if (headers[key] !== undefined) faults.push(`${name} is not possible on this operation; leave it out`)
+      if (headers[key] !== undefined) faults.push(`${name} is not supported by this operation; leave it out`)
     }
     if (faults.length > 0) throw new AppError(40003, faults.join('; '))
     return values
@@ -83,7 +83,7 @@ export class ParameterReader {
       const parameter = this.#query.get(name)
       if (parameter === undefined) unknown.push(name)
       else if (parameter.schema.type === 'array') check(parameter, texts, values, faults)
-      else if (texts.length > 1) faults.push(`${name} must stand only once`)
+      else if (texts.length > 1) faults.push(`${name} may be given only once`)
       else take(parameter, texts[0] ?? '', values, faults)
     }
     if (unknown.length > 0) faults.push(this.#unknownFault(unknown))

@@ -26,9 +26,9 @@ function wordsOf({ keyword, params, parentSchema, message = keyword }: ErrorObje
     case 'minimum':
       return `must be at least ${params['limit']}`
     case 'maxLength':
-      return `must not have more than ${params['limit']} characters`
+      return `must have at most ${params['limit']} characters`
     case 'maxItems':
-      return `must not stand more than ${params['limit']} times`
+      return `may be given at most ${params['limit']} times`
     default:
       return message
   }

@@ -23,7 +23,7 @@ export function readCursor(list: string, cursor: string, least: number): Buffer 
   if (place.length >= least && writeCursor(list, place) === cursor) return place
   throw new AppError(
     40003,
-    'cursor was not made for this list with this order and these filters; follow the Link of the page before as it is, or begin again without cursor',
+    'cursor does not belong to this list, order and filters; follow the Link of the previous page unchanged, or start again without cursor',
   )
 }
 

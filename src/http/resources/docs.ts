@@ -45,7 +45,7 @@ export function docsHandlers(
     // The contract names the types of all files together.
     const [mediaType = type] = type.split(';', 1)
     if (preferredType(exchange.request.headers.accept, [mediaType]) === undefined) {
-      throw new AppError(40601, `Accept does not take the media type of the file, ${mediaType}`)
+      throw new AppError(40601, `Accept excludes the media type of the file, ${mediaType}`)
     }
     if (isFresh(parameters, etag)) responder.notModified(exchange, [...headers], bytes)
     else responder.replyFile(exchange, ['Content-Type', type, ...headers], bytes)

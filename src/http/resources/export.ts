@@ -25,7 +25,7 @@ export function exportHandlers(
     exportPlants(exchange, _operation, parameters) {
       const { format = formatFor(exchange), sort } = parameters
       if (preferredType(exchange.request.headers.accept, [MEDIA_TYPES[format]]) === undefined) {
-        throw new AppError(40601, `Accept does not take ${MEDIA_TYPES[format]}, which the format ${format} is`)
+        throw new AppError(40601, `Accept excludes ${MEDIA_TYPES[format]}, the media type of the format ${format}`)
       }
       const headers = ['Content-Type', CONTENT_TYPES[format], 'Cache-Control', READ_CACHING]
       headers.push('Content-Disposition', `attachment; filename="plants.${format}"`)

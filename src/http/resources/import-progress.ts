@@ -93,15 +93,15 @@ class Progress {
 
   #reached(): string {
     const { added, updated, unchanged, refused } = this.#counts
-    if (this.#line === 0) return 'no row was done'
+    if (this.#line === 0) return 'no row was processed'
     const counts = `${added} added, ${updated} updated, ${unchanged} unchanged, ${refused} refused`
-    return `all rows up to line ${this.#line} were done${this.#dryRun ? ', as a trial' : ''} (${counts})`
+    return `all rows up to line ${this.#line} were processed (${counts})`
   }
 
   #rest(number: ErrorNumber): string {
     if (this.#dryRun) return 'nothing was stored'
-    if (number === 50301) return 'of those behind, some may be stored; importing all again is safe'
-    return 'of those behind none; importing all again is safe'
+    if (number === 50301) return 'further rows may be stored; importing the file again is safe'
+    return 'no further row was stored; importing the file again is safe'
   }
 }
 

@@ -45,7 +45,7 @@ export function plantHandlers(store: Store, responder: Responder, nestingLimit: 
         if (ifMatch !== undefined && !isAmong(ifMatch, plant)) {
           return responder.refuse(
             exchange,
-            new AppError(41201, `the plant with the id ${id} has no entity tag in If-Match`),
+            new AppError(41201, `the plant with the id ${id} has none of the entity tags in If-Match`),
           )
         }
         const json = newPlantJson(plant)

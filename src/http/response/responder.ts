@@ -124,7 +124,9 @@ export class Responder {
       this.#logCut(exchange, refusal)
       this.#observe(exchange, refusal.status)
     } finally {
-      await pieces.return().catch((error: unknown) => this.#log.warn({ err: error }, 'an answer could not be let go'))
+      await pieces
+        .return()
+        .catch((error: unknown) => this.#log.warn({ err: error }, 'an unfinished answer could not be closed'))
     }
   }
 
@@ -161,7 +163,7 @@ export class Responder {
 
   async #replyInSlices(exchange: Exchange, status: number, headers: string[], body: Buffer): Promise<void> {
     if (exchange.request.method === 'GET' && !this.#unread.makeRoom(body.length)) {
-      this.refuse(exchange, new AppError(50302, 'too many answers wait for their clients; try again in a second'))
+      this.refuse(exchange, new AppError(50302, 'too many answers wait for slow clients; retry in a second'))
       return
     }
     headers.push('Content-Length', String(body.length))
@@ -253,7 +255,9 @@ export class Responder {
 const CLIENT_GONE = 499
 
 const asRefusal = (error: unknown): AppError =>
-  error instanceof AppError ? error : new AppError(50001, 'something went wrong on our side', { cause: error })
+  error instanceof AppError
+    ? error
+    : new AppError(50001, 'an unexpected error occurred in the service', { cause: error })
 
 /** Characters of a client's that a line of the log has. */
 const LONGEST_PATH = 200

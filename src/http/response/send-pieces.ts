@@ -54,10 +54,10 @@ function drained(response: ServerResponse, pace: Pace, options: SendOptions): Pr
     const onDrain = () => settle(resolve)
     const onAbort = () => settle(() => reject(signal.reason))
     const refuse = (message: string) => settle(() => reject(new AppError(40801, message)))
-    const onTimeout = () => refuse(`the client took nothing for ${stallTimeout / 1000} s`)
+    const onTimeout = () => refuse(`the client read nothing for ${stallTimeout / 1000} s`)
     const slow =
       stallTimeout > 0
-        ? setTimeout(refuse, pace.left, `the client took less than ${leastSpeed} bytes a second`)
+        ? setTimeout(refuse, pace.left, `the client read less than ${leastSpeed} bytes per second`)
         : undefined
     response.on('drain', onDrain)
     response.on('timeout', onTimeout)

@@ -177,9 +177,9 @@ export class Client {
     )
     const [pid = null, start = null, isReadOnly] = rows[0] ?? []
     if (rows[0]?.at(-1) !== 't') {
-      throw new LastingFault('the server has fsync off, so a power cut would lose what was acknowledged; set it to on')
+      throw new LastingFault('the server has fsync off, so a power cut would lose acknowledged writes; set it to on')
     }
-    if (isReadOnly !== 'f') throw new ConnectionFault('the server is read-only, as a standby is')
+    if (isReadOnly !== 'f') throw new ConnectionFault('the server is read-only, like a standby')
     this.#process = [pid, start]
   }
 }
@@ -196,7 +196,7 @@ function asFault(error: unknown): unknown {
   // A host name with several addresses fails with one error per address.
   const all: unknown[] = error instanceof AggregateError ? error.errors : [error]
   if (all.some(isAboutPassword)) {
-    return new LastingFault('the server asks for a password, and none is given; set PGPASSWORD', { cause: error })
+    return new LastingFault('the server asks for a password; set PGPASSWORD', { cause: error })
   }
   const messages = all.map((each) => (each instanceof Error ? each.message : String(each)))
   const Fault = all.some(isAboutCertificate) ? LastingFault : ConnectionFault

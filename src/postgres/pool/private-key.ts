@@ -14,6 +14,6 @@ export function mustBePrivate(path: string): void {
   if (!stat.isFile()) throw new OperatorError(`the key ${path} is not a file`)
   if ((stat.mode & (stat.uid === 0 ? 0o037 : 0o077)) === 0) return
   throw new OperatorError(
-    `the key ${path} is open to others of this machine; its mode must be 0600, or 0640 where root owns it`,
+    `the key ${path} is accessible to other users; its mode must be 0600, or 0640 if root owns it`,
   )
 }

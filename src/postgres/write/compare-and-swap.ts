@@ -62,7 +62,7 @@ export async function changePlants(
     for (const id of await swapAll(run, swaps)) open.delete(id)
   }
   for (const i of [...open.values()].flat())
-    results[i] = outOfReach(new WriteConflict('others went on changing the plant'))
+    results[i] = outOfReach(new WriteConflict('concurrent writes kept changing the plant'))
   return results
 }
 
