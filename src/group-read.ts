@@ -6,17 +6,18 @@ interface Waiting<Key, Value> {
 }
 
 /**
- * Reads what is asked for within one turn of the event loop together. A value is read after it was asked for, so it is
- * never older than what was known then.
+ * Reads what is asked for within one turn of the event loop together, or as much of it as one turn can bear. A value is
+ * read after it was asked for, so it is never older than what was known then.
  *
  * A read by itself takes SQLite's locks for itself, and an answer by itself wakes its client: together they are half
- * again as many (docs/decisions/0006-hot-path.md).
+ * again as many (docs/decisions/0006-hot-path.md). What is too much for one turn waits for as long as the part before it
+ * took, so that large values leave half of the time to everybody else.
  */
 export class GroupRead<Key, Value> {
   readonly #read: (keys: readonly Key[]) => readonly Value[]
   #waiting: Waiting<Key, Value>[] = []
 
-  /** @param read gives the value of each key, in their order */
+  /** @param read gives the value of each key, in their order: of all, or of as many of the first as are enough at once */
   constructor(read: (keys: readonly Key[]) => readonly Value[]) {
     this.#read = read
   }
@@ -24,7 +25,7 @@ export class GroupRead<Key, Value> {
   /** Answers with what `read` gives for the key or throws. */
   find(key: Key, callback: Callback<Value>): void {
     this.#waiting.push({ key, callback })
-    if (this.#waiting.length === 1) setImmediate(() => this.#answerAll())
+    if (this.#waiting.length === 1) setImmediate(this.#answer)
   }
 
   /** The same as a promise. */
@@ -34,18 +35,25 @@ export class GroupRead<Key, Value> {
     })
   }
 
-  #answerAll(): void {
+  readonly #answer = (): void => {
+    const startedAt = performance.now()
     const waiting = this.#waiting
-    this.#waiting = []
     let values: readonly Value[]
     try {
       values = this.#read(waiting.map(({ key }) => key))
     } catch (error) {
+      this.#waiting = []
       for (const { callback } of waiting) callSafely(callback, error)
       return
     }
-    waiting.forEach(({ callback }, i) => {
-      callSafely(callback, undefined, values[i])
+    this.#waiting = waiting.slice(values.length)
+    if (this.#waiting.length > 0) setImmediate(() => this.#pause(startedAt))
+    values.forEach((value, i) => {
+      callSafely((waiting[i] as Waiting<Key, Value>).callback, undefined, value)
     })
+  }
+
+  #pause(startedAt: number): void {
+    setTimeout(this.#answer, performance.now() - startedAt)
   }
 }

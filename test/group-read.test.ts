@@ -41,3 +41,16 @@ test('a read that fails is told to all who asked, and to nobody after them', asy
   for (const value of both) await assert.rejects(value, /no such text/)
   assert.equal(await group.get('good'), 4)
 })
+
+test('what is too much for one turn is read in later ones, each once and in order, with what is asked for meanwhile', async () => {
+  const groups: string[][] = []
+  const group = new GroupRead<string, number>((texts) => {
+    groups.push([...texts])
+    return texts.slice(0, 2).map((text) => text.length)
+  })
+  const first = ['a', 'bc', 'def', 'g', 'hi'].map((text) => group.get(text))
+  await first[0]
+  const late = group.get('late')
+  assert.deepEqual(await Promise.all([...first, late]), [1, 2, 3, 1, 2, 4])
+  assert.deepEqual(groups, [['a', 'bc', 'def', 'g', 'hi'], ['def', 'g', 'hi', 'late'], ['hi', 'late']])
+})

@@ -7,14 +7,15 @@ import { openReader } from './connection.ts'
 import { appErrorOf, isFatal, sqliteFault } from './errors.ts'
 import { ReadCache } from './read-cache.ts'
 import { Found } from './search-index/search.ts'
+import { tokenOf } from './token-rows.ts'
 
 /** Plants that are read at once: more take less time for each, and more memory where they are long. */
 const PART = 64
 /** Characters of plants, and of pages of them, that are kept while nobody writes. */
 const KEPT_PLANTS = 100_000
 const KEPT_PAGES = 1_000_000
-
-import { tokenOf } from './token-rows.ts'
+/** Characters of plants from which on no more are read in one turn of the event loop: their answers take 10 ms or so. */
+const TURN_TEXT = PAGE_TEXT
 
 export interface PlantPage {
   readonly query: PlantQuery
@@ -57,16 +58,18 @@ export class DirectReader {
     this.#pages = { id: pages('>', 'ASC'), '-id': pages('<', 'DESC') }
   }
 
-  /** The plants with these ids, each where its id stands. */
+  /** The plants with these ids, each where its id stands, as far as TURN_TEXT reaches. */
   plants(ids: readonly bigint[]): (NewPlant | undefined)[] {
     const read = (id: bigint) => plantOfColumns(this.#plant.get(id) as unknown as Columns | undefined)
-    return this.#together(this.#keptPlants, (kept) => ids.map((id) => kept.get(id, read)))
+    return this.#together(this.#keptPlants, (kept) => upToTurnText(ids, textOf, (id) => kept.get(id, read)))
   }
 
-  /** Pages of plants by id, each at its place; only such as are `isShortPage`. */
+  /** Pages of plants by id, each at its place, as far as TURN_TEXT reaches; only such as are `isShortPage`. */
   pages(pages: readonly PlantPage[]): (readonly NewPlant[])[] {
     const keyOf = ({ query: { order, after }, limit }: PlantPage) => `${order} ${after?.id} ${limit}`
-    return this.#together(this.#keptPages, (kept) => pages.map((page) => kept.get(keyOf(page), () => this.#page(page))))
+    return this.#together(this.#keptPages, (kept) =>
+      upToTurnText(pages, textOfPage, (page) => kept.get(keyOf(page), () => this.#page(page))),
+    )
   }
 
   token(hash: Buffer): Token | undefined {
@@ -142,3 +145,19 @@ function plantOfColumns(columns: Columns | undefined): NewPlant | undefined {
 const textOf = ({ name, tag = '' }: NewPlant): number => name.length + tag.length
 
 const textOfPage = (plants: readonly NewPlant[]): number => plants.reduce((sum, plant) => sum + textOf(plant), 0)
+
+function upToTurnText<Key, Value extends object, Read extends Value | undefined>(
+  keys: readonly Key[],
+  lengthOf: (value: Value) => number,
+  read: (key: Key) => Read | Value,
+): (Read | Value)[] {
+  const values: (Read | Value)[] = []
+  let text = 0
+  for (const key of keys) {
+    const value = read(key)
+    values.push(value)
+    if (value !== undefined) text += lengthOf(value)
+    if (text >= TURN_TEXT) break
+  }
+  return values
+}
