@@ -52,5 +52,9 @@ test('what is too much for one turn is read in later ones, each once and in orde
   await first[0]
   const late = group.get('late')
   assert.deepEqual(await Promise.all([...first, late]), [1, 2, 3, 1, 2, 4])
-  assert.deepEqual(groups, [['a', 'bc', 'def', 'g', 'hi'], ['def', 'g', 'hi', 'late'], ['hi', 'late']])
+  assert.deepEqual(groups, [
+    ['a', 'bc', 'def', 'g', 'hi'],
+    ['def', 'g', 'hi', 'late'],
+    ['hi', 'late'],
+  ])
 })

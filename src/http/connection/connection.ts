@@ -3,6 +3,8 @@ import type { Socket } from 'node:net'
 import type { AppError } from '../../errors.ts'
 import { Exchange } from '../exchange.ts'
 import { endRefused } from './connection-errors.ts'
+import type { ReadTurns } from './read-turns.ts'
+import type { SharedTurns } from './shared-turns.ts'
 
 /** How long nothing is read from a connection whose requests wait, in ms: see `#waitFor`. */
 const READ_PAUSE = 250
@@ -23,6 +25,17 @@ export interface ConnectionHandlers {
   readonly note: (refusal: AppError, address: string | undefined) => string
 }
 
+/** What all connections share. */
+export interface Shared {
+  readonly handlers: ConnectionHandlers
+  /** Whose turn it is to be read. */
+  readonly reading: ReadTurns
+  /** In which the requests that waited behind others are begun. */
+  readonly working: SharedTurns
+  /** Told of bytes that requests take which wait, and, below 0, that they take no more. */
+  readonly hold: (bytes: number) => void
+}
+
 /**
  * The requests of one connection. It works on one at a time: the next is looked at once the answer to the one before was
  * handed to the operating system. Refusals of bytes that are no request come behind all answers that are due.
@@ -32,31 +45,32 @@ export interface ConnectionHandlers {
 export class Connection {
   readonly #socket: Socket
   readonly #handlers: ConnectionHandlers
+  readonly #shared: Shared
   #current: Exchange | undefined
   /** The responses to the requests behind the current one. */
   #waiting: ServerResponse[] = []
   #refusal: AppError | undefined
   #denial: AppError | undefined
   #readPause: NodeJS.Timeout | undefined
+  #isHeld = false
   #held = 0
-  readonly #hold: (bytes: number) => void
 
-  /** @param hold told of bytes that requests take which wait here, and, below 0, that they take no more */
-  constructor(socket: Socket, handlers: ConnectionHandlers, hold: (bytes: number) => void) {
+  constructor(socket: Socket, shared: Shared) {
     this.#socket = socket
-    this.#handlers = handlers
-    this.#hold = hold
+    this.#handlers = shared.handlers
+    this.#shared = shared
     // Node resumes a socket behind each whole request.
     socket.on('resume', () => {
-      if (this.#readPause !== undefined) socket.pause()
+      if (this.#isHeld) this.#stopReading()
     })
     socket.on('close', () => this.#close())
   }
 
   /** Takes the next request, whose head has arrived. */
   take(response: ServerResponse): void {
-    if (this.#refusal !== undefined) return
+    if (this.#refusal !== undefined || this.#socket.destroyed) return
     if (this.#denial !== undefined) {
+      this.#refusal = this.#denial
       this.#handlers.refuse(new Exchange(response.req, response), this.#denial)
       return
     }
@@ -104,6 +118,31 @@ export class Connection {
     }
   }
 
+  /** Reads nothing until `read`. */
+  hold(): void {
+    this.#isHeld = true
+    this.#stopReading()
+  }
+
+  read(): void {
+    if (!this.#isHeld) return
+    this.#isHeld = false
+    this.#socket.resume()
+  }
+
+  get isHeld(): boolean {
+    return this.#isHeld
+  }
+
+  get isGone(): boolean {
+    return this.#socket.destroyed
+  }
+
+  /** Whether anything has ever been read. */
+  get wasRead(): boolean {
+    return this.#socket.bytesRead > 0
+  }
+
   /** Bytes that waiting requests take. */
   get held(): number {
     return this.#held
@@ -133,20 +172,26 @@ export class Connection {
   #waitFor(current: Exchange, response: ServerResponse): void {
     if (this.#waiting.length === 0 && this.#refusal === undefined) current.response.once('finish', this.#goOn)
     this.#waiting.push(response)
+    if (!this.#isHeld) this.hold()
+    this.#readPause ??= setTimeout(() => this.#askToRead(), READ_PAUSE).unref()
     this.#account(sizeOf(response.req))
-    this.#socket.pause()
-    this.#readPause ??= setTimeout(() => this.#read(), READ_PAUSE).unref()
   }
 
-  #read(): void {
+  #askToRead(): void {
     clearTimeout(this.#readPause)
     this.#readPause = undefined
-    this.#socket.resume()
+    this.#shared.reading.ask(this)
   }
 
-  /** In a turn of its own, so that a connection with many requests leaves the event loop to the others. */
+  #stopReading(): void {
+    this.#socket.pause()
+    // Behind a pause and a resume within one tick, Node reads a socket that calls itself paused, and `pause` is silent.
+    this.#socket.emit('pause')
+  }
+
+  /** In a later turn, so that connections with many requests leave the event loop to the others. */
   readonly #goOn = (): void => {
-    setImmediate(() => {
+    this.#shared.working.add(() => {
       if (this.#socket.destroyed) return
       const next = this.#waiting.shift()
       if (next === undefined || !this.#socket.writable) {
@@ -157,7 +202,7 @@ export class Connection {
       this.#work(next)
       const { response } = this.#current as Exchange
       if (this.#waiting.length > 0) response.once('finish', this.#goOn)
-      else if (this.#refusal === undefined) this.#read()
+      else if (this.#refusal === undefined) this.#askToRead()
     })
   }
 
@@ -187,7 +232,7 @@ export class Connection {
 
   #account(bytes: number): void {
     this.#held += bytes
-    this.#hold(bytes)
+    this.#shared.hold(bytes)
   }
 
   #release(): void {
@@ -197,6 +242,7 @@ export class Connection {
 
   #close(): void {
     clearTimeout(this.#readPause)
+    this.#shared.reading.forget(this)
     this.#release()
     if (this.#current?.isAnswered === false) this.#current.giveUp()
   }

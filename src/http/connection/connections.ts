@@ -3,7 +3,9 @@ import { AppError } from '../../errors.ts'
 import { addressGroup } from '../../network.ts'
 import type { ClientAddresses } from '../auth/client-address.ts'
 import type { Metrics } from '../metrics.ts'
-import { Connection, type ConnectionHandlers } from './connection.ts'
+import { Connection, type ConnectionHandlers, type Shared } from './connection.ts'
+import { ReadTurns } from './read-turns.ts'
+import { SharedTurns } from './shared-turns.ts'
 
 export interface ConnectionLimits {
   readonly maxConnections: number
@@ -20,7 +22,7 @@ const REFUSED = 8
 export class Connections {
   readonly #limits: ConnectionLimits
   readonly #addresses: ClientAddresses
-  readonly #handlers: ConnectionHandlers
+  readonly #shared: Shared
   readonly #all = new Map<Socket, Connection>()
   /** By group of addresses; the connections of trusted proxies, which many clients share, are in none. */
   readonly #groups = new Map<string, Set<Connection>>()
@@ -32,7 +34,8 @@ export class Connections {
   constructor(limits: ConnectionLimits, addresses: ClientAddresses, handlers: ConnectionHandlers) {
     this.#limits = limits
     this.#addresses = addresses
-    this.#handlers = handlers
+    const reading = new ReadTurns(() => this.#all.values())
+    this.#shared = { handlers, reading, working: new SharedTurns(), hold: (bytes) => this.#hold(bytes) }
   }
 
   /** Puts what is counted here into the metrics. */
@@ -59,7 +62,7 @@ export class Connections {
   add(socket: Socket): void {
     const remote = socket.remoteAddress ?? ''
     const group = this.#addresses.isProxy(remote) ? undefined : this.#groupOf(addressGroup(remote))
-    const connection = new Connection(socket, this.#handlers, (bytes) => this.#hold(bytes))
+    const connection = new Connection(socket, this.#shared)
     const refusal = this.#refusalFor(group)
     this.#all.set(socket, connection)
     group?.add(connection)
@@ -69,7 +72,8 @@ export class Connections {
       group?.delete(connection)
       if (group?.size === 0) this.#groups.delete(addressGroup(remote))
     })
-    if (refusal !== undefined) this.#refuse(connection, refusal)
+    if (refusal === undefined) this.#shared.reading.add(connection)
+    else this.#refuse(connection, refusal)
   }
 
   /** Ends what can't be answered before the service goes: requests that have not arrived as a whole. */
@@ -124,6 +128,7 @@ export class Connections {
   /** Past the bound, the connection with the most waiting requests is refused. */
   #hold(bytes: number): void {
     this.#pipelined += bytes
+    if (bytes > 0) this.#shared.reading.count(bytes)
     if (bytes < 0 || this.#pipelined <= this.#limits.pipelineLimit) return
     let most: Connection | undefined
     for (const connection of this.#all.values()) if (connection.held > (most?.held ?? 0)) most = connection

@@ -1,0 +1,24 @@
+/** Milliseconds of one turn of the event loop. */
+const SHARE = 5
+
+/** Runs tasks in later turns of the event loop, in their order, and only for a part of each. */
+export class SharedTurns {
+  #tasks: (() => void)[] = []
+
+  add(task: () => void): void {
+    this.#tasks.push(task)
+    if (this.#tasks.length === 1) setImmediate(this.#run)
+  }
+
+  readonly #run = (): void => {
+    const tasks = this.#tasks
+    this.#tasks = []
+    const end = performance.now() + SHARE
+    let done = 0
+    do tasks[done++]?.()
+    while (done < tasks.length && performance.now() < end)
+    const hasNew = this.#tasks.length > 0
+    if (done < tasks.length) this.#tasks = tasks.slice(done).concat(this.#tasks)
+    if (this.#tasks.length > 0 && !hasNew) setImmediate(this.#run)
+  }
+}

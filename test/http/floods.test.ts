@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict'
+import { Agent } from 'node:http'
+import { suite, type TestContext, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { tempFolder } from '../support/files.ts'
+import { send } from '../support/load.ts'
+import { isLinux, notTestedHere } from '../support/not-tested.ts'
+import { startServer, TOKEN } from '../support/process.ts'
+import { RawConnection } from '../support/raw.ts'
+
+const CONNECTIONS = 400
+const MIB = 2 ** 20
+const FIELDS = `Host: a\r\nAuthorization: Bearer ${TOKEN}\r\n`
+const LARGE = 'x'.repeat(MIB - 100)
+
+/** The service under test, in a process of its own. */
+class Flooded {
+  readonly #address: string
+  readonly #agent = new Agent({ keepAlive: true, maxSockets: 1 })
+  #id = 100
+
+  constructor(address: string) {
+    this.#address = address
+  }
+
+  static async start(t: TestContext): Promise<Flooded> {
+    const flooded = new Flooded((await startServer(t, tempFolder(t))).address)
+    for (let id = 0; id < 3; id++) assert.equal(await flooded.#create(JSON.stringify({ id, name: LARGE })), 200)
+    return flooded
+  }
+
+  async metric(name: string): Promise<number> {
+    const response = await fetch(`${this.#address}/metrics`, { headers: { Authorization: `Bearer ${TOKEN}` } })
+    return Number(new RegExp(`^${name} (\\d+)`, 'm').exec(await response.text())?.[1])
+  }
+
+  /**
+   * Sends the bytes on many connections that read nothing, while another client creates plants over an old connection
+   * and over new ones. Its creates have to succeed, and all that the flood held has to be let go behind it.
+   *
+   * @returns MiB that the process grew by at most
+   */
+  async flood(bytes: string): Promise<number> {
+    const before = await this.metric('process_resident_memory_bytes')
+    const port = Number(new URL(this.#address).port)
+    const connections = Array.from({ length: CONNECTIONS }, () => {
+      const connection = new RawConnection(port)
+      connection.socket.pause()
+      connection.write(bytes)
+      return connection
+    })
+    let most = before
+    for (let round = 0; round < 15; round++) {
+      await sleep(200)
+      for (const agent of [this.#agent, undefined]) {
+        assert.equal(await this.#create(`{"id":${this.#id++},"name":"x"}`, agent), 200)
+      }
+      most = Math.max(most, await this.metric('process_resident_memory_bytes'))
+    }
+    for (const { socket } of connections) socket.destroy()
+    await this.#untilLeft()
+    return (most - before) / MIB
+  }
+
+  async #create(body: string, agent?: Agent): Promise<number> {
+    return (await send('POST', `${this.#address}/plants`, { body, ...(agent === undefined ? {} : { agent }) })).status
+  }
+
+  async #untilLeft(): Promise<void> {
+    // The client's own connections stay: that of the agent, and those of fetch.
+    while ((await this.metric('plantstore_connections')) > 5) await sleep(50)
+    assert.equal(await this.metric('plantstore_pipelined_bytes'), 0)
+    assert.equal(await this.metric('plantstore_unread_answer_bytes'), 0)
+  }
+}
+
+async function assertBounded(t: TestContext, bytes: string, most: number): Promise<void> {
+  if (!isLinux) return notTestedHere(t, 'the memory of another process, because only Linux tells it')
+  const grown = await (await Flooded.start(t)).flood(bytes)
+  assert.ok(grown < most, `${Math.round(grown)} MiB`)
+}
+
+suite(`another client is served, and memory is bounded, when ${CONNECTIONS} connections that read nothing send`, () => {
+  test('thousands of small requests each', (t) =>
+    assertBounded(t, 'GET /health/live HTTP/1.1\r\nHost: a\r\n\r\n'.repeat(3000), 400))
+
+  test('requests for large pages', (t) =>
+    assertBounded(t, `GET /plants?limit=3 HTTP/1.1\r\n${FIELDS}\r\n`.repeat(50), 500))
+
+  test('requests for a large plant', (t) => assertBounded(t, `GET /plants/1 HTTP/1.1\r\n${FIELDS}\r\n`.repeat(50), 500))
+
+  test('half of a head', (t) => assertBounded(t, 'GET /health/li', 100))
+
+  test('nothing at all', (t) => assertBounded(t, '', 100))
+
+  test('a request for an export each', (t) => assertBounded(t, `GET /plants/export HTTP/1.1\r\n${FIELDS}\r\n`, 200))
+})
