@@ -1,16 +1,17 @@
 import type { Config } from '../config.ts'
+import { readPlants } from '../import/format.ts'
+import type { ImportSummary } from '../import/import-summary.ts'
+import { runImport } from '../import/run-import.ts'
 import { OperatorError } from '../operator-error.ts'
 import { duration } from '../setting.ts'
 import type { ImportMode, Store } from '../store.ts'
 import { abortOnSignal, Stopped } from './abort-on-signal.ts'
-import type { Importer } from './feed.ts'
 import { fileKind, type KindFlags } from './file-kind.ts'
-import { Tally } from './import-summary.ts'
+import { ImportNotes } from './import-notes.ts'
 import { openInput } from './input-file.ts'
 import { withStore } from './open-store.ts'
 import { Progress } from './progress.ts'
-import { serviceImporter, serviceTrial } from './service-import.ts'
-import { storeImporter, storeTrial } from './store-import.ts'
+import { importThrough, tryThrough } from './service-import.ts'
 import { type TargetFlags, targetOf } from './target.ts'
 
 export interface ImportFlags extends KindFlags, TargetFlags {
@@ -33,35 +34,34 @@ export async function importFile(file: string, flags: ImportFlags, config: Confi
   const retryFor = retryTimeOf(retryTime)
   const stop = abortOnSignal()
   const input = await openInput(file, gzip, stop)
-  const tally = new Tally()
-  const progress = new Progress(() => ({ rows: tally.rows, done: input.share }), { quiet })
-  const run = (importer: Importer) => importer(input.content(), (outcome) => tally.add(outcome, progress))
+  const notes = new ImportNotes()
+  const progress = new Progress(() => ({ rows: notes.rows, done: input.share }), { quiet })
+  const take = (summary: ImportSummary) => notes.add(summary, progress)
+  const batches = () =>
+    readPlants(format, input.content(), { rowLimit: config.bodyLimit, nestingLimit: config.nestingLimit })
   try {
-    const options = { rowLimit: config.bodyLimit, nestingLimit: config.nestingLimit }
     if (target.kind === 'store') {
-      const importer = dryRun ? storeTrial : storeImporter
       const onNotice = (text: string) => progress.note(text)
-      const work = (store: Store) => run(importer(store, mode, format, options))
+      const work = (store: Store) => runImport(store, batches(), { mode, dryRun }, take)
       await withStore(target.address, { create: !dryRun, quiet, onNotice }, work)
     } else if (dryRun) {
-      await run(serviceTrial(target.service, mode, format, stop))
+      take(await tryThrough(target.service, mode, format, input.content(), stop))
     } else {
       const onWait = (error: Error) => progress.note(`${error.message}; retrying for ${retryTime}`)
-      const waiting = { time: retryFor, signal: stop, onWait }
-      await run(serviceImporter(target.service, mode, format, options, waiting))
+      await importThrough(target.service, mode, batches(), take, { time: retryFor, signal: stop, onWait })
     }
   } catch (error) {
     progress.end()
-    if (tally.rows > 0 || error instanceof Stopped) progress.note(`broken off: ${tally}`)
-    if (!dryRun && tally.rows > 0) progress.note(GO_ON)
+    if (notes.rows > 0 || error instanceof Stopped) progress.note(`broken off: ${notes}`)
+    if (!dryRun && notes.rows > 0) progress.note(GO_ON)
     if (error instanceof Stopped) return error.exitCode
     throw error
   } finally {
     input.close()
   }
   progress.end()
-  if (!quiet) progress.note(`${dryRun ? 'dry run, nothing was stored' : 'done'}: ${tally}`)
-  if (tally.refused === 0) return 0
+  if (!quiet) progress.note(`${dryRun ? 'dry run, nothing was stored' : 'done'}: ${notes}`)
+  if (notes.refused === 0) return 0
   if (!dryRun) progress.note(MEND)
   return 1
 }

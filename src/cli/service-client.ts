@@ -3,8 +3,8 @@ import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
 import { text } from 'node:stream/consumers'
 import { pipeline } from 'node:stream/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { type ImportSummary, readSummary } from '../import/import-summary.ts'
 import { OperatorError } from '../operator-error.ts'
-import { type Outcome, outcomeIn } from './import-summary.ts'
 
 /** The service could not be reached, or can't do it now: the same request may succeed later. */
 export class Unavailable extends OperatorError {
@@ -45,9 +45,9 @@ export class ServiceClient {
     this.#agent = new (address.protocol === 'https:' ? HttpsAgent : Agent)({ keepAlive: true, maxSockets: 1 })
   }
 
-  async importPlants(body: Body, request: Request): Promise<Outcome> {
+  async importPlants(body: Body, request: Request): Promise<ImportSummary> {
     const answer = await this.#send('POST', 'plants/import', request, body)
-    return outcomeIn(await this.#read(text(answer), request.signal)) ?? this.#isNone()
+    return readSummary(await this.#read(text(answer), request.signal)) ?? this.#isNone()
   }
 
   /** The bytes of a whole file; ends without an error only when all of them have come. */

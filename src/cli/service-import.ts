@@ -1,7 +1,8 @@
 import type { Batch } from '../import/batch.ts'
-import { type Format, MEDIA_TYPES, type ReadOptions, readPlants, writePlants } from '../import/format.ts'
+import { type Format, MEDIA_TYPES, writePlants } from '../import/format.ts'
+import type { ImportSummary } from '../import/import-summary.ts'
+import { type BatchOutcome, putBatches } from '../import/run-import.ts'
 import type { ImportMode } from '../store.ts'
-import { type BatchOutcome, feed, type Importer } from './feed.ts'
 import { type RetryOptions, retry, type ServiceClient } from './service-client.ts'
 
 /** Rows, and UTF-16 units of their texts, with which a request is large enough. */
@@ -14,13 +15,13 @@ const PIECE_TIMEOUT = 60_000
  * Imports through a running service in pieces. A piece whose answer is lost is sent again, which is safe; what it had
  * stored is then counted as unchanged.
  */
-export function serviceImporter(
+export function importThrough(
   service: ServiceClient,
   mode: ImportMode,
-  format: Format,
-  options: ReadOptions,
+  batches: AsyncIterable<Batch>,
+  take: (summary: ImportSummary) => void,
   retrying: RetryOptions,
-): Importer {
+): Promise<void> {
   const send = (plants: Batch['plants']) =>
     service.importPlants(writePlants('ndjson', plants), {
       mediaType: MEDIA_TYPES.ndjson,
@@ -28,20 +29,23 @@ export function serviceImporter(
       signal: AbortSignal.timeout(PIECE_TIMEOUT),
     })
   const put = async ({ plants }: Batch): Promise<BatchOutcome> => {
-    if (plants.length === 0) return NOTHING
     const { refusedRows, ...counts } = await retry(() => send(plants), retrying)
     // A piece has one row in each line.
     return { ...counts, refusals: refusedRows.map(({ line, ...refusal }) => ({ ...refusal, index: line - 1 })) }
   }
-  return (content, take) => feed(pieces(readPlants(format, content, options)), put, take)
+  return putBatches(pieces(batches), put, take)
 }
 
 /** Asks a running service what an import would do. The file goes as it is in one request, since its rows may concern each other. */
-export function serviceTrial(service: ServiceClient, mode: ImportMode, format: Format, signal: AbortSignal): Importer {
-  return async (content, take) => {
-    const query = new URLSearchParams({ mode, dryRun: 'true' })
-    take(await service.importPlants(content, { mediaType: MEDIA_TYPES[format], query, signal }))
-  }
+export function tryThrough(
+  service: ServiceClient,
+  mode: ImportMode,
+  format: Format,
+  content: AsyncIterable<Buffer>,
+  signal: AbortSignal,
+): Promise<ImportSummary> {
+  const query = new URLSearchParams({ mode, dryRun: 'true' })
+  return service.importPlants(content, { mediaType: MEDIA_TYPES[format], query, signal })
 }
 
 /** Several batches in one, since each request takes a round trip over the network. */
@@ -67,5 +71,3 @@ const joined = (batches: readonly Batch[]): Batch => ({
   lines: batches.flatMap(({ lines }) => lines),
   refused: batches.flatMap(({ refused }) => refused),
 })
-
-const NOTHING: BatchOutcome = { added: 0, updated: 0, unchanged: 0, refused: 0, refusals: [] }

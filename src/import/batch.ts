@@ -1,19 +1,13 @@
 import type { AppError } from '../errors.ts'
 import type { NewPlant } from '../plant.ts'
-
-/** A row that is no plant. */
-export interface RefusedRow {
-  /** Where it begins, counted from 1. */
-  readonly line: number
-  /** What is needed of the AppError; all of it, with its stack, would take far more memory than a row. */
-  readonly refusal: Pick<AppError, 'number' | 'message'>
-}
+import type { RefusedRow } from './import-summary.ts'
 
 /** The rows that one piece of a file has completed. Lines are those of the file, counted from 1 by their line feeds. */
 export interface Batch {
   readonly plants: readonly NewPlant[]
   /** The line in which each of the plants begins. */
   readonly lines: readonly number[]
+  /** The rows that are no plants. */
   readonly refused: readonly RefusedRow[]
 }
 
@@ -32,7 +26,8 @@ export class Batcher {
   }
 
   refuse(line: number, { number, message }: AppError): void {
-    this.#refused.push({ line, refusal: { number, message } })
+    // The AppError with its stack would take far more memory than a row.
+    this.#refused.push({ line, error: number, message })
   }
 
   get isFull(): boolean {

@@ -24,7 +24,7 @@ export async function readAll(
   try {
     for await (const batch of readPlants(format, chunksOf(Buffer.from(file), pieces), { ...OPTIONS, ...options })) {
       for (const [i, plant] of batch.plants.entries()) plants.push([batch.lines[i] ?? 0, plant])
-      for (const { line, refusal } of batch.refused) refused.push([line, refusal.number, refusal.message])
+      for (const { line, error, message } of batch.refused) refused.push([line, error, message])
     }
   } catch (error) {
     if (!(error instanceof AppError)) throw error

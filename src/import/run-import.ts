@@ -1,0 +1,88 @@
+import { AppError } from '../errors.ts'
+import type { ImportMode, ImportResult, Store } from '../store.ts'
+import type { Batch } from './batch.ts'
+import type { ImportCounts, ImportSummary, RefusedRow } from './import-summary.ts'
+
+export interface ImportOptions {
+  readonly mode: ImportMode
+  /** Store nothing, but report what would become of each row. */
+  readonly dryRun: boolean
+}
+
+/** What became of the plants of a batch. */
+export interface BatchOutcome extends ImportCounts {
+  /** The first refused plants, by their index in the batch. */
+  readonly refusals: readonly (Omit<RefusedRow, 'line'> & { readonly index: number })[]
+}
+
+/** Resolves when the plants of the batch are stored. */
+export type PutBatch = (batch: Batch) => Promise<BatchOutcome>
+
+/** @param lastLine the line in which the last row of the batch begins */
+export type TakeSummary = (summary: ImportSummary, lastLine: number) => void
+
+/**
+ * Imports batches into a store, each with one commit. With `dryRun` nothing is stored.
+ *
+ * @param take called after each commit
+ * @param signal no batch is put after it has aborted; its reason is thrown
+ */
+export async function runImport(
+  store: Store,
+  batches: AsyncIterable<Batch>,
+  { mode, dryRun }: ImportOptions,
+  take: TakeSummary,
+  signal?: AbortSignal,
+): Promise<void> {
+  const trial = dryRun ? await store.tryImport(mode) : undefined
+  const put: PutBatch = async ({ plants }) =>
+    outcomeOf(await (trial === undefined ? store.importPlants(plants, mode) : trial.tryPlants(plants)))
+  try {
+    await putBatches(batches, put, take, signal)
+  } finally {
+    await trial?.close()
+  }
+}
+
+/** Puts each batch while the next one is being read. Settles only when no put is under way any more. */
+export async function putBatches(
+  batches: AsyncIterable<Batch>,
+  put: PutBatch,
+  take: TakeSummary,
+  signal?: AbortSignal,
+): Promise<void> {
+  let underWay = Promise.resolve()
+  try {
+    for await (const batch of batches) {
+      await underWay
+      signal?.throwIfAborted()
+      const outcome = batch.plants.length === 0 ? Promise.resolve(NOTHING) : put(batch)
+      underWay = outcome.then((known) => take(summaryOf(batch, known), lastLineOf(batch)))
+      // The rejection is thrown where `underWay` is awaited.
+      underWay.catch(() => {})
+    }
+  } finally {
+    await underWay
+  }
+}
+
+const NOTHING: BatchOutcome = { added: 0, updated: 0, unchanged: 0, refused: 0, refusals: [] }
+
+function outcomeOf(results: readonly ImportResult[]): BatchOutcome {
+  const counts = { added: 0, updated: 0, unchanged: 0 }
+  const refusals: BatchOutcome['refusals'][number][] = []
+  results.forEach((result, index) => {
+    if (result instanceof AppError) refusals.push({ index, error: result.number, message: result.message })
+    else counts[result]++
+  })
+  return { ...counts, refused: refusals.length, refusals }
+}
+
+/** Merges the rows that are no plants with those that the store refused, by their lines in the file. */
+function summaryOf({ lines, refused }: Batch, { refusals, ...counts }: BatchOutcome): ImportSummary {
+  const unstored = refusals.map(({ index, ...refusal }) => ({ line: lines[index] ?? 0, ...refusal }))
+  const refusedRows = refused.length === 0 ? unstored : [...refused, ...unstored].sort((a, b) => a.line - b.line)
+  return { ...counts, refused: counts.refused + refused.length, refusedRows }
+}
+
+const lastLineOf = ({ lines, refused }: Batch): number => Math.max(lines.at(-1) ?? 0, refused.at(-1)?.line ?? 0)
