@@ -31,12 +31,12 @@ suite('the program is typed by the contract', () => {
   })
 
   for (const [what, from, to, where] of [
-    ['a query parameter', 'name: limit\n', 'name: most\n', /src\/http\/plant-list\.ts.*limit/],
-    ['a path parameter', 'name: file\n', 'name: path\n', /src\/http\/docs\.ts.*file/],
-    ['a header', 'name: If-Match\n', 'name: If-Same\n', /src\/http\/entity-tags\.ts.*If-Match/],
-    ['a parameter of the import', 'name: dryRun\n', 'name: trial\n', /src\/http\/import\.ts.*dryRun/],
-    ['a value that the code has', 'enum: [ndjson, csv]', 'enum: [ndjson, tsv]', /src\/http\/export\.ts/],
-    ['an operation', 'operationId: listTags\n', 'operationId: countTags\n', /src\/http\/tags\.ts.*listTags/],
+    ['a query parameter', 'name: limit\n', 'name: most\n', /src\/http\/resources\/plant-list\.ts.*limit/],
+    ['a path parameter', 'name: file\n', 'name: path\n', /src\/http\/resources\/docs\.ts.*file/],
+    ['a header', 'name: If-Match\n', 'name: If-Same\n', /src\/http\/request\/entity-tags\.ts.*If-Match/],
+    ['a parameter of the import', 'name: dryRun\n', 'name: trial\n', /src\/http\/resources\/import\.ts.*dryRun/],
+    ['a value that the code has', 'enum: [ndjson, csv]', 'enum: [ndjson, tsv]', /src\/http\/resources\/export\.ts/],
+    ['an operation', 'operationId: listTags\n', 'operationId: countTags\n', /src\/http\/resources\/tags\.ts.*listTags/],
   ] as const) {
     test(`so that renaming ${what} fails the type check`, (t) => {
       const { status, output } = typeCheck(t, from, to)
@@ -50,7 +50,7 @@ suite('the program is typed by the contract', () => {
     const to = from.replace('[name]', '[name, height]').replace(/$/, '        height: { type: integer }\n')
     const { status, output } = typeCheck(t, from, to)
     assert.notEqual(status, 0)
-    assert.match(output, /src\/http\/plants\.ts.*height/)
+    assert.match(output, /src\/http\/resources\/plants\.ts.*height/)
   })
 })
 
