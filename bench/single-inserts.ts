@@ -1,7 +1,7 @@
 import { Pool } from 'pg'
 import { sortKey } from '../src/fold.ts'
 import type { NewPlant } from '../src/plant.ts'
-import { createResult } from '../src/plant-change.ts'
+import { createResult, decidePut } from '../src/plant-change.ts'
 import { plantWords } from '../src/plant-query.ts'
 import type { PostgresAddress } from '../src/postgres-address.ts'
 import type { CreateResult, Store } from '../src/store.ts'
@@ -23,7 +23,7 @@ export function singleInserts({ hosts, database, user, password }: PostgresAddre
     if (rowCount === 1) return 'created'
     const { rows } = await pool.query<{ name: string; tag: string | null }>(SELECT, [id])
     const there = rows.map((row) => ({ id, name: row.name, tag: row.tag ?? undefined }))[0]
-    const result = createResult(plant, mustBeNew, there)
+    const result = createResult(decidePut(mustBeNew ? 'new' : 'add', plant, there), id)
     if (result instanceof Error) throw result
     return result
   }

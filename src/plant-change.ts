@@ -1,13 +1,24 @@
 import { type Condition, checkCondition } from './condition.ts'
 import { AppError } from './errors.ts'
-import type { NewPlant } from './plant.ts'
-import type { CreateResult, ImportMode, ImportResult, PlantPatch } from './store.ts'
+import type { NewPlant, Plant } from './plant.ts'
+import type { CreateResult, ImportMode, ImportResult, PlantPatch, ReplaceResult } from './store.ts'
 
-/** A write that depends on the plant as it is; an engine decides it inside its transaction. */
+/** A write that depends on the present plant; an engine decides it inside its transaction. */
 export type PlantChange =
   | { readonly kind: 'replace'; readonly plant: NewPlant; readonly condition: Condition }
   | { readonly kind: 'update'; readonly id: bigint; readonly patch: PlantPatch; readonly condition: Condition }
   | { readonly kind: 'delete'; readonly id: bigint; readonly condition: Condition }
+
+/** What a change does. `plant` is the whole plant after it. */
+export type ChangeOutcome =
+  | { readonly result: 'created' | 'replaced' | 'updated'; readonly plant: NewPlant }
+  | { readonly result: 'deleted' }
+
+/** How a put treats an id that exists: `new` is a create that must be new, `add` any other create. */
+export type PutMode = ImportMode | 'new'
+
+/** What a put does, which is a create or an imported plant. `exists` and `conflict` refuse it. */
+export type PutOutcome = 'created' | 'updated' | 'unchanged' | 'exists' | 'conflict'
 
 export const idOf = (change: PlantChange): bigint => (change.kind === 'replace' ? change.plant.id : change.id)
 
@@ -18,45 +29,69 @@ export function weightOf(change: PlantChange): number {
   return (name?.length ?? 0) + (tag?.length ?? 0)
 }
 
+/** Whether two plants, or none, are equal apart from their ids. */
+export const isEqual = (one: Plant | undefined, other: Plant | undefined): boolean =>
+  one === other || (one !== undefined && other !== undefined && one.name === other.name && one.tag === other.tag)
+
 /**
- * The plant as it is to be after the change; undefined when it is to be gone.
+ * Decides what a replace, update or delete does.
  *
- * @param plant as it is now; undefined when there is none
+ * @param present the plant that has the id; undefined when there is none
  * @throws AppError 40402 when an update or a delete finds none, 41201 when the condition does not hold
  */
-export function afterChange(change: PlantChange, plant: NewPlant | undefined): NewPlant | undefined {
+export function decideChange(change: PlantChange, present: NewPlant | undefined): ChangeOutcome {
   const id = idOf(change)
-  // Before the condition: one that is asked of nothing would otherwise hide that there is nothing (RFC 9110, 13.2.1).
-  if (plant === undefined && change.kind !== 'replace') throw new AppError(40402, `there is no plant with the id ${id}`)
-  checkCondition(change.condition, id, plant)
-  if (change.kind === 'replace') return change.plant
-  return change.kind === 'delete' || plant === undefined ? undefined : patched(plant, change.patch)
+  if (change.kind === 'replace') {
+    checkCondition(change.condition, id, present)
+    return { result: present === undefined ? 'created' : 'replaced', plant: change.plant }
+  }
+  // Absence comes before the condition, which would hide it (RFC 9110, 13.2.1).
+  if (present === undefined) throw new AppError(40402, `there is no plant with the id ${id}`)
+  checkCondition(change.condition, id, present)
+  return change.kind === 'delete' ? { result: 'deleted' } : { result: 'updated', plant: patched(present, change.patch) }
 }
 
 function patched({ id, name, tag }: NewPlant, patch: PlantPatch): NewPlant {
   return { id, name: patch.name ?? name, tag: patch.tag === undefined ? tag : (patch.tag ?? undefined) }
 }
 
-/** What becomes of a created plant where `there` has its id, or none has. */
-export function createResult(
-  plant: NewPlant,
-  mustBeNew: boolean,
-  there: NewPlant | undefined,
-): CreateResult | AppError {
-  if (there === undefined) return 'created'
-  if (mustBeNew) return idExists(plant.id)
-  return there.name === plant.name && there.tag === plant.tag ? 'unchanged' : idConflict(plant.id)
+/** The answer to a replace. */
+export function replaceResult({ result }: ChangeOutcome): ReplaceResult {
+  if (result !== 'created' && result !== 'replaced') throw new Error(`a replace has ${result} its plant`)
+  return result
 }
 
-/** What becomes of an imported plant where `there` has its id, or none has. */
-export function importResult(mode: ImportMode, plant: NewPlant, there: NewPlant | undefined): ImportResult {
-  if (there === undefined) return 'added'
-  if (there.name === plant.name && there.tag === plant.tag) return 'unchanged'
-  return mode === 'update' ? 'updated' : idConflict(plant.id)
+/** The answer to an update. */
+export function updatedPlant(outcome: ChangeOutcome): NewPlant {
+  if (outcome.result !== 'updated') throw new Error(`an update has ${outcome.result} its plant`)
+  return outcome.plant
 }
 
-export const idConflict = (id: bigint): AppError =>
-  new AppError(40901, `the id ${id} belongs to a different plant; nothing was changed`)
+/**
+ * Decides what a put does.
+ *
+ * @param present the plant that has the id; undefined when there is none
+ */
+export function decidePut(mode: PutMode, plant: Plant, present: Plant | undefined): PutOutcome {
+  if (present === undefined) return 'created'
+  if (mode === 'new') return 'exists'
+  if (isEqual(plant, present)) return 'unchanged'
+  return mode === 'update' ? 'updated' : 'conflict'
+}
 
-export const idExists = (id: bigint): AppError =>
-  new AppError(41201, `a plant with the id ${id} exists (If-None-Match: *); nothing was changed`)
+/** The answer to a create. */
+export function createResult(outcome: PutOutcome, id: bigint): CreateResult | AppError {
+  return outcome === 'created' || outcome === 'unchanged' ? outcome : refusal(outcome, id)
+}
+
+/** The answer for an imported plant. */
+export function importResult(outcome: PutOutcome, id: bigint): ImportResult {
+  if (outcome === 'created') return 'added'
+  return outcome === 'updated' || outcome === 'unchanged' ? outcome : refusal(outcome, id)
+}
+
+function refusal(outcome: PutOutcome, id: bigint): AppError {
+  return outcome === 'exists'
+    ? new AppError(41201, `a plant with the id ${id} exists (If-None-Match: *); nothing was changed`)
+    : new AppError(40901, `the id ${id} belongs to a different plant; nothing was changed`)
+}

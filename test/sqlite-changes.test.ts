@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { UNCONDITIONAL } from '../src/condition.ts'
+import { createPlant } from './support/create-plant.ts'
 import { tempFolder } from './support/files.ts'
 import { openSqlite } from './support/open-sqlite.ts'
 import { changesIn } from './support/sqlite-changes.ts'
+import { listAll } from './support/store-calls.ts'
 import { plant, refusal } from './support/store-under-test.ts'
 
 test('SQLite: the log holds each change in the order of the commits, with the plant as it was', async (t) => {
@@ -49,4 +52,19 @@ test('SQLite: creates that are committed together share rows of the log, which a
     [1000, 1000, 500, 2, 2, 1],
   )
   assert.equal(rows.at(-1)?.position, 2505n)
+})
+
+test('SQLite: a change that the log refuses is not stored', async (t) => {
+  const path = join(tempFolder(t), 'plants.db')
+  const { store } = await openSqlite(t, { path })
+  await store.importPlants([plant(1n, 'one'), plant(2n, 'two')], 'add')
+  const db = new DatabaseSync(path)
+  db.exec("CREATE TRIGGER refusal BEFORE INSERT ON changes BEGIN SELECT RAISE(ABORT, 'no room in the log'); END")
+  await assert.rejects(store.replacePlant(plant(1n, 'other'), UNCONDITIONAL), refusal(50001))
+  await assert.rejects(store.deletePlant(1n, UNCONDITIONAL), refusal(50001))
+  await assert.rejects(store.importPlants([plant(2n, 'other')], 'update'), refusal(50001))
+  await assert.rejects(createPlant(store, plant(3n), { mustBeNew: false }), refusal(50001))
+  db.exec('DROP TRIGGER refusal')
+  db.close()
+  assert.deepEqual(await listAll(store), [plant(1n, 'one'), plant(2n, 'two')])
 })

@@ -2,6 +2,7 @@ import type { Callback } from '../callback.ts'
 import type { Condition } from '../condition.ts'
 import type { AppError } from '../errors.ts'
 import type { NewPlant } from '../plant.ts'
+import { replaceResult, updatedPlant } from '../plant-change.ts'
 import type { PlantQuery } from '../plant-query.ts'
 import { isThisMachine, type PostgresAddress } from '../postgres-address.ts'
 import type {
@@ -112,14 +113,11 @@ export class PostgresStore implements Store {
   }
 
   async replacePlant(plant: NewPlant, condition: Condition): Promise<ReplaceResult> {
-    const { before } = await this.#queue.change({ kind: 'replace', plant, condition })
-    return before === undefined ? 'created' : 'replaced'
+    return replaceResult(await this.#queue.change({ kind: 'replace', plant, condition }))
   }
 
   async updatePlant(id: bigint, patch: PlantPatch, condition: Condition): Promise<NewPlant> {
-    const { after } = await this.#queue.change({ kind: 'update', id, patch, condition })
-    if (after === undefined) throw new Error('an update deleted its plant')
-    return after
+    return updatedPlant(await this.#queue.change({ kind: 'update', id, patch, condition }))
   }
 
   async deletePlant(id: bigint, condition: Condition): Promise<void> {

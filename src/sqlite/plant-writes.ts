@@ -2,9 +2,9 @@ import { availableParallelism } from 'node:os'
 import type { Callback } from '../callback.ts'
 import { GroupCommit, type GroupCommitOptions } from '../group-commit.ts'
 import type { NewPlant } from '../plant.ts'
-import { type PlantChange, weightOf } from '../plant-change.ts'
+import { type ChangeOutcome, type PlantChange, weightOf } from '../plant-change.ts'
 import type { CreateResult, ImportMode, ImportResult } from '../store.ts'
-import { type ChangeResult, changeResultOf, createResultOf, importResultOf } from './outcome.ts'
+import { changeResultOf, createResultOf, importResultOf } from './outcome.ts'
 import { flatten } from './rows.ts'
 import type { SearchIndex } from './search-index/search-index.ts'
 import type { CreateRows } from './writer.ts'
@@ -28,7 +28,7 @@ export class PlantWrites {
   readonly #writer: WriterPort
   readonly #index: SearchIndex
   readonly #creates: GroupCommit<CreateRow, CreateResult>
-  readonly #changes: GroupCommit<PlantChange, ChangeResult>
+  readonly #changes: GroupCommit<PlantChange, ChangeOutcome>
 
   constructor(
     writer: WriterPort,
@@ -49,7 +49,7 @@ export class PlantWrites {
     this.#creates.submit({ plant, mustBeNew }, callback)
   }
 
-  change(change: PlantChange): Promise<ChangeResult> {
+  change(change: PlantChange): Promise<ChangeOutcome> {
     return new Promise((resolve, reject) => {
       this.#changes.submit(change, (error, result) => {
         if (result === undefined) reject(error)
@@ -85,7 +85,7 @@ export class PlantWrites {
     return outcomes.map((outcome, i) => createResultOf(outcome, rows[i]?.plant.id ?? 0n))
   }
 
-  async #commitChanges(changes: readonly PlantChange[]): Promise<(ChangeResult | Error)[]> {
+  async #commitChanges(changes: readonly PlantChange[]): Promise<(ChangeOutcome | Error)[]> {
     await this.#index.admit(changes.length)
     const outcomes = await this.#writer.call('changePlants', changes)
     this.#index.wrote(changes.length)

@@ -1,6 +1,6 @@
+import type { PutOutcome } from '../plant-change.ts'
 import { PAGE_TEXT, type PlantFilter, type PlantOrder, type PlantQuery, positionOf } from '../plant-query.ts'
 import type { ImportMode, TagCount } from '../store.ts'
-import type { RowOutcome } from './outcome.ts'
 import { flatten, type PlantRows } from './rows.ts'
 import type { Limit } from './search-index/search.ts'
 import { NOTHING, needsIndex, Snapshot, type Unindexed } from './snapshot.ts'
@@ -112,7 +112,7 @@ export class SqliteReader {
     return this.#handle
   }
 
-  tryPlants(handle: number, rows: PlantRows): Steps<RowOutcome[]> {
+  tryPlants(handle: number, rows: PlantRows): Steps<PutOutcome[]> {
     return found(this.#trials.get(handle)).try(rows)
   }
 

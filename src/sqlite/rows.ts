@@ -16,7 +16,8 @@ export function plantsOf(rows: PlantRows): NewPlant[] {
   return plants
 }
 
-export function plantAt(rows: PlantRows, i: number): NewPlant {
+/** The plant whose values begin at `i`; further values of its row do not matter. */
+export function plantAt(rows: readonly (bigint | string | boolean | null)[], i: number): NewPlant {
   return { id: rows[i] as bigint, name: rows[i + 1] as string, tag: (rows[i + 2] as string | null) ?? undefined }
 }
 

@@ -4,6 +4,7 @@ import type { Condition } from '../condition.ts'
 import { GroupRead } from '../group-read.ts'
 import { OperatorError } from '../operator-error.ts'
 import type { NewPlant } from '../plant.ts'
+import { replaceResult, updatedPlant } from '../plant-change.ts'
 import { isShortPage, type PlantQuery } from '../plant-query.ts'
 import type {
   CreateOptions,
@@ -135,14 +136,12 @@ export class SqliteStore implements Store {
 
   async replacePlant(plant: NewPlant, condition: Condition): Promise<ReplaceResult> {
     this.#mustBeOpen()
-    const changed = await this.#writes.change({ kind: 'replace', plant, condition })
-    return changed === 'deleted' ? neverDeleted() : changed.result
+    return replaceResult(await this.#writes.change({ kind: 'replace', plant, condition }))
   }
 
   async updatePlant(id: bigint, patch: PlantPatch, condition: Condition): Promise<NewPlant> {
     this.#mustBeOpen()
-    const changed = await this.#writes.change({ kind: 'update', id, patch, condition })
-    return changed === 'deleted' ? neverDeleted() : changed.plant
+    return updatedPlant(await this.#writes.change({ kind: 'update', id, patch, condition }))
   }
 
   async deletePlant(id: bigint, condition: Condition): Promise<void> {
@@ -264,8 +263,4 @@ export class SqliteStore implements Store {
     // While it is being opened, the opening itself throws.
     if (this.#watch !== undefined) this.#onFatal(error)
   }
-}
-
-function neverDeleted(): never {
-  throw new Error('a plant that was to stay was deleted')
 }

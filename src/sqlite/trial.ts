@@ -1,8 +1,9 @@
 import type { DatabaseSync } from 'node:sqlite'
+import type { NewPlant } from '../plant.ts'
+import { decidePut, type PutOutcome } from '../plant-change.ts'
 import type { ImportMode } from '../store.ts'
 import { openReader } from './connection.ts'
-import { OUTCOME, type RowOutcome } from './outcome.ts'
-import { PLANT_ROW_LENGTH, type PlantRows } from './rows.ts'
+import { PLANT_ROW_LENGTH, type PlantRows, plantAt } from './rows.ts'
 import { Statements } from './statements.ts'
 import type { Steps } from './steps.ts'
 
@@ -23,12 +24,12 @@ export class ImportTrial {
     this.#statements = new Statements(this.#db)
   }
 
-  *try(rows: PlantRows): Steps<RowOutcome[]> {
-    const outcomes: RowOutcome[] = []
+  *try(rows: PlantRows): Steps<PutOutcome[]> {
+    const outcomes: PutOutcome[] = []
     // One transaction for each call and none between them, as a reader that stays keeps the log from being folded in.
     this.#db.exec('BEGIN')
     for (let i = 0; i < rows.length; i += PLANT_ROW_LENGTH) {
-      outcomes.push(this.#try(rows[i] as bigint, rows[i + 1] as string, rows[i + 2] as string | null))
+      outcomes.push(this.#try(plantAt(rows, i)))
       if (outcomes.length % STEP === 0) yield
     }
     this.#db.exec('COMMIT')
@@ -39,18 +40,20 @@ export class ImportTrial {
     if (this.#db.isOpen) this.#db.close()
   }
 
-  #try(id: bigint, name: string, tag: string | null): RowOutcome {
-    const there =
+  #try(plant: NewPlant): PutOutcome {
+    const { id, name, tag } = plant
+    const row =
       this.#statements.get('SELECT name, tag FROM temp.tried WHERE id = ?', id) ??
       this.#statements.get('SELECT name, tag FROM main.plants WHERE id = ?', id)
-    if (there !== undefined && there[0] === name && there[1] === tag) return OUTCOME.unchanged
-    if (there !== undefined && this.#mode === 'add') return OUTCOME.conflict
+    const present = row && { name: row[0] as string, tag: (row[1] as string | null) ?? undefined }
+    const outcome = decidePut(this.#mode, plant, present)
+    if (outcome !== 'created' && outcome !== 'updated') return outcome
     this.#statements.run(
       'INSERT INTO temp.tried (id, name, tag) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET name = excluded.name, tag = excluded.tag',
       id,
       name,
-      tag,
+      tag ?? null,
     )
-    return there === undefined ? OUTCOME.created : OUTCOME.updated
+    return outcome
   }
 }

@@ -1,7 +1,15 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { AppError } from '../errors.ts'
 import type { NewPlant } from '../plant.ts'
-import { afterChange, idOf, type PlantChange } from '../plant-change.ts'
+import {
+  type ChangeOutcome,
+  decideChange,
+  decidePut,
+  idOf,
+  isEqual,
+  type PlantChange,
+  type PutMode,
+} from '../plant-change.ts'
 import type { ImportMode } from '../store.ts'
 import { type ChangeKind, ChangeLog } from './change-log.ts'
 import { openWriter, type WriterOptions } from './connection.ts'
@@ -10,7 +18,7 @@ import { InsertTogether } from './insert-together.ts'
 import { LogKeeper } from './log-keeper.ts'
 import { advanceMark } from './log-mark.ts'
 import { removeOldIndexes } from './old-indexes.ts'
-import { type ChangeOutcome, OUTCOME, type RowOutcome } from './outcome.ts'
+import type { ChangeResponse, RowOutcome } from './outcome.ts'
 import { PLANT_ROW_LENGTH, type PlantRows, plantAt, plantOf } from './rows.ts'
 import type { TokenRow } from './token-rows.ts'
 
@@ -56,17 +64,14 @@ export class SqliteWriter {
       const outcomes: RowOutcome[] = []
       const rest = this.#insertNew(rows, CREATE_ROW_LENGTH, outcomes)
       for (let i = rest; i < rows.length; i += CREATE_ROW_LENGTH) {
-        const id = rows[i] as bigint
-        const outcome = this.#putIfAbsent(id, rows[i + 1] as string, rows[i + 2] as string | null)
-        if (outcome === OUTCOME.created) this.#log.created(id, textAt(rows, i))
-        outcomes.push(rows[i + 3] === true && isThere(outcome) ? OUTCOME.exists : outcome)
+        outcomes.push(this.#put(plantAt(rows, i), rows[i + 3] === true ? 'new' : 'add'))
       }
       return outcomes
     })
   }
 
   /** In the order of the changes, each on what the one before has left; a refused one changes nothing. */
-  changePlants(changes: readonly PlantChange[]): ChangeOutcome[] {
+  changePlants(changes: readonly PlantChange[]): ChangeResponse[] {
     return this.#writePlants(() => changes.map((change) => this.#change(change)))
   }
 
@@ -75,12 +80,7 @@ export class SqliteWriter {
       const outcomes: RowOutcome[] = []
       const rest = this.#insertNew(rows, PLANT_ROW_LENGTH, outcomes)
       for (let i = rest; i < rows.length; i += PLANT_ROW_LENGTH) {
-        const plant = plantAt(rows, i)
-        const outcome = this.#putIfAbsent(plant.id, plant.name, plant.tag ?? null)
-        const isUpdated = outcome === OUTCOME.conflict && mode === 'update'
-        if (isUpdated) this.#replace(plant, 'replace')
-        else if (outcome === OUTCOME.created) this.#log.created(plant.id, textAt(rows, i))
-        outcomes.push(isUpdated ? OUTCOME.updated : outcome)
+        outcomes.push(this.#put(plantAt(rows, i), mode))
       }
       return outcomes
     })
@@ -157,35 +157,42 @@ export class SqliteWriter {
     const rest = this.#insertTogether.insertFirst(rows, rowLength)
     for (let i = 0; i < rest; i += rowLength) {
       this.#log.created(rows[i] as bigint, textAt(rows, i))
-      outcomes.push(OUTCOME.created)
+      outcomes.push('created')
     }
     return rest
   }
 
-  #putIfAbsent(id: bigint, name: string, tag: string | null): RowOutcome {
+  /** Inserts first and reads only on a conflict, as most puts are new. */
+  #put(plant: NewPlant, mode: PutMode): RowOutcome {
+    const { id, name, tag } = plant
+    let isNew: boolean
     try {
-      if (this.#insertPlant.run(id, name, tag).changes === 1n) return OUTCOME.created
+      isNew = this.#insertPlant.run(id, name, tag ?? null).changes === 1n
     } catch (error) {
       return rowFault(error)
     }
-    const there = this.#selectPlant.get(id)
-    return there?.['name'] === name && there['tag'] === tag ? OUTCOME.unchanged : OUTCOME.conflict
+    if (isNew) {
+      this.#log.created(id, textOf(plant))
+      return 'created'
+    }
+    const present = this.#plant(id)
+    if (present === undefined) throw new Error(`SQLite has not inserted the plant ${id}, and has none with its id`)
+    const outcome = decidePut(mode, plant, present)
+    return outcome === 'updated' ? (this.#replace(plant, present, 'replace') ?? outcome) : outcome
   }
 
-  #change(change: PlantChange): ChangeOutcome {
+  #change(change: PlantChange): ChangeResponse {
+    let present: NewPlant | undefined
+    let outcome: ChangeOutcome
     try {
-      const there = this.#plant(idOf(change))
-      const plant = afterChange(change, there)
-      if (plant === undefined) {
-        this.#delete(there)
-        return 'deleted'
-      }
-      const isSame = there?.name === plant.name && there.tag === plant.tag
-      if (!isSame) this.#replace(plant, change.kind === 'update' ? 'update' : 'replace')
-      return { result: there === undefined ? 'created' : 'replaced', plant }
+      present = this.#plant(idOf(change))
+      outcome = decideChange(change, present)
     } catch (error) {
       return error instanceof AppError ? { refusal: error.number, message: error.message } : rowFault(error)
     }
+    if (outcome.result === 'deleted') return this.#delete(present) ?? outcome
+    if (isEqual(present, outcome.plant)) return outcome
+    return this.#replace(outcome.plant, present, change.kind === 'update' ? 'update' : 'replace') ?? outcome
   }
 
   #plant(id: bigint): NewPlant | undefined {
@@ -193,22 +200,35 @@ export class SqliteWriter {
     return row === undefined ? undefined : plantOf(row)
   }
 
-  /** The statement that may be refused because of its row comes first, so that a refusal leaves all as it was. */
-  #replace(plant: NewPlant, kind: ChangeKind): void {
-    const there = this.#plant(plant.id)
-    this.#putPlant.run(plant.id, plant.name, plant.tag ?? null)
-    if (there !== undefined) this.#log.changed(kind, there)
-    else this.#log.created(plant.id, plant.name.length + (plant.tag?.length ?? 0))
+  /** @returns the fault that refused this row alone; a fault of the log of changes is thrown, and undoes the group */
+  #replace(plant: NewPlant, present: NewPlant | undefined, kind: ChangeKind): SqliteFault | undefined {
+    try {
+      this.#putPlant.run(plant.id, plant.name, plant.tag ?? null)
+    } catch (error) {
+      return rowFault(error)
+    }
+    if (present !== undefined) this.#log.changed(kind, present)
+    else this.#log.created(plant.id, textOf(plant))
+    return undefined
   }
 
-  #delete(plant: NewPlant | undefined): void {
-    if (plant === undefined) return
-    this.#deletePlant.run(plant.id)
+  /** @returns the same as `#replace` */
+  #delete(plant: NewPlant | undefined): SqliteFault | undefined {
+    if (plant === undefined) return undefined
+    try {
+      this.#deletePlant.run(plant.id)
+    } catch (error) {
+      return rowFault(error)
+    }
     this.#log.changed('delete', plant)
+    return undefined
   }
 }
 
-/** UTF-16 units of the name and the tag of the plant that begins at `i`. */
+/** UTF-16 units of the name and the tag. */
+const textOf = ({ name, tag }: NewPlant): number => name.length + (tag?.length ?? 0)
+
+/** The same of the plant that begins at `i`. */
 const textAt = (rows: CreateRows | PlantRows, i: number): number =>
   (rows[i + 1] as string).length + ((rows[i + 2] as string | null)?.length ?? 0)
 
@@ -217,8 +237,6 @@ function rowFault(error: unknown): SqliteFault {
   if (fault === undefined || !isRowFault(fault)) throw error
   return fault
 }
-
-const isThere = (outcome: RowOutcome): boolean => outcome === OUTCOME.unchanged || outcome === OUTCOME.conflict
 
 /** The methods of the writer that can be called through a WriterPort. */
 export type WriterCalls = Pick<

@@ -1,6 +1,6 @@
 import { AppError } from '../../errors.ts'
 import type { NewPlant } from '../../plant.ts'
-import { afterChange, idOf, type PlantChange } from '../../plant-change.ts'
+import { type ChangeOutcome, decideChange, idOf, isEqual, type PlantChange } from '../../plant-change.ts'
 import { outOfReach, WriteConflict } from '../errors.ts'
 import { type Budget, timeLeft } from '../pool/budget.ts'
 import type { Run } from '../pool/client.ts'
@@ -8,15 +8,11 @@ import { selectPlants } from '../read/point-reader.ts'
 import { byId, refusalOf } from '../rows.ts'
 import { deletePlants, insertPlants, type Update, updatePlants } from './writer.ts'
 
-/** A plant before and after a change. */
-export interface Changed {
+/** The wanted plant of an id, and the one that was read before. */
+interface Swap {
+  readonly id: bigint
   readonly before: NewPlant | undefined
   readonly after: NewPlant | undefined
-}
-
-/** The wanted plant of an id, and the one that was read before. */
-interface Swap extends Changed {
-  readonly id: bigint
 }
 
 /**
@@ -24,14 +20,14 @@ interface Swap extends Changed {
  * between, and retries the others. Several changes of one plant are decided in order and written as one. Resolves after
  * the commits.
  *
- * @returns for each change its outcome, or the AppError that afterChange throws
+ * @returns for each change its outcome, or the AppError that decideChange throws
  */
 export async function changePlants(
   run: Run,
   changes: readonly PlantChange[],
   budget: Budget,
-): Promise<(Changed | AppError)[]> {
-  const results: (Changed | AppError)[] = []
+): Promise<(ChangeOutcome | AppError)[]> {
+  const results: (ChangeOutcome | AppError)[] = []
   /** Per id, the indexes of the changes that are not written yet. */
   const open = new Map<bigint, number[]>()
   for (const [i, change] of changes.entries()) {
@@ -55,7 +51,7 @@ export async function changePlants(
       for (const i of open.get(id) ?? []) {
         const result = decide(changes[i] as PlantChange, after)
         results[i] = result
-        if (!(result instanceof AppError)) after = result.after
+        if (!(result instanceof AppError)) after = plantAfter(result)
       }
       return { id, before, after }
     })
@@ -66,10 +62,14 @@ export async function changePlants(
   return results
 }
 
-function decide(change: PlantChange, before: NewPlant | undefined): Changed | AppError {
+const plantAfter = (outcome: ChangeOutcome): NewPlant | undefined =>
+  outcome.result === 'deleted' ? undefined : outcome.plant
+
+function decide(change: PlantChange, before: NewPlant | undefined): ChangeOutcome | AppError {
   try {
-    const after = afterChange(change, before)
-    return (after === undefined ? undefined : refusalOf(after)) ?? { before, after }
+    const outcome = decideChange(change, before)
+    const after = plantAfter(outcome)
+    return (after === undefined ? undefined : refusalOf(after)) ?? outcome
   } catch (error) {
     if (error instanceof AppError) return error
     throw error
@@ -84,7 +84,7 @@ async function swapAll(run: Run, swaps: readonly Swap[]): Promise<bigint[]> {
   const updated: Update[] = []
   for (const { id, before, after } of swaps) {
     // The row that was read is committed, so an unchanged plant needs no write.
-    if (before?.name === after?.name && before?.tag === after?.tag) kept.push(id)
+    if (isEqual(before, after)) kept.push(id)
     else if (before === undefined) added.push(...(after === undefined ? [] : [after]))
     else if (after === undefined) removed.push(before)
     else updated.push({ before, after })

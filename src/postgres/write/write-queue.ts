@@ -2,18 +2,17 @@ import type { Callback } from '../../callback.ts'
 import type { AppError } from '../../errors.ts'
 import { GroupCommit } from '../../group-commit.ts'
 import type { NewPlant } from '../../plant.ts'
-import { type PlantChange, weightOf } from '../../plant-change.ts'
+import { type ChangeOutcome, type PlantChange, weightOf } from '../../plant-change.ts'
 import type { CreateResult } from '../../store.ts'
 import { type GroupOptions, groupLimits } from '../group-limits.ts'
 import type { Budget } from '../pool/budget.ts'
 import { RequestDeadlines, type Timed } from '../request-deadlines.ts'
-import type { Changed } from './compare-and-swap.ts'
 import type { CreateRow } from './writer.ts'
 
 /** Writes all rows of a group. Each row has a result of its own. */
 export interface GroupWrites {
   create(rows: readonly CreateRow[], budget: Budget): Promise<readonly (CreateResult | AppError)[]>
-  change(changes: readonly PlantChange[], budget: Budget): Promise<readonly (Changed | AppError)[]>
+  change(changes: readonly PlantChange[], budget: Budget): Promise<readonly (ChangeOutcome | AppError)[]>
 }
 
 type ChangeRow = Timed & { readonly change: PlantChange }
@@ -22,7 +21,7 @@ type ChangeRow = Timed & { readonly change: PlantChange }
 export class WriteQueue {
   readonly #deadlines: RequestDeadlines
   readonly #creates: GroupCommit<CreateRow & Timed, CreateResult>
-  readonly #changes: GroupCommit<ChangeRow, Changed>
+  readonly #changes: GroupCommit<ChangeRow, ChangeOutcome>
 
   constructor(writes: GroupWrites, deadlines: RequestDeadlines, options: GroupOptions) {
     this.#deadlines = deadlines
@@ -36,7 +35,7 @@ export class WriteQueue {
       const changes = rows.map((row) => row.change)
       return writes.change(changes, budget)
     }
-    this.#changes = new GroupCommit<ChangeRow, Changed>((rows) => inTime(rows, change), {
+    this.#changes = new GroupCommit<ChangeRow, ChangeOutcome>((rows) => inTime(rows, change), {
       ...limits,
       // Two groups with changes of the same plant would only conflict.
       maxInFlight: 1,
@@ -50,10 +49,10 @@ export class WriteQueue {
     this.#creates.submit({ plant, mustBeNew, deadline }, this.#deadlines.limit(deadline, callback))
   }
 
-  change(change: PlantChange): Promise<Changed> {
+  change(change: PlantChange): Promise<ChangeOutcome> {
     const { deadline } = this.#deadlines
     return new Promise((resolve, reject) => {
-      const callback = this.#deadlines.limit<Changed>(deadline, (error, result) => {
+      const callback = this.#deadlines.limit<ChangeOutcome>(deadline, (error, result) => {
         if (result === undefined) reject(error)
         else resolve(result)
       })

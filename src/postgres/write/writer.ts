@@ -1,6 +1,6 @@
 import type { AppError } from '../../errors.ts'
 import type { NewPlant } from '../../plant.ts'
-import { createResult, importResult } from '../../plant-change.ts'
+import { createResult, decidePut, importResult } from '../../plant-change.ts'
 import type { CreateResult, ImportMode, ImportResult } from '../../store.ts'
 import { bigintArray, textArray } from '../binary-arrays.ts'
 import { WriteConflict } from '../errors.ts'
@@ -58,9 +58,11 @@ export class PostgresWriter {
     }
     const there = await this.#put(firsts, this.#share.within(budget))
     return rows.map(({ plant, mustBeNew }, i) => {
-      const result = refusals[i] ?? createResult(plant, mustBeNew, there.get(plant.id))
-      if (result === 'created') there.set(plant.id, plant)
-      return result
+      const refusal = refusals[i]
+      if (refusal !== undefined) return refusal
+      const outcome = decidePut(mustBeNew ? 'new' : 'add', plant, there.get(plant.id))
+      if (outcome === 'created') there.set(plant.id, plant)
+      return createResult(outcome, plant.id)
     })
   }
 
@@ -112,9 +114,11 @@ export function imported(
 ): { results: ImportResult[]; changed: NewPlant[] } {
   const changed = new Map<bigint, NewPlant>()
   const results = plants.map((plant) => {
-    const result = refusalOf(plant) ?? importResult(mode, plant, changed.get(plant.id) ?? there.get(plant.id))
-    if (result === 'added' || result === 'updated') changed.set(plant.id, plant)
-    return result
+    const refusal = refusalOf(plant)
+    if (refusal !== undefined) return refusal
+    const outcome = decidePut(mode, plant, changed.get(plant.id) ?? there.get(plant.id))
+    if (outcome === 'created' || outcome === 'updated') changed.set(plant.id, plant)
+    return importResult(outcome, plant.id)
   })
   return { results, changed: [...changed.values()] }
 }

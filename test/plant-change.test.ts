@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import { UNCONDITIONAL } from '../src/condition.ts'
+import type { NewPlant } from '../src/plant.ts'
+import { createResult, decideChange, decidePut, importResult, type PutMode } from '../src/plant-change.ts'
+import { refusal } from './support/store-under-test.ts'
+
+const monstera: NewPlant = { id: 7n, name: 'Monstera', tag: 'houseplant' }
+const others: readonly NewPlant[] = [
+  { ...monstera, name: 'Ficus' },
+  { ...monstera, tag: '' },
+  { ...monstera, tag: undefined },
+]
+const MODES: readonly PutMode[] = ['add', 'update', 'new']
+
+suite('a put', () => {
+  test('creates a plant whose id is free, in every mode', () => {
+    for (const mode of MODES) assert.equal(decidePut(mode, monstera, undefined), 'created')
+  })
+
+  test('leaves an equal plant as it is, unless it must be new', () => {
+    assert.deepEqual(
+      MODES.map((mode) => decidePut(mode, monstera, { ...monstera })),
+      ['unchanged', 'unchanged', 'exists'],
+    )
+  })
+
+  test('conflicts with a plant of another name or tag, replaces it in the mode update, and must be new in the mode new', () => {
+    for (const other of others) {
+      assert.deepEqual(
+        MODES.map((mode) => decidePut(mode, monstera, other)),
+        ['conflict', 'updated', 'exists'],
+      )
+    }
+  })
+
+  test('is answered as a create and as an imported plant', () => {
+    assert.equal(createResult('created', 7n), 'created')
+    assert.equal(importResult('created', 7n), 'added')
+    assert.equal(importResult('updated', 7n), 'updated')
+    for (const answer of [createResult, importResult]) {
+      assert.equal(answer('unchanged', 7n), 'unchanged')
+      assert.ok(refusal(40901)(answer('conflict', 7n)))
+    }
+    assert.ok(refusal(41201)(createResult('exists', 7n)))
+  })
+})
+
+suite('a change', () => {
+  test('creates or replaces by a replace, and sets only what an update names', () => {
+    const replace = { kind: 'replace', plant: monstera, condition: UNCONDITIONAL } as const
+    assert.deepEqual(decideChange(replace, undefined), { result: 'created', plant: monstera })
+    assert.deepEqual(decideChange(replace, monstera), { result: 'replaced', plant: monstera })
+    const update = { kind: 'update', id: 7n, patch: { tag: null }, condition: UNCONDITIONAL } as const
+    assert.deepEqual(decideChange(update, monstera), { result: 'updated', plant: { ...monstera, tag: undefined } })
+  })
+
+  test('finds no plant before it looks at a condition', () => {
+    const condition = { ifMatch: '*' } as const
+    assert.throws(() => decideChange({ kind: 'delete', id: 7n, condition }, undefined), refusal(40402))
+    assert.throws(() => decideChange({ kind: 'update', id: 7n, patch: {}, condition }, undefined), refusal(40402))
+    assert.throws(() => decideChange({ kind: 'replace', plant: monstera, condition }, undefined), refusal(41201))
+    assert.deepEqual(decideChange({ kind: 'delete', id: 7n, condition }, monstera), { result: 'deleted' })
+  })
+})
