@@ -15,6 +15,8 @@ export type Work =
   | 'any page'
   /** The first 50 that a search for two words finds. */
   | 'search'
+  /** The first 50 of these by name. */
+  | 'search by name'
   /** Nothing of the store. */
   | 'live'
 
@@ -40,6 +42,8 @@ export function requests({ work, token, plants, firstId }: WorkOptions): () => s
       return get(() => `/plants?limit=50&cursor=${cursorBehind(anyPlant())}`)
     case 'search':
       return get(() => `/plants?limit=50&q=${queryOf(anyPlant())}`)
+    case 'search by name':
+      return get(() => `/plants?limit=50&sort=name&q=${queryOf(anyPlant())}`)
     case 'live':
       return get(() => '/health/live')
     default:

@@ -29,6 +29,9 @@ export async function measureSizes(sizes: readonly number[], { rounds, seconds }
     const searches = await sideBySide(stores, { connections: 1, seconds, work: 'search' }, { rounds })
     console.log(plot('50 plants found by two words, 1 connection; p99 is what counts', searches))
 
+    const byName = await sideBySide(stores, { connections: 1, seconds, work: 'search by name' }, { rounds })
+    console.log(plot('50 plants found by two words, sorted by name, 1 connection; p99 is what counts', byName))
+
     const ascending = await sideBySide(stores, { connections: 64, seconds, work: 'create' }, { rounds })
     console.log(plot('Creates, ids ascending, 64 connections', ascending))
     verdict('size', worst(ascending), 0.9)

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { createReadStream, mkdtempSync, writeFileSync } from 'node:fs'
 import { request } from 'node:http'
 import { tmpdir } from 'node:os'
@@ -6,7 +7,7 @@ import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { BARE, type Contender, canPin, Running, SHIPPED } from './contender.ts'
 import { fill } from './fill.ts'
-import { nameOf, tagOf } from './plants.ts'
+import { nameOf, queryOf, tagOf } from './plants.ts'
 import { Searcher, type SearchResult } from './searcher.ts'
 
 /** How long the bare server is measured before and after, in seconds. */
@@ -23,7 +24,19 @@ export async function measureSustained(sizes: readonly number[], seconds: number
     if (canPin)
       await sustained(`${size.toLocaleString('en')} plants, one core`, size, seconds, { floor: 0.35, burst: 0.45 }, 0)
   }
-  await importOverHttp()
+  const file = plantFile()
+  await importOverHttp(file)
+  if (canPin) await importStraight(file)
+}
+
+/** @returns the path of a file with ROWS plants */
+function plantFile(): string {
+  const file = join(mkdtempSync(join(tmpdir(), 'plantstore-bench-')), 'plants.ndjson')
+  const rows = Array.from({ length: ROWS }, (_, i) =>
+    JSON.stringify({ id: i + 1, name: nameOf(i + 1), tag: tagOf(i + 1) }),
+  )
+  writeFileSync(file, `${rows.join('\n')}\n`)
+  return file
 }
 
 async function startStore(size: number, core: number | undefined): Promise<Running> {
@@ -76,12 +89,7 @@ async function sustained(
   }
 }
 
-async function importOverHttp(): Promise<void> {
-  const file = join(mkdtempSync(join(tmpdir(), 'plantstore-bench-')), 'plants.ndjson')
-  const rows = Array.from({ length: ROWS }, (_, i) =>
-    JSON.stringify({ id: i + 1, name: nameOf(i + 1), tag: tagOf(i + 1) }),
-  )
-  writeFileSync(file, `${rows.join('\n')}\n`)
+async function importOverHttp(file: string): Promise<void> {
   const store = await startStore(0, undefined)
   try {
     const searcher = new Searcher(store.port, store.token, () => ROWS)
@@ -92,6 +100,31 @@ async function importOverHttp(): Promise<void> {
     console.log(`\nImport of ${ROWS.toLocaleString('en')} plants over HTTP, with searches`)
     judge('plants a second', ROWS / seconds, 50_000, 'at least')
     judgeSearches(searched, 200)
+  } finally {
+    await store.stop()
+  }
+}
+
+/** Into a store that nobody serves, on one core; then until a service on that core finds by its index what was imported. */
+async function importStraight(file: string): Promise<void> {
+  const path = join(file, '..', 'straight.db')
+  const program = [process.execPath, join(import.meta.dirname, '../bin/plantstore.js')]
+  const args = ['import', file, '--store', `sqlite:${path}`, '--quiet']
+  const importedAt = performance.now()
+  execFileSync('taskset', ['-c', '0', ...program, ...args])
+  const seconds = (performance.now() - importedAt) / 1000
+  const servedAt = performance.now()
+  const store = await Running.start(pinned(SHIPPED, 0), path, ROWS)
+  try {
+    for (;;) {
+      const headers = { authorization: `Bearer ${store.token}` }
+      const { status } = await fetch(`http://127.0.0.1:${store.port}/plants?q=${queryOf(ROWS)}`, { headers })
+      if (status === 200) break
+    }
+    const searchable = (performance.now() - servedAt) / 1000
+    console.log(`\nImport of ${ROWS.toLocaleString('en')} plants straight into a store, on one core`)
+    judge('plants a second', ROWS / seconds, 100_000, 'at least')
+    judge('seconds from the start of a service until it searches them', searchable, 15, 'at most')
   } finally {
     await store.stop()
   }

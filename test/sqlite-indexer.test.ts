@@ -7,6 +7,7 @@ import { UNCONDITIONAL } from '../src/condition.ts'
 import { readMigrations } from '../src/migrations.ts'
 import { APPLICATION_ID } from '../src/sqlite/connection.ts'
 import { indexPath } from '../src/sqlite/search-index/index-file.ts'
+import { IndexLag } from '../src/sqlite/search-index/index-lag.ts'
 import { Indexer } from '../src/sqlite/search-index/indexer.ts'
 import { cleanUp } from './support/clean-up.ts'
 import { tempFolder } from './support/files.ts'
@@ -162,6 +163,25 @@ test('a store with the indexes of an older version is taken over, and rid of the
   await store.close()
   indexAll(path)
   assertIndexMatches(path)
+})
+
+test('an import beside a service waits while the index is too far behind, and not where there is none', async (t) => {
+  const path = join(tempFolder(t), 'plants.db')
+  const { store } = await openSqlite(t, { path, startFollower: () => IDLE })
+  await importAll(store, MANY.slice(0, 10))
+  const lag = new IndexLag(path)
+  cleanUp(t, () => lag.close())
+  await lag.near()
+  indexAll(path)
+  await importAll(store, MANY.slice(10))
+  let isNear = false
+  const near = lag.near().then(() => {
+    isNear = true
+  })
+  await sleep(100)
+  assert.equal(isNear, false)
+  indexAll(path)
+  await near
 })
 
 test('an index thread that ends is started again', async (t) => {

@@ -3,7 +3,7 @@ const BITS_OF_WORD = 32
 
 /**
  * Ids that are meant, in 256 KiB however many they are: one bit each. It may say of another id that it is one of them; with
- * 200,000 of them it does so for one in ten.
+ * 50,000 of them it does so for one in forty.
  */
 export class IdSet {
   readonly #words = new Uint32Array(WORDS)

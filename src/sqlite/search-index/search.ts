@@ -18,9 +18,9 @@ import { matchExpression } from './terms.ts'
 const STEP = 64
 const STEP_TEXT = 100_000
 /** Ids that are read in one step without the plants. */
-const IDS = 1000
+const IDS = 500
 /** Ids that are picked from all in the order of names. */
-const MOST_PICKED = 200_000
+const MOST_PICKED = 50_000
 /** Ids that are read at once over all tags. */
 const TAGGED = 2000
 
@@ -78,13 +78,12 @@ export class PlantSearch {
       const sources = this.#filtered(query)
       return race((sources.length > 0 ? sources : [this.#all(query)]).map(verified))
     }
-    const walk = verified(this.#byName(query))
-    if (!isFiltered) return walk
     const everywhere = { ...query, order: 'id', after: undefined } as const
-    const sorted = (ids: Iterable<bigint>) => this.#sorted(without(unindexed, ids), query, limit)
-    const picked = (ids: Iterable<bigint>, i: number) =>
-      this.#picked(without(unindexed, ids), query, limit, `to pick ${i}`)
-    return race([...this.#filtered(everywhere).map(sorted), ...this.#filtered(everywhere, 'to pick').map(picked), walk])
+    const [source, ...others] = this.#filtered(everywhere)
+    if (source === undefined) return verified(this.#byName(query))
+    const sorted = [source, ...others].map((ids) => this.#sorted(without(unindexed, ids), query, limit))
+    const [toPick = source] = this.#filtered(everywhere, 'to pick')
+    return race([...sorted, this.#picked(toPick, query, limit, unindexed)])
   }
 
   get(id: bigint): NewPlant | undefined {
@@ -115,14 +114,20 @@ export class PlantSearch {
     const { order, after } = query
     const compare = (a: Position, b: Position) => comparePositions(order, a, b)
     let first: Position[] = []
+    let last: Position | undefined
     const turn = new Turn()
     for (const id of ids) {
       const plant = this.get(id)
-      if (plant !== undefined && matches(query, plant)) {
+      if (plant !== undefined) {
         const position = positionOf(order, plant)
-        if (after === undefined || compare(position, after) > 0) first.push(position)
+        // What comes behind the last that is wanted need not be verified: most do.
+        const isWanted = (!after || compare(position, after) > 0) && (!last || compare(position, last) < 0)
+        if (isWanted && matches(query, plant)) first.push(position)
       }
-      if (first.length >= limit.plants * 4 + STEP) first = first.sort(compare).slice(0, limit.plants)
+      if (first.length >= limit.plants * 2 + STEP) {
+        first = first.sort(compare).slice(0, limit.plants)
+        last = first.at(-1)
+      }
       if (turn.isOverAfter(plant)) yield
     }
     const found = new Found(limit)
@@ -135,16 +140,17 @@ export class PlantSearch {
   }
 
   /** The same by way of all names in their order, of which only those with these ids are looked at. */
-  *#picked(ids: Iterable<bigint>, query: PlantQuery, limit: Limit, purpose: string): Steps<Found> {
+  *#picked(ids: Iterable<bigint>, query: PlantQuery, limit: Limit, unindexed: ReadonlySet<bigint>): Steps<Found> {
     const wanted = new IdSet()
+    const names = without(unindexed, this.#byName(query))
     let seen = 0
     for (const id of ids) {
       wanted.add(id)
       // With so many of them among all plants, all are looked at as soon.
-      if (seen === MOST_PICKED) return yield* never()
+      if (seen === MOST_PICKED) return yield* this.#verified(names, query, limit)
       if (++seen % IDS === 0) yield
     }
-    return yield* this.#verified(wanted.among(this.#byName(query, purpose), IDS), query, limit)
+    return yield* this.#verified(wanted.among(names, IDS), query, limit)
   }
 
   *#page(query: PlantQuery, limit: Limit): Steps<Found> {
@@ -181,14 +187,14 @@ export class PlantSearch {
     )
   }
 
-  *#byName({ order, after }: PlantQuery, purpose = 'to look at'): Iterable<bigint> {
+  *#byName({ order, after }: PlantQuery): Iterable<bigint> {
     const [sign, direction] = isDescending(order) ? ['<', 'DESC'] : ['>', 'ASC']
     const condition = after === undefined ? 'TRUE' : `(key, id) ${sign} (?, ?)`
     const values = after === undefined ? [] : [after.key, after.id]
     // SQLite merges the two in the order of their primary keys, without reading them to their ends.
     const from = (table: string) => `SELECT key, id FROM ${table} WHERE ${condition}`
     yield* this.#indexed(
-      `SELECT /* ${purpose} */ id FROM (${from('names')} UNION ALL ${from('recent_names')} ORDER BY key ${direction}, id ${direction})`,
+      `SELECT id FROM (${from('names')} UNION ALL ${from('recent_names')} ORDER BY key ${direction}, id ${direction})`,
       ...values,
       ...values,
     )
@@ -242,11 +248,6 @@ export class Turn {
     if (isOver) this.#seen = this.#text = 0
     return isOver
   }
-}
-
-/** Takes turns and never comes to an end: another work will. */
-function* never(): Steps<never> {
-  for (;;) yield
 }
 
 function* without(unwanted: ReadonlySet<bigint>, ids: Iterable<bigint>): Iterable<bigint> {

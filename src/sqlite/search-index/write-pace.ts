@@ -1,6 +1,6 @@
 /** Writes are slowed down from so many changes on that the index is behind, or from so long on that it needs for them. */
 const FREE_CHANGES = 5000
-const FREE_TIME = 500
+const FREE_TIME = 2000
 /** How many times as far behind it may be before next to nothing is written; ten times FREE_CHANGES are 50,000. */
 const LIMIT = 10
 /** A write waits no longer than this, in milliseconds: not as long as clients wait for an answer. */
