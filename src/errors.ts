@@ -35,21 +35,26 @@ export type ErrorNumber = keyof typeof ERRORS
 
 export const statusOf = (number: ErrorNumber): number => Math.trunc(number / 100)
 
-/** The one error that reaches a client, as `{error, message}`; anything else is answered as 50001. */
+export interface AppErrorOptions {
+  /** Seconds after which a retry makes sense; 1 by default for refusals that pass (429 and 503). */
+  readonly retryAfter?: number | undefined
+  readonly cause?: unknown
+}
+
+/** Refusals that pass by themselves. */
+const PASSING = [429, 503]
+
+/** The only error that reaches a client, as `{error, message}`; every other one is answered as 50001. */
 export class AppError extends Error {
   override readonly name = 'AppError'
   readonly number: ErrorNumber
-  /** Response headers that belong to this refusal, such as `Allow` or `Retry-After` (seconds). */
-  readonly headers: Readonly<Record<string, string>>
+  /** Seconds after which a retry makes sense; undefined when no retry helps. */
+  readonly retryAfter: number | undefined
 
-  constructor(
-    number: ErrorNumber,
-    message: string,
-    options: { headers?: Record<string, string>; cause?: unknown } = {},
-  ) {
-    super(message, options.cause === undefined ? undefined : { cause: options.cause })
+  constructor(number: ErrorNumber, message: string, { retryAfter, cause }: AppErrorOptions = {}) {
+    super(message, cause === undefined ? undefined : { cause })
     this.number = number
-    this.headers = options.headers ?? (number >= 50301 ? { 'Retry-After': '1' } : {})
+    this.retryAfter = retryAfter ?? (PASSING.includes(statusOf(number)) ? 1 : undefined)
   }
 
   get status(): number {

@@ -2,6 +2,7 @@ import { AppError } from '../errors.ts'
 import type { Method, Operation } from './operations.ts'
 import { acceptedBodies } from './request/body.ts'
 import type { Cors } from './response/cors.ts'
+import { HttpError } from './response/http-error.ts'
 import type { Responder } from './response/responder.ts'
 import type { Route } from './router.ts'
 
@@ -31,7 +32,7 @@ export function answerOptions(
 export function refuseMethod(operations: readonly Operation[]): Route {
   const Allow = allowOf(operations)
   return ({ request }) => {
-    throw new AppError(40501, `${request.method} is not allowed here; allowed are ${Allow}`, { headers: { Allow } })
+    throw new HttpError(40501, `${request.method} is not allowed here; allowed are ${Allow}`, { headers: { Allow } })
   }
 }
 

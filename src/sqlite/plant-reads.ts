@@ -151,7 +151,7 @@ export class PlantReads {
     const { share, behind } = this.#index
     const state = share < 1 ? `being made: ${Math.floor(share * 100)}% are done` : `${behind} changes behind`
     return new AppError(50301, `the search index is ${state}; only searches and lists by name or tag need it`, {
-      headers: { 'Retry-After': '5' },
+      retryAfter: 5,
     })
   }
 }

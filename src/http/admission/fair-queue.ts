@@ -95,7 +95,7 @@ export class FairQueue {
     if (isLineFull && (most.waitingPerToken > 0 || running >= most.runningPerToken)) {
       this.refused.token++
       const message = `${waiting.size || running} ${noun} of this token are already in progress; wait until one ends`
-      throw new AppError(42901, message, { headers: { 'Retry-After': '1' } })
+      throw new AppError(42901, message)
     }
     if (this.#waiting >= most.waiting) {
       this.refused.all++

@@ -4,6 +4,7 @@ import { BoundedMap } from '../../bounded-map.ts'
 import { AppError } from '../../errors.ts'
 import { hashSecret, isWellFormed, SCOPES, type Scope, type Token } from '../../token.ts'
 import type { TokenStore } from '../../token-store.ts'
+import { HttpError } from '../response/http-error.ts'
 import type { ClientAddresses } from './client-address.ts'
 import { FailureLimit } from './failure-limit.ts'
 
@@ -86,7 +87,7 @@ export class Auth {
 
   async #verify(header: string | undefined, request: Request): Promise<Identity> {
     if (header === undefined || !/^bearer(?: |$)/i.test(header)) {
-      throw new AppError(40101, 'an access token is required: send "Authorization: Bearer <token>"', challenge())
+      throw new HttpError(40101, 'an access token is required: send "Authorization: Bearer <token>"', challenge())
     }
     // From here on it may be revoked without our seeing it, however long the look-up takes.
     const until = performance.now() + TRUST
@@ -139,7 +140,7 @@ export class Auth {
     const seconds = this.#failures?.note(this.#options.addresses.of(socket.remoteAddress, headers)) ?? 0
     if (seconds === 0) return badToken(number, message)
     return new AppError(42901, `${message}, like too many others from this address; wait ${seconds} seconds`, {
-      headers: { 'Retry-After': String(seconds) },
+      retryAfter: seconds,
     })
   }
 }
@@ -154,14 +155,14 @@ const CONFIGURED: Identity = {
 const EXPIRED = 'the access token has expired'
 
 const badToken = (number: 40102 | 40103, message: string): AppError =>
-  new AppError(number, message, challenge(`error="invalid_token", error_description="${message}"`))
+  new HttpError(number, message, challenge(`error="invalid_token", error_description="${message}"`))
 
 /** @throws AppError 40301 when the identity lacks one of the scopes */
 export function requireScopes(identity: Identity, scopes: readonly Scope[]): void {
   for (const scope of scopes) {
     if (identity.scopes.includes(scope)) continue
     const details = challenge(`error="insufficient_scope", scope="${scopes.join(' ')}"`)
-    throw new AppError(40301, `the access token lacks the scope ${scope}`, details)
+    throw new HttpError(40301, `the access token lacks the scope ${scope}`, details)
   }
 }
 

@@ -1,5 +1,5 @@
 import { BoundedMap } from '../../bounded-map.ts'
-import { AppError } from '../../errors.ts'
+import { HttpError } from '../response/http-error.ts'
 
 interface Bucket {
   left: number
@@ -33,7 +33,7 @@ export class RateLimiter {
     const bucket = this.#refilled(tokenId)
     if (bucket.left < 1) {
       const message = `at most ${this.#limit} requests per second are allowed with this token; wait a second`
-      throw new AppError(42901, message, { headers: { 'Retry-After': '1', ...this.#fields(0) } })
+      throw new HttpError(42901, message, { headers: this.#fields(0) })
     }
     bucket.left--
     return Object.entries(this.#fields(Math.floor(bucket.left))).flat()

@@ -1,6 +1,7 @@
 import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
-import { AppError, errorJson } from '../../errors.ts'
+import { type AppError, errorJson } from '../../errors.ts'
+import { HttpError, refusalHeaders } from '../response/http-error.ts'
 
 /** How long a refused connection is still read from, in ms. */
 const LINGER = 1000
@@ -18,18 +19,18 @@ export function refusalOfError(error: ParserError): AppError {
   const { code = '' } = error
   switch (code) {
     case 'HPE_HEADER_OVERFLOW':
-      return new AppError(43101, 'the request line and headers are larger than the limit', { headers: CLOSE })
+      return new HttpError(43101, 'the request line and headers are larger than the limit', { headers: CLOSE })
     case 'ERR_HTTP_REQUEST_TIMEOUT':
-      return new AppError(40801, 'the request took too long to arrive; send it again', { headers: CLOSE })
+      return new HttpError(40801, 'the request took too long to arrive; send it again', { headers: CLOSE })
     case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':
-      return new AppError(41301, 'the chunk extensions of the body are larger than the limit', { headers: CLOSE })
+      return new HttpError(41301, 'the chunk extensions of the body are larger than the limit', { headers: CLOSE })
     case 'HPE_INVALID_METHOD':
       if (!isRequestLine(error)) break
-      return new AppError(40501, `unknown method; the service supports ${METHODS}`, {
+      return new HttpError(40501, `unknown method; the service supports ${METHODS}`, {
         headers: { Allow: METHODS, ...CLOSE },
       })
   }
-  return new AppError(40004, `the request is not valid HTTP/1.1: ${FAULTS[code] ?? 'it can not be read'}`, {
+  return new HttpError(40004, `the request is not valid HTTP/1.1: ${FAULTS[code] ?? 'it can not be read'}`, {
     headers: CLOSE,
   })
 }
@@ -80,10 +81,11 @@ export function endRefused(socket: Socket, named?: NamedRefusal): void {
   socket.end(named === undefined ? '' : textOf(named))
 }
 
-function textOf({ refusal: { status, number, message, headers }, requestId }: NamedRefusal): string {
+function textOf({ refusal, requestId }: NamedRefusal): string {
+  const { status, number, message } = refusal
   const body = errorJson(number, message)
   const fields = Object.entries({
-    ...headers,
+    ...refusalHeaders(refusal),
     'Content-Type': 'application/json',
     'Cache-Control': 'no-store',
     'X-Content-Type-Options': 'nosniff',

@@ -1,8 +1,9 @@
 import type { Socket } from 'node:net'
-import { AppError } from '../../errors.ts'
+import type { AppError } from '../../errors.ts'
 import { addressGroup } from '../../network.ts'
 import type { ClientAddresses } from '../auth/client-address.ts'
 import type { Metrics } from '../metrics.ts'
+import { HttpError } from '../response/http-error.ts'
 import { Connection, type ConnectionHandlers, type Shared } from './connection.ts'
 import { ReadTurns } from './read-turns.ts'
 import { SharedTurns } from './shared-turns.ts'
@@ -93,7 +94,7 @@ export class Connections {
     const { maxConnections, maxAddressConnections } = this.#limits
     if (group !== undefined && group.size >= maxAddressConnections && !this.#evictFrom(group)) {
       const message = `at most ${maxAddressConnections} connections from one address are allowed; close some`
-      return new AppError(42901, message, { headers: { 'Retry-After': '1', Connection: 'close' } })
+      return new HttpError(42901, message, { headers: { Connection: 'close' } })
     }
     if (this.#all.size - this.#refused.size < maxConnections || this.#evictFrom(this.#all.values())) return undefined
     return overloaded('too many connections are open; retry in a second')
@@ -137,5 +138,4 @@ export class Connections {
   }
 }
 
-const overloaded = (message: string): AppError =>
-  new AppError(50302, message, { headers: { 'Retry-After': '1', Connection: 'close' } })
+const overloaded = (message: string): AppError => new HttpError(50302, message, { headers: { Connection: 'close' } })

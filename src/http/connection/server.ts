@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Config } from '../../config.ts'
-import { AppError } from '../../errors.ts'
+import { HttpError } from '../response/http-error.ts'
 import { type ParserError, refusalOfError } from './connection-errors.ts'
 import type { Connections } from './connections.ts'
 
@@ -34,7 +34,7 @@ export function httpServer(config: Config, connections: Connections): Server {
     else connection.refuse(refusalOfError(error))
   })
   server.on('connect', ({ socket }) => {
-    connections.of(socket)?.refuse(new AppError(40501, 'CONNECT is not supported', { headers: { Allow: '' } }))
+    connections.of(socket)?.refuse(new HttpError(40501, 'CONNECT is not supported', { headers: { Allow: '' } }))
   })
   return server
 }

@@ -1,6 +1,7 @@
-import { AppError } from '../../errors.ts'
+import type { AppError } from '../../errors.ts'
 import { Pace, type PaceOptions } from '../connection/pace.ts'
 import type { Exchange } from '../exchange.ts'
+import { HttpError } from '../response/http-error.ts'
 
 export interface PieceOptions extends PaceOptions {
   /** Ends the reading with its reason; aborts also when the exchange's does. */
@@ -51,7 +52,7 @@ function inTime(start: (resolve: () => void) => void, pace: Pace, options: PaceO
   const { stallTimeout, leastSpeed } = options
   const startedAt = performance.now()
   return new Promise((resolve, reject) => {
-    const refuse = (message: string) => reject(new AppError(40801, message, { headers: CLOSE }))
+    const refuse = (message: string) => reject(new HttpError(40801, message, { headers: CLOSE }))
     const timers: NodeJS.Timeout[] = []
     if (stallTimeout > 0) {
       timers.push(setTimeout(refuse, stallTimeout, `the client sent nothing for ${stallTimeout / 1000} s`))

@@ -1,6 +1,7 @@
-import { AppError } from '../../errors.ts'
+import type { AppError } from '../../errors.ts'
 import type { Exchange } from '../exchange.ts'
 import type { Method, Operation } from '../operations.ts'
+import { HttpError } from '../response/http-error.ts'
 import { readWhole } from './body-reader.ts'
 import { readMediaType } from './media-type.ts'
 
@@ -52,7 +53,7 @@ function refusalByType(operation: Operation, header: string): AppError | undefin
 }
 
 function unsupported({ method, mediaTypes }: Operation, what: string): AppError {
-  return new AppError(41501, `${what}; send ${mediaTypes.join(' or ')}, in UTF-8 and not compressed`, {
+  return new HttpError(41501, `${what}; send ${mediaTypes.join(' or ')}, in UTF-8 and not compressed`, {
     headers: acceptedBodies(method, mediaTypes),
   })
 }
@@ -65,4 +66,4 @@ export function acceptedBodies(method: Method, mediaTypes: readonly string[]): R
 
 /** The rest of the body would have to be read before the connection could be used again, so it is closed. */
 const tooLarge = (limit: number): AppError =>
-  new AppError(41301, `the body is larger than ${limit} bytes`, { headers: { Connection: 'close' } })
+  new HttpError(41301, `the body is larger than ${limit} bytes`, { headers: { Connection: 'close' } })

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
-import { AppError } from '../../errors.ts'
+import type { AppError } from '../../errors.ts'
+import { HttpError } from '../response/http-error.ts'
 
 /** What is wrong with the head of a request that Node's parser lets pass (RFC 9112 sections 2.3, 3.2 and 6.1). */
 export function faultOfHead({ headers, httpVersion }: IncomingMessage): AppError | undefined {
@@ -25,4 +26,4 @@ export function faultOfHead({ headers, httpVersion }: IncomingMessage): AppError
 const HOST = /^(?:\[[\da-f:.]+\]|(?:[\w\-.~!$&'()*+,;=]|%[\da-f]{2})*)(?::\d*)?$/i
 
 /** What follows such a head may be framed in another way than this service believes, so the connection is closed. */
-const refusal = (message: string): AppError => new AppError(40004, message, { headers: { Connection: 'close' } })
+const refusal = (message: string): AppError => new HttpError(40004, message, { headers: { Connection: 'close' } })

@@ -1,5 +1,6 @@
 import { AppError, type ErrorNumber } from '../../errors.ts'
 import { type ImportSummary, ImportTotals, type RefusedRow } from '../../import/import-summary.ts'
+import { HttpError } from '../response/http-error.ts'
 
 /** What became of the rows of a file, as the service answers it. */
 export interface ImportReport extends ImportSummary {
@@ -29,9 +30,11 @@ export class ImportReporter {
 
   /** The error with what was imported before it. What is stored by then stays. */
   endedBy(error: AppError): AppError {
-    const { number, headers } = error
+    const { number, retryAfter, cause } = error
     const message = [STORE_FAULTS[number] ?? error.message, this.#reached(), this.#rest(number)].join('; ')
-    return new AppError(number, message, { headers: { ...headers }, cause: error.cause })
+    return error instanceof HttpError
+      ? new HttpError(number, message, { headers: error.headers, retryAfter, cause })
+      : new AppError(number, message, { retryAfter, cause })
   }
 
   #reached(): string {

@@ -10,6 +10,7 @@ import { RequestIds } from '../request/request-id.ts'
 import type { ServiceState } from '../service-state.ts'
 import { CompressedFiles, codingOf, compress, compressPieces, encoded, withCodedTag } from './compression.ts'
 import type { Cors } from './cors.ts'
+import { refusalHeaders } from './http-error.ts'
 import { LogThrottle } from './log-throttle.ts'
 import { type SendOptions, SLICE, sendInSlices, sendPieces } from './send-pieces.ts'
 
@@ -88,7 +89,13 @@ export class Responder {
     }
     const refusal = asRefusal(error)
     const { status, number, message } = refusal
-    const headers = ['Content-Type', JSON_TYPE, 'Cache-Control', 'no-store', ...Object.entries(refusal.headers).flat()]
+    const headers = [
+      'Content-Type',
+      JSON_TYPE,
+      'Cache-Control',
+      'no-store',
+      ...Object.entries(refusalHeaders(refusal)).flat(),
+    ]
     const body = errorJson(number, message)
     this.#end(exchange, status, headers, body, Buffer.byteLength(body))
     this.#logRefusal(refusal, this.#about(exchange))
