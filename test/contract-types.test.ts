@@ -6,7 +6,7 @@ import { suite, type TestContext, test } from 'node:test'
 import { readSource } from '../scripts/contract-source.ts'
 import { operationTypes } from '../scripts/generate-operations.ts'
 import { ROOT } from '../scripts/repository.ts'
-import { readDocument } from '../src/http/openapi.ts'
+import { readDocument } from '../src/http/operations.ts'
 import { tempFolder } from './support/files.ts'
 
 const SOURCE = readFileSync(join(ROOT, 'openapi.yaml'), 'utf8')

@@ -1,8 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { AppError } from '../errors.ts'
 import type { Identity } from './auth/bearer.ts'
-import { ClientGone } from './client-gone.ts'
 import type { Operation } from './operations.ts'
+
+/** The client closed its connection, so nobody waits for an answer. */
+export class ClientGone extends Error {
+  override readonly name = 'ClientGone'
+}
 
 /** One request and the response to it, with what is found out about the request on its way to the handler. */
 export class Exchange {
@@ -30,9 +34,9 @@ export class Exchange {
   }
 
   /**
-   * Aborts once the connection is closed before the whole answer was handed to it; its reason is ClientGone, or an
-   * AppError where the service itself cut the connection off. Whatever works for this exchange listens to it, or passes
-   * it on to the store, and lets go of what it holds. It is made when it is first asked for, so a create pays nothing.
+   * Aborts when the connection closes before the whole answer was handed to it. The reason is ClientGone, or an AppError
+   * when the service cut the connection off. Work for this exchange listens to the signal, or passes it to the store, and
+   * frees what it holds. The signal is made on first use, so a create pays nothing.
    */
   get signal(): AbortSignal {
     this.#abort ??= new AbortController()
@@ -40,7 +44,7 @@ export class Exchange {
     return this.#abort.signal
   }
 
-  /** Whether nobody waits for the answer any more. */
+  /** Whether the exchange ended without a whole answer. */
   get isOver(): boolean {
     return this.#whyOver !== undefined
   }

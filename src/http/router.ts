@@ -2,7 +2,7 @@ import findMyWay from 'find-my-way'
 import { AppError } from '../errors.ts'
 import type { Exchange } from './exchange.ts'
 
-/** Goes on with an exchange; what it throws is refused. */
+/** Handles an exchange. The caller refuses the exchange with what this throws. */
 export type Route = (exchange: Exchange) => void
 
 export interface RouterOptions {
@@ -12,7 +12,7 @@ export interface RouterOptions {
   readonly notFound: Route
 }
 
-/** Finds the route of a request: first by its path alone, then by its method. */
+/** Finds the route of a request by its path, then by its method. */
 export class Router {
   readonly #paths: findMyWay.Instance<findMyWay.HTTPVersion.V1>
   readonly #notFound: Route

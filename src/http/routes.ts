@@ -29,7 +29,7 @@ export type Handler<Taken> = (exchange: Exchange, operation: Operation, paramete
 
 export interface RouteOptions {
   readonly guard: Guard
-  /** Rejects with the refusal when the token is good no more. */
+  /** Rejects with the refusal when the token is no longer valid. */
   readonly confirm: (identity: Identity) => Promise<void>
   readonly responder: Responder
   readonly cors: Cors | undefined
@@ -110,10 +110,10 @@ const withStream =
     handler(exchange, operation, parameters, NO_BODY)
   }
 
-/** A body that took longer, in ms, may have outlived its token. */
+/** A token is checked again after a body that took longer than this to arrive, in ms. */
 const SLOW_BODY = 400
 
-/** The body arrives after the route has returned, so a refusal is caught here. */
+/** Catches refusals itself: the body arrives after the route has returned. */
 const withBody =
   (handler: AnyHandler, operation: Operation, { responder, bodyLimit, confirm }: RouteOptions): Route =>
   (exchange) => {

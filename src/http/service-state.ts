@@ -1,5 +1,5 @@
 /**
- * How far the service is on its way out. `draining`: it answers everything, but says that it is not ready and closes
- * each connection after its answer. `closing`: it answers 503 to what still comes.
+ * The state of the service. `draining`: the service answers every request, reports that it is not ready, and closes each
+ * connection after its answer. `closing`: it answers each request with 503.
  */
 export type ServiceState = { current: 'serving' | 'draining' | 'closing' }

@@ -7,8 +7,8 @@ import { FairQueue } from './fair-queue.ts'
 export type Work = 'search' | 'export' | 'import' | 'dryRun'
 
 /**
- * Runs the work that may take long: in a bounded number, fairly between tokens, and no longer than its client is there,
- * its token is good and its time lasts.
+ * Runs long work: a bounded number at once, fairly between tokens. Ends it when its client leaves, its token is revoked or
+ * expires, or its time is over.
  */
 export class Admission {
   readonly queues: Readonly<Record<Work, FairQueue>>
@@ -35,7 +35,7 @@ export class Admission {
   }
 
   /**
-   * Runs the work of a request when its turn has come.
+   * Waits for the turn of a request, then runs its work.
    *
    * @param run ends early, with the signal's reason, when that aborts
    * @throws AppError 42901 or 50302 when too much is under way or the time is over, 40102 or 40103 when the token is good

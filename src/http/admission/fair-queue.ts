@@ -11,10 +11,10 @@ export interface QueueOptions {
   readonly waitingPerToken: number
 }
 
-/** Which bound refused work: one of its own token, or one that all share. */
+/** The bound that refused work: the bound of its token, or the bound that all tokens share. */
 export type Bound = 'token' | 'all'
 
-/** The work of one token. It is in the queue as long as any of it runs or waits. */
+/** The work of one token that runs or waits. */
 interface Line {
   running: number
   readonly waiting: Set<() => void>
@@ -24,7 +24,7 @@ interface Line {
 export class FairQueue {
   readonly refused: Record<Bound, number> = { token: 0, all: 0 }
   readonly #options: QueueOptions
-  /** By token; those whose turn is farthest away stand last. */
+  /** By token, in the order of their turns. */
   readonly #lines = new Map<string, Line>()
   #running = 0
   #waiting = 0
@@ -42,7 +42,7 @@ export class FairQueue {
   }
 
   /**
-   * Resolves when the work may run, with what ends it; calling that again does nothing.
+   * Resolves when the work may run, with a function that ends its turn. Calling the function again does nothing.
    *
    * @param signal gives up waiting, by rejecting with its reason
    * @throws AppError 42901 when the token has too much work under way, 50302 when all tokens together have
@@ -50,7 +50,7 @@ export class FairQueue {
   async enter(token: string, signal: AbortSignal): Promise<() => void> {
     signal.throwIfAborted()
     const line = this.#lines.get(token) ?? { running: 0, waiting: new Set() }
-    // Whoever waits beside a free place waits for the bound of his own token.
+    // With a free place, work waits only for the bound of its own token.
     if (!this.#hasPlace(line)) await this.#wait(token, line, signal)
     else this.#start(token, line)
     let isOver = false
@@ -103,7 +103,7 @@ export class FairQueue {
     }
   }
 
-  /** The token goes behind all others. */
+  /** Moves the token behind all others. */
   #start(token: string, line: Line): void {
     this.#running++
     line.running++

@@ -6,10 +6,10 @@ import type { Route } from '../router.ts'
 import { type Auth, type Identity, requireScopes } from './bearer.ts'
 import { RateLimiter } from './rate-limit.ts'
 
-/** Makes the route that checks who sends a request before `next` reads its body. */
+/** Returns a route that checks the token of a request before `next` reads the body. */
 export type Guard = (operation: Operation, next: Route) => Route
 
-/** Refuses a request by its token, its scopes or its rate. */
+/** Refuses a request whose token is not valid, lacks a scope or exceeds its rate. */
 export function guardOperations(config: Config, auth: Auth, responder: Responder): Guard {
   const limiter = config.rateLimit === undefined ? undefined : new RateLimiter(config.rateLimit)
 

@@ -23,11 +23,11 @@ export interface AuthOptions {
   readonly configuredToken: string | undefined
   readonly failureLimit: number | undefined
   readonly addresses: ClientAddresses
-  /** Told of a note of use that could not be written; nothing else depends on it. */
+  /** Called when the last use of a token could not be noted. */
   readonly onTouchFailure: (error: unknown) => void
 }
 
-/** What of a request tells who sends it. */
+/** The parts of a request that identify its client. */
 type Request = Pick<IncomingMessage, 'headers' | 'socket'>
 
 interface Verified {
@@ -35,7 +35,7 @@ interface Verified {
   readonly until: number
 }
 
-/** How long a token is not looked up again, in ms: a revoked one stops working within this time everywhere. */
+/** How long a look-up of a token is trusted, in ms. A revoked token stops working within this time on every instance. */
 const TRUST = 500
 const MAX_TOKENS = 10_000
 const TOUCH_INTERVAL = 60_000
@@ -49,9 +49,9 @@ export class Auth {
   readonly #options: AuthOptions
   readonly #configuredHash: Buffer | undefined
   readonly #failures: FailureLimit | undefined
-  /** By the whole header, so that most requests cost one look-up and no hash; bounded, and never written anywhere. */
+  /** By the whole header, so that most requests cost one look-up and no hash. Never written to a log or a file. */
   readonly #verified = new BoundedMap<string, Verified>(MAX_TOKENS)
-  /** Well-formed tokens that the store did not have, and until when it is not asked again. */
+  /** Well-formed tokens that the store does not have, with the time until which the store is not asked again. */
   readonly #unknown = new BoundedMap<string, number>(MAX_TOKENS)
   readonly #touched = new BoundedMap<string, number>(MAX_TOKENS)
 
@@ -75,7 +75,7 @@ export class Auth {
   }
 
   /**
-   * Resolves when the token of a request that goes on is still good.
+   * Resolves when the token of a request under way is still valid.
    *
    * @throws AppError 40102 when it was revoked, 40103 when it has expired, 50301 when the store is out of reach
    */
@@ -89,7 +89,7 @@ export class Auth {
     if (header === undefined || !/^bearer(?: |$)/i.test(header)) {
       throw new HttpError(40101, 'an access token is required: send "Authorization: Bearer <token>"', challenge())
     }
-    // From here on it may be revoked without our seeing it, however long the look-up takes.
+    // Taken before the look-up: the token may be revoked while it runs.
     const until = performance.now() + TRUST
     const identity = await this.#find(header.slice('bearer '.length), until)
     if (identity === undefined) {

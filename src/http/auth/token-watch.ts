@@ -17,7 +17,7 @@ export class TokenWatch {
 
   /**
    * @param end called with an AppError: 40102, 40103, or why the token could not be looked up
-   * @returns what ends the watching
+   * @returns a function that ends the watching
    */
   watch(identity: Identity, end: End): () => void {
     const watched = this.#watched.get(identity.tokenId) ?? { identity, ends: new Set(), isAsked: false }
@@ -38,7 +38,7 @@ export class TokenWatch {
       this.#timer = undefined
     }
     for (const watched of this.#watched.values()) {
-      // A look-up that takes long is the only one, and ends by the store's own time limit.
+      // One look-up per token at a time; the store bounds how long it takes.
       if (watched.isAsked) continue
       watched.isAsked = true
       this.#auth

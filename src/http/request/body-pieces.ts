@@ -11,8 +11,8 @@ export interface PieceOptions extends PaceOptions {
 const EVENTS = ['readable', 'end', 'close', 'error'] as const
 
 /**
- * The body of a request in pieces, read no faster than they are taken; what has come meanwhile is one piece. The client
- * has to keep pace only while more is asked for.
+ * Yields the body of a request in pieces, and reads no faster than the caller takes them. A piece holds all bytes that
+ * arrived since the last one. The client has to keep pace only while the caller waits for it.
  *
  * @throws AppError 40801, what is wrong with the rest of the body, and the reason of the signal
  */

@@ -5,9 +5,9 @@ import type { Exchange } from '../exchange.ts'
  * Collects the whole body of a request.
  *
  * @param limit bytes
- * @param use called with the body; undefined as soon as it is longer than the limit. Never called when the client goes
- *   away first
- * @param fail called instead when the rest of the body can never arrive
+ * @param use called with the body, or with undefined as soon as the body exceeds the limit. Not called when the client
+ *   leaves first
+ * @param fail called instead when the rest of the body can not arrive
  */
 export function readWhole(
   exchange: Exchange,
@@ -19,7 +19,7 @@ export function readWhole(
   let length = 0
   let isDone = false
   let first: Buffer | undefined
-  /** What comes behind the first chunk, which is most often all there is. */
+  /** The chunks after the first. Most bodies have one chunk. */
   let more: Buffer[] | undefined
   const finish = () => {
     if (isDone) return

@@ -6,10 +6,10 @@ import { readWhole } from './body-reader.ts'
 import { readMediaType } from './media-type.ts'
 
 /**
- * Reads the whole body of a request, and nothing of what its headers alone rule out.
+ * Reads the whole body of a request. Reads nothing when the headers rule the body out.
  *
  * @param limit bytes
- * @param use called with the body once it is there; never when the client goes away first
+ * @param use called with the body. Not called when the client leaves first
  * @param refuse called instead with an AppError: 41301 when the body is too large, 41501 when it is not of the kind that
  *   the operation takes
  */
@@ -28,7 +28,7 @@ export function readBody(
   }
 }
 
-/** What rules a body out before any of it is read. */
+/** Returns the refusal of a body that its headers rule out, before any of it is read. */
 export function refusalByHeaders(
   { request: { headers } }: Exchange,
   operation: Operation,
@@ -38,7 +38,7 @@ export function refusalByHeaders(
   const coding = headers['content-encoding'] ?? 'identity'
   if (coding.toLowerCase() !== 'identity') return unsupported(operation, 'compressed bodies are not supported')
   const type = headers['content-type']
-  // What nearly every request has; looking no further saves a create 1 µs.
+  // Nearly every request has this type. The shortcut saves a create 1 µs.
   return type === operation.mediaTypes[0] ? undefined : refusalByType(operation, type ?? '')
 }
 
@@ -64,6 +64,6 @@ export function acceptedBodies(method: Method, mediaTypes: readonly string[]): R
   return mediaTypes.length === 0 ? {} : { [name]: mediaTypes.join(', ') }
 }
 
-/** The rest of the body would have to be read before the connection could be used again, so it is closed. */
+/** Closes the connection: reusing it would require reading the rest of the body. */
 const tooLarge = (limit: number): AppError =>
   new HttpError(41301, `the body is larger than ${limit} bytes`, { headers: { Connection: 'close' } })

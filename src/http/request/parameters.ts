@@ -25,10 +25,10 @@ export interface ParameterSchema {
   readonly 'x-lowered-to'?: number
 }
 
-/** Headers that a write must never ignore, since its sender relies on them. */
+/** Headers that a write must not ignore: its client relies on them. */
 const PRECONDITIONS = ['If-Match', 'If-None-Match']
 
-/** Reads what one operation takes beside its body, and refuses all else. */
+/** Reads the parameters of one operation, and refuses all others. */
 export class ParameterReader {
   readonly #path: readonly Parameter[]
   readonly #query: ReadonlyMap<string, Parameter>
@@ -89,7 +89,7 @@ export class ParameterReader {
     if (unknown.length > 0) faults.push(this.#unknownFault(unknown))
   }
 
-  /** Names that could be anything, a secret for example, are not told; nor are more than a reader wants. */
+  /** Leaves out names that may be secrets, and names beyond the fifth. */
   #unknownFault(names: readonly string[]): string {
     const told = names.filter((name) => /^[\w.[\]-]{1,30}$/.test(name)).slice(0, 5)
     const known = [...this.#query.keys()]
@@ -112,19 +112,19 @@ function take(parameter: Parameter, text: string, values: Record<string, unknown
 
 function check({ name, faultsOf }: Parameter, value: unknown, values: Record<string, unknown>, faults: string[]): void {
   values[name] = value
-  // The second fault of several values of one parameter is told once the first is mended.
+  // Reports the first fault only: a parameter with several values may have many.
   const [fault] = faultsOf(value)
   if (fault !== undefined) faults.push(`${name} ${fault.message}`)
 }
 
-/** A text that stands for no value of the type is left as it is, so that the schema refuses it. */
+/** Returns a text that is no value of the type unchanged, so that the schema refuses it. */
 function parsed(text: string, { type, 'x-lowered-to': most = Number.POSITIVE_INFINITY }: ParameterSchema): unknown {
   if (type === 'integer') return /^-?\d+$/.test(text) ? Math.min(Number(text), most) : text
   if (type === 'boolean') return text === 'true' ? true : text === 'false' ? false : text
   return text
 }
 
-/** Formats that are no matter for a schema, as its validator knows neither bigint nor lists in a header. */
+/** Formats that Ajv can not validate: it knows neither bigint nor lists in a header. */
 const EXACT: Readonly<Record<string, { read: (text: string) => unknown; says: string }>> = {
   int64: {
     read: readInt64,

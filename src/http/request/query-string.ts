@@ -1,6 +1,6 @@
 /**
  * The parameters of a query string, each with its texts in their order. It is read as browsers and HTML forms write it
- * (https://url.spec.whatwg.org/#urlencoded-parsing: `+` is a space), but what is not valid is not repaired.
+ * (https://url.spec.whatwg.org/#urlencoded-parsing: `+` is a space). Invalid encoding is not repaired.
  *
  * @returns undefined where it is not valid percent-encoded UTF-8
  */
@@ -24,7 +24,7 @@ export function readQueryString(query: string): Map<string, string[]> | undefine
 
 const decode = (text: string): string => decodeURIComponent(text.replaceAll('+', ' '))
 
-/** The query string that is read as these parameters again. */
+/** Writes a query string that readQueryString reads as these parameters. */
 export function writeQueryString(parameters: readonly (readonly [name: string, text: string])[]): string {
   return parameters.map((pair) => pair.map(encodeURIComponent).join('=')).join('&')
 }

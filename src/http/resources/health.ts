@@ -4,10 +4,10 @@ import { JSON_TYPE, type Responder } from '../response/responder.ts'
 import type { Handlers } from '../routes.ts'
 import type { ServiceState } from '../service-state.ts'
 
-/** How long the outcome of a check is used again, in ms, so that anybody's probes cost one write a second at most. */
+/** How long the result of a check is reused, in ms. Probes cost at most one write a second. */
 const FRESH = 1000
 
-/** Whether the service is well, for supervisors and load balancers. */
+/** Liveness and readiness, for supervisors and load balancers. */
 export function healthHandlers(
   store: Store,
   responder: Responder,

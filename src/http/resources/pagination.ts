@@ -3,11 +3,11 @@ import type { Exchange } from '../exchange.ts'
 import { writeQueryString } from '../request/query-string.ts'
 import { JSON_TYPE, READ_CACHING, type Responder } from '../response/responder.ts'
 
-/** A page as it is answered. */
+/** A page as the service answers it. */
 export interface WrittenPage {
   /** The JSON text of its rows, in an array. */
   readonly json: string
-  /** The query string of the page behind it; undefined when this is the last. */
+  /** The query string of the next page; undefined on the last page. */
   readonly next: string | undefined
 }
 
@@ -15,9 +15,9 @@ export interface WrittenPage {
 export type QueryParameters = readonly (readonly [name: string, text: string])[]
 
 /**
- * @param found as the store gave them when it was asked for one more than the limit. JSON is longer than the text in it, so
- *   that a page ends, and has a next one, wherever the store has ended early
- * @param parametersBehind of the page behind one that has these rows
+ * @param found what the store returned for one more than the limit. JSON is longer than the text in it, so a page also
+ *   ends, and has a next page, wherever the store stopped early
+ * @param parametersBehind returns the parameters of the page after these rows
  */
 export function writePage<Row>(
   found: readonly Row[],

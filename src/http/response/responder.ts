@@ -15,7 +15,7 @@ import { LogThrottle } from './log-throttle.ts'
 import { type SendOptions, SLICE, sendInSlices, sendPieces } from './send-pieces.ts'
 
 export const JSON_TYPE = 'application/json'
-/** For what is read: only the client itself may keep it, and has to ask each time whether it is still so. */
+/** For reads: only the client may cache the answer, and has to revalidate it each time. */
 export const READ_CACHING = 'private, no-cache'
 
 export interface ResponderOptions {
@@ -28,7 +28,7 @@ export interface ResponderOptions {
   readonly limits: UnreadLimits
 }
 
-/** The one way out for every answer that belongs to a request: writes it, counts it, logs it. */
+/** Writes, counts and logs every answer to a request. */
 export class Responder {
   readonly #log: Logger
   readonly #addresses: ClientAddresses
@@ -81,7 +81,7 @@ export class Responder {
     this.#reply(exchange, 304, coding === undefined ? headers : withCodedTag(headers, coding))
   }
 
-  /** Answers `{error, message}`. An error that is not ours is logged with its cause and answered without. */
+  /** Answers `{error, message}`. An error that is no AppError is logged, and answered as 50001 without its text. */
   refuse(exchange: Exchange, error: unknown): void {
     if (exchange.isOver) {
       this.#gone(exchange)
@@ -138,7 +138,7 @@ export class Responder {
   }
 
   /**
-   * Takes note of a refusal that is written to a connection on which there is no request to answer.
+   * Logs and counts a refusal on a connection without a request to answer.
    *
    * @returns the id under which the log has it
    */
@@ -192,7 +192,7 @@ export class Responder {
     if (!request.complete && body !== undefined && (operation?.isStreamed === true || headers.includes('Connection'))) {
       endAfterBody(response, body)
     }
-    // A text of as many bytes as characters is ASCII, which goes out as it is.
+    // As many bytes as characters: the text is ASCII, which latin1 writes fastest.
     else if (length === body?.length) response.end(body, 'latin1')
     else response.end(body)
     if (response.writableLength > 0) this.#unread.watch(exchange, response.writableLength)
@@ -266,7 +266,7 @@ const asRefusal = (error: unknown): AppError =>
     ? error
     : new AppError(50001, 'an unexpected error occurred in the service', { cause: error })
 
-/** Characters of a client's that a line of the log has. */
+/** Characters of a client's text that a line of the log holds. */
 const LONGEST_PATH = 200
 const LONGEST_MESSAGE = 400
 
