@@ -9,7 +9,7 @@ import type { TokenStore } from './token-store.ts'
 export type CreateResult = 'created' | 'unchanged'
 
 export interface CreateOptions {
-  /** Refuse an id that exists, even with an equal plant (`If-None-Match: *`). */
+  /** Refuses an id that exists, even with an equal plant. */
   readonly mustBeNew: boolean
 }
 
@@ -37,12 +37,12 @@ export interface TagCount {
   readonly plants: number
 }
 
-/** An import that is only tried: nothing is stored, but every plant is told what a real one would be told. */
-export interface ImportTrial {
-  /** Later calls see the plants of earlier ones as if they had been stored. Results are in the order of the plants. */
-  tryPlants(plants: readonly NewPlant[]): Promise<ImportResult[]>
+/** An import that stores nothing, and gives each plant the result that a real import would give it. */
+export interface DryRun {
+  /** Later calls see the plants of earlier ones as if the store had them. Results are in the order of the plants. */
+  importPlants(plants: readonly NewPlant[]): Promise<ImportResult[]>
 
-  /** Frees what the trial holds. Calling it again does nothing. */
+  /** Releases what the dry run holds. Calling it again does nothing. */
   close(): Promise<void>
 }
 
@@ -119,8 +119,8 @@ export interface Store {
    */
   importPlants(plants: readonly NewPlant[], mode: ImportMode): Promise<ImportResult[]>
 
-  /** Begins an import that stores nothing. */
-  tryImport(mode: ImportMode): Promise<ImportTrial>
+  /** Starts an import that stores nothing. */
+  startDryRun(mode: ImportMode): Promise<DryRun>
 
   /**
    * All plants that the filter means, in the order, a chunk of up to about a thousand at a time, as they were at one

@@ -31,7 +31,7 @@ const expected = (mode: ImportMode) => COMING.map(([, add, update]) => (mode ===
 const told = (results: readonly ImportResult[]) =>
   results.map((result) => (result instanceof AppError ? result.number : result))
 
-/** The part of the Store's specification that is about imports, real and tried. */
+/** The part of the Store's specification that is about imports and their dry runs. */
 export function importTests(suite: Suite, open: OpenStore): void {
   for (const mode of ['add', 'update'] as const) {
     suite(`an import to ${mode} does for each plant what it should, and each sees the earlier`, async (t) => {
@@ -43,18 +43,18 @@ export function importTests(suite: Suite, open: OpenStore): void {
       assert.deepEqual(await plants(), AFTER[mode])
     })
 
-    suite(`an import that is tried to ${mode} tells the same and stores nothing`, async (t) => {
+    suite(`a dry run of an import to ${mode} has the same results and stores nothing`, async (t) => {
       const { store, plants } = await open(t)
       await importAll(store, BEFORE)
-      const trial = await store.tryImport(mode)
-      assert.deepEqual(told(await trial.tryPlants(coming.slice(0, 5))), expected(mode).slice(0, 5))
+      const dryRun = await store.startDryRun(mode)
+      assert.deepEqual(told(await dryRun.importPlants(coming.slice(0, 5))), expected(mode).slice(0, 5))
       assert.deepEqual(
-        told(await trial.tryPlants(coming.slice(5))),
+        told(await dryRun.importPlants(coming.slice(5))),
         expected(mode).slice(5),
         'it knows the earlier ones',
       )
-      await trial.close()
-      await trial.close()
+      await dryRun.close()
+      await dryRun.close()
       assert.deepEqual(await plants(), BEFORE)
     })
   }
@@ -62,9 +62,9 @@ export function importTests(suite: Suite, open: OpenStore): void {
   suite('an import of no plant has no result', async (t) => {
     const { store } = await open(t)
     assert.deepEqual(await store.importPlants([], 'add'), [])
-    const trial = await store.tryImport('add')
-    assert.deepEqual(await trial.tryPlants([]), [])
-    await trial.close()
+    const dryRun = await store.startDryRun('add')
+    assert.deepEqual(await dryRun.importPlants([]), [])
+    await dryRun.close()
   })
 
   suite('a plant that the engine itself refuses is refused alone', async (t) => {
@@ -103,33 +103,33 @@ export function importTests(suite: Suite, open: OpenStore): void {
     assert.deepEqual((await plants()).slice(1), all)
   })
 
-  suite('a trial sees what others write, and they don’t see it', async (t) => {
+  suite('a dry run sees what others write, and they don’t see it', async (t) => {
     const { store } = await open(t)
-    const trial = await store.tryImport('add')
-    assert.deepEqual(told(await trial.tryPlants([plant(1n, 'tried')])), ['added'])
+    const dryRun = await store.startDryRun('add')
+    assert.deepEqual(told(await dryRun.importPlants([plant(1n, 'tried')])), ['added'])
     assert.deepEqual(told(await store.importPlants([plant(1n, 'real'), plant(2n, 'real')], 'add')), ['added', 'added'])
-    assert.deepEqual(told(await trial.tryPlants([plant(2n, 'real'), plant(2n, 'tried')])), ['unchanged', 40901])
-    await trial.close()
+    assert.deepEqual(told(await dryRun.importPlants([plant(2n, 'real'), plant(2n, 'tried')])), ['unchanged', 40901])
+    await dryRun.close()
   })
 
-  suite('many trials at once are apart from each other', async (t) => {
+  suite('many dry runs at once are apart from each other', async (t) => {
     const { store, plants } = await open(t)
-    const trials = await Promise.all(Array.from({ length: 5 }, () => store.tryImport('add')))
-    for (const [i, trial] of trials.entries()) {
-      assert.deepEqual(told(await trial.tryPlants([plant(1n, `by ${i}`)])), ['added'])
+    const dryRuns = await Promise.all(Array.from({ length: 5 }, () => store.startDryRun('add')))
+    for (const [i, dryRun] of dryRuns.entries()) {
+      assert.deepEqual(told(await dryRun.importPlants([plant(1n, `by ${i}`)])), ['added'])
     }
-    await Promise.all(trials.map((trial) => trial.close()))
+    await Promise.all(dryRuns.map((dryRun) => dryRun.close()))
     assert.deepEqual(await plants(), [])
   })
 
-  suite('a trial of 50,000 plants', async (t) => {
+  suite('a dry run of 50,000 plants', async (t) => {
     const { store } = await open(t)
-    const trial = await store.tryImport('add')
+    const dryRun = await store.startDryRun('add')
     for (let first = 0; first < 50_000; first += 5000) {
       const some = Array.from({ length: 5000 }, (_, i) => plant(BigInt(first + i)))
-      assert.deepEqual(new Set(await trial.tryPlants(some)), new Set(['added']))
+      assert.deepEqual(new Set(await dryRun.importPlants(some)), new Set(['added']))
     }
-    assert.deepEqual(told(await trial.tryPlants([plant(12_345n), plant(12_346n, 'other')])), ['unchanged', 40901])
-    await trial.close()
+    assert.deepEqual(told(await dryRun.importPlants([plant(12_345n), plant(12_346n, 'other')])), ['unchanged', 40901])
+    await dryRun.close()
   })
 }

@@ -78,7 +78,7 @@ test('opening, using and closing a PostgreSQL store leaves nothing behind, nor d
     const store = await openPostgresStore(t, url)
     await createPlant(store, { id: id++, name: 'a', tag: undefined }, { mustBeNew: true })
     for await (const plants of store.exportPlants({ tags: [], words: [] }, 'id')) if (plants.length > 0) break
-    await (await store.tryImport('add')).tryPlants([{ id, name: 'b', tag: undefined }])
+    await (await store.startDryRun('add')).importPlants([{ id, name: 'b', tag: undefined }])
     await store.close()
     await assert.rejects(openPostgresStore(t, `${url}_absent`), /does not exist/)
   })

@@ -85,7 +85,7 @@ test('every request to a server that no longer answers is refused in the time th
     () => store.tokens.findToken(Buffer.alloc(32)),
     () => store.checkWritable(),
     () => store.countPlants(),
-    () => store.tryImport('add'),
+    () => store.startDryRun('add'),
   ]
   const times: Promise<number>[] = []
   // Later ones come behind others that wait already.
@@ -124,7 +124,7 @@ suite('connections are shared', () => {
   test('so that exports, counts and dry runs leave some to all others', async (t) => {
     const store = await openStore(t, await database(t), { connections: 6, longConnections: 2, timeout: 2000 })
     await store.importPlants([plant(1n)], 'add')
-    const held = [await store.tryImport('add'), await store.tryImport('add')]
+    const held = [await store.startDryRun('add'), await store.startDryRun('add')]
     await assert.rejects(store.countPlants(), refusal(50302))
     await store.importPlants([plant(2n)], 'add')
     await createPlant(store, plant(3n), { mustBeNew: true })

@@ -273,19 +273,19 @@ function closeTests(suite: Suite, open: OpenStore): void {
 
   suite('a store that is closed refuses every read', async (t) => {
     const { store } = await open(t)
-    const trial = await store.tryImport('add')
+    const dryRun = await store.startDryRun('add')
     await store.close()
     const reads = [
       getPlant(store, 1n),
       store.listPlants({ ...EVERYTHING, order: 'id', after: undefined }, 1),
       store.listPlants({ ...EVERYTHING, order: 'name', after: undefined }, 1),
       store.listTags(undefined, 1),
-      store.tryImport('add'),
-      trial.tryPlants([plant(1n)]),
+      store.startDryRun('add'),
+      dryRun.importPlants([plant(1n)]),
       exportAll(store),
     ]
     await Promise.all(reads.map((read) => assert.rejects(read, refusal(50303))))
-    await trial.close()
+    await dryRun.close()
   })
 
   suite('closing again does nothing', async (t) => {

@@ -34,13 +34,13 @@ export async function runImport(
   take: TakeSummary,
   signal?: AbortSignal,
 ): Promise<void> {
-  const trial = dryRun ? await store.tryImport(mode) : undefined
+  const run = dryRun ? await store.startDryRun(mode) : undefined
   const put: PutBatch = async ({ plants }) =>
-    outcomeOf(await (trial === undefined ? store.importPlants(plants, mode) : trial.tryPlants(plants)))
+    outcomeOf(await (run === undefined ? store.importPlants(plants, mode) : run.importPlants(plants)))
   try {
     await putBatches(batches, put, take, signal)
   } finally {
-    await trial?.close()
+    await run?.close()
   }
 }
 

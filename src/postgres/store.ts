@@ -8,9 +8,9 @@ import { isThisMachine, type PostgresAddress } from '../postgres-address.ts'
 import type {
   CreateOptions,
   CreateResult,
+  DryRun,
   ImportMode,
   ImportResult,
-  ImportTrial,
   PlantPatch,
   ReplaceResult,
   Store,
@@ -31,7 +31,7 @@ import { RequestDeadlines } from './request-deadlines.ts'
 import { PostgresTokenStore } from './token-store.ts'
 import { WordIndex } from './word-index.ts'
 import { changePlants } from './write/compare-and-swap.ts'
-import { DryRun } from './write/dry-run.ts'
+import { PostgresDryRun } from './write/dry-run.ts'
 import { type GroupWrites, WriteQueue } from './write/write-queue.ts'
 import { type CreateRow, PostgresWriter } from './write/writer.ts'
 
@@ -142,11 +142,11 @@ export class PostgresStore implements Store {
     })
   }
 
-  async tryImport(mode: ImportMode): Promise<ImportTrial> {
+  async startDryRun(mode: ImportMode): Promise<DryRun> {
     const client = await this.#ask(() => this.#dedicated.acquire())
-    const trial = new DryRun(client, mode)
+    const dryRun = new PostgresDryRun(client, mode)
     return {
-      tryPlants: (plants) => this.#ask(() => trial.tryPlants(plants)),
+      importPlants: (plants) => this.#ask(() => dryRun.importPlants(plants)),
       close: async () => this.#dedicated.release(client),
     }
   }

@@ -1,7 +1,7 @@
 import { AppError } from '../errors.ts'
 import type { NewPlant } from '../plant.ts'
 import type { PlantFilter, PlantOrder, PlantQuery } from '../plant-query.ts'
-import type { ImportMode, ImportTrial, TagCount } from '../store.ts'
+import type { DryRun, ImportMode, TagCount } from '../store.ts'
 import { unlessAborted } from '../unless-aborted.ts'
 import { BehindError } from './behind.ts'
 import { outOfReach, shuttingDown } from './errors.ts'
@@ -98,16 +98,16 @@ export class PlantReads {
     return this.#reader.call('countPlants')
   }
 
-  async tryImport(mode: ImportMode): Promise<ImportTrial> {
-    const handle = await this.#reader.call('openTrial', mode)
+  async startDryRun(mode: ImportMode): Promise<DryRun> {
+    const handle = await this.#reader.call('openDryRun', mode)
     let isOpen = true
     return {
-      tryPlants: async (plants) => {
-        const outcomes = await this.#reader.call('tryPlants', handle, flatten(plants))
+      importPlants: async (plants) => {
+        const outcomes = await this.#reader.call('dryRunPlants', handle, flatten(plants))
         return outcomes.map((outcome, i) => importResultOf(outcome, plants[i]?.id ?? 0n))
       },
       close: async () => {
-        if (isOpen) await this.#release('closeTrial', handle)
+        if (isOpen) await this.#release('closeDryRun', handle)
         isOpen = false
       },
     }
@@ -126,7 +126,7 @@ export class PlantReads {
   }
 
   /** Closing the reader has released everything already. */
-  async #release(method: 'closeExport' | 'closeTrial', handle: number): Promise<void> {
+  async #release(method: 'closeExport' | 'closeDryRun', handle: number): Promise<void> {
     if (!this.#isClosed) await this.#reader.call(method, handle)
   }
 

@@ -1,11 +1,11 @@
 import type { PutOutcome } from '../plant-change.ts'
 import { PAGE_TEXT, type PlantFilter, type PlantOrder, type PlantQuery, positionOf } from '../plant-query.ts'
 import type { ImportMode, TagCount } from '../store.ts'
+import { SqliteDryRun } from './dry-run.ts'
 import { flatten, type PlantRows } from './rows.ts'
 import type { Limit } from './search-index/search.ts'
 import { NOTHING, needsIndex, Snapshot, type Unindexed } from './snapshot.ts'
 import type { Steps } from './steps.ts'
-import { ImportTrial } from './trial.ts'
 
 const CHUNK: Limit = { plants: 1000, text: 2 ** 20 }
 /** Connections that are kept for the next ones. */
@@ -23,7 +23,7 @@ export class SqliteReader {
   readonly #path: string
   readonly #idle: Snapshot[] = []
   readonly #exports = new Map<number, Export>()
-  readonly #trials = new Map<number, ImportTrial>()
+  readonly #dryRuns = new Map<number, SqliteDryRun>()
   #handle = 0
 
   constructor(path: string) {
@@ -107,23 +107,23 @@ export class SqliteReader {
     }
   }
 
-  openTrial(mode: ImportMode): number {
-    this.#trials.set(++this.#handle, new ImportTrial(this.#path, mode))
+  openDryRun(mode: ImportMode): number {
+    this.#dryRuns.set(++this.#handle, new SqliteDryRun(this.#path, mode))
     return this.#handle
   }
 
-  tryPlants(handle: number, rows: PlantRows): Steps<PutOutcome[]> {
-    return found(this.#trials.get(handle)).try(rows)
+  dryRunPlants(handle: number, rows: PlantRows): Steps<PutOutcome[]> {
+    return found(this.#dryRuns.get(handle)).importPlants(rows)
   }
 
-  closeTrial(handle: number): void {
-    this.#trials.get(handle)?.close()
-    this.#trials.delete(handle)
+  closeDryRun(handle: number): void {
+    this.#dryRuns.get(handle)?.close()
+    this.#dryRuns.delete(handle)
   }
 
   /** After the last step of whatever was begun. */
   close(): void {
-    const connections = [...this.#idle, ...this.#trials.values()]
+    const connections = [...this.#idle, ...this.#dryRuns.values()]
     for (const { snapshot } of this.#exports.values()) connections.push(snapshot)
     for (const connection of connections) connection.close()
   }

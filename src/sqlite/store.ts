@@ -9,9 +9,9 @@ import { isShortPage, type PlantQuery } from '../plant-query.ts'
 import type {
   CreateOptions,
   CreateResult,
+  DryRun,
   ImportMode,
   ImportResult,
-  ImportTrial,
   PlantPatch,
   ReplaceResult,
   Store,
@@ -168,9 +168,9 @@ export class SqliteStore implements Store {
     return results
   }
 
-  async tryImport(mode: ImportMode): Promise<ImportTrial> {
+  async startDryRun(mode: ImportMode): Promise<DryRun> {
     this.#mustBeOpen()
-    return this.#reads.tryImport(mode)
+    return this.#reads.startDryRun(mode)
   }
 
   async *exportPlants(...query: Parameters<Store['exportPlants']>): AsyncIterable<readonly NewPlant[]> {

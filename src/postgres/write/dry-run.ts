@@ -6,7 +6,7 @@ import { byId, COLUMNS, columnsOf, refusalOf } from '../rows.ts'
 import { imported } from './writer.ts'
 
 /** An import that stores nothing: a temporary table of its connection holds what it would have stored. */
-export class DryRun {
+export class PostgresDryRun {
   readonly #client: Client
   readonly #mode: ImportMode
   #hasTable = false
@@ -16,7 +16,7 @@ export class DryRun {
     this.#mode = mode
   }
 
-  async tryPlants(plants: readonly NewPlant[]): Promise<ImportResult[]> {
+  async importPlants(plants: readonly NewPlant[]): Promise<ImportResult[]> {
     const run = (statement: Statement) => this.#client.run(statement)
     if (!this.#hasTable) {
       await run({ text: 'CREATE TEMPORARY TABLE tried (id bigint PRIMARY KEY, name text NOT NULL, tag text)' })

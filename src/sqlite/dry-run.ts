@@ -7,11 +7,11 @@ import { PLANT_ROW_LENGTH, type PlantRows, plantAt } from './rows.ts'
 import { Statements } from './statements.ts'
 import type { Steps } from './steps.ts'
 
-/** Plants that are tried in one step. */
+/** Plants of one step. */
 const STEP = 200
 
-/** A tried import: what it would have stored lies in a temporary file, so that it takes the same memory however long it is. */
-export class ImportTrial {
+/** An import that stores nothing. A temporary file holds what it would have stored, so its memory is bounded. */
+export class SqliteDryRun {
   readonly #db: DatabaseSync
   readonly #statements: Statements
   readonly #mode: ImportMode
@@ -24,12 +24,12 @@ export class ImportTrial {
     this.#statements = new Statements(this.#db)
   }
 
-  *try(rows: PlantRows): Steps<PutOutcome[]> {
+  *importPlants(rows: PlantRows): Steps<PutOutcome[]> {
     const outcomes: PutOutcome[] = []
     // One transaction for each call and none between them, as a reader that stays keeps the log from being folded in.
     this.#db.exec('BEGIN')
     for (let i = 0; i < rows.length; i += PLANT_ROW_LENGTH) {
-      outcomes.push(this.#try(plantAt(rows, i)))
+      outcomes.push(this.#import(plantAt(rows, i)))
       if (outcomes.length % STEP === 0) yield
     }
     this.#db.exec('COMMIT')
@@ -40,7 +40,7 @@ export class ImportTrial {
     if (this.#db.isOpen) this.#db.close()
   }
 
-  #try(plant: NewPlant): PutOutcome {
+  #import(plant: NewPlant): PutOutcome {
     const { id, name, tag } = plant
     const row =
       this.#statements.get('SELECT name, tag FROM temp.tried WHERE id = ?', id) ??
