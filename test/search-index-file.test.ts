@@ -49,7 +49,7 @@ async function patiently<T>(read: () => Promise<T>): Promise<T> {
       return await read()
     } catch (error) {
       if (!(error instanceof AppError) || error.number !== 50301) throw error
-      assert.match(error.message, /^the search index is (being made: \d+% are done|\d+ changes behind); /)
+      assert.match(error.message, /^the search index is (being built: \d+% done|\d+ changes behind); /)
       await sleep(100)
     }
   }

@@ -54,7 +54,7 @@ test('a search that needs an index which is not there yet is 50301, with how far
   await importAll(store, many)
   await assert.rejects(listAll(store, { words: ['mons'] }), (error) => {
     refusal(50301)(error)
-    assert.match(String(error), /the search index is being made: 0% are done; /)
+    assert.match(String(error), /the search index is being built: 0% done; /)
     return true
   })
   assert.equal((await listAll(store)).length, many.length)
@@ -71,7 +71,7 @@ test('while nobody can make the index, the operator is told once, writes go on, 
   assert.equal((await listAll(store, { words: ['mons'] })).length, 100)
   await sleep(1500)
   assert.equal(notices.length, 1)
-  assert.match(notices.join(), /^the search index can't be written \(.*\); /)
+  assert.match(notices.join(), /^the search index cannot be written \(.*\); /)
   rmSync(indexPath(path), { recursive: true })
   await until(() => notices.length > 1 || inFileExists(path))
   await until(() => behind(path) === 0)
@@ -152,10 +152,10 @@ test('a store with the indexes of an older version is taken over, and rid of the
   await until(() => !tables().some((name) => /^plant_|^tag_/.test(String(name))))
   await until(() => notices.length >= 4)
   assert.deepEqual(notices.map((text) => text.replace(/\(.*?\)/, '()')).toSorted(), [
-    'the indexes of an older version are being removed from the store',
-    'the indexes of an older version were removed from the store',
+    'rebuilding the search index (); searches of a large store wait meanwhile',
+    'removed the indexes of an older version from the store',
+    'removing the indexes of an older version from the store',
     'the search index is complete',
-    'the search index is made anew (); searches of a large store wait for it',
   ])
   const found = await listAll(store, { words: ['mons'] })
   assert.equal(found.length, MANY.length + 1)
@@ -202,6 +202,6 @@ test('an index thread that ends is started again', async (t) => {
   assert.deepEqual(await listAll(store, { words: ['plant'] }), [plant(1n)])
   await until(() => started === 2)
   assert.deepEqual(notices, [
-    "the search index can't be written (out of memory); large searches are refused until it can be",
+    'the search index cannot be written (out of memory); the service refuses large searches meanwhile',
   ])
 })

@@ -64,7 +64,7 @@ class Copy {
       await this.#compare()
     } catch (error) {
       this.#progress.end()
-      if (this.#copied.count > 0) this.#progress.note(`broken off: ${this.#summary()}`)
+      if (this.#copied.count > 0) this.#progress.note(`interrupted: ${this.#summary()}`)
       this.#progress.note('Run the same command again to continue: plants that are already stored count as unchanged.')
       if (error instanceof Stopped) return error.exitCode
       throw error instanceof AppError ? new OperatorError(error.message, { cause: error }) : error

@@ -52,7 +52,7 @@ export async function importFile(file: string, flags: ImportFlags, config: Confi
     }
   } catch (error) {
     progress.end()
-    if (notes.rows > 0 || error instanceof Stopped) progress.note(`broken off: ${notes}`)
+    if (notes.rows > 0 || error instanceof Stopped) progress.note(`interrupted: ${notes}`)
     if (!dryRun && notes.rows > 0) progress.note(GO_ON)
     if (error instanceof Stopped) return error.exitCode
     throw error

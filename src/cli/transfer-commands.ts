@@ -56,7 +56,7 @@ const IMPORT_NOTES = `
 Without --url the command opens the store itself, also beside a service that serves it. That is faster, unless the
 service is busy: the import gives way to it then.
 Refused rows are told by line, with the number and message of their error: the first 1,000, on standard error.
-Importing the same file again is safe, and goes on where an import was broken off.
+Importing the same file again is safe, and continues an interrupted import.
 
 Exit codes: 0 done, 1 failed or some rows were refused, 2 called wrongly, 130 or 143 stopped by a signal.`
 const IMPORT_EXAMPLES = [

@@ -66,7 +66,7 @@ export function appErrorOf(error: unknown): unknown {
   const code = sqlState(error)
   if (code === undefined) return error
   if (code === DISK_FULL) {
-    return new AppError(50304, 'the store has no space left; nothing was stored, send it again later', { cause: error })
+    return new AppError(50304, 'the store has no space left; nothing was stored, retry later', { cause: error })
   }
   if (isRetryable(error) || [READ_ONLY, INSUFFICIENT_PRIVILEGE].includes(code)) return outOfReach(error)
   if (OUT_OF_REACH.includes(code.slice(0, 2))) return outOfReach(error)
@@ -77,7 +77,7 @@ export const refusedRecord = (cause: unknown): AppError =>
   new AppError(50001, 'the store refused the record', { cause })
 
 export const outOfReach = (cause: unknown): AppError =>
-  new AppError(50301, 'the store is out of reach; sending the request again later is safe', { cause })
+  new AppError(50301, 'the store is out of reach; a later retry is safe', { cause })
 
 export const shuttingDown = (): AppError => new AppError(50303, 'the service is shutting down; nothing was done')
 

@@ -49,8 +49,8 @@ export interface PostgresStoreOptions extends GroupOptions, PoolShareOptions {
 }
 
 const WITHOUT_TLS =
-  'the database is on another machine and is reached without TLS, so the network can read and change all that is ' +
-  'stored; set sslmode=verify-full in its address'
+  'the database is on another machine and is reached without TLS, so anyone on the network can read and change the ' +
+  'data; set sslmode=verify-full in its address'
 
 /** The engine for several instances of the service: a PostgreSQL database that they share. */
 export class PostgresStore implements Store {

@@ -48,13 +48,13 @@ export const isFatal = (fault: SqliteFault): boolean => [IOERR, CORRUPT, NOTADB]
 export function appErrorOf(fault: SqliteFault): AppError {
   const cause = new Error(`SQLite ${fault.errcode}: ${fault.message}`)
   if (isFull(fault)) {
-    return new AppError(50304, 'the store has no space left; nothing was stored, send it again later', { cause })
+    return new AppError(50304, 'the store has no space left; nothing was stored, retry later', { cause })
   }
   if (isRowFault(fault)) return new AppError(50001, 'the store refused the record', { cause })
   return outOfReach(cause)
 }
 
 export const outOfReach = (cause: Error): AppError =>
-  new AppError(50301, 'the store is out of reach; sending the request again later is safe', { cause })
+  new AppError(50301, 'the store is out of reach; a later retry is safe', { cause })
 
 export const shuttingDown = (): AppError => new AppError(50303, 'the service is shutting down; nothing was done')

@@ -52,10 +52,10 @@ export class Housekeeping {
   async #removeOldIndexes(): Promise<void> {
     let parts = 0
     await this.#inParts(() => {
-      if (++parts === 2) this.#onNotice('the indexes of an older version are being removed from the store')
+      if (++parts === 2) this.#onNotice('removing the indexes of an older version from the store')
       return this.#writer.call('removeOldIndexes')
     })
-    if (parts > 1 && !this.#isClosed) this.#onNotice('the indexes of an older version were removed from the store')
+    if (parts > 1 && !this.#isClosed) this.#onNotice('removed the indexes of an older version from the store')
   }
 
   /** @param part returns whether there is more to do */

@@ -149,7 +149,7 @@ export class PlantReads {
 
   #beingMade(): AppError {
     const { share, behind } = this.#index
-    const state = share < 1 ? `being made: ${Math.floor(share * 100)}% are done` : `${behind} changes behind`
+    const state = share < 1 ? `being built: ${Math.floor(share * 100)}% done` : `${behind} changes behind`
     return new AppError(50301, `the search index is ${state}; only searches and lists by name or tag need it`, {
       retryAfter: 5,
     })

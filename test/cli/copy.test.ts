@@ -84,7 +84,7 @@ for (const [direction, signal] of [
     copying.signal(signal)
     const { code, stderr } = await copying.outcome
     assert.equal(code, signal === 'SIGTERM' ? 143 : null, stderr)
-    if (signal === 'SIGTERM') assert.match(stderr, /^broken off: .*\nRun the same command again to continue/)
+    if (signal === 'SIGTERM') assert.match(stderr, /^interrupted: .*\nRun the same command again to continue/)
     const there = (await plantsIn(to)).length
     assert.ok(there > 0 && there < plants.length)
     const again = await copy(t, from, to)

@@ -194,7 +194,7 @@ suite('over a network that fails', () => {
     const proxy = await cuttingProxy(t, address, { sent: 600_000 })
     const args = ['import', 'plants.ndjson', '--retry-time', '0s', '--url']
     const first = await run(t, [...args, proxy.address], { cwd: folder, env })
-    assert.match(first.stderr, /^broken off: [\d,]+ added, 0 updated, 0 unchanged, 0 refused; /m)
+    assert.match(first.stderr, /^interrupted: [\d,]+ added, 0 updated, 0 unchanged, 0 refused; /m)
     assert.match(first.stderr, /^plantstore: http:\S+: the connection broke/m)
     assert.equal(first.code, 1)
     assert.ok(plantsIn(storePath).size > 0)

@@ -35,7 +35,7 @@ for (const [signal, exitCode] of [
     program.signal(signal)
     const { code, stderr } = await program.outcome
     const added = plantsIn(path).size
-    assert.match(stderr, /^broken off: ([\d,]+) added, 0 updated, 0 unchanged, 0 refused;/m)
+    assert.match(stderr, /^interrupted: ([\d,]+) added, 0 updated, 0 unchanged, 0 refused;/m)
     assert.equal(Number(/([\d,]+) added/.exec(stderr)?.[1]?.replaceAll(',', '')), added)
     assert.match(stderr, /^Run the same command again to continue/m)
     assert.equal(code, exitCode)
@@ -58,7 +58,7 @@ test('SIGINT before anything has come stops an import that waits for its input',
   while (!existsSync(path)) await sleep(20)
   program.signal('SIGINT')
   const { code, stderr } = await program.outcome
-  assert.match(stderr, /^broken off: 0 added, 0 updated, 0 unchanged, 0 refused;/m)
+  assert.match(stderr, /^interrupted: 0 added, 0 updated, 0 unchanged, 0 refused;/m)
   assert.equal(code, 130)
 })
 

@@ -83,7 +83,7 @@ export class PostgresWriter {
         else updated.push({ before, after })
       }
       const done = [...(await insertPlants(run, added)), ...(await updatePlants(run, updated))]
-      if (done.length < changed.length) throw new WriteConflict('another has written a plant of these')
+      if (done.length < changed.length) throw new WriteConflict('a concurrent write changed one of the plants')
       return results
     })
   }

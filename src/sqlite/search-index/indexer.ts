@@ -195,9 +195,9 @@ export class Indexer {
   /** The state of the index comes first, so that the store has all changes that it has. */
   #state({ statements }: Open): IndexState {
     const state = readState(statements, this.#identity)
-    if (state === undefined) throw new IndexFault('another version of the program or another store made it')
+    if (state === undefined) throw new IndexFault('it belongs to another version or another store')
     if (!this.#changes.goesOnFrom(state.position, state.mark)) {
-      throw new IndexFault('the log of changes does not go on from where it is')
+      throw new IndexFault('the log of changes does not continue at its position')
     }
     return state
   }

@@ -167,7 +167,7 @@ export class SearchIndex {
   #advance(progress: IndexProgress, time: number): void {
     const { remade, share } = progress
     if (remade !== undefined && (share < 1 || remade !== NONE_YET)) {
-      this.#options.onNotice(`the search index is made anew (${remade}); searches of a large store wait for it`)
+      this.#options.onNotice(`rebuilding the search index (${remade}); searches of a large store wait meanwhile`)
     } else if (share === 1 && this.#progress !== undefined && this.#progress.share < 1) {
       this.#options.onNotice('the search index is complete')
     }
@@ -185,7 +185,9 @@ export class SearchIndex {
 
   #fail(fault: string): void {
     if (!this.#isFaulty) {
-      this.#options.onNotice(`the search index can't be written (${fault}); large searches are refused until it can be`)
+      this.#options.onNotice(
+        `the search index cannot be written (${fault}); the service refuses large searches meanwhile`,
+      )
     }
     this.#isFaulty = true
   }
