@@ -14,7 +14,7 @@ export class Stopped extends Error {
   }
 }
 
-/** Aborted by SIGINT or SIGTERM with a `Stopped`, for work that then ends in order; a second signal ends the process at once. */
+/** Returns a signal that SIGINT or SIGTERM aborts with a `Stopped`. A second signal ends the process at once. */
 export function abortOnSignal(): AbortSignal {
   const controller = new AbortController()
   onStopSignal((signal) => controller.abort(new Stopped(signal)))

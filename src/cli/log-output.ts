@@ -12,8 +12,8 @@ type Sink = (bytes: Buffer, done: Done) => void
 /**
  * Standard error as a place for log lines, whose reader never holds the process up.
  *
- * A blocking write to a pipe that nobody reads, or to a terminal after Ctrl-S, also blocks the end of the process: Node.js
- * waits there for its threads. So nothing here writes in a way that can block.
+ * A blocking write to a pipe that nobody reads, or to a terminal after Ctrl-S, also blocks the end of the process:
+ * Node.js waits there for its threads. So nothing here writes in a way that can block.
  */
 export class LogOutput {
   readonly #sink: Sink
@@ -93,8 +93,8 @@ function streamSink(stream: NodeJS.WriteStream): Sink {
 }
 
 /**
- * The terminal, opened once more so that it can be set not to block: `process.stderr` blocks on one, and a mode set on the
- * shared descriptor would hold for the shell as well.
+ * The terminal, opened once more so that it can be set not to block: `process.stderr` blocks on one, and a mode set on
+ * the shared descriptor would hold for the shell as well.
  */
 function ownTerminal(fd: number): number {
   try {

@@ -36,7 +36,7 @@ export function importThrough(
   return putBatches(pieces(batches), put, take)
 }
 
-/** Asks a running service what an import would do. The file goes as it is in one request, since its rows may concern each other. */
+/** Dry run on a running service. Sends the whole file in one request, as a row may depend on earlier ones. */
 export function tryThrough(
   service: ServiceClient,
   mode: ImportMode,

@@ -34,9 +34,9 @@ export class Exchange {
   }
 
   /**
-   * Aborts when the connection closes before the whole answer was handed to it. The reason is ClientGone, or an AppError
-   * when the service cut the connection off. Work for this exchange listens to the signal, or passes it to the store, and
-   * frees what it holds. The signal is made on first use, so a create pays nothing.
+   * Aborts when the connection closes before the whole answer was handed to it. The reason is ClientGone, or an
+   * AppError when the service cut the connection off. Work for this exchange listens to the signal, or passes it to the
+   * store, and frees what it holds. The signal is made on first use, so a create pays nothing.
    */
   get signal(): AbortSignal {
     this.#abort ??= new AbortController()

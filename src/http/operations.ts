@@ -81,8 +81,8 @@ export function readContract(document: Document = readDocument()): Contract {
 }
 
 /**
- * Compiles schemas of the document. `int64` and `entity-tags` are left to the readers of the texts. That the schemas are
- * schemas a test holds; to check it here as well would take a fifth of the time that the service needs to start.
+ * Compiles schemas of the document. `int64` and `entity-tags` are left to the readers of the texts. That the schemas
+ * are schemas a test holds; to check it here as well would take a fifth of the time that the service needs to start.
  */
 export function schemaCompiler(document: Document): Ajv2020 {
   const ajv = new Ajv2020({

@@ -15,8 +15,8 @@ import type { Route, Router } from './router.ts'
 export type OperationId = keyof OperationParameters
 
 /**
- * One handler for each operation of the contract, under its operationId. The body is empty where the operation takes none,
- * and where it reads its body in pieces itself.
+ * One handler for each operation of the contract, under its operationId. The body is empty where the operation takes
+ * none, and where it reads its body in pieces itself.
  */
 export type Handlers = {
   readonly [Id in OperationId]: Handler<OperationParameters[Id]>
@@ -38,8 +38,8 @@ export interface RouteOptions {
 }
 
 /**
- * Makes the routes that the contract names, each with the handler of its operationId, and those of OPTIONS and of methods
- * that a path does not have.
+ * Makes the routes that the contract names, each with the handler of its operationId, and those of OPTIONS and of
+ * methods that a path does not have.
  *
  * @throws Error when an operation has no handler, or a handler no operation
  */

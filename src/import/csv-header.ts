@@ -30,7 +30,8 @@ export function separatorRow({ cells }: CsvRow, used: ReadonlySet<Separator>): S
 }
 
 /**
- * The places of the columns, by the header. Names may stand in any case, with blanks around; columns without a name may follow.
+ * The places of the columns, by the header. Names may stand in any case, with blanks around; columns without a name may
+ * follow.
  *
  * @param used what separates its cells
  * @throws AppError 40001 that says what was found

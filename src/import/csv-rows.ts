@@ -17,12 +17,13 @@ export interface CsvRow {
 export const SEPARATORS = [',', ';', '\t'] as const
 export type Separator = (typeof SEPARATORS)[number]
 
-/** Where in a cell the next byte stands: before it, in plain text, in quotes, behind a quotation mark, behind a CR behind one. */
+/** Where the next byte is: before a cell, in plain text, in quotes, after a quotation mark, or after a CR after one. */
 type Place = 'start' | 'plain' | 'quoted' | 'quote' | 'return'
 
 /**
- * Divides CSV (RFC 4180, lines ended by CRLF or LF) into rows. It tells an empty cell from an empty text in quotes, takes
- * 0.5 µs for a row, and at most the limit of memory. Bytes are not decoded, as that would repair wrong UTF-8 unseen.
+ * Divides CSV (RFC 4180, lines ended by CRLF or LF) into rows. It tells an empty cell from an empty text in quotes,
+ * takes 0.5 µs for a row, and at most the limit of memory. Bytes are not decoded, as that would repair wrong UTF-8
+ * unseen.
  */
 export class CsvRows {
   /** Undefined: each of SEPARATORS ends a cell. A change holds from the next row on. */

@@ -14,8 +14,8 @@ const INTEGER = /^-?(?:0|[1-9][0-9]*)$/
 const LONGEST_ID = 20
 
 /**
- * Reads a plant from each row below a header of `id`, `name` and perhaps `tag`, in any order. Commas, semicolons or tabs
- * separate the cells, as the header has it. Rows whose cells are all blank are ignored.
+ * Reads a plant from each row below a header of `id`, `name` and perhaps `tag`, in any order. Commas, semicolons or
+ * tabs separate the cells, as the header has it. Rows whose cells are all blank are ignored.
  */
 export async function* readCsv(source: AsyncIterable<Buffer>, rowLimit: number): AsyncGenerator<Batch, void> {
   const rows = new CsvRows(rowLimit)
@@ -84,8 +84,8 @@ function plantOf(row: CsvRow, places: Places): NewPlant {
 }
 
 /**
- * Cells that nothing stands in may follow. Spreadsheets leave out an empty tag at the end of a row; a row that is cut is
- * the last and has no line end.
+ * Cells that nothing stands in may follow. Spreadsheets leave out an empty tag at the end of a row; a row that is cut
+ * is the last and has no line end.
  *
  * @throws AppError 40002
  */

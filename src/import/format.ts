@@ -25,8 +25,8 @@ export interface ReadOptions {
 }
 
 /**
- * Reads a file of plants in pieces, in constant memory, and no faster than the batches are taken. A byte order mark at the
- * start is left out. A batch has the rows that a chunk has completed, and at most a thousand.
+ * Reads a file of plants in pieces, in constant memory, and no faster than the batches are taken. A byte order mark at
+ * the start is left out. A batch has the rows that a chunk has completed, and at most a thousand.
  *
  * @throws AppError 40001 where nothing that follows can be told apart any more, after all batches before it; what the
  *   source throws is thrown on
@@ -50,7 +50,9 @@ export function writePlants(format: Format, plants: readonly NewPlant[]): string
   return text
 }
 
-/** Writes a whole file in pieces of about 64 KiB, however large single plants are, and no faster than they are taken. */
+/**
+ * Writes a whole file in pieces of about 64 KiB, however large single plants are, and no faster than they are taken.
+ */
 export async function* writeFile(
   format: Format,
   pages: AsyncIterable<readonly NewPlant[]>,

@@ -7,8 +7,8 @@ import { FairQueue } from './fair-queue.ts'
 export type Work = 'search' | 'export' | 'import' | 'dryRun'
 
 /**
- * Runs long work: a bounded number at once, fairly between tokens. Ends it when its client leaves, its token is revoked or
- * expires, or its time is over.
+ * Runs long work: a bounded number at once, fairly between tokens. Ends it when its client leaves, its token is revoked
+ * or expires, or its time is over.
  */
 export class Admission {
   readonly queues: Readonly<Record<Work, FairQueue>>
@@ -38,8 +38,8 @@ export class Admission {
    * Waits for the turn of a request, then runs its work.
    *
    * @param run ends early, with the signal's reason, when that aborts
-   * @throws AppError 42901 or 50302 when too much is under way or the time is over, 40102 or 40103 when the token is good
-   *   no more; ClientGone; and what the work throws
+   * @throws AppError 42901 or 50302 when too much is under way or the time is over, 40102 or 40103 when the token is
+   *   good no more; ClientGone; and what the work throws
    */
   async during<T>(work: Work, exchange: Exchange, run: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const { identity } = exchange

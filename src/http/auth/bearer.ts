@@ -35,15 +35,17 @@ interface Verified {
   readonly until: number
 }
 
-/** How long a look-up of a token is trusted, in ms. A revoked token stops working within this time on every instance. */
+/**
+ * How long a look-up of a token is trusted, in ms. A revoked token stops working within this time on every instance.
+ */
 const TRUST = 500
 const MAX_TOKENS = 10_000
 const TOUCH_INTERVAL = 60_000
 const REALM = 'Bearer realm="plantstore"'
 
 /**
- * Checks bearer tokens (RFC 6750). A good token passes whatever else its address sends: each one is looked up, and a limit
- * decides only how a bad one is refused (docs/decisions/0008-failed-authentication-limit.md).
+ * Checks bearer tokens (RFC 6750). A good token passes whatever else its address sends: each one is looked up, and a
+ * limit decides only how a bad one is refused (docs/decisions/0008-failed-authentication-limit.md).
  */
 export class Auth {
   readonly #options: AuthOptions
@@ -63,8 +65,8 @@ export class Auth {
 
   /**
    * @param now `performance.now()`
-   * @throws AppError (or a promise of one) 40101 without a token, 40102 or 40103 with a bad one, 42901 with a bad one from
-   *   an address that sent too many of them
+   * @throws AppError (or a promise of one) 40101 without a token, 40102 or 40103 with a bad one, 42901 with a bad one
+   *   from an address that sent too many of them
    */
   identify(request: Request, now: number): Identity | Promise<Identity> {
     const header = request.headers.authorization

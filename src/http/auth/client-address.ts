@@ -4,9 +4,9 @@ import { blockListOf, type Network, plainAddress } from '../../network.ts'
 type Headers = Readonly<Record<string, string | readonly string[] | undefined>>
 
 /**
- * Tells who sends a request: the other end of the connection, or, where that is a trusted proxy, whom the proxy names in
- * `Forwarded` (RFC 7239) or `X-Forwarded-For`. The hops are followed from the service outwards up to the first one that
- * is no trusted proxy: what stands before it was written by the client itself.
+ * Tells who sends a request: the other end of the connection, or, where that is a trusted proxy, whom the proxy names
+ * in `Forwarded` (RFC 7239) or `X-Forwarded-For`. The hops are followed from the service outwards up to the first one
+ * that is no trusted proxy: what stands before it was written by the client itself.
  */
 export class ClientAddresses {
   readonly #proxies: BlockList | undefined
@@ -57,7 +57,7 @@ function hopsIn(forwarded: string): string[] {
   })
 }
 
-/** Cuts at the commas outside of quotation marks; one mark that is never closed leaves a last element that is no address. */
+/** Splits at commas outside quotation marks. An unclosed mark leaves a last element that is no address. */
 const elementsIn = (forwarded: string): string[] => forwarded.match(/(?:[^",]|"(?:[^"\\]|\\.)*"?)+/g) ?? []
 
 /** `10.0.0.7`, `10.0.0.7:1234`, `2001:db8::7`, `[2001:db8::7]` or `[2001:db8::7]:1234`; undefined for anything else. */

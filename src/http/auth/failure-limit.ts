@@ -5,8 +5,8 @@ const WINDOW = 60_000
 const MAX_ADDRESSES = 10_000
 
 /**
- * Counts failed authentications per address, of IPv6 per network of 64 bits, in windows of a minute, by a clock that nobody
- * can set back.
+ * Counts failed authentications per address, of IPv6 per network of 64 bits, in windows of a minute, by a clock that
+ * nobody can set back.
  */
 export class FailureLimit {
   readonly #limit: number

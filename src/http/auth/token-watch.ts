@@ -1,6 +1,8 @@
 import type { Auth, Identity } from './bearer.ts'
 
-/** How often the tokens of requests under way are looked up, in ms; together with TRUST (bearer.ts) less than a second. */
+/**
+ * How often the tokens of requests under way are looked up, in ms; together with TRUST (bearer.ts) less than a second.
+ */
 const INTERVAL = 400
 
 type End = (reason: unknown) => void

@@ -10,8 +10,8 @@ import { readMediaType } from './media-type.ts'
  *
  * @param limit bytes
  * @param use called with the body. Not called when the client leaves first
- * @param refuse called instead with an AppError: 41301 when the body is too large, 41501 when it is not of the kind that
- *   the operation takes
+ * @param refuse called instead with an AppError: 41301 when the body is too large, 41501 when it is not of the kind
+ *   that the operation takes
  */
 export function readBody(
   exchange: Exchange,

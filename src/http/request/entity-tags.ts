@@ -25,8 +25,8 @@ const CODED = new RegExp(`-(?:${CODINGS.join('|')})"$`)
 
 /**
  * The condition in a request's parameters. If-Match compares strongly, so weak tags can't hold; If-None-Match compares
- * weakly, so `W/` does not count (RFC 9110 sections 13.1.1 and 13.1.2). In which content coding the client has got a plant
- * does not matter for what it wants to do with it.
+ * weakly, so `W/` does not count (RFC 9110 sections 13.1.1 and 13.1.2). In which content coding the client has got a
+ * plant does not matter for what it wants to do with it.
  */
 export function conditionOf(parameters: Preconditions): Condition {
   const { 'If-Match': ifMatch, 'If-None-Match': ifNoneMatch } = parameters

@@ -22,7 +22,7 @@ export function faultOfHead({ headers, httpVersion }: IncomingMessage): AppError
   return undefined
 }
 
-/** A name, an IPv4 address or an IPv6 address in brackets, with or without a port (RFC 3986 section 3.2.2); or nothing. */
+/** Nothing, or a name, an IPv4 address or an IPv6 address in brackets, and perhaps a port (RFC 3986 section 3.2.2). */
 const HOST = /^(?:\[[\da-f:.]+\]|(?:[\w\-.~!$&'()*+,;=]|%[\da-f]{2})*)(?::\d*)?$/i
 
 /** What follows such a head may be framed in another way than this service believes, so the connection is closed. */

@@ -5,7 +5,7 @@ import { readEntityTags } from './entity-tags.ts'
 import { readQueryString } from './query-string.ts'
 import type { Fault } from './validation-messages.ts'
 
-/** Values by name, each of the type that its schema in the contract says: an int64 is a bigint, and entity tags are ETags. */
+/** Values by name, typed by their schemas in the contract: an int64 is a bigint, and entity tags are ETags. */
 export type Parameters = Readonly<Record<string, unknown>>
 
 /** A parameter of the contract, its references followed. */

@@ -2,9 +2,9 @@ import { AppError } from '../../errors.ts'
 import { hash64 } from '../../murmur.ts'
 
 /**
- * Writes a place in a list as an opaque text: bytes after a checksum over them and their list. The checksum finds mistakes,
- * such as a cursor with other filters. It protects nothing, so it needs no secret, and every instance and every version
- * 1.x reads the cursor alike.
+ * Writes a place in a list as an opaque text: bytes after a checksum over them and their list. The checksum finds
+ * mistakes, such as a cursor with other filters. It protects nothing, so it needs no secret, and every instance and
+ * every version 1.x reads the cursor alike.
  *
  * @param list what the place is in: the kind of list, its order and its filters
  */

@@ -7,8 +7,8 @@ import { readCursor, writeCursor } from './cursor.ts'
 import { answerPage, writePage } from './pagination.ts'
 
 /**
- * A place in the list of tags: behind this text and so many of the tags that follow it. Tags have any length and cursors
- * must not, so one behind a long tag has only its beginning, and counts the tags with that beginning up to it.
+ * A place in the list of tags: after this text, and after `skip` further tags. Tags have any length and cursors must
+ * not, so a place after a long tag holds only its beginning, and counts the tags with that beginning.
  */
 interface Place {
   readonly after: string | undefined
@@ -40,8 +40,8 @@ export function tagHandlers(store: Store, responder: Responder, admission: Admis
 }
 
 /**
- * Up to so many tags, or fewer that have PAGE_TEXT together and one more. They are asked for in parts, as any of them may
- * be as long as a body: the first few tell how many of the next ones there is room for.
+ * Reads at most `most` tags. Stops early once their texts add up to PAGE_TEXT; one extra tag shows that there is
+ * another page. Reads in parts, as a tag may be as long as a body: the first tags show how many of the next ones fit.
  */
 async function tagsBehind(
   store: Store,

@@ -71,14 +71,14 @@ export class CompressedFiles {
 }
 
 /**
- * Compresses pieces one at a time, so that each can be sent as soon as it is there: what is in memory is one piece.
- * Returning early lets go of the source.
+ * Compresses pieces one at a time, and yields each as soon as it is compressed. Only one piece is in memory. Returning
+ * early closes the source.
  */
 export async function* compressPieces(pieces: AsyncIterable<string>, coding: Coding): AsyncGenerator<Buffer, void> {
   const compressor = compressorOf(coding)
   let made: Buffer[] = []
   const failed = new Promise<never>((_resolve, reject) => compressor.stream.once('error', reject))
-  // Nobody may be waiting when it fails; whoever waits next is told.
+  // The rejection is thrown where the next piece is awaited; nobody may be waiting yet.
   failed.catch(() => {})
   compressor.stream.on('data', (chunk: Buffer) => made.push(chunk))
   const take = (): Buffer => {

@@ -1,6 +1,7 @@
 /**
- * Memoizes `write` per subject (WeakMap), from the second time that a subject is given: a store returns the same array again
- * where it serves a page from its cache. Keeping what is given once would cost 1 µs each and save nothing.
+ * Memoizes `write` per subject (WeakMap), from the second call with a subject: a store returns the same array again
+ * when it serves a page from its cache. Keeping the texts of subjects that come once would cost 1 µs each and save
+ * nothing.
  *
  * @param write depends on its subject, and on the rest only where each subject comes with the same
  */

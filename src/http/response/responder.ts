@@ -258,7 +258,7 @@ export class Responder {
   }
 }
 
-/** The status that the metrics count for it; no client ever sees it (https://nginx.org/en/docs/http/ngx_http_log_module.html has it too). */
+/** The status in the metrics, as nginx counts it (https://nginx.org/en/docs/http/ngx_http_log_module.html). */
 const CLIENT_GONE = 499
 
 const asRefusal = (error: unknown): AppError =>
