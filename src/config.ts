@@ -1,4 +1,5 @@
 import { readConfiguredToken, type TokenUse } from './configured-token.ts'
+import { MEMORY_LIMITS, type MemoryLimits } from './memory-limits.ts'
 import { type Network, readNetworks } from './network.ts'
 import { OperatorError } from './operator-error.ts'
 import { isPostgresAddress, type PostgresAddress, readPostgresAddress } from './postgres-address.ts'
@@ -24,7 +25,7 @@ export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent'
 /** Requests per second and token, each token allowed to save up one second's worth. */
 export type RateLimit = number | undefined
 
-export interface Config extends WorkLimits {
+export interface Config extends WorkLimits, MemoryLimits {
   readonly host: string
   readonly port: number
   readonly store: StoreAddress
@@ -51,10 +52,6 @@ export interface Config extends WorkLimits {
   readonly headersTimeout: number
   readonly requestTimeout: number
   readonly stallTimeout: number
-  /** Bytes of answers, of all connections together. */
-  readonly unreadLimit: number
-  /** Bytes of memory, of all connections together. */
-  readonly pipelineLimit: number
   readonly maxConnections: number
   readonly maxAddressConnections: number
   readonly keepAliveTimeout: number
@@ -170,20 +167,7 @@ export const SETTINGS: Settings = {
     'how long the client of an import may send nothing, or any client may read nothing of its answer; imports have no request timeout',
     duration,
   ),
-  unreadLimit: setting(
-    'unread-limit',
-    'SIZE',
-    '256MiB',
-    'memory for answers that clients have not read yet, in total; beyond it the slowest clients are cut off',
-    size,
-  ),
-  pipelineLimit: setting(
-    'pipeline-limit',
-    'SIZE',
-    '32MiB',
-    'memory for pipelined requests in the queue, in total; more are answered 503',
-    size,
-  ),
+  ...MEMORY_LIMITS,
   maxConnections: setting(
     'max-connections',
     'COUNT',

@@ -178,6 +178,13 @@ const CASES: { readonly [K in Key]: { right: readonly [string, Config[K]][]; wro
     ],
     wrong: ['0', 'all'],
   },
+  bodyMemory: {
+    right: [
+      ['64KiB', 65_536],
+      ['1', 1],
+    ],
+    wrong: ['0', 'all', '1GB'],
+  },
   maxConnections: {
     right: [
       ['1', 1],
@@ -276,6 +283,7 @@ suite('the configuration', () => {
       stallTimeout: 30_000,
       unreadLimit: 2 ** 28,
       pipelineLimit: 2 ** 25,
+      bodyMemory: 2 ** 28,
       maxConnections: 10_000,
       maxAddressConnections: 1000,
       keepAliveTimeout: 65_000,

@@ -10,6 +10,7 @@ import { ERRORS, type ErrorNumber, statusOf } from '../src/errors.ts'
 import { ClientAddresses } from '../src/http/auth/client-address.ts'
 import { Metrics } from '../src/http/metrics.ts'
 import { type OperationObject, type ResponseObject, readContract, resolve } from '../src/http/operations.ts'
+import { BodyMemory } from '../src/http/request/body-memory.ts'
 import { checkPlantSchemas } from '../src/http/resources/plant-schemas.ts'
 import { Responder } from '../src/http/response/responder.ts'
 import { type Route, Router } from '../src/http/router.ts'
@@ -206,7 +207,7 @@ suite('the service does not start', () => {
       confirm: async () => {},
       responder,
       cors: undefined,
-      bodyLimit: 1,
+      bodies: new BodyMemory({ bodyLimit: 1, bodyMemory: 1 }),
     }
     const start = (handlers: object) => () =>
       addRoutes(new Router({ maxParamLength: 100, notFound }), { document, operations }, handlers as Handlers, options)

@@ -18,6 +18,7 @@ import { httpServer } from './connection/server.ts'
 import { Metrics } from './metrics.ts'
 import { answerNotFound } from './not-found.ts'
 import type { Contract } from './operations.ts'
+import { BodyMemory } from './request/body-memory.ts'
 import { faultOfHead } from './request/head.ts'
 import { docsHandlers } from './resources/docs.ts'
 import { exportHandlers } from './resources/export.ts'
@@ -74,6 +75,8 @@ export function buildApp({ config, contract, store, log, state, waiting, indexBe
   observeAdmission(metrics.registry, admission)
   const stopping = new AbortController()
   const notFound = answerNotFound(contract.operations, responder)
+  const bodies = new BodyMemory(config)
+  bodies.describe(metrics)
   const router = new Router({ maxParamLength: config.headerLimit, notFound })
   addRoutes(
     router,
@@ -104,7 +107,7 @@ export function buildApp({ config, contract, store, log, state, waiting, indexBe
       confirm: (identity) => auth.confirm(identity),
       responder,
       cors,
-      bodyLimit: config.bodyLimit,
+      bodies,
     },
   )
   const maxConnections = Math.min(config.maxConnections, descriptorsForConnections())

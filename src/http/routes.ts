@@ -6,6 +6,7 @@ import { answerOptions, refuseMethod } from './not-found.ts'
 import type { OperationParameters } from './operations.generated.ts'
 import type { Contract, Operation } from './operations.ts'
 import { readBody, refusalByHeaders } from './request/body.ts'
+import type { BodyMemory } from './request/body-memory.ts'
 import { preferredType } from './request/negotiation.ts'
 import type { Cors } from './response/cors.ts'
 import type { Responder } from './response/responder.ts'
@@ -33,8 +34,7 @@ export interface RouteOptions {
   readonly confirm: (identity: Identity) => Promise<void>
   readonly responder: Responder
   readonly cors: Cors | undefined
-  /** Bytes. */
-  readonly bodyLimit: number
+  readonly bodies: BodyMemory
 }
 
 /**
@@ -115,7 +115,7 @@ const SLOW_BODY = 400
 
 /** Catches refusals itself: the body arrives after the route has returned. */
 const withBody =
-  (handler: AnyHandler, operation: Operation, { responder, bodyLimit, confirm }: RouteOptions): Route =>
+  (handler: AnyHandler, operation: Operation, { responder, bodies, confirm }: RouteOptions): Route =>
   (exchange) => {
     const parameters = parametersOf(exchange, operation)
     refuseUnacceptable(exchange, operation)
@@ -132,5 +132,5 @@ const withBody =
       if (identity === undefined || performance.now() - startedAt < SLOW_BODY) use(body)
       else confirm(identity).then(() => use(body), refuse)
     }
-    readBody(exchange, operation, bodyLimit, useIfConfirmed, refuse)
+    readBody(exchange, operation, bodies, useIfConfirmed, refuse)
   }

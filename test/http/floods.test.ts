@@ -71,6 +71,7 @@ class Flooded {
     while ((await this.metric('plantstore_connections')) > 5) await sleep(50)
     assert.equal(await this.metric('plantstore_pipelined_bytes'), 0)
     assert.equal(await this.metric('plantstore_unread_answer_bytes'), 0)
+    assert.equal(await this.metric('plantstore_body_bytes'), 0)
   }
 }
 
@@ -88,6 +89,13 @@ suite(`another client is served, and memory is bounded, when ${CONNECTIONS} conn
     assertBounded(t, `GET /plants?limit=3 HTTP/1.1\r\n${FIELDS}\r\n`.repeat(50), 500))
 
   test('requests for a large plant', (t) => assertBounded(t, `GET /plants/1 HTTP/1.1\r\n${FIELDS}\r\n`.repeat(50), 500))
+
+  test('bodies that never end', (t) =>
+    assertBounded(
+      t,
+      `POST /plants HTTP/1.1\r\n${FIELDS}Content-Type: application/json\r\nContent-Length: ${MIB}\r\n\r\n${LARGE}`,
+      300,
+    ))
 
   test('half of a head', (t) => assertBounded(t, 'GET /health/li', 100))
 

@@ -2,27 +2,29 @@ import type { AppError } from '../../errors.ts'
 import type { Exchange } from '../exchange.ts'
 import type { Method, Operation } from '../operations.ts'
 import { HttpError } from '../response/http-error.ts'
+import type { BodyMemory } from './body-memory.ts'
 import { readWhole } from './body-reader.ts'
 import { readMediaType } from './media-type.ts'
 
 /**
  * Reads the whole body of a request. Reads nothing when the headers rule the body out.
  *
- * @param limit bytes
+ * @param memory has the limit of a body
  * @param use called with the body. Not called when the client leaves first
  * @param refuse called instead with an AppError: 41301 when the body is too large, 41501 when it is not of the kind
- *   that the operation takes
+ *   that the operation takes, 42901 or 50302 when bodies take too much memory
  */
 export function readBody(
   exchange: Exchange,
   operation: Operation,
-  limit: number,
+  memory: BodyMemory,
   use: (body: Buffer) => void,
   refuse: (refusal: AppError) => void,
 ): void {
+  const limit = memory.bodyLimit
   const refusal = refusalByHeaders(exchange, operation, limit)
   if (refusal === undefined) {
-    readWhole(exchange, limit, (body) => (body === undefined ? refuse(tooLarge(limit)) : use(body)), refuse)
+    readWhole(exchange, memory, (body) => (body === undefined ? refuse(tooLarge(limit)) : use(body)), refuse)
   } else {
     refuse(refusal)
   }

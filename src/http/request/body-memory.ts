@@ -1,0 +1,82 @@
+import type { AppError } from '../../errors.ts'
+import type { Exchange } from '../exchange.ts'
+import type { Metrics } from '../metrics.ts'
+import { HttpError } from '../response/http-error.ts'
+
+export interface BodyLimits {
+  /** Bytes of the largest body. */
+  readonly bodyLimit: number
+  /** Bytes of all bodies that are kept at once. */
+  readonly bodyMemory: number
+}
+
+/** Bytes of a body that are not counted: nearly every create is smaller, and pays nothing. */
+const SMALL = 4096
+
+/** The memory for bodies, from their first bytes until their requests are answered. */
+export class BodyMemory {
+  readonly bodyLimit: number
+  readonly #most: number
+  readonly #mostOfToken: number
+  readonly #byToken = new Map<string, number>()
+  readonly #byExchange = new Map<Exchange, number>()
+  #bytes = 0
+  #refused = 0
+
+  /** A token may have half of the memory. One body finds room in any case. */
+  constructor({ bodyLimit, bodyMemory }: BodyLimits) {
+    this.bodyLimit = bodyLimit
+    this.#most = Math.max(bodyMemory, bodyLimit)
+    this.#mostOfToken = Math.max(Math.floor(bodyMemory / 2), bodyLimit)
+  }
+
+  /** Puts what is counted here into the metrics. */
+  describe(metrics: Metrics): void {
+    const kept = 'Memory for bodies of requests that are not answered yet, without small ones.'
+    metrics.gauge('plantstore_body_bytes', kept, () => this.#bytes)
+    const refused = 'Requests refused, as too much memory was taken by bodies.'
+    metrics.counter('plantstore_bodies_refused_total', refused, () => this.#refused)
+  }
+
+  /**
+   * Takes memory for the body of an exchange, until that is over or lets it go.
+   *
+   * @param bytes that the body needs in all
+   * @throws AppError 42901 when its token has too much, 50302 when all together have
+   */
+  grow(exchange: Exchange, bytes: number): void {
+    if (bytes <= SMALL) return
+    const known = this.#byExchange.get(exchange)
+    const more = bytes - (known ?? 0)
+    const token = tokenOf(exchange)
+    const ofToken = (this.#byToken.get(token) ?? 0) + more
+    if (ofToken > this.#mostOfToken) {
+      throw this.#refuse(42901, 'too many large bodies of this token are under way; send fewer at a time')
+    }
+    if (this.#bytes + more > this.#most) {
+      throw this.#refuse(50302, 'too many large bodies are under way; try again in a second')
+    }
+    this.#byToken.set(token, ofToken)
+    this.#bytes += more
+    this.#byExchange.set(exchange, bytes)
+    if (known === undefined) exchange.response.once('close', () => this.letGo(exchange))
+  }
+
+  letGo(exchange: Exchange): void {
+    const bytes = this.#byExchange.get(exchange)
+    if (bytes === undefined) return
+    this.#byExchange.delete(exchange)
+    this.#bytes -= bytes
+    const token = tokenOf(exchange)
+    const left = (this.#byToken.get(token) ?? 0) - bytes
+    if (left > 0) this.#byToken.set(token, left)
+    else this.#byToken.delete(token)
+  }
+
+  #refuse(number: 42901 | 50302, message: string): AppError {
+    this.#refused++
+    return new HttpError(number, message, { headers: { Connection: 'close' } })
+  }
+}
+
+const tokenOf = ({ identity }: Exchange): string => identity?.tokenId ?? ''

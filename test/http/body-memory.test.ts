@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict'
+import { suite, type TestContext, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { answersIn, assertRefusal, RawConnection } from '../support/raw.ts'
+import { PLANT } from '../support/requests.ts'
+import { type Sending, type Service, withService } from '../support/service.ts'
+
+const KIB = 1024
+
+const bodyBytes = async (service: Service): Promise<number> =>
+  Number(/plantstore_body_bytes (\d+)/.exec((await service.send('GET', '/metrics')).body)?.[1])
+
+async function untilBodiesTake(service: Service, is: (bytes: number) => boolean): Promise<void> {
+  while (!is(await bodyBytes(service))) await sleep(10)
+}
+
+const create = async (service: Service, body: string, sending: Sending = {}): Promise<number> =>
+  (await service.send('POST', '/plants', { headers: { 'Content-Type': 'application/json' }, body, ...sending })).status
+
+/** A connection that has sent a part of a body. */
+function part(t: TestContext, service: Service, secret: string, bytes: number): RawConnection {
+  const connection = new RawConnection(service.port)
+  t.after(() => connection.socket.destroy())
+  connection.write(
+    `POST /plants HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${secret}\r\nContent-Type: application/json\r\n` +
+      `Content-Length: ${128 * KIB}\r\n\r\n${'x'.repeat(bytes)}`,
+  )
+  return connection
+}
+
+const refusalTo = async (connection: RawConnection) => assertRefusal(answersIn(await connection.untilClosed()))
+
+suite('bodies that are being received', () => {
+  const LIMITS = { bodyMemory: '512KiB', bodyLimit: '128KiB' }
+
+  test('are refused 429 where their token has half of the memory, and 503 where all have all of it', async (t) => {
+    const service = await withService(t, LIMITS)
+    const minted = await Promise.all([1, 2, 3].map(() => service.mint(['plants:write'])))
+    const [first = '', second = '', third = ''] = minted.map(({ secret }) => secret)
+    const flood = (secret: string) => Array.from({ length: 8 }, () => part(t, service, secret, 127 * KIB))
+    assert.deepEqual(await Promise.race(flood(first).map(refusalTo)), { status: 429, error: 42901 })
+    flood(second)
+    await untilBodiesTake(service, (bytes) => bytes > 400 * KIB)
+    assert.deepEqual(await Promise.race(flood(third).map(refusalTo)), { status: 503, error: 50302 })
+    assert.ok((await bodyBytes(service)) <= 512 * KIB)
+    assert.equal(await create(service, PLANT), 200, 'small bodies find room')
+  })
+
+  test('give their memory back when their clients leave, and when they are answered', async (t) => {
+    const service = await withService(t, LIMITS)
+    const { secret } = await service.mint(['plants:write'])
+    const held = [1, 2, 3].map(() => part(t, service, secret, 64 * KIB))
+    await untilBodiesTake(service, (bytes) => bytes >= 128 * KIB)
+    for (const { socket } of held) socket.destroy()
+    await untilBodiesTake(service, (bytes) => bytes === 0)
+    const body = JSON.stringify({ id: 7, name: 'x'.repeat(100 * KIB) })
+    assert.equal(await create(service, body, { authorization: `Bearer ${secret}` }), 200)
+    await untilBodiesTake(service, (bytes) => bytes === 0)
+  })
+
+  test('give it back when they are refused, and never count twice', async (t) => {
+    const service = await withService(t, LIMITS)
+    for (let i = 0; i < 10; i++) {
+      const body = `{"id":1.5,"name":"${'x'.repeat(100 * KIB)}"}`
+      assert.equal(await create(service, body), 400)
+      assert.equal(await create(service, 'x'.repeat(200 * KIB), { chunked: true }), 413)
+    }
+    await untilBodiesTake(service, (bytes) => bytes === 0)
+  })
+
+  test('have room for one of the largest, however little memory is given', async (t) => {
+    const service = await withService(t, { bodyMemory: '1', bodyLimit: '128KiB' })
+    const body = JSON.stringify({ id: 1, name: 'x'.repeat(127 * KIB) })
+    assert.equal(await create(service, body), 200)
+  })
+
+  test('are the same in whatever pieces they come', async (t) => {
+    const service = await withService(t)
+    const name = Array.from({ length: 3000 }, (_, i) => String.fromCodePoint(0x4e00 + i)).join('')
+    const body = Buffer.from(JSON.stringify({ id: 1, name }))
+    for (const size of [1, 7, 1000, 4096, 5000]) {
+      const chunks: Buffer[] = []
+      for (let at = 0; at < body.length; at += size) {
+        const chunk = body.subarray(at, at + size)
+        chunks.push(Buffer.from(`${chunk.length.toString(16)}\r\n`), chunk, Buffer.from('\r\n'))
+      }
+      const whole = new RawConnection(service.port)
+      whole.write(
+        `POST /plants HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${(await service.mint(['plants:write'])).secret}\r\n` +
+          'Content-Type: application/json\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n',
+      )
+      whole.write(Buffer.concat([...chunks, Buffer.from('0\r\n\r\n')]))
+      assert.equal(answersIn(await whole.untilClosed())[0]?.status, 200)
+    }
+    assert.ok((await service.plants())[0]?.name === name)
+  })
+})
