@@ -1,5 +1,5 @@
-import { SqliteWriter, type WriterCalls } from '../src/sqlite/writer.ts'
-import type { WriterPort } from '../src/sqlite/writer-port.ts'
+import { SqliteWriter, type WriterCalls } from '../src/sqlite/write/writer.ts'
+import type { WriterPort } from '../src/sqlite/write/writer-port.ts'
 
 /** The writer without its thread: every commit, and its fsync, holds up the event loop. */
 export class EventLoopWriter implements WriterPort {

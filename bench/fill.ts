@@ -1,7 +1,7 @@
-import { createStoreFile } from '../src/sqlite/migrate.ts'
+import { createStoreFile } from '../src/sqlite/open/create-file.ts'
 import type { PlantRows } from '../src/sqlite/rows.ts'
 import { Indexer } from '../src/sqlite/search-index/indexer.ts'
-import { SqliteWriter } from '../src/sqlite/writer.ts'
+import { SqliteWriter } from '../src/sqlite/write/writer.ts'
 import { nameOf, tagOf } from './plants.ts'
 
 const GROUP = 100_000

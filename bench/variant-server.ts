@@ -6,7 +6,7 @@ import type { ServiceState } from '../src/http/service-state.ts'
 import { PostgresStore } from '../src/postgres/store.ts'
 import type { PostgresAddress } from '../src/postgres-address.ts'
 import { SqliteStore } from '../src/sqlite/store.ts'
-import { WriterClient } from '../src/sqlite/writer-client.ts'
+import { WriterClient } from '../src/sqlite/worker/writer-client.ts'
 import { EventLoopWriter } from './event-loop-writer.ts'
 import { singleInserts } from './single-inserts.ts'
 

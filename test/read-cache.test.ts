@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ReadCache } from '../src/sqlite/read-cache.ts'
+import { ReadCache } from '../src/sqlite/read/read-cache.ts'
 
 /** Reads words of as many letters as the key says, and remembers what it was asked for. */
 function make(maxText: number) {

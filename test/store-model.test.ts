@@ -86,7 +86,7 @@ async function openDisturbed(t: TestContext): Promise<ModelStore> {
 
 /** Starts a thread that makes the index, and ends it wherever it is after a while. */
 async function killAmidWork(path: string): Promise<void> {
-  const thread = new Worker(new URL('../src/sqlite/search-index/index-thread.ts', import.meta.url), {
+  const thread = new Worker(new URL('../src/sqlite/worker/index-thread.ts', import.meta.url), {
     workerData: { path },
   })
   await once(thread, 'online')

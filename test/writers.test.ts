@@ -3,14 +3,14 @@ import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { AppError } from '../src/errors.ts'
-import { createStoreFile } from '../src/sqlite/migrate.ts'
-import { PlacedWriter } from '../src/sqlite/placed-writer.ts'
-import { WriterClient } from '../src/sqlite/writer-client.ts'
+import { createStoreFile } from '../src/sqlite/open/create-file.ts'
+import { WriterClient } from '../src/sqlite/worker/writer-client.ts'
+import { AdaptiveWriter } from '../src/sqlite/write/adaptive-writer.ts'
 import { tempFolder } from './support/files.ts'
 
 const isOutOfReach = (error: unknown) => error instanceof AppError && error.number === 50301
 
-for (const Writer of [WriterClient, PlacedWriter]) {
+for (const Writer of [WriterClient, AdaptiveWriter]) {
   test(`${Writer.name}: after a fault that casts doubt on the file nothing more is committed, even if it would work again`, async (t) => {
     const path = join(tempFolder(t), 'plants.db')
     writeFileSync(path, 'this is no database, and long enough to be taken for one'.repeat(100))

@@ -1,5 +1,5 @@
 import type { StartFollower } from './search-index/search-index.ts'
-import type { WriterPort } from './writer-port.ts'
+import type { WriterPort } from './write/writer-port.ts'
 
 export interface SqliteStoreOptions {
   readonly maxWaiting: number

@@ -17,23 +17,23 @@ import type {
   Store,
   TagCount,
 } from '../store.ts'
-import { DirectReader, type PlantPage } from './direct-reader.ts'
 import { appErrorOf, isFatal, outOfReach, shuttingDown } from './errors.ts'
-import { FileWatch } from './file-watch.ts'
-import { beginLog, keepReserve, openWithReserve } from './full-disk.ts'
-import { Housekeeping } from './housekeeping.ts'
-import { PlacedWriter } from './placed-writer.ts'
-import { PlantReads } from './plant-reads.ts'
-import { PlantWrites } from './plant-writes.ts'
-import { preflight } from './preflight.ts'
-import { openingError, prepareFile } from './prepare-file.ts'
+import { FileWatch } from './open/file-watch.ts'
+import { beginLog, keepReserve, openWithReserve } from './open/full-disk.ts'
+import { preflight } from './open/preflight.ts'
+import { openingError, prepareFile } from './open/prepare-file.ts'
+import { isServed, takeServeLock } from './open/serve-lock.ts'
+import { storePath } from './open/store-path.ts'
+import { type PlantPage, PointReader } from './read/point-reader.ts'
+import { QueryClient } from './read/query-client.ts'
 import { IndexLag } from './search-index/index-lag.ts'
 import { SearchIndex } from './search-index/search-index.ts'
-import { isServed, takeServeLock } from './serve-lock.ts'
 import type { SqliteStoreOptions } from './store-options.ts'
-import { storePath } from './store-path.ts'
 import { SqliteTokenStore } from './token-store.ts'
-import type { WriterPort } from './writer-port.ts'
+import { AdaptiveWriter } from './write/adaptive-writer.ts'
+import { Housekeeping } from './write/housekeeping.ts'
+import { WriteQueue } from './write/write-queue.ts'
+import type { WriterPort } from './write/writer-port.ts'
 
 /** The embedded engine: one SQLite file, one writer, short reads on the main thread and long ones in another. */
 export class SqliteStore implements Store {
@@ -41,14 +41,14 @@ export class SqliteStore implements Store {
   readonly #path: string
   readonly #isServing: boolean
   readonly #unlock: () => void
-  readonly #reader: DirectReader
+  readonly #reader: PointReader
   readonly #lookups: GroupRead<bigint, NewPlant | undefined>
   readonly #pages: GroupRead<PlantPage, readonly NewPlant[]>
   readonly #writer: WriterPort
   readonly #index: SearchIndex
   readonly #housekeeping: Housekeeping
-  readonly #reads: PlantReads
-  readonly #writes: PlantWrites
+  readonly #reads: QueryClient
+  readonly #writes: WriteQueue
   readonly #onFatal: (error: Error) => void
   /** Set once it is open. */
   #watch: FileWatch | undefined
@@ -102,10 +102,10 @@ export class SqliteStore implements Store {
     this.#isServing = options.serving
     this.#unlock = unlock
     this.#onFatal = options.onFatal
-    this.#reader = new DirectReader(path, fail)
+    this.#reader = new PointReader(path, fail)
     this.#lookups = new GroupRead((ids) => this.#open.plants(ids))
     this.#pages = new GroupRead((pages) => this.#open.pages(pages))
-    this.#writer = options.startWriter?.(path, fail) ?? new PlacedWriter(path, fail)
+    this.#writer = options.startWriter?.(path, fail) ?? new AdaptiveWriter(path, fail)
     this.tokens = new SqliteTokenStore(this.#reader, this.#writer, () => this.#mustBeOpen())
     const onNotice = (text: string) => {
       // What is fatal is told already.
@@ -120,9 +120,9 @@ export class SqliteStore implements Store {
       onDurable: (position) => this.#isServing && this.#housekeeping.trim(position),
       onStoreFault: (fault) => isFatal(fault) && fail(appErrorOf(fault)),
     })
-    this.#reads = new PlantReads(path, this.#index, this.#isServing, fail)
+    this.#reads = new QueryClient(path, this.#index, this.#isServing, fail)
     const { maxWaiting, maxGroup = 1000 } = options
-    this.#writes = new PlantWrites(this.#writer, this.#index, { maxWaiting, maxGroup })
+    this.#writes = new WriteQueue(this.#writer, this.#index, { maxWaiting, maxGroup })
   }
 
   createPlant(plant: NewPlant, { mustBeNew }: CreateOptions, callback: Callback<CreateResult>): void {
@@ -221,7 +221,7 @@ export class SqliteStore implements Store {
     await this.#lag.near()
   }
 
-  get #open(): DirectReader {
+  get #open(): PointReader {
     this.#mustBeOpen()
     return this.#reader
   }

@@ -1,17 +1,17 @@
 import type { Token } from '../token.ts'
 import type { StoredToken, TokenStore } from '../token-store.ts'
-import type { DirectReader } from './direct-reader.ts'
+import type { PointReader } from './read/point-reader.ts'
 import { tokenRow } from './token-rows.ts'
-import type { WriterPort } from './writer-port.ts'
+import type { WriterPort } from './write/writer-port.ts'
 
 /** The access tokens in the file of the store. */
 export class SqliteTokenStore implements TokenStore {
-  readonly #reader: DirectReader
+  readonly #reader: PointReader
   readonly #writer: WriterPort
   readonly #mustBeOpen: () => void
 
   /** @param mustBeOpen throws the AppError of a store that is closing or out of reach */
-  constructor(reader: DirectReader, writer: WriterPort, mustBeOpen: () => void) {
+  constructor(reader: PointReader, writer: WriterPort, mustBeOpen: () => void) {
     this.#reader = reader
     this.#writer = writer
     this.#mustBeOpen = mustBeOpen

@@ -1,6 +1,6 @@
 import type { NewPlant } from '../../plant.ts'
-import type { ChangeReader } from '../change-reader.ts'
-import type { Statements } from '../statements.ts'
+import type { ChangeReader } from '../change-log/change-reader.ts'
+import type { StatementCache } from '../statement-cache.ts'
 import { type IndexState, idsBehind } from './index-file.ts'
 
 /** Plants of one batch: more where more are to go, but a part of them, as each batch looks through what it leaves. */
@@ -27,12 +27,12 @@ export interface Batch {
 
 /** Reads what the index lacks, inside a read transaction of the store. */
 export class BatchReader {
-  readonly #statements: Statements
+  readonly #statements: StatementCache
   readonly #changes: ChangeReader
   readonly #least: number
 
   /** @param least plants of a batch where there are so many */
-  constructor(statements: Statements, changes: ChangeReader, least: number) {
+  constructor(statements: StatementCache, changes: ChangeReader, least: number) {
     this.#statements = statements
     this.#changes = changes
     this.#least = least

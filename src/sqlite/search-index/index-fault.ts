@@ -1,5 +1,5 @@
 import { hasNoRoomToOpen, type SqliteFault, sqliteFault } from '../errors.ts'
-import { type Row, Statements } from '../statements.ts'
+import { type Row, StatementCache } from '../statement-cache.ts'
 
 /**
  * Primary result codes of faults that pass: no space, another process writes, no memory, no file descriptor or no right to
@@ -34,20 +34,20 @@ function indexFault(error: unknown): unknown {
 }
 
 /** Queries on the search index, whose faults are IndexFaults. */
-export class IndexStatements extends Statements {
-  override get(...query: Parameters<Statements['get']>): Row | undefined {
+export class IndexStatements extends StatementCache {
+  override get(...query: Parameters<StatementCache['get']>): Row | undefined {
     return inIndex(() => super.get(...query))
   }
 
-  override all(...query: Parameters<Statements['all']>): Row[] {
+  override all(...query: Parameters<StatementCache['all']>): Row[] {
     return inIndex(() => super.all(...query))
   }
 
-  override run(...query: Parameters<Statements['run']>): bigint {
+  override run(...query: Parameters<StatementCache['run']>): bigint {
     return inIndex(() => super.run(...query))
   }
 
-  override *iterate(...query: Parameters<Statements['iterate']>): IterableIterator<Row> {
+  override *iterate(...query: Parameters<StatementCache['iterate']>): IterableIterator<Row> {
     try {
       yield* super.iterate(...query)
     } catch (error) {

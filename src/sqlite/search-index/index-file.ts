@@ -1,7 +1,7 @@
 import { closeSync, openSync, readFileSync, rmSync, statSync } from 'node:fs'
 import type { DatabaseSync } from 'node:sqlite'
 import { INDEX_APPLICATION_ID, openDerivedWriter, transaction } from '../connection.ts'
-import type { Statements } from '../statements.ts'
+import type { StatementCache } from '../statement-cache.ts'
 import { IndexFault, inIndex } from './index-fault.ts'
 
 const SCHEMA = new URL('../../../sql/sqlite-index.sql', import.meta.url)
@@ -31,7 +31,7 @@ export interface IndexState {
 }
 
 /** @returns undefined where another version of the program, or another store, made the index */
-export function readState(statements: Statements, identity: Uint8Array): IndexState | undefined {
+export function readState(statements: StatementCache, identity: Uint8Array): IndexState | undefined {
   const row = statements.get(
     `SELECT position, mark, is_scanning, scanned_to, scanned, plants FROM state WHERE version = ? AND store = ?`,
     VERSION,
@@ -53,7 +53,7 @@ export function readState(statements: Statements, identity: Uint8Array): IndexSt
 export const idsBehind = (scannedTo: bigint | undefined): { condition: string; values: bigint[] } =>
   scannedTo === undefined ? { condition: 'TRUE', values: [] } : { condition: 'id > ?', values: [scannedTo] }
 
-export function writeState(statements: Statements, state: IndexState): void {
+export function writeState(statements: StatementCache, state: IndexState): void {
   statements.run(
     'UPDATE state SET position = ?, mark = ?, is_scanning = ?, scanned_to = ?, scanned = ?, plants = ?',
     state.position,
@@ -70,7 +70,7 @@ export function writeState(statements: Statements, state: IndexState): void {
  *
  * @throws IndexFault when SQLite finds it damaged
  */
-export function checkFile(statements: Statements): void {
+export function checkFile(statements: StatementCache): void {
   const size = (pragma: string) => Number(statements.get(`PRAGMA ${pragma}`)?.[0])
   if (size('page_count') * size('page_size') > LARGEST_CHECKED) return
   const found = statements.get('PRAGMA quick_check(1)')?.[0]

@@ -1,8 +1,8 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { ChangeReader } from '../change-reader.ts'
+import { ChangeReader } from '../change-log/change-reader.ts'
 import { openReader } from '../connection.ts'
-import { Statements } from '../statements.ts'
+import { StatementCache } from '../statement-cache.ts'
 import { IndexView } from './index-view.ts'
 
 /** Changes that the index may be behind while a command imports beside a service. */
@@ -20,7 +20,7 @@ export class IndexLag {
 
   constructor(storePath: string) {
     this.#store = openReader(storePath)
-    this.#changes = new ChangeReader(new Statements(this.#store))
+    this.#changes = new ChangeReader(new StatementCache(this.#store))
     this.#identity = this.#changes.identity()
     this.#view = new IndexView(storePath)
   }

@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite'
-import type { ChangeReader } from '../change-reader.ts'
+import type { ChangeReader } from '../change-log/change-reader.ts'
 import { openReader } from '../connection.ts'
 import { IndexFault, IndexStatements, inIndex } from './index-fault.ts'
 import { type IndexState, indexPath, inodeOf, readState } from './index-file.ts'

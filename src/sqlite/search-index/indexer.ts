@@ -1,10 +1,10 @@
 import { closeSync, fsyncSync, openSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
-import { ChangeReader } from '../change-reader.ts'
+import { ChangeReader } from '../change-log/change-reader.ts'
 import { openDerivedWriter, openReader } from '../connection.ts'
-import { Statements } from '../statements.ts'
-import { syncDirectory } from '../sync-directory.ts'
+import { syncDirectory } from '../open/sync-directory.ts'
+import { StatementCache } from '../statement-cache.ts'
 import { BatchReader } from './batch-reader.ts'
 import { IndexFault, IndexStatements, inIndex } from './index-fault.ts'
 import { checkFile, createIndexFile, type IndexState, indexPath, inodeOf, readState, writeState } from './index-file.ts'
@@ -54,7 +54,7 @@ export class Indexer {
   readonly #path: string
   readonly #bounds: IndexerBounds
   readonly #store: DatabaseSync
-  readonly #statements: Statements
+  readonly #statements: StatementCache
   readonly #changes: ChangeReader
   readonly #batches: BatchReader
   readonly #identity: Uint8Array
@@ -65,7 +65,7 @@ export class Indexer {
     this.#path = indexPath(storePath)
     this.#bounds = bounds
     this.#store = openReader(storePath)
-    this.#statements = new Statements(this.#store)
+    this.#statements = new StatementCache(this.#store)
     this.#changes = new ChangeReader(this.#statements)
     this.#batches = new BatchReader(this.#statements, this.#changes, bounds.batch)
     this.#identity = this.#changes.identity()

@@ -1,6 +1,6 @@
 import { sortKey } from '../../fold.ts'
 import type { NewPlant } from '../../plant.ts'
-import type { Statements } from '../statements.ts'
+import type { StatementCache } from '../statement-cache.ts'
 import { IndexFault } from './index-fault.ts'
 import { indexedTerms } from './terms.ts'
 
@@ -14,7 +14,7 @@ interface NameEntry {
 
 /** Keeps the entries of plants in the search index (sql/sqlite-index.sql). Used inside a transaction of the index. */
 export class PlantIndex {
-  readonly #statements: Statements
+  readonly #statements: StatementCache
   readonly #mergeFrom: number
   /** Entries of the small table of names. */
   #recent: number
@@ -22,7 +22,7 @@ export class PlantIndex {
   #mergedTo: NameEntry | undefined
 
   /** @param mergeFrom new names from which on they are merged into the large table */
-  constructor(statements: Statements, mergeFrom: number) {
+  constructor(statements: StatementCache, mergeFrom: number) {
     this.#statements = statements
     this.#mergeFrom = mergeFrom
     this.#recent = Number(statements.get('SELECT count(*) FROM recent_names')?.[0] ?? 0)

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { SqliteFault } from '../errors.ts'
-import type { IndexReport } from './index-thread.ts'
-import { type Follower, type FollowerEvents, IndexWorker } from './index-worker.ts'
+import { type Follower, type FollowerEvents, IndexClient } from '../worker/index-client.ts'
+import type { IndexReport } from '../worker/index-thread.ts'
 import { type IndexProgress, NONE_YET } from './indexer.ts'
 import { WritePace } from './write-pace.ts'
 
@@ -65,7 +65,7 @@ export class SearchIndex {
     // Commands write to the store as well.
     this.#looking ??= setInterval(() => this.wrote(0), LOOK_INTERVAL).unref()
     if (this.#follower !== undefined || this.#isClosed || this.#restart !== undefined) return
-    const start = this.#options.start ?? ((path, events) => new IndexWorker(path, events))
+    const start = this.#options.start ?? ((path, events) => new IndexClient(path, events))
     this.#follower = start(this.#path, {
       onReport: (report) => this.#take(report),
       onEnd: (why) => this.#ended(why),

@@ -8,8 +8,9 @@ import {
   type Position,
   positionOf,
 } from '../../plant-query.ts'
-import type { Row, Statements } from '../statements.ts'
-import { race, type Steps } from '../steps.ts'
+import { type PageLimit, ResultPage } from '../read/result-page.ts'
+import type { Row, StatementCache } from '../statement-cache.ts'
+import { race, type Task } from '../worker/cooperative.ts'
 import { IdSet } from './id-set.ts'
 import type { IndexView } from './index-view.ts'
 import { matchExpression } from './terms.ts'
@@ -24,43 +25,16 @@ const MOST_PICKED = 50_000
 /** Ids that are read at once over all tags. */
 const TAGGED = 2000
 
-/** How much is asked for: so many plants, or those whose texts have so many UTF-16 units together, and one more. */
-export interface Limit {
-  readonly plants: number
-  readonly text: number
-}
-
-export class Found {
-  readonly plants: NewPlant[] = []
-  readonly #limit: Limit
-  /** Of all but the last of them. */
-  #text = 0
-
-  constructor(limit: Limit) {
-    this.#limit = limit
-  }
-
-  add(plant: NewPlant): void {
-    const last = this.plants.at(-1)
-    if (last !== undefined) this.#text += last.name.length + (last.tag?.length ?? 0)
-    this.plants.push(plant)
-  }
-
-  get isFull(): boolean {
-    return this.plants.length >= this.#limit.plants || this.#text >= this.#limit.text
-  }
-}
-
 /**
  * Finds plants by the indexes, as they are on this connection at the moment. Which index leads to them soonest is not
  * guessed: those that can are followed by turns until one has led to all that were asked for, which takes at most as
  * many times as long as there are. Every plant is verified before it is returned.
  */
 export class PlantSearch {
-  readonly #statements: Statements
+  readonly #statements: StatementCache
   readonly #index: IndexView
 
-  constructor(statements: Statements, index: IndexView) {
+  constructor(statements: StatementCache, index: IndexView) {
     this.#statements = statements
     this.#index = index
   }
@@ -70,7 +44,7 @@ export class PlantSearch {
    *
    * @param unindexed plants that are left out, as the index may have them as they were
    */
-  find(query: PlantQuery, limit: Limit, unindexed: ReadonlySet<bigint>): Steps<Found> {
+  find(query: PlantQuery, limit: PageLimit, unindexed: ReadonlySet<bigint>): Task<ResultPage> {
     const isFiltered = query.tags.length + query.words.length > 0
     const verified = (ids: Iterable<bigint>) => this.#verified(without(unindexed, ids), query, limit)
     if (!isByName(query.order)) {
@@ -92,8 +66,8 @@ export class PlantSearch {
   }
 
   /** The first of the plants with these ids that the query means. The ids are in its order. */
-  *#verified(ids: Iterable<bigint | undefined>, query: PlantQuery, limit: Limit): Steps<Found> {
-    const found = new Found(limit)
+  *#verified(ids: Iterable<bigint | undefined>, query: PlantQuery, limit: PageLimit): Task<ResultPage> {
+    const found = new ResultPage(limit)
     const turn = new Turn()
     for (const id of ids) {
       // Nothing was found for a while.
@@ -110,7 +84,7 @@ export class PlantSearch {
   }
 
   /** The same for ids in any order. Keeps no more than the places of a few times as many as are asked for. */
-  *#sorted(ids: Iterable<bigint>, query: PlantQuery, limit: Limit): Steps<Found> {
+  *#sorted(ids: Iterable<bigint>, query: PlantQuery, limit: PageLimit): Task<ResultPage> {
     const { order, after } = query
     const compare = (a: Position, b: Position) => comparePositions(order, a, b)
     let first: Position[] = []
@@ -130,7 +104,7 @@ export class PlantSearch {
       }
       if (turn.isOverAfter(plant)) yield
     }
-    const found = new Found(limit)
+    const found = new ResultPage(limit)
     for (const { id } of first.sort(compare)) {
       if (found.isFull) break
       const plant = this.get(id)
@@ -140,7 +114,12 @@ export class PlantSearch {
   }
 
   /** The same by way of all names in their order, of which only those with these ids are looked at. */
-  *#picked(ids: Iterable<bigint>, query: PlantQuery, limit: Limit, unindexed: ReadonlySet<bigint>): Steps<Found> {
+  *#picked(
+    ids: Iterable<bigint>,
+    query: PlantQuery,
+    limit: PageLimit,
+    unindexed: ReadonlySet<bigint>,
+  ): Task<ResultPage> {
     const wanted = new IdSet()
     const names = without(unindexed, this.#byName(query))
     let seen = 0
@@ -153,9 +132,9 @@ export class PlantSearch {
     return yield* this.#verified(wanted.among(names, IDS), query, limit)
   }
 
-  *#page(query: PlantQuery, limit: Limit): Steps<Found> {
+  *#page(query: PlantQuery, limit: PageLimit): Task<ResultPage> {
     const { condition, direction, values } = range(query, 'id')
-    const found = new Found(limit)
+    const found = new ResultPage(limit)
     const sql = `SELECT id, name, tag FROM plants WHERE ${condition} ORDER BY id ${direction} LIMIT ?`
     for (const row of this.#statements.iterate(sql, ...values, limit.plants)) {
       found.add(plantOf(row))

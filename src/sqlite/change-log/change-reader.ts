@@ -1,0 +1,95 @@
+import type { NewPlant } from '../../plant.ts'
+import type { Row, StatementCache } from '../statement-cache.ts'
+
+/** A row of the log of changes (sql/sqlite/000003.sql). */
+export interface Change {
+  /** Changes up to and with the last one of this row. */
+  readonly position: number
+  readonly ids: BigInt64Array
+  /** The plant as it was before; undefined for creates. */
+  readonly before: NewPlant | undefined
+}
+
+/** Reads the log of changes, inside a read transaction of the store. */
+export class ChangeReader {
+  readonly #statements: StatementCache
+
+  constructor(statements: StatementCache) {
+    this.#statements = statements
+  }
+
+  /** Which store this is. */
+  identity(): Uint8Array {
+    return this.#statements.get('SELECT identity FROM store_identity')?.[0] as Uint8Array
+  }
+
+  /** The position of the newest change; 0 when there was none ever. */
+  head(): number {
+    return Number(this.#statements.get('SELECT max(position) FROM changes')?.[0] ?? 0)
+  }
+
+  /**
+   * Whether the log goes on from a position that was read before: it has all later changes, and it is still the log that had
+   * this mark there.
+   */
+  goesOnFrom(position: number, mark: string): boolean {
+    if (position > 0) return this.mark(position) === mark
+    const first = this.#statements.get('SELECT position, ids FROM changes ORDER BY position LIMIT 1')
+    return first === undefined || Number(first[0]) === unpack(first[1]).length
+  }
+
+  /** Tells a row from what stands at the same position in another history of the same store; undefined where none ends. */
+  mark(position: number): string | undefined {
+    const row = this.#statements.get('SELECT at, kind, ids FROM changes WHERE position = ?', position)
+    if (row === undefined) return undefined
+    const ids = unpack(row[2])
+    return `${row[0]} ${row[1]} ${ids.length} ${ids[0]} ${ids.at(-1)}`
+  }
+
+  /** When the first change behind the position was made, in milliseconds since 1970; undefined where there is none. */
+  timeAfter(position: number): number | undefined {
+    const row = this.#statements.get('SELECT at FROM changes WHERE position > ? ORDER BY position LIMIT 1', position)
+    return row === undefined ? undefined : Number(row[0])
+  }
+
+  /** The rows behind a position, oldest first. */
+  *after(position: number): Iterable<Change> {
+    const sql = 'SELECT position, ids, name, tag FROM changes WHERE position > ? ORDER BY position'
+    for (const row of this.#statements.iterate(sql, position)) yield changeOf(row)
+  }
+
+  /**
+   * The plants with these ids as they were right behind a position, if they changed later.
+   *
+   * @returns undefined for a plant that was not there yet
+   */
+  statesAt(position: number, ids: ReadonlyMap<bigint, unknown>): Map<bigint, NewPlant | undefined> {
+    const states = new Map<bigint, NewPlant | undefined>()
+    for (const change of this.after(position)) {
+      for (const id of change.ids) if (ids.has(id) && !states.has(id)) states.set(id, change.before)
+    }
+    return states
+  }
+
+  /** The plants that changed behind a position, each with the tag that it had there; undefined for one without. */
+  tagsAt(position: number): Map<bigint, string | undefined> {
+    const tags = new Map<bigint, string | undefined>()
+    const sql = 'SELECT ids, tag FROM changes WHERE position > ? ORDER BY position'
+    for (const [ids, tag] of this.#statements.iterate(sql, position)) {
+      for (const id of unpack(ids)) if (!tags.has(id)) tags.set(id, (tag as string | null) ?? undefined)
+    }
+    return tags
+  }
+}
+
+function changeOf([position, blob, name, tag]: Row): Change {
+  const ids = unpack(blob)
+  const [id = 0n] = ids
+  const before = name === null ? undefined : { id, name: name as string, tag: (tag as string | null) ?? undefined }
+  return { position: Number(position), ids, before }
+}
+
+function unpack(blob: unknown): BigInt64Array {
+  const bytes = blob as Uint8Array
+  return new BigInt64Array(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length))
+}

@@ -1,0 +1,35 @@
+import { randomBytes } from 'node:crypto'
+import { closeSync, linkSync, openSync, rmSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { APPLICATION_ID, openWriter, transaction } from '../connection.ts'
+import { migrate } from '../migrate.ts'
+import { advanceMark } from '../wal/log-mark.ts'
+import { syncDirectory } from './sync-directory.ts'
+
+/**
+ * Makes a new, empty store: whole or not at all, whoever else does the same at the moment. It is made under another name
+ * and linked to its own at the end, which succeeds for one of many. Only the owner may read it (mode 0600).
+ */
+export function createStoreFile(path: string): void {
+  const draft = `${path}.new-${process.pid}-${randomBytes(4).toString('hex')}`
+  closeSync(openSync(draft, 'wx', 0o600))
+  try {
+    const db = openWriter(draft)
+    db.exec(`PRAGMA application_id = ${APPLICATION_ID}`)
+    migrate(db)
+    transaction(db, () => advanceMark(db))
+    db.close()
+    linkUnlessThere(draft, path)
+  } finally {
+    for (const suffix of ['', '-wal', '-shm', '-journal']) rmSync(draft + suffix, { force: true })
+  }
+  syncDirectory(dirname(path))
+}
+
+function linkUnlessThere(draft: string, path: string): void {
+  try {
+    linkSync(draft, path)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+  }
+}

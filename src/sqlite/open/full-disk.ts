@@ -1,0 +1,55 @@
+import { closeSync, existsSync, fsyncSync, openSync, rmSync, writeSync } from 'node:fs'
+import { AppError } from '../../errors.ts'
+import { hasNoRoomToOpen, sqliteFault } from '../errors.ts'
+import type { WriterPort } from '../write/writer-port.ts'
+
+const PAGE = 4096
+/** The index of a log takes 32 KiB when a store is opened, and that of the search index as much. */
+const LEAST = 9
+const MOST = 32
+
+const fileOf = (path: string): string => `${path}.reserve`
+
+/**
+ * Takes some space beside the store while there is any, so that the store can be opened and read when the disk is full:
+ * SQLite needs an index of the log then, and makes it on the disk.
+ */
+export function keepReserve(path: string): void {
+  const file = fileOf(path)
+  if (existsSync(file)) return
+  let pages = 0
+  try {
+    const fd = openSync(file, 'wx', 0o600)
+    try {
+      // Zeros might take no space. On a disk that is nearly full a part of it is still of use.
+      for (const page = Buffer.alloc(PAGE, 'reserve\n'); pages < MOST && writeSync(fd, page) === PAGE; ) pages++
+      fsyncSync(fd)
+    } finally {
+      closeSync(fd)
+    }
+  } catch {
+    if (pages < LEAST) rmSync(file, { force: true })
+  }
+}
+
+/** Opens a store, on a disk without space by what was reserved for it. */
+export async function openWithReserve<T>(path: string, open: () => Promise<T>): Promise<T> {
+  try {
+    return await open()
+  } catch (error) {
+    const fault = sqliteFault(error)
+    if (fault === undefined || !hasNoRoomToOpen(fault) || !existsSync(fileOf(path))) throw error
+    rmSync(fileOf(path), { force: true })
+    return open()
+  }
+}
+
+/** Begins the store's log; a store that has no space for it is told of, and can be read. */
+export async function beginLog(writer: WriterPort, onNotice?: (text: string) => void): Promise<void> {
+  try {
+    await writer.call('beginLog')
+  } catch (error) {
+    if (!(error instanceof AppError) || error.number !== 50304) throw error
+    onNotice?.('the store has no space left; reads continue, and writes resume once there is space')
+  }
+}

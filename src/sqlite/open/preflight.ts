@@ -1,0 +1,109 @@
+import { accessSync, closeSync, constants, existsSync, openSync, readdirSync, readSync, statSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+import { OperatorError } from '../../operator-error.ts'
+import { APPLICATION_ID } from '../connection.ts'
+import { judgeLog } from '../wal/log-match.ts'
+
+const MAGIC = 'SQLite format 3\0'
+const HEADER = 100
+
+/**
+ * Looks at the path and what lies beside it before anything opens, makes or changes a file there.
+ *
+ * It reads the file itself, which is safe only now: closing any descriptor of a database that this process has open
+ * drops SQLite's locks on it (https://sqlite.org/howtocorrupt.html section 2.2).
+ *
+ * @returns whether the store is there already
+ * @throws OperatorError when the path can't hold a store, or holds something else, a damaged one, or one whose log is not
+ *   its own
+ */
+export function preflight(path: string): 'absent' | 'present' {
+  const directory = dirname(path)
+  if (!existsSync(directory)) throw refusal(path, `the folder ${directory} does not exist; create it first`)
+  mustBeWritable(path, directory)
+  const stat = statSync(path, { throwIfNoEntry: false })
+  if (stat === undefined) {
+    mustBeAlone(path)
+    return 'absent'
+  }
+  if (!stat.isFile()) throw refusal(path, 'it is not a file')
+  mustBeWritable(path, path)
+  mustHaveOneName(path)
+  if (stat.size === 0)
+    throw refusal(path, 'the file is empty, so it lost its content or never was a store; move it away')
+  checkHeader(path, stat.size)
+  checkLog(path)
+  return 'present'
+}
+
+function mustBeWritable(path: string, what: string): void {
+  try {
+    accessSync(what, constants.R_OK | constants.W_OK)
+  } catch (cause) {
+    throw new OperatorError(`store ${path}: ${what} can't be written`, { cause })
+  }
+}
+
+/** A new store would take up the log of one that is missing, and end it. */
+function mustBeAlone(path: string): void {
+  const left = ['-wal', '-journal', '-shm'].map((suffix) => path + suffix).filter((name) => existsSync(name))
+  // The store may have been made meanwhile, with its log.
+  if (left.length === 0 || existsSync(path)) return
+  throw refusal(
+    path,
+    `the file is missing, but ${left.join(' and ')} may hold its newest plants; put the file back, or move ${left.length === 1 ? 'it' : 'them'} away`,
+  )
+}
+
+/** Through another name the store would have another log and another lock, and what was written by one name would be lost. */
+function mustHaveOneName(path: string): void {
+  // While a store is made, and after a crash then, its draft is a second name.
+  const drafts = () => {
+    const { ino } = statSync(path)
+    const isDraft = (name: string) => name.startsWith(`${basename(path)}.new-`)
+    const names = readdirSync(dirname(path)).filter(isDraft)
+    return names.filter((name) => statSync(join(dirname(path), name), { throwIfNoEntry: false })?.ino === ino).length
+  }
+  // The draft may go between the two looks, but none comes.
+  const before = drafts()
+  const { nlink } = statSync(path)
+  if (nlink > 1 + before) {
+    throw refusal(path, `the file has ${nlink} names (hard links); keep only one, or replace them with a copy`)
+  }
+}
+
+/** The first 100 bytes (https://sqlite.org/fileformat2.html section 1.3). */
+function checkHeader(path: string, size: number): void {
+  const header = Buffer.alloc(HEADER)
+  const file = openSync(path, 'r')
+  try {
+    readSync(file, header, 0, HEADER, 0)
+  } finally {
+    closeSync(file)
+  }
+  if (!header.toString('latin1', 0, MAGIC.length).startsWith(MAGIC.slice(0, size))) {
+    throw refusal(path, 'it is not a SQLite database')
+  }
+  if (size < HEADER) throw cut(path)
+  if (header.readUInt32BE(68) !== APPLICATION_ID) throw refusal(path, 'it is a SQLite database, but not a plant store')
+}
+
+function checkLog(path: string): void {
+  const journal = statSync(`${path}-journal`, { throwIfNoEntry: false })
+  if (journal !== undefined && journal.size > 0) {
+    throw refusal(path, `${path}-journal is not from this program and would roll the store back; move it away`)
+  }
+  const verdict = judgeLog(path)
+  if (verdict === 'cut') throw cut(path)
+  if (verdict === 'foreign') {
+    throw refusal(
+      path,
+      `the log ${path}-wal belongs to another file; put that file back, or move the log away if you restored a backup`,
+    )
+  }
+}
+
+const cut = (path: string): OperatorError =>
+  refusal(path, `the file is truncated to ${statSync(path).size} bytes; restore it from a backup`)
+
+const refusal = (path: string, why: string): OperatorError => new OperatorError(`store ${path}: ${why}`)

@@ -1,0 +1,158 @@
+import { AppError } from '../../errors.ts'
+import type { NewPlant } from '../../plant.ts'
+import type { PlantFilter, PlantOrder, PlantQuery } from '../../plant-query.ts'
+import type { DryRun, ImportMode, TagCount } from '../../store.ts'
+import { unlessAborted } from '../../unless-aborted.ts'
+import { outOfReach, shuttingDown } from '../errors.ts'
+import { flatten, type PlantRows, plantsOf } from '../rows.ts'
+import { BehindError } from '../search-index/index-behind.ts'
+import { DamagedIndex } from '../search-index/index-view.ts'
+import type { SearchIndex } from '../search-index/search-index.ts'
+import { QueryThreadClient } from '../worker/query-thread-client.ts'
+import { importResultOf } from '../write/results.ts'
+
+/**
+ * Plants that a read looks up in the store one by one, at about 5 µs each, as the index lacks them: more only where it has
+ * waited for the index already.
+ */
+const MOST_UNINDEXED = [10_000, 50_000]
+/**
+ * How long a read waits for the index, in milliseconds: somebody waits for a service, and a command can wait longer.
+ */
+const PATIENCE = 5000
+const PATIENCE_OF_COMMANDS = 3_600_000
+/** How long a read waits at once for the index to come on, in milliseconds. */
+const LONGEST_NAP = 500
+
+/** The reads that may take long: in a thread, which is started by the first of them. */
+export class QueryClient {
+  readonly #path: string
+  readonly #index: SearchIndex
+  readonly #patience: number
+  readonly #onFatal: (error: Error) => void
+  #client: QueryThreadClient | undefined
+  #lastExport = 0
+  #isClosed = false
+
+  /**
+   * @param onFatal called when the file can't be trusted any more
+   */
+  constructor(path: string, index: SearchIndex, isServing: boolean, onFatal: (error: Error) => void) {
+    this.#path = path
+    this.#index = index
+    this.#patience = isServing ? PATIENCE : PATIENCE_OF_COMMANDS
+    this.#onFatal = onFatal
+  }
+
+  async listPlants(query: PlantQuery, limit: number, signal?: AbortSignal): Promise<NewPlant[]> {
+    const read = (most: number) => this.#reader.callUnlessAborted(signal, 'listPlants', most, query, limit)
+    return plantsOf(await this.#indexed(read, signal))
+  }
+
+  listTags(after: string | undefined, limit: number, signal?: AbortSignal): Promise<TagCount[]> {
+    return this.#indexed((most) => this.#reader.callUnlessAborted(signal, 'listTags', most, after, limit), signal)
+  }
+
+  async *exportPlants(
+    filter: PlantFilter,
+    order: PlantOrder,
+    signal?: AbortSignal,
+  ): AsyncGenerator<readonly NewPlant[], void, undefined> {
+    // Chosen here, so that it can be closed also where its opening was cancelled while the answer was on its way.
+    const handle = ++this.#lastExport
+    try {
+      const open = (most: number) => this.#reader.callUnlessAborted(signal, 'openExport', handle, most, filter, order)
+      await this.#indexed(open, signal)
+      for (;;) {
+        const chunk = plantsOf(await this.#readExport(handle, signal))
+        if (chunk.length === 0) return
+        yield chunk
+      }
+    } finally {
+      await this.#release('closeExport', handle)
+    }
+  }
+
+  /** See Store.checkSearchable. */
+  async check(): Promise<void> {
+    try {
+      await this.#reader.call('check')
+    } catch (cause) {
+      if (cause instanceof AppError && cause.number !== 50301) throw cause
+      throw new AppError(50301, 'no search can start; the process may have run out of file descriptors', { cause })
+    }
+  }
+
+  async #readExport(handle: number, signal: AbortSignal | undefined): Promise<PlantRows> {
+    try {
+      return await this.#reader.callUnlessAborted(signal, 'readExport', handle)
+    } catch (error) {
+      // What was read so far is right, but it can't be gone on with.
+      if (!(error instanceof DamagedIndex)) throw error
+      this.#index.suspect(error.inode, error.message)
+      throw outOfReach(error)
+    }
+  }
+
+  countPlants(): Promise<number> {
+    return this.#reader.call('countPlants')
+  }
+
+  async startDryRun(mode: ImportMode): Promise<DryRun> {
+    const handle = await this.#reader.call('openDryRun', mode)
+    let isOpen = true
+    return {
+      importPlants: async (plants) => {
+        const outcomes = await this.#reader.call('dryRunPlants', handle, flatten(plants))
+        return outcomes.map((outcome, i) => importResultOf(outcome, plants[i]?.id ?? 0n))
+      },
+      close: async () => {
+        if (isOpen) await this.#release('closeDryRun', handle)
+        isOpen = false
+      },
+    }
+  }
+
+  /** Ends what is under way with AppError 50303. */
+  async close(): Promise<void> {
+    this.#isClosed = true
+    await this.#client?.close()
+  }
+
+  get #reader(): QueryThreadClient {
+    if (this.#isClosed) throw shuttingDown()
+    if (this.#client === undefined || this.#client.isDead)
+      this.#client = new QueryThreadClient(this.#path, this.#onFatal)
+    return this.#client
+  }
+
+  /** Closing the reader has released everything already. */
+  async #release(method: 'closeExport' | 'closeDryRun', handle: number): Promise<void> {
+    if (!this.#isClosed) await this.#reader.call(method, handle)
+  }
+
+  /** Waits for the index where it lacks too many plants, or has a fault and is made anew. */
+  async #indexed<T>(read: (mostUnindexed: number) => Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+    const deadline = performance.now() + this.#patience
+    for (let attempt = 0; ; attempt++) {
+      try {
+        return await read(MOST_UNINDEXED[Math.min(attempt, MOST_UNINDEXED.length - 1)] ?? 0)
+      } catch (error) {
+        if (error instanceof DamagedIndex) this.#index.suspect(error.inode, error.message)
+        else if (!(error instanceof BehindError)) throw error
+      }
+      if (this.#isClosed) throw shuttingDown()
+      if (performance.now() > deadline) throw this.#beingMade()
+      this.#index.need()
+      await unlessAborted(this.#index.changed(LONGEST_NAP), signal)
+    }
+  }
+
+  #beingMade(): AppError {
+    const { share, behind } = this.#index
+    const state = share < 1 ? `being built: ${Math.floor(share * 100)}% done` : `${behind} changes behind`
+    return new AppError(50301, `the search index is ${state}; only searches and lists by name or tag need it`, {
+      retryAfter: 5,
+    })
+  }
+}

@@ -1,0 +1,158 @@
+import type { PutOutcome } from '../../plant-change.ts'
+import { PAGE_TEXT, type PlantFilter, type PlantOrder, type PlantQuery, positionOf } from '../../plant-query.ts'
+import type { ImportMode, TagCount } from '../../store.ts'
+import { flatten, type PlantRows } from '../rows.ts'
+import type { Task } from '../worker/cooperative.ts'
+import { SqliteDryRun } from '../write/dry-run.ts'
+import type { PageLimit } from './result-page.ts'
+import { NOTHING, needsIndex, Snapshot, type Unindexed } from './snapshot.ts'
+
+const CHUNK: PageLimit = { plants: 1000, text: 2 ** 20 }
+/** Connections that are kept for the next ones. */
+const MAX_IDLE = 4
+
+interface Export {
+  readonly snapshot: Snapshot
+  readonly query: PlantFilter & { readonly order: PlantOrder }
+  readonly unindexed: Unindexed
+  after: PlantQuery['after']
+}
+
+/** Reads that may take long, in steps, each on a connection that it has for itself meanwhile. */
+export class QueryReader {
+  readonly #path: string
+  readonly #idle: Snapshot[] = []
+  readonly #exports = new Map<number, Export>()
+  readonly #dryRuns = new Map<number, SqliteDryRun>()
+  #handle = 0
+
+  constructor(path: string) {
+    this.#path = path
+  }
+
+  /** @param most with more unindexed plants than these it throws BehindError, as the others do */
+  *listPlants(most: number, query: PlantQuery, limit: number): Task<PlantRows> {
+    const snapshot = this.#begin(needsIndex(query, query.order))
+    try {
+      const unindexed = needsIndex(query, query.order) ? snapshot.unindexed(most) : NOTHING
+      return flatten(yield* snapshot.list(query, { plants: limit, text: PAGE_TEXT }, unindexed))
+    } catch (error) {
+      throw snapshot.faultOf(error)
+    } finally {
+      this.#end(snapshot)
+    }
+  }
+
+  *listTags(most: number, after: string | undefined, limit: number): Task<TagCount[]> {
+    const snapshot = this.#begin(true)
+    try {
+      return yield* snapshot.tags(after, limit, snapshot.unindexed(most))
+    } catch (error) {
+      throw snapshot.faultOf(error)
+    } finally {
+      this.#end(snapshot)
+    }
+  }
+
+  /** @param handle a new one, for the two below; its transaction stays open until it is closed */
+  openExport(handle: number, most: number, filter: PlantFilter, order: PlantOrder): void {
+    const snapshot = this.#begin(needsIndex(filter, order))
+    try {
+      const unindexed = needsIndex(filter, order) ? snapshot.unindexed(most) : NOTHING
+      this.#exports.set(handle, { snapshot, query: { ...filter, order }, unindexed, after: undefined })
+    } catch (error) {
+      throw snapshot.faultOf(error)
+    } finally {
+      if (!this.#exports.has(handle)) this.#end(snapshot)
+    }
+  }
+
+  /** The next chunk; empty at the end. */
+  *readExport(handle: number): Task<PlantRows> {
+    const held = found(this.#exports.get(handle))
+    const { snapshot, query, after, unindexed } = held
+    try {
+      const chunk = yield* snapshot.list({ ...query, after }, CHUNK, unindexed)
+      const last = chunk.at(-1)
+      if (last !== undefined) held.after = positionOf(query.order, last)
+      return flatten(chunk)
+    } catch (error) {
+      throw snapshot.faultOf(error)
+    }
+  }
+
+  /** Also where it was not opened to the end. */
+  closeExport(handle: number): void {
+    const held = this.#exports.get(handle)
+    this.#exports.delete(handle)
+    if (held !== undefined) this.#end(held.snapshot)
+  }
+
+  /** Reads something, on a new connection if none is idle: SQLite opens the log with the first read. */
+  check(): void {
+    const snapshot = this.#begin(true)
+    try {
+      snapshot.check()
+    } finally {
+      this.#end(snapshot)
+    }
+  }
+
+  countPlants(): number {
+    const snapshot = this.#begin(false)
+    try {
+      return snapshot.plants()
+    } finally {
+      this.#end(snapshot)
+    }
+  }
+
+  openDryRun(mode: ImportMode): number {
+    this.#dryRuns.set(++this.#handle, new SqliteDryRun(this.#path, mode))
+    return this.#handle
+  }
+
+  dryRunPlants(handle: number, rows: PlantRows): Task<PutOutcome[]> {
+    return found(this.#dryRuns.get(handle)).importPlants(rows)
+  }
+
+  closeDryRun(handle: number): void {
+    this.#dryRuns.get(handle)?.close()
+    this.#dryRuns.delete(handle)
+  }
+
+  /** After the last step of whatever was begun. */
+  close(): void {
+    const connections = [...this.#idle, ...this.#dryRuns.values()]
+    for (const { snapshot } of this.#exports.values()) connections.push(snapshot)
+    for (const connection of connections) connection.close()
+  }
+
+  #begin(withIndex: boolean): Snapshot {
+    const snapshot = this.#idle.pop() ?? new Snapshot(this.#path)
+    snapshot.begin(withIndex)
+    return snapshot
+  }
+
+  #end(snapshot: Snapshot): void {
+    if (this.#idle.length >= MAX_IDLE) {
+      snapshot.close()
+      return
+    }
+    snapshot.end()
+    this.#idle.push(snapshot)
+  }
+}
+
+function found<T>(held: T | undefined): T {
+  if (held === undefined) throw new Error('what was to be read on was closed already')
+  return held
+}
+
+/** The methods of the reader that are called from another thread, which sees only what comes of their last step. */
+export type QueryCalls = {
+  [M in Exclude<keyof QueryReader, 'close'>]: (
+    ...args: Parameters<QueryReader[M]>
+  ) => Outcome<ReturnType<QueryReader[M]>>
+}
+type Outcome<T> = T extends Task<infer Last> ? Last : T

@@ -1,0 +1,40 @@
+import type { DatabaseSync, SQLInputValue, SQLOutputValue, StatementSync } from 'node:sqlite'
+
+export type Row = SQLOutputValue[]
+
+/** Queries on one connection; each text is prepared once. Rows are arrays, in the order of the columns. */
+export class StatementCache {
+  readonly #db: DatabaseSync
+  readonly #prepared = new Map<string, StatementSync>()
+
+  constructor(db: DatabaseSync) {
+    this.#db = db
+  }
+
+  get(sql: string, ...values: SQLInputValue[]): Row | undefined {
+    return this.#statement(sql).get(...values) as Row | undefined
+  }
+
+  all(sql: string, ...values: SQLInputValue[]): Row[] {
+    return this.#statement(sql).all(...values) as unknown as Row[]
+  }
+
+  /** @returns how many rows it changed */
+  run(sql: string, ...values: SQLInputValue[]): bigint {
+    return BigInt(this.#statement(sql).run(...values).changes)
+  }
+
+  /** Not to be begun again with the same text before it has ended or was left. */
+  iterate(sql: string, ...values: SQLInputValue[]): IterableIterator<Row> {
+    return this.#statement(sql).iterate(...values) as unknown as IterableIterator<Row>
+  }
+
+  #statement(sql: string): StatementSync {
+    const known = this.#prepared.get(sql)
+    if (known !== undefined) return known
+    const statement = this.#db.prepare(sql)
+    statement.setReturnArrays(true)
+    this.#prepared.set(sql, statement)
+    return statement
+  }
+}

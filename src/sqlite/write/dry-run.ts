@@ -1,0 +1,59 @@
+import type { DatabaseSync } from 'node:sqlite'
+import type { NewPlant } from '../../plant.ts'
+import { decidePut, type PutOutcome } from '../../plant-change.ts'
+import type { ImportMode } from '../../store.ts'
+import { openReader } from '../connection.ts'
+import { PLANT_ROW_LENGTH, type PlantRows, plantAt } from '../rows.ts'
+import { StatementCache } from '../statement-cache.ts'
+import type { Task } from '../worker/cooperative.ts'
+
+/** Plants of one step. */
+const STEP = 200
+
+/** An import that stores nothing. A temporary file holds what it would have stored, so its memory is bounded. */
+export class SqliteDryRun {
+  readonly #db: DatabaseSync
+  readonly #statements: StatementCache
+  readonly #mode: ImportMode
+
+  constructor(path: string, mode: ImportMode) {
+    this.#mode = mode
+    this.#db = openReader(path)
+    this.#db.exec(`PRAGMA temp_store = FILE;
+      CREATE TEMP TABLE tried (id INTEGER NOT NULL PRIMARY KEY, name TEXT NOT NULL, tag TEXT) STRICT, WITHOUT ROWID`)
+    this.#statements = new StatementCache(this.#db)
+  }
+
+  *importPlants(rows: PlantRows): Task<PutOutcome[]> {
+    const outcomes: PutOutcome[] = []
+    // One transaction for each call and none between them, as a reader that stays keeps the log from being folded in.
+    this.#db.exec('BEGIN')
+    for (let i = 0; i < rows.length; i += PLANT_ROW_LENGTH) {
+      outcomes.push(this.#import(plantAt(rows, i)))
+      if (outcomes.length % STEP === 0) yield
+    }
+    this.#db.exec('COMMIT')
+    return outcomes
+  }
+
+  close(): void {
+    if (this.#db.isOpen) this.#db.close()
+  }
+
+  #import(plant: NewPlant): PutOutcome {
+    const { id, name, tag } = plant
+    const row =
+      this.#statements.get('SELECT name, tag FROM temp.tried WHERE id = ?', id) ??
+      this.#statements.get('SELECT name, tag FROM main.plants WHERE id = ?', id)
+    const present = row && { name: row[0] as string, tag: (row[1] as string | null) ?? undefined }
+    const outcome = decidePut(this.#mode, plant, present)
+    if (outcome !== 'created' && outcome !== 'updated') return outcome
+    this.#statements.run(
+      'INSERT INTO temp.tried (id, name, tag) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET name = excluded.name, tag = excluded.tag',
+      id,
+      name,
+      tag ?? null,
+    )
+    return outcome
+  }
+}

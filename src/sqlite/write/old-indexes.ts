@@ -1,0 +1,40 @@
+import type { DatabaseSync } from 'node:sqlite'
+import type { LogKeeper } from '../wal/log-keeper.ts'
+
+/**
+ * The tables in which older versions kept the indexes (sql/sqlite/000002.sql), and how many of their rows one transaction
+ * deletes. To drop a full one takes seconds in a large store, in which nobody could write.
+ */
+const PARTS = [
+  deletion('plant_journal', 'seq', 20),
+  deletion('plant_names', 'key, id', 2000),
+  deletion('plant_tags', 'tag, id', 2000),
+  deletion('tag_counts', 'tag', 2000),
+  deletion('plant_words_docsize', 'id', 2000),
+  deletion('plant_words_idx', 'segid, term', 2000),
+  // Ids up to ten are no entries: the full-text index needs them to be dropped.
+  deletion('plant_words_data', 'id', 200, 'id > 10'),
+]
+
+function deletion(table: string, key: string, rows: number, condition = 'TRUE'): string {
+  const some = `SELECT ${key} FROM ${table} WHERE ${condition} LIMIT ${rows}`
+  return `DELETE FROM ${table} WHERE (${key}) IN (${some})`
+}
+
+/** Removes a part of them, with one transaction. @returns whether there is more */
+export function removeOldIndexes(db: DatabaseSync, keeper: LogKeeper): boolean {
+  if (db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'plant_words'").get() === undefined) return false
+  // SQLite lets nobody else write to the tables behind a full-text index.
+  db.enableDefensive(false)
+  try {
+    return keeper.transaction(() => {
+      for (const part of PARTS) if (db.prepare(part).run().changes > 0) return true
+      for (const table of ['plant_journal', 'plant_index', 'plant_names', 'plant_tags', 'tag_counts', 'plant_words']) {
+        db.exec(`DROP TABLE ${table}`)
+      }
+      return false
+    })
+  } finally {
+    db.enableDefensive(true)
+  }
+}

@@ -1,0 +1,258 @@
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import { AppError } from '../../errors.ts'
+import type { NewPlant } from '../../plant.ts'
+import {
+  type ChangeOutcome,
+  decideChange,
+  decidePut,
+  idOf,
+  isEqual,
+  type PlantChange,
+  type PutMode,
+} from '../../plant-change.ts'
+import type { ImportMode } from '../../store.ts'
+import { type ChangeKind, ChangeLog } from '../change-log/change-log.ts'
+import { openWriter, type WriterOptions } from '../connection.ts'
+import { isRowFault, type SqliteFault, sqliteFault } from '../errors.ts'
+import { PLANT_ROW_LENGTH, type PlantRows, plantAt, plantOf } from '../rows.ts'
+import type { TokenRow } from '../token-rows.ts'
+import { LogKeeper } from '../wal/log-keeper.ts'
+import { advanceMark } from '../wal/log-mark.ts'
+import { InsertTogether } from './insert-together.ts'
+import { removeOldIndexes } from './old-indexes.ts'
+import type { ChangeResponse, RowOutcome } from './results.ts'
+
+/** Rows lie flat in one array, four values each: it crosses to the writer's thread in half the time of objects. */
+export type CreateRows = (bigint | string | boolean | null)[]
+export const CREATE_ROW_LENGTH = 4
+
+/** The one connection that writes. Each method is one transaction, and returns after its commit. */
+export class SqliteWriter {
+  readonly #db: DatabaseSync
+  readonly #keeper: LogKeeper
+  readonly #insertTogether: InsertTogether
+  readonly #insertPlant: StatementSync
+  readonly #selectPlant: StatementSync
+  readonly #putPlant: StatementSync
+  readonly #deletePlant: StatementSync
+  readonly #log: ChangeLog
+  readonly #checkWrite: StatementSync
+  readonly #insertToken: StatementSync
+  readonly #touchToken: StatementSync
+  readonly #revokeToken: StatementSync
+
+  constructor(path: string, options: WriterOptions = {}) {
+    const db = openWriter(path, options)
+    this.#db = db
+    this.#keeper = new LogKeeper(db, { folds: options.isHasty !== true })
+    this.#insertTogether = new InsertTogether(db)
+    this.#insertPlant = db.prepare('INSERT INTO plants (id, name, tag) VALUES (?, ?, ?) ON CONFLICT (id) DO NOTHING')
+    this.#selectPlant = db.prepare('SELECT id, name, tag FROM plants WHERE id = ?')
+    this.#putPlant = db.prepare('INSERT OR REPLACE INTO plants (id, name, tag) VALUES (?, ?, ?)')
+    this.#deletePlant = db.prepare('DELETE FROM plants WHERE id = ?')
+    this.#log = new ChangeLog(db)
+    this.#checkWrite = db.prepare('UPDATE write_check SET checked_at = ?')
+    this.#insertToken = db.prepare(
+      'INSERT INTO tokens (id, hash, name, scopes, created_at, expires_at, last_used_at, revoked_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
+    )
+    this.#touchToken = db.prepare('UPDATE tokens SET last_used_at = ? WHERE id = ?')
+    this.#revokeToken = db.prepare('UPDATE tokens SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL')
+  }
+
+  createPlants(rows: CreateRows): RowOutcome[] {
+    return this.#writePlants(() => {
+      const outcomes: RowOutcome[] = []
+      const rest = this.#insertNew(rows, CREATE_ROW_LENGTH, outcomes)
+      for (let i = rest; i < rows.length; i += CREATE_ROW_LENGTH) {
+        outcomes.push(this.#put(plantAt(rows, i), rows[i + 3] === true ? 'new' : 'add'))
+      }
+      return outcomes
+    })
+  }
+
+  /** In the order of the changes, each on what the one before has left; a refused one changes nothing. */
+  changePlants(changes: readonly PlantChange[]): ChangeResponse[] {
+    return this.#writePlants(() => changes.map((change) => this.#change(change)))
+  }
+
+  importPlants(rows: PlantRows, mode: ImportMode): RowOutcome[] {
+    return this.#writePlants(() => {
+      const outcomes: RowOutcome[] = []
+      const rest = this.#insertNew(rows, PLANT_ROW_LENGTH, outcomes)
+      for (let i = rest; i < rows.length; i += PLANT_ROW_LENGTH) {
+        outcomes.push(this.#put(plantAt(rows, i), mode))
+      }
+      return outcomes
+    })
+  }
+
+  /**
+   * Forgets changes up to, and without, a position that were made before a time in milliseconds since 1970.
+   *
+   * @returns whether there may be more of them
+   */
+  trimChanges(position: number, before: number): boolean {
+    return this.#keeper.transaction(() => this.#log.trim(position, before))
+  }
+
+  /** Removes a part of the indexes of older versions. @returns whether there is more of them */
+  removeOldIndexes(): boolean {
+    return removeOldIndexes(this.#db, this.#keeper)
+  }
+
+  checkWritable(now: number): void {
+    this.#keeper.transaction(() => this.#checkWrite.run(now))
+  }
+
+  createToken(token: TokenRow): void {
+    const { id, hash, name, scopes, createdAt, expiresAt, lastUsedAt, revokedAt } = token
+    this.#keeper.transaction(() =>
+      this.#insertToken.run(id, hash, name, scopes, createdAt, expiresAt, lastUsedAt, revokedAt),
+    )
+  }
+
+  touchToken(id: string, usedAt: number): void {
+    this.#keeper.transaction(() => this.#touchToken.run(usedAt, id))
+  }
+
+  revokeToken(id: string, revokedAt: number): boolean {
+    return this.#keeper.transaction(() => this.#revokeToken.run(revokedAt, id).changes > 0)
+  }
+
+  /** Begins a log by the mark that tells whose it is; a real write, so it also tells whether there can be any. */
+  beginLog(): void {
+    this.#keeper.transaction(() => advanceMark(this.#db))
+  }
+
+  /** Whether it is time to fold the log in. */
+  isLogLong(): boolean {
+    return this.#keeper.isLong()
+  }
+
+  foldLog(): void {
+    this.#keeper.fold()
+  }
+
+  /** Called when another connection found no space. */
+  makeRoom(): void {
+    this.#keeper.makeRoom()
+  }
+
+  close(): void {
+    this.#db.close()
+  }
+
+  /** One transaction that also logs its changes. */
+  #writePlants<T>(work: () => T): T {
+    return this.#keeper.transaction(() => {
+      this.#log.begin()
+      const result = work()
+      this.#log.flush()
+      return result
+    })
+  }
+
+  /** Inserts those of the first rows that are new, many with one statement, and returns where the rest begins. */
+  #insertNew(rows: CreateRows | PlantRows, rowLength: number, outcomes: RowOutcome[]): number {
+    const rest = this.#insertTogether.insertFirst(rows, rowLength)
+    for (let i = 0; i < rest; i += rowLength) {
+      this.#log.created(rows[i] as bigint, textAt(rows, i))
+      outcomes.push('created')
+    }
+    return rest
+  }
+
+  /** Inserts first and reads only on a conflict, as most puts are new. */
+  #put(plant: NewPlant, mode: PutMode): RowOutcome {
+    const { id, name, tag } = plant
+    let isNew: boolean
+    try {
+      isNew = this.#insertPlant.run(id, name, tag ?? null).changes === 1n
+    } catch (error) {
+      return rowFault(error)
+    }
+    if (isNew) {
+      this.#log.created(id, textOf(plant))
+      return 'created'
+    }
+    const present = this.#plant(id)
+    if (present === undefined) throw new Error(`SQLite has not inserted the plant ${id}, and has none with its id`)
+    const outcome = decidePut(mode, plant, present)
+    return outcome === 'updated' ? (this.#replace(plant, present, 'replace') ?? outcome) : outcome
+  }
+
+  #change(change: PlantChange): ChangeResponse {
+    let present: NewPlant | undefined
+    let outcome: ChangeOutcome
+    try {
+      present = this.#plant(idOf(change))
+      outcome = decideChange(change, present)
+    } catch (error) {
+      return error instanceof AppError ? { refusal: error.number, message: error.message } : rowFault(error)
+    }
+    if (outcome.result === 'deleted') return this.#delete(present) ?? outcome
+    if (isEqual(present, outcome.plant)) return outcome
+    return this.#replace(outcome.plant, present, change.kind === 'update' ? 'update' : 'replace') ?? outcome
+  }
+
+  #plant(id: bigint): NewPlant | undefined {
+    const row = this.#selectPlant.get(id)
+    return row === undefined ? undefined : plantOf(row)
+  }
+
+  /** @returns the fault that refused this row alone; a fault of the log of changes is thrown, and undoes the group */
+  #replace(plant: NewPlant, present: NewPlant | undefined, kind: ChangeKind): SqliteFault | undefined {
+    try {
+      this.#putPlant.run(plant.id, plant.name, plant.tag ?? null)
+    } catch (error) {
+      return rowFault(error)
+    }
+    if (present !== undefined) this.#log.changed(kind, present)
+    else this.#log.created(plant.id, textOf(plant))
+    return undefined
+  }
+
+  /** @returns the same as `#replace` */
+  #delete(plant: NewPlant | undefined): SqliteFault | undefined {
+    if (plant === undefined) return undefined
+    try {
+      this.#deletePlant.run(plant.id)
+    } catch (error) {
+      return rowFault(error)
+    }
+    this.#log.changed('delete', plant)
+    return undefined
+  }
+}
+
+/** UTF-16 units of the name and the tag. */
+const textOf = ({ name, tag }: NewPlant): number => name.length + (tag?.length ?? 0)
+
+/** The same of the plant that begins at `i`. */
+const textAt = (rows: CreateRows | PlantRows, i: number): number =>
+  (rows[i + 1] as string).length + ((rows[i + 2] as string | null)?.length ?? 0)
+
+function rowFault(error: unknown): SqliteFault {
+  const fault = sqliteFault(error)
+  if (fault === undefined || !isRowFault(fault)) throw error
+  return fault
+}
+
+/** The methods of the writer that can be called through a WriterPort. */
+export type WriterCalls = Pick<
+  SqliteWriter,
+  | 'createPlants'
+  | 'changePlants'
+  | 'importPlants'
+  | 'trimChanges'
+  | 'removeOldIndexes'
+  | 'checkWritable'
+  | 'createToken'
+  | 'touchToken'
+  | 'revokeToken'
+  | 'beginLog'
+  | 'isLogLong'
+  | 'foldLog'
+  | 'makeRoom'
+  | 'close'
+>

@@ -1,0 +1,114 @@
+import assert from 'node:assert/strict'
+import { statSync } from 'node:fs'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { setImmediate as turn } from 'node:timers/promises'
+import { openWriter } from '../src/sqlite/connection.ts'
+import { createStoreFile } from '../src/sqlite/open/create-file.ts'
+import { AdaptiveWriter } from '../src/sqlite/write/adaptive-writer.ts'
+import type { CreateRows } from '../src/sqlite/write/writer.ts'
+import { cleanUp } from './support/clean-up.ts'
+import { plantsIn, tempFolder } from './support/files.ts'
+
+const row = (id: bigint): CreateRows => [id, `plant ${id}`, null, false]
+
+function newWriter(t: TestContext, now?: () => number): { writer: AdaptiveWriter; path: string } {
+  const path = join(tempFolder(t), 'plants.db')
+  createStoreFile(path)
+  const writer = new AdaptiveWriter(path, (error) => assert.fail(error), now)
+  cleanUp(t, () => writer.close())
+  return { writer, path }
+}
+
+/** A clock that goes on by `step` milliseconds whenever it is read, so that every commit takes that long. */
+class Clock {
+  step = 0
+  #time = 0
+
+  readonly now = (): number => {
+    this.#time += this.step
+    return this.#time
+  }
+
+  pass(ms: number): void {
+    this.#time += ms
+  }
+}
+
+test('groups are committed on the event loop while the disk is quick', async (t) => {
+  const { writer, path } = newWriter(t, new Clock().now)
+  // Fewer than make a log that the thread has to fold in.
+  for (let id = 1n; id <= 50n; id++) {
+    const answer = writer.call('createPlants', row(id))
+    assert.equal(writer.place, 'event loop')
+    assert.deepEqual(await answer, ['created'])
+  }
+  assert.equal(plantsIn(path).size, 50)
+})
+
+test('on a slow disk they go to the thread, which is tried less and less often whether it still is', async (t) => {
+  const clock = new Clock()
+  const { writer, path } = newWriter(t, clock.now)
+  let id = 0n
+  const commit = async (count: number, step: number) => {
+    clock.step = step
+    for (let i = 0; i < count; i++) await writer.call('createPlants', row(++id))
+    clock.step = 0
+  }
+  await commit(9, 5)
+  assert.equal(writer.place, 'event loop')
+  await commit(1, 5)
+  assert.equal(writer.place, 'thread')
+  await commit(1, 0)
+  clock.pass(1000)
+  assert.equal(writer.place, 'event loop')
+  await commit(3, 5)
+  clock.pass(1000)
+  assert.equal(writer.place, 'thread')
+  clock.pass(1000)
+  assert.equal(writer.place, 'event loop')
+  assert.equal(plantsIn(path).size, 14)
+})
+
+test('a few slow commits among quick ones move nothing', async (t) => {
+  const clock = new Clock()
+  const { writer } = newWriter(t, clock.now)
+  for (let id = 1n; id <= 200n; id++) {
+    // Five in a row, and then one in twenty.
+    clock.step = id <= 5n || id % 20n === 0n ? 5 : 0
+    await writer.call('createPlants', row(id))
+  }
+  assert.equal(writer.place, 'event loop')
+})
+
+test('a large group goes to the thread, and what comes next goes behind it', async (t) => {
+  const { writer } = newWriter(t, new Clock().now)
+  const large = Array.from({ length: 1000 }, (_, i) => row(BigInt(i))).flat()
+  const first = writer.call('createPlants', large)
+  assert.equal(writer.place, 'thread')
+  assert.deepEqual(await writer.call('createPlants', row(999n)), ['unchanged'])
+  assert.equal((await first).length, 1000)
+  assert.equal(writer.place, 'event loop')
+})
+
+test('while another process writes, the event loop does not wait for it', async (t) => {
+  const { writer, path } = newWriter(t)
+  await writer.call('createPlants', row(1n))
+  const other = openWriter(path)
+  other.exec('BEGIN IMMEDIATE')
+  const answer = writer.call('createPlants', row(2n))
+  for (let turns = 0; turns < 100; turns++) await turn()
+  other.exec('COMMIT')
+  other.close()
+  assert.deepEqual(await answer, ['created'])
+})
+
+test('the log is copied back before it grows long', async (t) => {
+  const { writer, path } = newWriter(t, new Clock().now)
+  const name = 'x'.repeat(4000)
+  for (let id = 0n; id < 15_000n; id += 10n) {
+    const rows = Array.from({ length: 10 }, (_, i) => [id + BigInt(i), name, null, false])
+    await writer.call('createPlants', rows.flat())
+  }
+  assert.ok(statSync(`${path}-wal`).size < 32 * 2 ** 20, 'most of 60 MB is still in the log')
+})
