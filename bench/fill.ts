@@ -13,7 +13,7 @@ export function fill(path: string, plants: number): void {
   for (let first = 1; first <= plants; first += GROUP) {
     const rows: PlantRows = []
     for (let id = first; id < first + GROUP && id <= plants; id++) rows.push(BigInt(id), nameOf(id), tagOf(id) ?? null)
-    writer.importPlants(rows, 'add')
+    writer.importPlants(rows, 'add', 'bench')
   }
   writer.close()
   const indexer = new Indexer(path)

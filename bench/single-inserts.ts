@@ -28,7 +28,7 @@ export function singleInserts({ hosts, database, user, password }: PostgresAddre
     return result
   }
 
-  return (plant, { mustBeNew }, answer) => {
+  return (plant, { mustBeNew }, _actor, answer) => {
     create(plant, mustBeNew).then((result) => answer(undefined, result), answer)
   }
 }

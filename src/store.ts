@@ -1,3 +1,4 @@
+import type { Actor } from './actor.ts'
 import type { Callback } from './callback.ts'
 import type { Condition } from './condition.ts'
 import type { AppError } from './errors.ts'
@@ -53,6 +54,8 @@ export interface DryRun {
  * Every promise of a write is kept or broken only after the outcome is known to be on stable storage. Any method may
  * throw AppError 50301 (out of reach; a write may or may not have been done), and every write 50304 (no space; nothing
  * was done) and 50303 (the store is closing; nothing was done).
+ *
+ * Every write of plants names its actor, whose id an engine with a log of changes keeps beside the change.
  */
 export interface Store {
   /** The access tokens. They share the store's file or database, and its state. */
@@ -66,7 +69,7 @@ export interface Store {
    * - AppError 41201 when `mustBeNew` and the id exists; nothing changes
    * - AppError 50302 when too many creates are waiting; nothing is done
    */
-  createPlant(plant: NewPlant, options: CreateOptions, callback: Callback<CreateResult>): void
+  createPlant(plant: NewPlant, options: CreateOptions, actor: Actor, callback: Callback<CreateResult>): void
 
   /**
    * The plant with this id; undefined when there is none. It sees every write that was answered before.
@@ -79,7 +82,7 @@ export interface Store {
    *
    * @throws AppError 41201 when the condition does not hold; nothing changes
    */
-  replacePlant(plant: NewPlant, condition: Condition): Promise<ReplaceResult>
+  replacePlant(plant: NewPlant, condition: Condition, actor: Actor): Promise<ReplaceResult>
 
   /**
    * Changes parts of a plant and resolves, after the commit, with the whole of it. Two updates of different parts at the
@@ -87,14 +90,14 @@ export interface Store {
    *
    * @throws AppError 40402 when there is none; 41201 when the condition does not hold; nothing changes
    */
-  updatePlant(id: bigint, patch: PlantPatch, condition: Condition): Promise<NewPlant>
+  updatePlant(id: bigint, patch: PlantPatch, condition: Condition, actor: Actor): Promise<NewPlant>
 
   /**
    * Forgets a plant. Resolves after the commit.
    *
    * @throws AppError 40402 when there is none; 41201 when the condition does not hold; nothing changes
    */
-  deletePlant(id: bigint, condition: Condition): Promise<void>
+  deletePlant(id: bigint, condition: Condition, actor: Actor): Promise<void>
 
   /**
    * At most `limit` of the plants that the query means, in its order, from its position on. They are as they were at one
@@ -117,7 +120,7 @@ export interface Store {
    * Puts many plants with one commit, in their order, so that a later one sees the earlier. Results are in the same
    * order. Rejects as a whole, with nothing stored, only where every write can (50301, 50303, 50304).
    */
-  importPlants(plants: readonly NewPlant[], mode: ImportMode): Promise<ImportResult[]>
+  importPlants(plants: readonly NewPlant[], mode: ImportMode, actor: Actor): Promise<ImportResult[]>
 
   /** Starts an import that stores nothing. */
   startDryRun(mode: ImportMode): Promise<DryRun>

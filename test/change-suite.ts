@@ -3,6 +3,7 @@ import { type Condition, UNCONDITIONAL } from '../src/condition.ts'
 import { plantETag } from '../src/etag.ts'
 import { MAX_ID, MIN_ID } from '../src/plant.ts'
 import type { Store } from '../src/store.ts'
+import { TESTER } from './support/actor.ts'
 import { createPlant } from './support/create-plant.ts'
 import { getPlant } from './support/store-calls.ts'
 import { type OpenStore, plant, refusal, type Suite } from './support/store-under-test.ts'
@@ -51,10 +52,10 @@ function getTests(suite: Suite, open: OpenStore): void {
   suite('a read sees every write that was answered before it', async (t) => {
     const { store } = await open(t)
     for (let i = 0; i < 100; i++) {
-      await store.replacePlant(plant(1n, `version ${i}`), UNCONDITIONAL)
+      await store.replacePlant(plant(1n, `version ${i}`), UNCONDITIONAL, TESTER)
       assert.deepEqual(await getPlant(store, 1n), plant(1n, `version ${i}`))
     }
-    await store.deletePlant(1n, UNCONDITIONAL)
+    await store.deletePlant(1n, UNCONDITIONAL, TESTER)
     assert.equal(await getPlant(store, 1n), undefined)
   })
 }
@@ -62,9 +63,9 @@ function getTests(suite: Suite, open: OpenStore): void {
 function replaceTests(suite: Suite, open: OpenStore): void {
   suite('a replacement puts the plant, and says whether there was one', async (t) => {
     const { store, reopen, plants } = await open(t)
-    assert.equal(await store.replacePlant(monstera, UNCONDITIONAL), 'created')
-    assert.equal(await store.replacePlant(monstera, UNCONDITIONAL), 'replaced')
-    assert.equal(await store.replacePlant(other, UNCONDITIONAL), 'replaced')
+    assert.equal(await store.replacePlant(monstera, UNCONDITIONAL, TESTER), 'created')
+    assert.equal(await store.replacePlant(monstera, UNCONDITIONAL, TESTER), 'replaced')
+    assert.equal(await store.replacePlant(other, UNCONDITIONAL, TESTER), 'replaced')
     assert.deepEqual(await getPlant(await reopen(), 1n), other)
     assert.deepEqual(await plants(), [other])
   })
@@ -72,7 +73,7 @@ function replaceTests(suite: Suite, open: OpenStore): void {
   suite('a replacement takes a tag away, and keeps an empty one apart from none', async (t) => {
     const { store } = await open(t)
     for (const tag of ['houseplant', undefined, '', undefined]) {
-      await store.replacePlant(plant(1n, 'Monstera', tag), UNCONDITIONAL)
+      await store.replacePlant(plant(1n, 'Monstera', tag), UNCONDITIONAL, TESTER)
       assert.deepEqual(await getPlant(store, 1n), plant(1n, 'Monstera', tag))
     }
   })
@@ -80,23 +81,23 @@ function replaceTests(suite: Suite, open: OpenStore): void {
   suite('a replacement is done where its condition holds, and else refused and changes nothing', async (t) => {
     const { store, plants } = await open(t)
     for (const condition of HOLDING) {
-      await store.replacePlant(monstera, UNCONDITIONAL)
-      assert.equal(await store.replacePlant(other, condition), 'replaced')
+      await store.replacePlant(monstera, UNCONDITIONAL, TESTER)
+      assert.equal(await store.replacePlant(other, condition, TESTER), 'replaced')
       assert.deepEqual(await plants(), [other])
     }
-    await store.replacePlant(monstera, UNCONDITIONAL)
-    for (const condition of FAILING) await assert.rejects(store.replacePlant(other, condition), refusal(41201))
+    await store.replacePlant(monstera, UNCONDITIONAL, TESTER)
+    for (const condition of FAILING) await assert.rejects(store.replacePlant(other, condition, TESTER), refusal(41201))
     assert.deepEqual(await plants(), [monstera])
   })
 
   suite('where there is no plant, If-Match never holds and If-None-Match always does', async (t) => {
     const { store, plants } = await open(t)
     for (const ifMatch of ['*', [plantETag(monstera)]] as const) {
-      await assert.rejects(store.replacePlant(monstera, { ifMatch }), refusal(41201))
+      await assert.rejects(store.replacePlant(monstera, { ifMatch }, TESTER), refusal(41201))
     }
     assert.deepEqual(await plants(), [])
-    assert.equal(await store.replacePlant(monstera, { ifNoneMatch: '*' }), 'created')
-    assert.equal(await store.replacePlant(plant(2n), { ifNoneMatch: [plantETag(plant(2n))] }), 'created')
+    assert.equal(await store.replacePlant(monstera, { ifNoneMatch: '*' }, TESTER), 'created')
+    assert.equal(await store.replacePlant(plant(2n), { ifNoneMatch: [plantETag(plant(2n))] }, TESTER), 'created')
   })
 }
 
@@ -113,7 +114,7 @@ function updateTests(suite: Suite, open: OpenStore): void {
       [{ name: '', tag: 'herb' }, plant(1n, '', 'herb')],
     ] as const
     for (const [patch, whole] of steps) {
-      assert.deepEqual(await store.updatePlant(1n, patch, UNCONDITIONAL), whole)
+      assert.deepEqual(await store.updatePlant(1n, patch, UNCONDITIONAL, TESTER), whole)
       assert.deepEqual(await plants(), [whole])
     }
   })
@@ -121,19 +122,19 @@ function updateTests(suite: Suite, open: OpenStore): void {
   suite('an update is done where its condition holds, and else refused and changes nothing', async (t) => {
     const { store, plants } = await open(t)
     for (const condition of HOLDING) {
-      await store.replacePlant(monstera, UNCONDITIONAL)
-      assert.equal((await store.updatePlant(1n, { name: 'Aloe' }, condition)).name, 'Aloe')
+      await store.replacePlant(monstera, UNCONDITIONAL, TESTER)
+      assert.equal((await store.updatePlant(1n, { name: 'Aloe' }, condition, TESTER)).name, 'Aloe')
     }
-    await store.replacePlant(monstera, UNCONDITIONAL)
+    await store.replacePlant(monstera, UNCONDITIONAL, TESTER)
     for (const condition of FAILING)
-      await assert.rejects(store.updatePlant(1n, { name: 'x' }, condition), refusal(41201))
+      await assert.rejects(store.updatePlant(1n, { name: 'x' }, condition, TESTER), refusal(41201))
     assert.deepEqual(await plants(), [monstera])
   })
 
   suite('an update of no plant is refused, whatever its condition, and makes none', async (t) => {
     const { store, plants } = await open(t)
     for (const condition of [...HOLDING, ...FAILING]) {
-      await assert.rejects(store.updatePlant(1n, { name: 'x' }, condition), refusal(40402))
+      await assert.rejects(store.updatePlant(1n, { name: 'x' }, condition, TESTER), refusal(40402))
     }
     assert.deepEqual(await plants(), [])
   })
@@ -144,8 +145,8 @@ function deleteTests(suite: Suite, open: OpenStore): void {
     const { store, reopen, plants } = await open(t)
     await createPlant(store, monstera, lenient)
     await createPlant(store, plant(2n), lenient)
-    assert.equal(await store.deletePlant(1n, UNCONDITIONAL), undefined)
-    await assert.rejects(store.deletePlant(1n, UNCONDITIONAL), refusal(40402))
+    assert.equal(await store.deletePlant(1n, UNCONDITIONAL, TESTER), undefined)
+    await assert.rejects(store.deletePlant(1n, UNCONDITIONAL, TESTER), refusal(40402))
     const again = await reopen()
     assert.deepEqual(await plants(), [plant(2n)])
     assert.equal(await createPlant(again, other, { mustBeNew: true }), 'created')
@@ -154,24 +155,24 @@ function deleteTests(suite: Suite, open: OpenStore): void {
   suite('a delete is done where its condition holds, and else refused and changes nothing', async (t) => {
     const { store, plants } = await open(t)
     for (const condition of HOLDING) {
-      await store.replacePlant(monstera, UNCONDITIONAL)
-      await store.deletePlant(1n, condition)
+      await store.replacePlant(monstera, UNCONDITIONAL, TESTER)
+      await store.deletePlant(1n, condition, TESTER)
       assert.deepEqual(await plants(), [])
     }
     for (const condition of [...HOLDING, ...FAILING]) {
-      await assert.rejects(store.deletePlant(1n, condition), refusal(40402))
+      await assert.rejects(store.deletePlant(1n, condition, TESTER), refusal(40402))
     }
-    await store.replacePlant(monstera, UNCONDITIONAL)
-    for (const condition of FAILING) await assert.rejects(store.deletePlant(1n, condition), refusal(41201))
+    await store.replacePlant(monstera, UNCONDITIONAL, TESTER)
+    for (const condition of FAILING) await assert.rejects(store.deletePlant(1n, condition, TESTER), refusal(41201))
     assert.deepEqual(await plants(), [monstera])
   })
 }
 
 /** One of the three writes that can have a condition, on plant 1. */
 const WRITES: readonly ((store: Store, by: string, condition: Condition) => Promise<unknown>)[] = [
-  (store, by, condition) => store.replacePlant(plant(1n, by), condition),
-  (store, by, condition) => store.updatePlant(1n, { name: by }, condition),
-  (store, _by, condition) => store.deletePlant(1n, condition),
+  (store, by, condition) => store.replacePlant(plant(1n, by), condition, TESTER),
+  (store, by, condition) => store.updatePlant(1n, { name: by }, condition, TESTER),
+  (store, _by, condition) => store.deletePlant(1n, condition, TESTER),
 ]
 
 function raceTests(suite: Suite, open: OpenStore): void {
@@ -181,7 +182,7 @@ function raceTests(suite: Suite, open: OpenStore): void {
       const [one, another] = [WRITES[round % 3], WRITES[Math.trunc(round / 3) % 3]]
       assert.ok(one && another)
       const before = plant(1n, `before ${round}`)
-      await store.replacePlant(before, UNCONDITIONAL)
+      await store.replacePlant(before, UNCONDITIONAL, TESTER)
       const condition = { ifMatch: [plantETag(before)] }
       const results = await Promise.allSettled([one(store, 'one', condition), another(store, 'another', condition)])
       const losers = results.filter((result) => result.status === 'rejected')
@@ -202,7 +203,7 @@ function raceTests(suite: Suite, open: OpenStore): void {
         assert.ok(now)
         const ifMatch = [plantETag(now)]
         const next = `${Number(now.name) + 1}`
-        await store.updatePlant(1n, { name: next }, { ifMatch }).then(() => counted++, refusal(41201))
+        await store.updatePlant(1n, { name: next }, { ifMatch }, TESTER).then(() => counted++, refusal(41201))
       }
     }
     await Promise.all(Array.from({ length: 8 }, client))
@@ -212,10 +213,10 @@ function raceTests(suite: Suite, open: OpenStore): void {
   suite('updates of different parts at the same time are all kept', async (t) => {
     const { store } = await open(t)
     for (let round = 0; round < 50; round++) {
-      await store.replacePlant(plant(1n, 'before', 'before'), UNCONDITIONAL)
+      await store.replacePlant(plant(1n, 'before', 'before'), UNCONDITIONAL, TESTER)
       await Promise.all([
-        store.updatePlant(1n, { name: 'after' }, UNCONDITIONAL),
-        store.updatePlant(1n, { tag: 'after' }, UNCONDITIONAL),
+        store.updatePlant(1n, { name: 'after' }, UNCONDITIONAL, TESTER),
+        store.updatePlant(1n, { tag: 'after' }, UNCONDITIONAL, TESTER),
       ])
       assert.deepEqual(await getPlant(store, 1n), plant(1n, 'after', 'after'))
     }
@@ -224,7 +225,7 @@ function raceTests(suite: Suite, open: OpenStore): void {
   suite('of many replacements of one id at once the first creates, and one of them stays', async (t) => {
     const { store, plants } = await open(t)
     const rivals = Array.from({ length: 200 }, (_, i) => plant(1n, `rival ${i}`))
-    const results = await Promise.all(rivals.map((rival) => store.replacePlant(rival, UNCONDITIONAL)))
+    const results = await Promise.all(rivals.map((rival) => store.replacePlant(rival, UNCONDITIONAL, TESTER)))
     assert.equal(results.filter((result) => result === 'created').length, 1)
     const [last] = await plants()
     assert.ok(rivals.some((rival) => rival.name === last?.name))
@@ -233,13 +234,13 @@ function raceTests(suite: Suite, open: OpenStore): void {
   suite('a refused change among many takes none with it', async (t) => {
     const { store, plants } = await open(t)
     const results = await Promise.allSettled([
-      store.replacePlant(plant(1n), UNCONDITIONAL),
-      store.deletePlant(5n, UNCONDITIONAL),
-      store.replacePlant(plant(2n), { ifMatch: '*' }),
+      store.replacePlant(plant(1n), UNCONDITIONAL, TESTER),
+      store.deletePlant(5n, UNCONDITIONAL, TESTER),
+      store.replacePlant(plant(2n), { ifMatch: '*' }, TESTER),
       // Validation lets no such id through; here it stands for whatever a future engine or schema may refuse.
-      store.replacePlant(plant(2n ** 63n), UNCONDITIONAL),
-      store.updatePlant(6n, { name: 'x' }, UNCONDITIONAL),
-      store.replacePlant(plant(3n), UNCONDITIONAL),
+      store.replacePlant(plant(2n ** 63n), UNCONDITIONAL, TESTER),
+      store.updatePlant(6n, { name: 'x' }, UNCONDITIONAL, TESTER),
+      store.replacePlant(plant(3n), UNCONDITIONAL, TESTER),
     ])
     assert.deepEqual(
       results.map(({ status }) => status),

@@ -4,6 +4,7 @@ import { UNCONDITIONAL } from '../src/condition.ts'
 import { words } from '../src/fold.ts'
 import type { NewPlant } from '../src/plant.ts'
 import { PLANT_ORDERS, type PlantQuery, positionOf } from '../src/plant-query.ts'
+import { TESTER } from './support/actor.ts'
 import { createPlant } from './support/create-plant.ts'
 import { expectedPlants, expectedTags } from './support/expected.ts'
 import { anyId, anyText } from './support/plants.ts'
@@ -23,13 +24,13 @@ export function freshnessTests(suite: Suite, open: OpenStore): void {
     for (let i = 0; i < 60; i++) {
       await createPlant(store, plant(BigInt(i), `new ${i}`, 'old'), { mustBeNew: true })
       assert.ok((await found('new')).includes(BigInt(i)))
-      await store.replacePlant(plant(BigInt(i), `changed ${i}`, 'other'), UNCONDITIONAL)
+      await store.replacePlant(plant(BigInt(i), `changed ${i}`, 'other'), UNCONDITIONAL, TESTER)
       assert.deepEqual(await found('new'), [])
       assert.deepEqual(await listAll(store, { tags: ['old'] }), [])
-      await store.updatePlant(BigInt(i), { tag: null }, UNCONDITIONAL)
+      await store.updatePlant(BigInt(i), { tag: null }, UNCONDITIONAL, TESTER)
       assert.deepEqual(await found('other'), [])
       assert.ok((await found('chan')).includes(BigInt(i)))
-      if (i % 2 === 0) await store.deletePlant(BigInt(i), UNCONDITIONAL)
+      if (i % 2 === 0) await store.deletePlant(BigInt(i), UNCONDITIONAL, TESTER)
       assert.equal((await found('chan')).includes(BigInt(i)), i % 2 === 1)
     }
   })
@@ -39,16 +40,16 @@ export function freshnessTests(suite: Suite, open: OpenStore): void {
     const read = async () => [await getPlant(store, 1n), ...(await store.listPlants(FIRST_PAGE, 10))]
     for (let i = 0; i < 30; i++) {
       const [one, other] = [plant(1n, `version ${i}`), plant(2n, 'another', String(i))]
-      await store.replacePlant(one, UNCONDITIONAL)
+      await store.replacePlant(one, UNCONDITIONAL, TESTER)
       assert.deepEqual((await read())[0], one)
-      await store.importPlants([other], 'update')
+      await store.importPlants([other], 'update', TESTER)
       assert.deepEqual(await read(), [one, one, other])
       await createPlant(store, plant(3n), { mustBeNew: true })
       assert.deepEqual(await read(), [one, one, other, plant(3n)])
-      await store.deletePlant(3n, UNCONDITIONAL)
+      await store.deletePlant(3n, UNCONDITIONAL, TESTER)
       assert.deepEqual(await read(), [one, one, other])
     }
-    await store.deletePlant(1n, UNCONDITIONAL)
+    await store.deletePlant(1n, UNCONDITIONAL, TESTER)
     assert.deepEqual(await read(), [undefined, plant(2n, 'another', '29')])
   })
 
@@ -72,8 +73,8 @@ export function freshnessTests(suite: Suite, open: OpenStore): void {
     const write = async (client: number) => {
       for (let i = 0; !isOver; i++) {
         const id = BigInt(((i * 97 + client * 31) % 1200) | 1)
-        await store.replacePlant(plant(id, `passing stay ${i % 50}`, 'stay'), UNCONDITIONAL)
-        if (i % 3 !== 0) await store.deletePlant(id, UNCONDITIONAL).catch(refusal(40402))
+        await store.replacePlant(plant(id, `passing stay ${i % 50}`, 'stay'), UNCONDITIONAL, TESTER)
+        if (i % 3 !== 0) await store.deletePlant(id, UNCONDITIONAL, TESTER).catch(refusal(40402))
       }
     }
     const writing = [0, 1, 2].map(write)
@@ -98,7 +99,8 @@ export function freshnessTests(suite: Suite, open: OpenStore): void {
     )
     let isOver = false
     const writing = (async () => {
-      for (let i = 0; !isOver; i++) await store.replacePlant(plant(250n, `some changing ${i}`, 'some'), UNCONDITIONAL)
+      for (let i = 0; !isOver; i++)
+        await store.replacePlant(plant(250n, `some changing ${i}`, 'some'), UNCONDITIONAL, TESTER)
     })()
     try {
       for (let i = 0; i < 60; i++) {
@@ -159,9 +161,9 @@ export function propertyTests(suite: Suite, open: OpenStore): void {
       fc.array(fc.tuple(query, fc.integer({ min: 1, max: 9 })), { minLength: 1, maxLength: 4 }),
       id,
       async (written, asked, gone) => {
-        await store.importPlants(written, 'update')
+        await store.importPlants(written, 'update', TESTER)
         for (const one of written) plants.set(one.id, { id: one.id, name: one.name, tag: one.tag })
-        if (plants.delete(gone)) await store.deletePlant(gone, UNCONDITIONAL)
+        if (plants.delete(gone)) await store.deletePlant(gone, UNCONDITIONAL, TESTER)
         for (const [filter, limit] of asked) {
           let whole: PlantQuery = { ...filter, order: filter.order, after: undefined }
           for (let page = 0; page < 3; page++) {

@@ -3,6 +3,7 @@ import { UNCONDITIONAL } from '../src/condition.ts'
 import { AppError } from '../src/errors.ts'
 import type { NewPlant } from '../src/plant.ts'
 import type { ImportMode, ImportResult } from '../src/store.ts'
+import { TESTER } from './support/actor.ts'
 import { importAll } from './support/store-calls.ts'
 import { type OpenStore, plant, type Suite } from './support/store-under-test.ts'
 
@@ -36,8 +37,8 @@ export function importTests(suite: Suite, open: OpenStore): void {
   for (const mode of ['add', 'update'] as const) {
     suite(`an import to ${mode} does for each plant what it should, and each sees the earlier`, async (t) => {
       const { store, plants, reopen } = await open(t)
-      assert.deepEqual(told(await store.importPlants(BEFORE, mode)), ['added', 'added', 'added'])
-      assert.deepEqual(told(await store.importPlants(coming, mode)), expected(mode))
+      assert.deepEqual(told(await store.importPlants(BEFORE, mode, TESTER)), ['added', 'added', 'added'])
+      assert.deepEqual(told(await store.importPlants(coming, mode, TESTER)), expected(mode))
       assert.deepEqual(await plants(), AFTER[mode])
       await reopen()
       assert.deepEqual(await plants(), AFTER[mode])
@@ -61,7 +62,7 @@ export function importTests(suite: Suite, open: OpenStore): void {
 
   suite('an import of no plant has no result', async (t) => {
     const { store } = await open(t)
-    assert.deepEqual(await store.importPlants([], 'add'), [])
+    assert.deepEqual(await store.importPlants([], 'add', TESTER), [])
     const dryRun = await store.startDryRun('add')
     assert.deepEqual(await dryRun.importPlants([]), [])
     await dryRun.close()
@@ -69,7 +70,7 @@ export function importTests(suite: Suite, open: OpenStore): void {
 
   suite('a plant that the engine itself refuses is refused alone', async (t) => {
     const { store, plants } = await open(t)
-    const results = await store.importPlants([plant(1n), plant(2n ** 63n), plant(3n)], 'update')
+    const results = await store.importPlants([plant(1n), plant(2n ** 63n), plant(3n)], 'update', TESTER)
     assert.deepEqual(told(results), ['added', 50001, 'added'])
     assert.deepEqual(await plants(), [plant(1n), plant(3n)])
   })
@@ -79,7 +80,7 @@ export function importTests(suite: Suite, open: OpenStore): void {
     const versions = Array.from({ length: 8 }, (_, version) =>
       Array.from({ length: 300 }, (_, i) => plant(BigInt(i), `version ${version}`)),
     )
-    const results = await Promise.all(versions.map((version) => store.importPlants(version, 'update')))
+    const results = await Promise.all(versions.map((version) => store.importPlants(version, 'update', TESTER)))
     assert.deepEqual(
       results.map((result) => new Set(result).size),
       versions.map(() => 1),
@@ -98,7 +99,7 @@ export function importTests(suite: Suite, open: OpenStore): void {
     const importing = importAll(store, all).finally(() => {
       isOver = true
     })
-    for (let i = 0; !isOver; i++) await store.replacePlant(plant(-1n, `meanwhile ${i}`), UNCONDITIONAL)
+    for (let i = 0; !isOver; i++) await store.replacePlant(plant(-1n, `meanwhile ${i}`), UNCONDITIONAL, TESTER)
     await importing
     assert.deepEqual((await plants()).slice(1), all)
   })
@@ -107,7 +108,10 @@ export function importTests(suite: Suite, open: OpenStore): void {
     const { store } = await open(t)
     const dryRun = await store.startDryRun('add')
     assert.deepEqual(told(await dryRun.importPlants([plant(1n, 'tried')])), ['added'])
-    assert.deepEqual(told(await store.importPlants([plant(1n, 'real'), plant(2n, 'real')], 'add')), ['added', 'added'])
+    assert.deepEqual(told(await store.importPlants([plant(1n, 'real'), plant(2n, 'real')], 'add', TESTER)), [
+      'added',
+      'added',
+    ])
     assert.deepEqual(told(await dryRun.importPlants([plant(2n, 'real'), plant(2n, 'tried')])), ['unchanged', 40901])
     await dryRun.close()
   })

@@ -3,6 +3,7 @@ import { UNCONDITIONAL } from '../src/condition.ts'
 import { words } from '../src/fold.ts'
 import { MAX_ID, MIN_ID, type NewPlant } from '../src/plant.ts'
 import { PAGE_TEXT, PLANT_ORDERS, positionOf } from '../src/plant-query.ts'
+import { TESTER } from './support/actor.ts'
 import { createPlant } from './support/create-plant.ts'
 import { expectedPlants } from './support/expected.ts'
 import { EVERYTHING, importAll, listAll } from './support/store-calls.ts'
@@ -89,7 +90,7 @@ function orderTests(suite: Suite, open: OpenStore): void {
       for (const [i, last] of whole.entries()) {
         const query = { ...EVERYTHING, order, after: positionOf(order, last) }
         assert.deepEqual(await store.listPlants(query, 100), whole.slice(i + 1))
-        await store.deletePlant(last.id, UNCONDITIONAL)
+        await store.deletePlant(last.id, UNCONDITIONAL, TESTER)
         assert.deepEqual(await store.listPlants(query, 100), whole.slice(i + 1))
         await createPlant(store, last, { mustBeNew: true })
       }

@@ -8,6 +8,7 @@ import { AppError } from '../src/errors.ts'
 import type { NewPlant } from '../src/plant.ts'
 import { indexPath } from '../src/sqlite/search-index/index-file.ts'
 import type { Store } from '../src/store.ts'
+import { TESTER } from './support/actor.ts'
 import { expectedPlants, expectedTags } from './support/expected.ts'
 import { copyAsAfterCrash, tempFolder } from './support/files.ts'
 import { openSqlite } from './support/open-sqlite.ts'
@@ -78,8 +79,8 @@ const CHANGED = plant(7n, 'Another name', 'another tag')
 const AFTER = MANY.map((one) => (one.id === 7n ? CHANGED : one)).filter(({ id }) => id !== 8n)
 
 async function write(store: Store): Promise<void> {
-  await store.replacePlant(CHANGED, UNCONDITIONAL)
-  await store.deletePlant(8n, UNCONDITIONAL)
+  await store.replacePlant(CHANGED, UNCONDITIONAL, TESTER)
+  await store.deletePlant(8n, UNCONDITIONAL, TESTER)
 }
 
 /** Until the index has all changes, it is made anew or not. */

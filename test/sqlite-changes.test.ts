@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { UNCONDITIONAL } from '../src/condition.ts'
+import { TESTER } from './support/actor.ts'
 import { createPlant } from './support/create-plant.ts'
 import { tempFolder } from './support/files.ts'
 import { openSqlite } from './support/open-sqlite.ts'
@@ -13,15 +14,15 @@ import { plant, refusal } from './support/store-under-test.ts'
 test('SQLite: the log holds each change in the order of the commits, with the plant as it was', async (t) => {
   const path = join(tempFolder(t), 'plants.db')
   const { store } = await openSqlite(t, { path })
-  await store.importPlants([plant(1n, 'one', 'old'), plant(-2n, 'two'), plant(1n, 'one', 'old')], 'add')
-  await store.importPlants([plant(3n), plant(1n, 'one', 'new'), plant(4n), plant(4n, 'four')], 'update')
-  await store.replacePlant(plant(5n, 'five'), UNCONDITIONAL)
-  await store.replacePlant(plant(5n, 'five'), UNCONDITIONAL)
-  await store.replacePlant(plant(5n, 'fünf'), UNCONDITIONAL)
-  await store.updatePlant(5n, { tag: '' }, UNCONDITIONAL)
-  await store.updatePlant(5n, { name: 'fünf' }, UNCONDITIONAL)
-  await assert.rejects(store.deletePlant(6n, UNCONDITIONAL), refusal(40402))
-  await store.deletePlant(5n, UNCONDITIONAL)
+  await store.importPlants([plant(1n, 'one', 'old'), plant(-2n, 'two'), plant(1n, 'one', 'old')], 'add', TESTER)
+  await store.importPlants([plant(3n), plant(1n, 'one', 'new'), plant(4n), plant(4n, 'four')], 'update', TESTER)
+  await store.replacePlant(plant(5n, 'five'), UNCONDITIONAL, TESTER)
+  await store.replacePlant(plant(5n, 'five'), UNCONDITIONAL, TESTER)
+  await store.replacePlant(plant(5n, 'fünf'), UNCONDITIONAL, TESTER)
+  await store.updatePlant(5n, { tag: '' }, UNCONDITIONAL, TESTER)
+  await store.updatePlant(5n, { name: 'fünf' }, UNCONDITIONAL, TESTER)
+  await assert.rejects(store.deletePlant(6n, UNCONDITIONAL, TESTER), refusal(40402))
+  await store.deletePlant(5n, UNCONDITIONAL, TESTER)
   assert.deepEqual(changesIn(path), [
     { position: 2n, kind: 'create', ids: [1n, -2n], name: null, tag: null },
     { position: 3n, kind: 'create', ids: [3n], name: null, tag: null },
@@ -41,10 +42,12 @@ test('SQLite: creates that are committed together share rows of the log, which a
   await store.importPlants(
     Array.from({ length: 2500 }, (_, i) => plant(BigInt(i))),
     'add',
+    TESTER,
   )
   await store.importPlants(
     Array.from({ length: 5 }, (_, i) => plant(BigInt(i - 5), 'x'.repeat(400_000))),
     'add',
+    TESTER,
   )
   const rows = changesIn(path)
   assert.deepEqual(
@@ -57,12 +60,12 @@ test('SQLite: creates that are committed together share rows of the log, which a
 test('SQLite: a change that the log refuses is not stored', async (t) => {
   const path = join(tempFolder(t), 'plants.db')
   const { store } = await openSqlite(t, { path })
-  await store.importPlants([plant(1n, 'one'), plant(2n, 'two')], 'add')
+  await store.importPlants([plant(1n, 'one'), plant(2n, 'two')], 'add', TESTER)
   const db = new DatabaseSync(path)
   db.exec("CREATE TRIGGER refusal BEFORE INSERT ON changes BEGIN SELECT RAISE(ABORT, 'no room in the log'); END")
-  await assert.rejects(store.replacePlant(plant(1n, 'other'), UNCONDITIONAL), refusal(50001))
-  await assert.rejects(store.deletePlant(1n, UNCONDITIONAL), refusal(50001))
-  await assert.rejects(store.importPlants([plant(2n, 'other')], 'update'), refusal(50001))
+  await assert.rejects(store.replacePlant(plant(1n, 'other'), UNCONDITIONAL, TESTER), refusal(50001))
+  await assert.rejects(store.deletePlant(1n, UNCONDITIONAL, TESTER), refusal(50001))
+  await assert.rejects(store.importPlants([plant(2n, 'other')], 'update', TESTER), refusal(50001))
   await assert.rejects(createPlant(store, plant(3n), { mustBeNew: false }), refusal(50001))
   db.exec('DROP TRIGGER refusal')
   db.close()

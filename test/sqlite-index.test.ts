@@ -7,6 +7,7 @@ import type { Store } from '../src/store.ts'
 import { exportTests } from './export-suite.ts'
 import { freshnessTests, propertyTests } from './freshness-suite.ts'
 import { listTests } from './list-suite.ts'
+import { TESTER } from './support/actor.ts'
 import { cleanUp } from './support/clean-up.ts'
 import { tempFolder } from './support/files.ts'
 import { openSqlite } from './support/open-sqlite.ts'
@@ -77,10 +78,10 @@ test('SQLite: after any writes the index holds every plant as it is, and nothing
       'update',
     )
     if (round % 3 === 0) indexer.step()
-    for (const { id } of some.slice(0, 9)) await store.deletePlant(id, UNCONDITIONAL)
+    for (const { id } of some.slice(0, 9)) await store.deletePlant(id, UNCONDITIONAL, TESTER)
     for (const { id } of some.slice(9, 15))
-      await store.updatePlant(id, { name: `changed ${round}`, tag: null }, UNCONDITIONAL)
-    await store.replacePlant(plant(some[20]?.id ?? 0n, '', ''), UNCONDITIONAL)
+      await store.updatePlant(id, { name: `changed ${round}`, tag: null }, UNCONDITIONAL, TESTER)
+    await store.replacePlant(plant(some[20]?.id ?? 0n, '', ''), UNCONDITIONAL, TESTER)
     if (round % 7 === 0) while (!indexer.step().isDone);
   }
   await store.close()

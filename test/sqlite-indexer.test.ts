@@ -9,6 +9,7 @@ import { APPLICATION_ID } from '../src/sqlite/connection.ts'
 import { indexPath } from '../src/sqlite/search-index/index-file.ts'
 import { IndexLag } from '../src/sqlite/search-index/index-lag.ts'
 import { Indexer } from '../src/sqlite/search-index/indexer.ts'
+import { TESTER } from './support/actor.ts'
 import { cleanUp } from './support/clean-up.ts'
 import { tempFolder } from './support/files.ts'
 import { openSqlite } from './support/open-sqlite.ts'
@@ -31,8 +32,8 @@ test('a scan goes on where it ended, takes what is written meanwhile, and says h
   let indexer = new Indexer(path, SMALL)
   const shares = [indexer.step().share]
   for (let i = 0; i < 10; i++) {
-    await store.replacePlant(plant(BigInt(i - 3000), `changed ${i}`), UNCONDITIONAL)
-    await store.deletePlant(MANY[39 - i]?.id ?? 0n, UNCONDITIONAL)
+    await store.replacePlant(plant(BigInt(i - 3000), `changed ${i}`), UNCONDITIONAL, TESTER)
+    await store.deletePlant(MANY[39 - i]?.id ?? 0n, UNCONDITIONAL, TESTER)
     await importAll(store, [plant(BigInt(i * 1000), 'new')])
     shares.push(indexer.step().share)
     indexer.close()
@@ -93,7 +94,7 @@ test('the log is trimmed up to where the index is for good, and its newest row s
   await until(() => changesIn(path).length === 1)
   assert.equal(changesIn(path)[0]?.position, 20n)
   const again = await reopen()
-  await again.deletePlant(3n, UNCONDITIONAL)
+  await again.deletePlant(3n, UNCONDITIONAL, TESTER)
   assert.deepEqual(
     changesIn(path).map(({ position }) => position),
     [20n, 21n],
@@ -141,7 +142,7 @@ test('a store with the indexes of an older version is taken over, and rid of the
   const notices: string[] = []
   const { store } = await openSqlite(t, { path, onNotice: (text) => notices.push(text) })
   const changed = plant(MANY[10]?.id ?? 0n, 'Monstera changed')
-  await store.importPlants([changed, plant(20_000n, 'Monstera late')], 'update')
+  await store.importPlants([changed, plant(20_000n, 'Monstera late')], 'update', TESTER)
   const tables = () =>
     inFile(path, (db) =>
       db

@@ -9,6 +9,7 @@ import { exportTests } from './export-suite.ts'
 import { freshnessTests, propertyTests } from './freshness-suite.ts'
 import { importTests } from './import-suite.ts'
 import { listTests } from './list-suite.ts'
+import { TESTER } from './support/actor.ts'
 import { createPlant } from './support/create-plant.ts'
 import { EVERYTHING, exportAll, getPlant } from './support/store-calls.ts'
 import { type OpenStore, plant, refusal, type Suite } from './support/store-under-test.ts'
@@ -260,10 +261,10 @@ function closeTests(suite: Suite, open: OpenStore): void {
       store.tokens.touchToken('tok_any', new Date()),
       store.tokens.revokeToken('tok_any'),
       store.checkWritable(),
-      store.replacePlant(plant(1n), UNCONDITIONAL),
-      store.updatePlant(1n, {}, UNCONDITIONAL),
-      store.deletePlant(1n, UNCONDITIONAL),
-      store.importPlants([plant(1n)], 'add'),
+      store.replacePlant(plant(1n), UNCONDITIONAL, TESTER),
+      store.updatePlant(1n, {}, UNCONDITIONAL, TESTER),
+      store.deletePlant(1n, UNCONDITIONAL, TESTER),
+      store.importPlants([plant(1n)], 'add', TESTER),
     ]
     for (const write of writes()) await assert.rejects(write, refusal(50303))
     await closing

@@ -1,3 +1,4 @@
+import { commandActor } from '../actor.ts'
 import { type StoreAddress, shownStore } from '../config.ts'
 import { AppError } from '../errors.ts'
 import { OperatorError } from '../operator-error.ts'
@@ -17,6 +18,7 @@ export interface CopyFlags {
 
 /** Refused plants and tokens that are told one by one. */
 const TOLD = 1000
+const ACTOR = commandActor('copy')
 
 /**
  * Copies all plants and tokens of a store into another, and compares what is in both at the end.
@@ -96,7 +98,7 @@ class Copy {
   async #copyPlants(): Promise<void> {
     for await (const plants of allPlants(this.#source)) {
       this.#stop.throwIfAborted()
-      const results = await this.#target.importPlants(plants, 'add')
+      const results = await this.#target.importPlants(plants, 'add', ACTOR)
       for (const plant of plants) this.#copied.add(plant)
       for (const [i, result] of results.entries()) this.#tally(result, `plant ${plants[i]?.id}`)
     }

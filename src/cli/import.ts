@@ -1,3 +1,4 @@
+import { commandActor } from '../actor.ts'
 import type { Config } from '../config.ts'
 import { readPlants } from '../import/format.ts'
 import type { ImportSummary } from '../import/import-summary.ts'
@@ -42,7 +43,7 @@ export async function importFile(file: string, flags: ImportFlags, config: Confi
   try {
     if (target.kind === 'store') {
       const onNotice = (text: string) => progress.note(text)
-      const work = (store: Store) => runImport(store, batches(), { mode, dryRun }, take)
+      const work = (store: Store) => runImport(store, batches(), { mode, dryRun, actor: commandActor('import') }, take)
       await withStore(target.address, { create: !dryRun, quiet, onNotice }, work)
     } else if (dryRun) {
       take(await tryThrough(target.service, mode, format, input.content(), stop))

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Actor } from '../actor.ts'
 import type { AppError } from '../errors.ts'
 import type { Identity } from './auth/bearer.ts'
 import type { Operation } from './operations.ts'
@@ -42,6 +43,12 @@ export class Exchange {
     this.#abort ??= new AbortController()
     if (this.#whyOver !== undefined) this.#abort.abort(this.#whyOver)
     return this.#abort.signal
+  }
+
+  /** Who sent the request, in an operation that takes a token. */
+  get actor(): Actor {
+    if (this.identity === undefined) throw new Error('an operation without a token asks who sent its request')
+    return this.identity.actor
   }
 
   /** Whether the exchange ended without a whole answer. */

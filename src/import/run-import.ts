@@ -1,3 +1,4 @@
+import type { Actor } from '../actor.ts'
 import { AppError } from '../errors.ts'
 import type { ImportMode, ImportResult, Store } from '../store.ts'
 import type { Batch } from './batch.ts'
@@ -7,6 +8,8 @@ export interface ImportOptions {
   readonly mode: ImportMode
   /** Store nothing, but report what would become of each row. */
   readonly dryRun: boolean
+  /** Who imports. */
+  readonly actor: Actor
 }
 
 /** What became of the plants of a batch. */
@@ -30,13 +33,13 @@ export type TakeSummary = (summary: ImportSummary, lastLine: number) => void
 export async function runImport(
   store: Store,
   batches: AsyncIterable<Batch>,
-  { mode, dryRun }: ImportOptions,
+  { mode, dryRun, actor }: ImportOptions,
   take: TakeSummary,
   signal?: AbortSignal,
 ): Promise<void> {
   const run = dryRun ? await store.startDryRun(mode) : undefined
   const put: PutBatch = async ({ plants }) =>
-    outcomeOf(await (run === undefined ? store.importPlants(plants, mode) : run.importPlants(plants)))
+    outcomeOf(await (run === undefined ? store.importPlants(plants, mode, actor) : run.importPlants(plants)))
   try {
     await putBatches(batches, put, take, signal)
   } finally {

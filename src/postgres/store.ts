@@ -1,3 +1,4 @@
+import type { Actor } from '../actor.ts'
 import type { Callback } from '../callback.ts'
 import type { Condition } from '../condition.ts'
 import type { AppError } from '../errors.ts'
@@ -52,7 +53,10 @@ const WITHOUT_TLS =
   'the database is on another machine and is reached without TLS, so anyone on the network can read and change the ' +
   'data; set sslmode=verify-full in its address'
 
-/** The engine for several instances of the service: a PostgreSQL database that they share. */
+/**
+ * The engine for several instances of the service: a PostgreSQL database that they share. It keeps no log of changes, so it
+ * makes no use of the actors of writes.
+ */
 export class PostgresStore implements Store {
   readonly tokens: PostgresTokenStore
   readonly #pool: Pool
@@ -104,7 +108,7 @@ export class PostgresStore implements Store {
     this.#queue = new WriteQueue(writes, deadlines, options)
   }
 
-  createPlant(plant: NewPlant, { mustBeNew }: CreateOptions, callback: Callback<CreateResult>): void {
+  createPlant(plant: NewPlant, { mustBeNew }: CreateOptions, _actor: Actor, callback: Callback<CreateResult>): void {
     this.#queue.create(plant, mustBeNew, callback)
   }
 

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { Actor } from '../actor.ts'
 import type { Callback } from '../callback.ts'
 import type { Condition } from '../condition.ts'
 import { GroupRead } from '../group-read.ts'
@@ -125,28 +126,28 @@ export class SqliteStore implements Store {
     this.#writes = new WriteQueue(this.#writer, this.#index, { maxWaiting, maxGroup })
   }
 
-  createPlant(plant: NewPlant, { mustBeNew }: CreateOptions, callback: Callback<CreateResult>): void {
+  createPlant(plant: NewPlant, { mustBeNew }: CreateOptions, actor: Actor, callback: Callback<CreateResult>): void {
     if (this.#fatal !== undefined) callback(outOfReach(this.#fatal))
-    else this.#writes.create(plant, mustBeNew, callback)
+    else this.#writes.create(plant, mustBeNew, actor, callback)
   }
 
   getPlant(id: bigint, callback: Callback<NewPlant | undefined>): void {
     this.#lookups.find(id, callback)
   }
 
-  async replacePlant(plant: NewPlant, condition: Condition): Promise<ReplaceResult> {
+  async replacePlant(plant: NewPlant, condition: Condition, actor: Actor): Promise<ReplaceResult> {
     this.#mustBeOpen()
-    return replaceResult(await this.#writes.change({ kind: 'replace', plant, condition }))
+    return replaceResult(await this.#writes.change({ kind: 'replace', plant, condition }, actor))
   }
 
-  async updatePlant(id: bigint, patch: PlantPatch, condition: Condition): Promise<NewPlant> {
+  async updatePlant(id: bigint, patch: PlantPatch, condition: Condition, actor: Actor): Promise<NewPlant> {
     this.#mustBeOpen()
-    return updatedPlant(await this.#writes.change({ kind: 'update', id, patch, condition }))
+    return updatedPlant(await this.#writes.change({ kind: 'update', id, patch, condition }, actor))
   }
 
-  async deletePlant(id: bigint, condition: Condition): Promise<void> {
+  async deletePlant(id: bigint, condition: Condition, actor: Actor): Promise<void> {
     this.#mustBeOpen()
-    await this.#writes.change({ kind: 'delete', id, condition })
+    await this.#writes.change({ kind: 'delete', id, condition }, actor)
   }
 
   async listPlants(query: PlantQuery, limit: number, signal?: AbortSignal): Promise<readonly NewPlant[]> {
@@ -160,10 +161,10 @@ export class SqliteStore implements Store {
     return this.#reads.listTags(after, limit, signal)
   }
 
-  async importPlants(plants: readonly NewPlant[], mode: ImportMode): Promise<ImportResult[]> {
+  async importPlants(plants: readonly NewPlant[], mode: ImportMode, actor: Actor): Promise<ImportResult[]> {
     this.#mustBeOpen()
     const startedAt = performance.now()
-    const results = await this.#writes.import(plants, mode)
+    const results = await this.#writes.import(plants, mode, actor)
     await this.#giveWay(startedAt)
     return results
   }

@@ -6,6 +6,7 @@ import { withStore } from '../../src/cli/open-store.ts'
 import { readConfig } from '../../src/config.ts'
 import { MAX_ID, MIN_ID, type NewPlant } from '../../src/plant.ts'
 import type { Store } from '../../src/store.ts'
+import { TESTER } from '../support/actor.ts'
 import { cleanUp } from '../support/clean-up.ts'
 import { snapshot, tempFolder } from '../support/files.ts'
 import { send } from '../support/load.ts'
@@ -20,7 +21,8 @@ const postgres = (t: TestContext): Promise<string> => newDatabase((work) => clea
 
 const using = <T>(store: string, work: (store: Store) => Promise<T>): Promise<T> =>
   withStore(readConfig({ store }, {}).store, { create: true, quiet: true }, work)
-const put = (store: string, plants: readonly NewPlant[]) => using(store, (open) => open.importPlants(plants, 'add'))
+const put = (store: string, plants: readonly NewPlant[]) =>
+  using(store, (open) => open.importPlants(plants, 'add', TESTER))
 const plantsIn = (store: string) => using(store, (open) => exportAll(open, EVERYTHING, 'id'))
 const copy = (t: TestContext, from: string, to: string, ...args: string[]) =>
   run(t, ['copy', '--from', from, '--to', to, ...args])

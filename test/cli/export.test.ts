@@ -13,6 +13,7 @@ import {
 import { join } from 'node:path'
 import { suite, type TestContext, test } from 'node:test'
 import { SqliteStore } from '../../src/sqlite/store.ts'
+import { TESTER } from '../support/actor.ts'
 import { cleanUp } from '../support/clean-up.ts'
 import { tempFolder } from '../support/files.ts'
 import { isRoot, notTestedHere } from '../support/not-tested.ts'
@@ -32,7 +33,7 @@ async function withPlants(t: TestContext, plants = PLANTS): Promise<Scene> {
   const folder = tempFolder(t)
   const options = { serving: false, create: true, maxWaiting: 1, onFatal: () => {} }
   const store = await SqliteStore.open(join(folder, 'plants.db'), options)
-  await store.importPlants(plants, 'add')
+  await store.importPlants(plants, 'add', TESTER)
   await store.close()
   return {
     folder,

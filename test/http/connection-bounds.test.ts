@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { suite, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { TESTER } from '../support/actor.ts'
 import { tempFolder } from '../support/files.ts'
 import { isLinux, notTestedHere } from '../support/not-tested.ts'
 import { startServer, TOKEN } from '../support/process.ts'
@@ -115,7 +116,7 @@ suite('an answer that its client does not take', () => {
   async function withLargePlants(t: Scene, flags: Parameters<typeof withService>[1]): Promise<Service> {
     const service = await withService(t, flags)
     const plants = Array.from({ length: 8 }, (_, i) => ({ id: BigInt(i), name: 'x'.repeat(1_000_000), tag: undefined }))
-    await service.store.importPlants(plants, 'add')
+    await service.store.importPlants(plants, 'add', TESTER)
     return service
   }
 

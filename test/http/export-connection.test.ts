@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { TESTER } from '../support/actor.ts'
 import { isLinux, notTestedHere } from '../support/not-tested.ts'
 import { RawConnection } from '../support/raw.ts'
 import { untilNoConnection } from '../support/requests.ts'
@@ -13,7 +14,7 @@ const NAME = 'x'.repeat(10_000)
 async function withMuch(scene: Scene, flags: Parameters<typeof withService>[1] = {}): Promise<Service> {
   const service = await withService(scene, flags)
   const plants = Array.from({ length: COUNT }, (_, i) => ({ id: BigInt(i), name: `${i} ${NAME}`, tag: undefined }))
-  await service.store.importPlants(plants, 'add')
+  await service.store.importPlants(plants, 'add', TESTER)
   return service
 }
 

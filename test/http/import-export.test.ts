@@ -3,6 +3,7 @@ import { suite, test } from 'node:test'
 import fc from 'fast-check'
 import { FORMATS, type Format, MEDIA_TYPES } from '../../src/import/format.ts'
 import type { NewPlant } from '../../src/plant.ts'
+import { TESTER } from '../support/actor.ts'
 import { anyPlant } from '../support/plants.ts'
 import { holds } from '../support/property.ts'
 import { type Scene, type Service, withService } from '../support/service.ts'
@@ -23,7 +24,7 @@ async function imported(service: Service, format: Format, body: string): Promise
 
 async function withPlants(scene: Scene, plants: readonly NewPlant[]): Promise<Service> {
   const service = await withService(scene)
-  await service.store.importPlants(plants, 'add')
+  await service.store.importPlants(plants, 'add', TESTER)
   return service
 }
 

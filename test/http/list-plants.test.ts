@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { MAX_ID, MIN_ID } from '../../src/plant.ts'
+import { TESTER } from '../support/actor.ts'
 import { nextOf, plantsIn } from '../support/exchanges.ts'
 import { type Service, withService } from '../support/service.ts'
 
@@ -114,6 +115,7 @@ suite('the limit of a list', () => {
     await service.store.importPlants(
       Array.from({ length: 1001 }, (_, i) => ({ id: BigInt(i), name: `plant ${i}`, tag: undefined })),
       'add',
+      TESTER,
     )
     for (const [query, length] of [
       ['', 100],

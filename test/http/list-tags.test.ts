@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { compareCodePoints } from '../../src/fold.ts'
 import { matches } from '../../src/plant-query.ts'
+import { TESTER } from '../support/actor.ts'
 import { pagesFrom, plantsIn } from '../support/exchanges.ts'
 import { withService } from '../support/service.ts'
 
@@ -40,7 +41,7 @@ suite('the list of tags', () => {
       `${huge}b`,
     ]
     const plants = tags.map((tag, i) => ({ id: BigInt(i), name: 'x', tag }))
-    await service.store.importPlants(plants, 'add')
+    await service.store.importPlants(plants, 'add', TESTER)
     for (const limit of [1, 2, 3, 4, 5, 11]) {
       const pages = await pagesFrom(service, `/tags?limit=${limit}`)
       for (const page of pages) assert.ok(String(page.headers['link'] ?? '').length < 1500)
@@ -57,7 +58,7 @@ suite('the list of tags', () => {
     const long = 'x'.repeat(500_000)
     const tags = Array.from({ length: 23 }, (_, i) => `${i % 2 === 0 ? '' : long}${String(i).padStart(2, '0')}`)
     const plants = tags.map((tag, i) => ({ id: BigInt(i), name: 'x', tag }))
-    await service.store.importPlants(plants, 'add')
+    await service.store.importPlants(plants, 'add', TESTER)
     const pages = await pagesFrom(service, '/tags?limit=1000')
     for (const { body } of pages) assert.ok(body.length < 4e6, `${body.length} characters`)
     assert.deepEqual(

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import fc from 'fast-check'
 import { comparePositions, PLANT_ORDERS, positionOf } from '../../src/plant-query.ts'
+import { TESTER } from '../support/actor.ts'
 import { nextOf, pagesFrom, plantsIn, put } from '../support/exchanges.ts'
 import { anyPlant } from '../support/plants.ts'
 import { holds } from '../support/property.ts'
@@ -17,7 +18,7 @@ async function withPlants(t: Scene, count: number): Promise<Service> {
     name: `Pflanze ${i % 7}`,
     tag: ['', 'a', 'b', undefined][i % 4],
   }))
-  await service.store.importPlants(plants, 'add')
+  await service.store.importPlants(plants, 'add', TESTER)
   return service
 }
 
@@ -47,7 +48,7 @@ suite('the pages of a list', () => {
         fc.constantFrom(...PLANT_ORDERS),
         fc.integer({ min: 1, max: 5 }),
         async (plants, order, limit) => {
-          await service.store.importPlants(plants, 'update')
+          await service.store.importPlants(plants, 'update', TESTER)
           const pages = await pagesFrom(service, `/plants?sort=${order}&limit=${limit}`)
           const sorted = plants.toSorted((a, b) => comparePositions(order, positionOf(order, a), positionOf(order, b)))
           assert.deepEqual(
@@ -141,6 +142,7 @@ suite('the pages of a list', () => {
     await service.store.importPlants(
       names.map((name, i) => ({ id: BigInt(i), name, tag: name })),
       'add',
+      TESTER,
     )
     for (const path of ['/plants?limit=1000', '/tags?limit=1000']) {
       const pages = await pagesFrom(service, path)

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import fc from 'fast-check'
+import { TESTER } from '../support/actor.ts'
 import { tempFolder } from '../support/files.ts'
 import { send } from '../support/load.ts'
 import { isLinux, notTestedHere } from '../support/not-tested.ts'
@@ -18,7 +19,7 @@ suite('the requests of one connection', () => {
   test('are worked on one at a time: the next begins once the answer to the one before was handed over', async (t) => {
     const service = await withService(t)
     const plants = Array.from({ length: 400 }, (_, i) => ({ id: BigInt(i), name: 'x'.repeat(50_000), tag: undefined }))
-    await service.store.importPlants(plants, 'add')
+    await service.store.importPlants(plants, 'add', TESTER)
     const connection = new RawConnection(service.port)
     connection.socket.pause()
     connection.write(EXPORT.repeat(400))

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { TESTER } from './actor.ts'
 import { chunk, importHead, NDJSON, rowsFrom } from './import.ts'
 import { RawConnection } from './raw.ts'
 import { type Scene, SECRET, type Service, withService } from './service.ts'
@@ -8,7 +9,7 @@ import { type Scene, SECRET, type Service, withService } from './service.ts'
 export async function withMuch(scene: Scene, flags: Parameters<typeof withService>[1] = {}): Promise<Service> {
   const service = await withService(scene, flags)
   const plants = Array.from({ length: 1500 }, (_, i) => ({ id: BigInt(i), name: 'x'.repeat(10_000), tag: undefined }))
-  await service.store.importPlants(plants, 'add')
+  await service.store.importPlants(plants, 'add', TESTER)
   return service
 }
 

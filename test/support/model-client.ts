@@ -7,6 +7,7 @@ import { words } from '../../src/fold.ts'
 import { MAX_ID, MIN_ID, type NewPlant } from '../../src/plant.ts'
 import { PLANT_ORDERS, type PlantFilter, type PlantOrder } from '../../src/plant-query.ts'
 import type { ImportMode, PlantPatch, Store } from '../../src/store.ts'
+import { TESTER } from './actor.ts'
 import { createPlant } from './create-plant.ts'
 import { expectedPlants } from './expected.ts'
 import { getPlant, listAll } from './store-calls.ts'
@@ -33,7 +34,7 @@ export async function act(store: Store, action: Action, plants: Plants, isOwn: (
     const own = [...plants.values()].filter(({ id }) => isOwn(id))
     assert.deepEqual(seen, expectedPlants(own, { ...action.filter, order: action.order, after: undefined }, 10_000))
   } else if (action.kind === 'import') {
-    const outcomes = (await store.importPlants(action.plants, action.mode)).map(numberOf)
+    const outcomes = (await store.importPlants(action.plants, action.mode, TESTER)).map(numberOf)
     assert.deepEqual(
       outcomes,
       action.plants.map((plant) => imported(plant, action.mode, plants)),
@@ -53,11 +54,11 @@ function change(store: Store, action: Change, condition: Condition): Promise<unk
     case 'create':
       return createPlant(store, action.plant, { mustBeNew: action.mustBeNew })
     case 'replace':
-      return store.replacePlant(action.plant, condition)
+      return store.replacePlant(action.plant, condition, TESTER)
     case 'update':
-      return store.updatePlant(action.plant.id, action.patch, condition)
+      return store.updatePlant(action.plant.id, action.patch, condition, TESTER)
     case 'delete':
-      return store.deletePlant(action.plant.id, condition)
+      return store.deletePlant(action.plant.id, condition, TESTER)
   }
 }
 

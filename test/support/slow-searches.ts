@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { TESTER } from './actor.ts'
 import { type Scene, SECRET, type Service, withService } from './service.ts'
 
 /**
@@ -19,7 +20,7 @@ export async function withSlowSearches(
     name: i % 2 === 0 ? 'Aloe' : 'odd',
     tag: i % 2 === 0 ? '-' : undefined,
   }))
-  for (let i = 0; i < all.length; i += 5000) await service.store.importPlants(all.slice(i, i + 5000), 'add')
+  for (let i = 0; i < all.length; i += 5000) await service.store.importPlants(all.slice(i, i + 5000), 'add', TESTER)
   const query = { tags: ['-'], words: ['odd'], order: 'name', after: undefined } as const
   assert.deepEqual(await service.store.listPlants(query, 5), [])
   return service

@@ -25,4 +25,13 @@ export function changesIn(path: string): LoggedChange[] {
   )
 }
 
+/** The kind, the ids and the token of each row of the log, in their order. */
+export const actorsIn = (path: string): [kind: string, ids: bigint[], actor: string | null][] =>
+  inFile(path, (db) =>
+    db
+      .prepare('SELECT kind, ids, token FROM changes ORDER BY position')
+      .all()
+      .map(({ kind, ids, token }) => [kind as string, unpack(ids as Uint8Array), token as string | null]),
+  )
+
 const unpack = (blob: Uint8Array): bigint[] => [...new BigInt64Array(blob.slice().buffer)]

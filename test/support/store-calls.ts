@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import type { NewPlant } from '../../src/plant.ts'
 import { type PlantFilter, type PlantOrder, type PlantQuery, positionOf } from '../../src/plant-query.ts'
 import type { ImportMode, Store } from '../../src/store.ts'
+import { TESTER } from './actor.ts'
 
 /** A read as a promise, for tests that await it. */
 export function getPlant(store: Store, id: bigint): Promise<NewPlant | undefined> {
@@ -36,7 +37,7 @@ export async function exportAll(store: Store, filter = EVERYTHING, order: PlantO
 /** Plants go in groups of a few thousand, as an import sends them. */
 export async function importAll(store: Store, plants: readonly NewPlant[], mode: ImportMode = 'add'): Promise<void> {
   for (let i = 0; i < plants.length; i += 5000) {
-    for (const result of await store.importPlants(plants.slice(i, i + 5000), mode))
+    for (const result of await store.importPlants(plants.slice(i, i + 5000), mode, TESTER))
       assert.equal(typeof result, 'string')
   }
 }

@@ -53,7 +53,7 @@ export class Admission {
     signal.addEventListener('abort', onGone)
     try {
       signal.throwIfAborted()
-      const leave = await this.queues[work].enter(identity.tokenId, ending.signal)
+      const leave = await this.queues[work].enter(identity.actor.id, ending.signal)
       try {
         return await run(ending.signal)
       } finally {

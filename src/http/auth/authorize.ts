@@ -17,7 +17,7 @@ export function guardOperations(config: Config, auth: Auth, responder: Responder
     if (scopes === undefined) return next
     const admit = (exchange: Exchange, identity: Identity) => {
       exchange.identity = identity
-      exchange.rateLimitHeaders = limiter?.take(identity.tokenId)
+      exchange.rateLimitHeaders = limiter?.take(identity.actor.id)
       requireScopes(identity, scopes)
       next(exchange)
     }

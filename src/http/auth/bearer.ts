@@ -1,5 +1,6 @@
 import { timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
+import { type Actor, CONFIGURED_TOKEN } from '../../actor.ts'
 import { BoundedMap } from '../../bounded-map.ts'
 import { AppError } from '../../errors.ts'
 import { hashSecret, isWellFormed, SCOPES, type Scope, type Token } from '../../token.ts'
@@ -10,8 +11,7 @@ import { FailureLimit } from './failure-limit.ts'
 
 /** Who sends a request. */
 export interface Identity {
-  /** The id of the token in the store; `configured` for the one from the configuration. */
-  readonly tokenId: string
+  readonly actor: Actor
   readonly scopes: readonly Scope[]
   readonly expiresAt: number
   /** SHA-256 of its secret; undefined for the one from the configuration, which nobody can revoke. */
@@ -114,7 +114,7 @@ export class Auth {
     }
     this.#touch(token)
     return {
-      tokenId: token.id,
+      actor: { id: token.id, name: token.name },
       scopes: token.scopes,
       expiresAt: token.expiresAt?.getTime() ?? Number.POSITIVE_INFINITY,
       hash,
@@ -148,7 +148,7 @@ export class Auth {
 }
 
 const CONFIGURED: Identity = {
-  tokenId: 'configured',
+  actor: CONFIGURED_TOKEN,
   scopes: SCOPES,
   expiresAt: Number.POSITIVE_INFINITY,
   hash: undefined,

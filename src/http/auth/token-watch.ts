@@ -22,14 +22,14 @@ export class TokenWatch {
    * @returns a function that ends the watching
    */
   watch(identity: Identity, end: End): () => void {
-    const watched = this.#watched.get(identity.tokenId) ?? { identity, ends: new Set(), isAsked: false }
+    const watched = this.#watched.get(identity.actor.id) ?? { identity, ends: new Set(), isAsked: false }
     watched.ends.add(end)
-    this.#watched.set(identity.tokenId, watched)
+    this.#watched.set(identity.actor.id, watched)
     this.#timer ??= setInterval(() => this.#check(), INTERVAL).unref()
     return () => {
       watched.ends.delete(end)
-      if (watched.ends.size === 0 && this.#watched.get(identity.tokenId) === watched) {
-        this.#watched.delete(identity.tokenId)
+      if (watched.ends.size === 0 && this.#watched.get(identity.actor.id) === watched) {
+        this.#watched.delete(identity.actor.id)
       }
     }
   }

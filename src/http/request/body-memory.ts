@@ -79,4 +79,4 @@ export class BodyMemory {
   }
 }
 
-const tokenOf = ({ identity }: Exchange): string => identity?.tokenId ?? ''
+const tokenOf = ({ identity }: Exchange): string => identity?.actor.id ?? ''

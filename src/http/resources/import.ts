@@ -28,7 +28,8 @@ export function importHandlers(
           const batches = readPlants(format, pieces, { rowLimit: bodyLimit, nestingLimit })
           const reporter = new ImportReporter(options.dryRun)
           try {
-            await runImport(store, batches, options, (...part) => reporter.add(...part), signal)
+            const { actor } = exchange
+            await runImport(store, batches, { ...options, actor }, (...part) => reporter.add(...part), signal)
           } catch (error) {
             throw error instanceof AppError ? reporter.endedBy(error) : error
           }

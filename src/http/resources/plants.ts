@@ -28,7 +28,7 @@ export function plantHandlers(store: Store, responder: Responder, nestingLimit: 
     createPlant(exchange, _operation, parameters, body) {
       const plant: OperationBodies['createPlant'] & NewPlant = parsePlant(readJsonBody(body, nestingLimit))
       const mustBeNew = parameters['If-None-Match'] !== undefined
-      store.createPlant(plant, { mustBeNew }, (error) => {
+      store.createPlant(plant, { mustBeNew }, exchange.actor, (error) => {
         if (error !== undefined) return responder.refuse(exchange, error)
         const headers = ['Content-Type', JSON_TYPE, 'ETag', plantETag(plant), 'Content-Location', `/plants/${plant.id}`]
         responder.reply(exchange, 200, headers, plantJson(plant))
@@ -62,7 +62,7 @@ export function plantHandlers(store: Store, responder: Responder, nestingLimit: 
       const { id } = parameters
       const plant: OperationBodies['replacePlant'] & NewPlant = parseReplacement(readJsonBody(body, nestingLimit), id)
       store
-        .replacePlant(plant, conditionOf(parameters))
+        .replacePlant(plant, conditionOf(parameters), exchange.actor)
         .then((result) => answerChanged(exchange, result === 'created' ? 201 : 200, plant), refuse(exchange))
     },
 
@@ -70,13 +70,15 @@ export function plantHandlers(store: Store, responder: Responder, nestingLimit: 
       const { id } = parameters
       const patch: OperationBodies['updatePlant'] & PlantPatch = parsePatch(readJsonBody(body, nestingLimit), id)
       store
-        .updatePlant(id, patch, conditionOf(parameters))
+        .updatePlant(id, patch, conditionOf(parameters), exchange.actor)
         .then((plant) => answerChanged(exchange, 200, plant), refuse(exchange))
     },
 
     deletePlant(exchange, _operation, parameters) {
       const { id } = parameters
-      store.deletePlant(id, conditionOf(parameters)).then(() => responder.reply(exchange, 204, []), refuse(exchange))
+      store
+        .deletePlant(id, conditionOf(parameters), exchange.actor)
+        .then(() => responder.reply(exchange, 204, []), refuse(exchange))
     },
   }
 }

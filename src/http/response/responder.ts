@@ -241,7 +241,7 @@ export class Responder {
       method: request.method,
       // Without the query, which is the client's data; never a header, which may be a secret.
       path: cutShort(request.url?.split('?', 1)[0] ?? '', LONGEST_PATH),
-      token: identity?.tokenId,
+      token: identity?.actor.id,
       address: this.#addresses.of(request.socket.remoteAddress, request.headers),
       ms: Math.round((performance.now() - startedAt) * 100) / 100,
     }

@@ -15,44 +15,52 @@ export class ChangeLog {
   readonly #insert: StatementSync
   readonly #selectOldest: StatementSync
   readonly #deleteUpTo: StatementSync
-  /** Created plants that have no row yet. */
-  #created: bigint[] = []
+  /** Created plants that have no row yet, by the ids of the actors. */
+  readonly #created = new Map<string, bigint[]>()
+  #count = 0
   /** UTF-16 units of their names and tags. */
   #text = 0
 
   constructor(db: DatabaseSync) {
-    this.#insert = db.prepare(`INSERT INTO changes (position, at, kind, ids, name, tag)
-      VALUES ((SELECT coalesce(max(position), 0) FROM changes) + ?, ?, ?, ?, ?, ?)`)
+    this.#insert = db.prepare(`INSERT INTO changes (position, at, kind, ids, name, tag, token)
+      VALUES ((SELECT coalesce(max(position), 0) FROM changes) + ?, ?, ?, ?, ?, ?, ?)`)
     this.#selectOldest = db.prepare('SELECT position, at FROM changes WHERE position < ? ORDER BY position LIMIT ?')
     this.#deleteUpTo = db.prepare('DELETE FROM changes WHERE position <= ?')
   }
 
   /** Forgets what a transaction that was undone has left. */
   begin(): void {
-    this.#created = []
+    this.#created.clear()
+    this.#count = 0
     this.#text = 0
   }
 
-  /** @param text UTF-16 units of its name and tag */
-  created(id: bigint, text: number): void {
-    if (this.#created.length > 0 && this.#text + text > MAX_TEXT) this.flush()
-    this.#created.push(id)
+  /**
+   * Creates of several actors that are committed together are in the order of the actors: each is of another plant.
+   *
+   * @param text UTF-16 units of its name and tag
+   */
+  created(id: bigint, text: number, actor: string): void {
+    if (this.#count > 0 && this.#text + text > MAX_TEXT) this.flush()
+    const ids = this.#created.get(actor)
+    if (ids === undefined) this.#created.set(actor, [id])
+    else ids.push(id)
     this.#text += text
-    if (this.#created.length === MAX_IDS) this.flush()
+    if (++this.#count === MAX_IDS) this.flush()
   }
 
   /** @param before the plant as it was */
-  changed(kind: ChangeKind, before: NewPlant): void {
+  changed(kind: ChangeKind, before: NewPlant, actor: string): void {
     this.flush()
-    this.#insert.run(1, Date.now(), kind, pack([before.id]), before.name, before.tag ?? null)
+    this.#insert.run(1, Date.now(), kind, pack([before.id]), before.name, before.tag ?? null, actor)
   }
 
-  /** Writes the row of the last creates, which must precede the commit. */
+  /** Writes the rows of the last creates, one for each actor, which must precede the commit. */
   flush(): void {
-    const created = this.#created
-    if (created.length === 0) return
+    if (this.#count === 0) return
+    const at = Date.now()
+    for (const [actor, ids] of this.#created) this.#insert.run(ids.length, at, 'create', pack(ids), null, null, actor)
     this.begin()
-    this.#insert.run(created.length, Date.now(), 'create', pack(created), null, null)
   }
 
   /**

@@ -1,4 +1,5 @@
 import { availableParallelism } from 'node:os'
+import type { Actor } from '../../actor.ts'
 import type { Callback } from '../../callback.ts'
 import { GroupCommit, type GroupCommitOptions } from '../../group-commit.ts'
 import type { NewPlant } from '../../plant.ts'
@@ -7,7 +8,7 @@ import type { CreateResult, ImportMode, ImportResult } from '../../store.ts'
 import { flatten } from '../rows.ts'
 import type { SearchIndex } from '../search-index/search-index.ts'
 import { changeResultOf, createResultOf, importResultOf } from './results.ts'
-import type { CreateRows } from './writer.ts'
+import type { ChangeRequest, CreateRows } from './writer.ts'
 import type { WriterPort } from './writer-port.ts'
 
 /** UTF-16 code units of names and tags that may wait at once. */
@@ -21,6 +22,7 @@ const GROUPS_IN_FLIGHT = availableParallelism() > 1 ? 2 : 1
 interface CreateRow {
   readonly plant: NewPlant
   readonly mustBeNew: boolean
+  readonly actor: Actor
 }
 
 /** Groups what is to be written of plants, hands it to the writer, and waits where the search index would fall too far behind. */
@@ -28,7 +30,7 @@ export class WriteQueue {
   readonly #writer: WriterPort
   readonly #index: SearchIndex
   readonly #creates: GroupCommit<CreateRow, CreateResult>
-  readonly #changes: GroupCommit<PlantChange, ChangeOutcome>
+  readonly #changes: GroupCommit<ChangeRequest, ChangeOutcome>
 
   constructor(
     writer: WriterPort,
@@ -42,25 +44,28 @@ export class WriteQueue {
       ...options,
       weigh: ({ plant }) => textOf(plant),
     })
-    this.#changes = new GroupCommit((changes) => this.#commitChanges(changes), { ...options, weigh: weightOf })
+    this.#changes = new GroupCommit((changes) => this.#commitChanges(changes), {
+      ...options,
+      weigh: ({ change }) => weightOf(change),
+    })
   }
 
-  create(plant: NewPlant, mustBeNew: boolean, callback: Callback<CreateResult>): void {
-    this.#creates.submit({ plant, mustBeNew }, callback)
+  create(plant: NewPlant, mustBeNew: boolean, actor: Actor, callback: Callback<CreateResult>): void {
+    this.#creates.submit({ plant, mustBeNew, actor }, callback)
   }
 
-  change(change: PlantChange): Promise<ChangeOutcome> {
+  change(change: PlantChange, { id: actor }: Actor): Promise<ChangeOutcome> {
     return new Promise((resolve, reject) => {
-      this.#changes.submit(change, (error, result) => {
+      this.#changes.submit({ change, actor }, (error, result) => {
         if (result === undefined) reject(error)
         else resolve(result)
       })
     })
   }
 
-  async import(plants: readonly NewPlant[], mode: ImportMode): Promise<ImportResult[]> {
+  async import(plants: readonly NewPlant[], mode: ImportMode, { id: actor }: Actor): Promise<ImportResult[]> {
     await this.#index.room()
-    const outcomes = await this.#writer.call('importPlants', flatten(plants), mode)
+    const outcomes = await this.#writer.call('importPlants', flatten(plants), mode, actor)
     this.#index.wrote(plants.length)
     return outcomes.map((outcome, i) => importResultOf(outcome, plants[i]?.id ?? 0n))
   }
@@ -77,7 +82,9 @@ export class WriteQueue {
 
   async #commitCreates(rows: readonly CreateRow[]): Promise<(CreateResult | Error)[]> {
     const flat: CreateRows = []
-    for (const { plant, mustBeNew } of rows) flat.push(plant.id, plant.name, plant.tag ?? null, mustBeNew)
+    for (const { plant, mustBeNew, actor } of rows) {
+      flat.push(plant.id, plant.name, plant.tag ?? null, mustBeNew, actor.id)
+    }
     const admitted = this.#index.admit(rows.length)
     if (admitted !== undefined) await admitted
     const outcomes = await this.#writer.call('createPlants', flat)
@@ -85,7 +92,7 @@ export class WriteQueue {
     return outcomes.map((outcome, i) => createResultOf(outcome, rows[i]?.plant.id ?? 0n))
   }
 
-  async #commitChanges(changes: readonly PlantChange[]): Promise<(ChangeOutcome | Error)[]> {
+  async #commitChanges(changes: readonly ChangeRequest[]): Promise<(ChangeOutcome | Error)[]> {
     await this.#index.admit(changes.length)
     const outcomes = await this.#writer.call('changePlants', changes)
     this.#index.wrote(changes.length)

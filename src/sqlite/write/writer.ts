@@ -22,9 +22,18 @@ import { InsertTogether } from './insert-together.ts'
 import { removeOldIndexes } from './old-indexes.ts'
 import type { ChangeResponse, RowOutcome } from './results.ts'
 
-/** Rows lie flat in one array, four values each: it crosses to the writer's thread in half the time of objects. */
+/**
+ * Rows lie flat in one array: id, name, tag, whether the plant must be new, and the id of the actor. It crosses to the
+ * writer's thread in half the time of objects.
+ */
 export type CreateRows = (bigint | string | boolean | null)[]
-export const CREATE_ROW_LENGTH = 4
+export const CREATE_ROW_LENGTH = 5
+
+/** A change, and the id of its actor. */
+export interface ChangeRequest {
+  readonly change: PlantChange
+  readonly actor: string
+}
 
 /** The one connection that writes. Each method is one transaction, and returns after its commit. */
 export class SqliteWriter {
@@ -62,25 +71,26 @@ export class SqliteWriter {
   createPlants(rows: CreateRows): RowOutcome[] {
     return this.#writePlants(() => {
       const outcomes: RowOutcome[] = []
-      const rest = this.#insertNew(rows, CREATE_ROW_LENGTH, outcomes)
+      const actorAt = (i: number) => rows[i + 4] as string
+      const rest = this.#insertNew(rows, CREATE_ROW_LENGTH, actorAt, outcomes)
       for (let i = rest; i < rows.length; i += CREATE_ROW_LENGTH) {
-        outcomes.push(this.#put(plantAt(rows, i), rows[i + 3] === true ? 'new' : 'add'))
+        outcomes.push(this.#put(plantAt(rows, i), rows[i + 3] === true ? 'new' : 'add', actorAt(i)))
       }
       return outcomes
     })
   }
 
   /** In the order of the changes, each on what the one before has left; a refused one changes nothing. */
-  changePlants(changes: readonly PlantChange[]): ChangeResponse[] {
-    return this.#writePlants(() => changes.map((change) => this.#change(change)))
+  changePlants(requests: readonly ChangeRequest[]): ChangeResponse[] {
+    return this.#writePlants(() => requests.map(({ change, actor }) => this.#change(change, actor)))
   }
 
-  importPlants(rows: PlantRows, mode: ImportMode): RowOutcome[] {
+  importPlants(rows: PlantRows, mode: ImportMode, actor: string): RowOutcome[] {
     return this.#writePlants(() => {
       const outcomes: RowOutcome[] = []
-      const rest = this.#insertNew(rows, PLANT_ROW_LENGTH, outcomes)
+      const rest = this.#insertNew(rows, PLANT_ROW_LENGTH, () => actor, outcomes)
       for (let i = rest; i < rows.length; i += PLANT_ROW_LENGTH) {
-        outcomes.push(this.#put(plantAt(rows, i), mode))
+        outcomes.push(this.#put(plantAt(rows, i), mode, actor))
       }
       return outcomes
     })
@@ -153,17 +163,22 @@ export class SqliteWriter {
   }
 
   /** Inserts those of the first rows that are new, many with one statement, and returns where the rest begins. */
-  #insertNew(rows: CreateRows | PlantRows, rowLength: number, outcomes: RowOutcome[]): number {
+  #insertNew(
+    rows: CreateRows | PlantRows,
+    rowLength: number,
+    actorAt: (i: number) => string,
+    outcomes: RowOutcome[],
+  ): number {
     const rest = this.#insertTogether.insertFirst(rows, rowLength)
     for (let i = 0; i < rest; i += rowLength) {
-      this.#log.created(rows[i] as bigint, textAt(rows, i))
+      this.#log.created(rows[i] as bigint, textAt(rows, i), actorAt(i))
       outcomes.push('created')
     }
     return rest
   }
 
   /** Inserts first and reads only on a conflict, as most puts are new. */
-  #put(plant: NewPlant, mode: PutMode): RowOutcome {
+  #put(plant: NewPlant, mode: PutMode, actor: string): RowOutcome {
     const { id, name, tag } = plant
     let isNew: boolean
     try {
@@ -172,16 +187,16 @@ export class SqliteWriter {
       return rowFault(error)
     }
     if (isNew) {
-      this.#log.created(id, textOf(plant))
+      this.#log.created(id, textOf(plant), actor)
       return 'created'
     }
     const present = this.#plant(id)
     if (present === undefined) throw new Error(`SQLite has not inserted the plant ${id}, and has none with its id`)
     const outcome = decidePut(mode, plant, present)
-    return outcome === 'updated' ? (this.#replace(plant, present, 'replace') ?? outcome) : outcome
+    return outcome === 'updated' ? (this.#replace(plant, present, 'replace', actor) ?? outcome) : outcome
   }
 
-  #change(change: PlantChange): ChangeResponse {
+  #change(change: PlantChange, actor: string): ChangeResponse {
     let present: NewPlant | undefined
     let outcome: ChangeOutcome
     try {
@@ -190,9 +205,10 @@ export class SqliteWriter {
     } catch (error) {
       return error instanceof AppError ? { refusal: error.number, message: error.message } : rowFault(error)
     }
-    if (outcome.result === 'deleted') return this.#delete(present) ?? outcome
+    if (outcome.result === 'deleted') return this.#delete(present, actor) ?? outcome
     if (isEqual(present, outcome.plant)) return outcome
-    return this.#replace(outcome.plant, present, change.kind === 'update' ? 'update' : 'replace') ?? outcome
+    const kind = change.kind === 'update' ? 'update' : 'replace'
+    return this.#replace(outcome.plant, present, kind, actor) ?? outcome
   }
 
   #plant(id: bigint): NewPlant | undefined {
@@ -201,26 +217,26 @@ export class SqliteWriter {
   }
 
   /** @returns the fault that refused this row alone; a fault of the log of changes is thrown, and undoes the group */
-  #replace(plant: NewPlant, present: NewPlant | undefined, kind: ChangeKind): SqliteFault | undefined {
+  #replace(plant: NewPlant, present: NewPlant | undefined, kind: ChangeKind, actor: string): SqliteFault | undefined {
     try {
       this.#putPlant.run(plant.id, plant.name, plant.tag ?? null)
     } catch (error) {
       return rowFault(error)
     }
-    if (present !== undefined) this.#log.changed(kind, present)
-    else this.#log.created(plant.id, textOf(plant))
+    if (present !== undefined) this.#log.changed(kind, present, actor)
+    else this.#log.created(plant.id, textOf(plant), actor)
     return undefined
   }
 
   /** @returns the same as `#replace` */
-  #delete(plant: NewPlant | undefined): SqliteFault | undefined {
+  #delete(plant: NewPlant | undefined, actor: string): SqliteFault | undefined {
     if (plant === undefined) return undefined
     try {
       this.#deletePlant.run(plant.id)
     } catch (error) {
       return rowFault(error)
     }
-    this.#log.changed('delete', plant)
+    this.#log.changed('delete', plant, actor)
     return undefined
   }
 }

@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { UNCONDITIONAL } from '../src/condition.ts'
+import { createStoreFile } from '../src/sqlite/open/create-file.ts'
+import { SqliteWriter } from '../src/sqlite/write/writer.ts'
+import { tempFolder } from './support/files.ts'
+import { writePlantFile } from './support/plant-files.ts'
+import { run, serveStore, TOKEN } from './support/process.ts'
+import { actorsIn } from './support/sqlite-changes.ts'
+import { plant } from './support/store-under-test.ts'
+
+test('SQLite: creates of several tokens that are committed together are one row of the log for each token', (t) => {
+  const path = join(tempFolder(t), 'plants.db')
+  createStoreFile(path)
+  const writer = new SqliteWriter(path)
+  const rows = Array.from({ length: 50 }, (_, i) => [BigInt(i), `plant ${i}`, null, false, i % 3 === 0 ? 'one' : 'two'])
+  writer.createPlants(rows.flat())
+  // Those that exist already are no changes.
+  writer.createPlants([...rows.slice(0, 20), [60n, 'plant 60', null, true, 'three']].flat())
+  writer.changePlants([
+    { change: { kind: 'replace', plant: plant(70n), condition: UNCONDITIONAL }, actor: 'one' },
+    { change: { kind: 'delete', id: 70n, condition: UNCONDITIONAL }, actor: 'two' },
+    { change: { kind: 'replace', plant: plant(70n), condition: UNCONDITIONAL }, actor: 'two' },
+  ])
+  writer.close()
+  const idsOf = (actor: string) => rows.filter((row) => row[4] === actor).map(([id]) => id as bigint)
+  assert.deepEqual(actorsIn(path), [
+    ['create', idsOf('one'), 'one'],
+    ['create', idsOf('two'), 'two'],
+    ['create', [60n], 'three'],
+    ['create', [70n], 'one'],
+    ['delete', [70n], 'two'],
+    ['create', [70n], 'two'],
+  ])
+})
+
+test('SQLite: the log names the token of each write, the configured one and commands too', async (t) => {
+  const folder = tempFolder(t)
+  const path = join(folder, 'plants.db')
+  const store = `sqlite:${path}`
+  const { stdout: secret } = await run(t, ['token', 'create', '--name', 'Kew app', '--store', store])
+  const { stdout: list } = await run(t, ['token', 'list', '--store', store])
+  const id = /tok_\w+/.exec(list)?.[0] ?? assert.fail(list)
+  writePlantFile(join(folder, 'plants.csv'), [plant(1n)])
+  await run(t, ['import', join(folder, 'plants.csv'), '--store', store])
+  const { address } = await serveStore(t, store, ['--changes-keep', '1h'])
+  const steps: [method: string, path: string, token: string, body?: string, type?: string][] = [
+    ['POST', '/plants', secret.trim(), '{"id":2,"name":"Fern"}'],
+    ['POST', '/plants', TOKEN, '{"id":3,"name":"Moss"}'],
+    ['PUT', '/plants/2', TOKEN, '{"name":"Aloe"}'],
+    ['PATCH', '/plants/2', secret.trim(), '{"tag":"dry"}', 'application/merge-patch+json'],
+    ['DELETE', '/plants/2', secret.trim()],
+    ['POST', '/plants/import', secret.trim(), '{"id":4,"name":"Lily"}', 'application/x-ndjson'],
+  ]
+  for (const [method, path, token, body, type = 'application/json'] of steps) {
+    const headers = { Authorization: `Bearer ${token}`, ...(body === undefined ? {} : { 'Content-Type': type }) }
+    const answer = await fetch(`${address}${path}`, { method, headers, body: body ?? null })
+    assert.ok(answer.ok, `${method} ${path}: ${await answer.text()}`)
+  }
+  assert.deepEqual(actorsIn(path), [
+    ['create', [1n], 'command:import'],
+    ['create', [2n], id],
+    ['create', [3n], 'configured'],
+    ['replace', [2n], 'configured'],
+    ['update', [2n], id],
+    ['delete', [2n], id],
+    ['create', [4n], id],
+  ])
+  await run(t, ['copy', '--from', store, '--to', `${store}.copy`])
+  assert.deepEqual(actorsIn(`${path}.copy`), [['create', [1n, 3n, 4n], 'command:copy']])
+})
