@@ -1,9 +1,10 @@
-import { type AppliedMigration, pendingMigrations, readMigrations } from '../migrations.ts'
+import { type AppliedMigration, type Migration, pendingMigrations, readMigrations } from '../migrations.ts'
 import { OperatorError } from '../operator-error.ts'
 import { sqlState } from './errors.ts'
 import { budgetOf } from './pool/budget.ts'
 import type { Run } from './pool/client.ts'
 import type { PoolShare } from './pool/pool-share.ts'
+import { statementsOf } from './statements.ts'
 
 const DIRECTORY = new URL('../../sql/postgres/', import.meta.url)
 /** The advisory lock of migrations: the bytes "PLNT" twice. */
@@ -13,8 +14,8 @@ const PATIENCE = 60 * 60_000
 const DUPLICATE_TABLE = '42P07'
 
 /**
- * Brings the schema up to date in one transaction. Many processes may do so at once: each one takes the lock, and then
- * reads again what is applied.
+ * Brings the schema up to date: each file statement by statement, and in a transaction of its own. Many processes may do
+ * so at once: each one takes the lock, and then reads again what is applied.
  *
  * @throws OperatorError when the store is newer than this program, has another schema, or does not exist and `create`
  *   is false
@@ -24,23 +25,30 @@ export async function migrate(share: PoolShare, create: boolean): Promise<boolea
   const known = readMigrations(DIRECTORY)
   const before = await applied(share.run)
   if (before.length === 0 && !create) throw new OperatorError('it does not exist')
-  if (pendingMigrations(known, before).length === 0) return false
-  const work = async (run: Run) => {
-    await run({ text: `SET LOCAL statement_timeout = ${PATIENCE}; SET LOCAL lock_timeout = 0` })
-    await run({ text: `SELECT pg_advisory_xact_lock(${LOCK})` })
-    await run({
-      text: `CREATE TABLE IF NOT EXISTS plantstore_migrations
-        (number integer PRIMARY KEY, checksum text COLLATE "C" NOT NULL)`,
-    })
-    const there = await applied(run)
-    for (const { number, sql, checksum } of pendingMigrations(known, there)) {
-      const values = [number, checksum]
-      await run({ text: 'INSERT INTO plantstore_migrations (number, checksum) VALUES ($1, $2)', values })
-      await run({ text: sql }).catch(explain)
-    }
-    return there.length === 0
+  let isNew = false
+  for (const { number } of pendingMigrations(known, before)) {
+    const work = (run: Run) => applyFirst(run, known, number)
+    const isApplied = await share.transaction('BEGIN', work, budgetOf(PATIENCE))
+    isNew ||= isApplied && number === 1
   }
-  return share.transaction('BEGIN', work, budgetOf(PATIENCE))
+  return isNew
+}
+
+/** @returns whether this call applied the migration; false when another process did before */
+async function applyFirst(run: Run, known: readonly Migration[], number: number): Promise<boolean> {
+  await run({ text: `SET LOCAL statement_timeout = ${PATIENCE}` })
+  await run({ text: 'SET LOCAL lock_timeout = 0' })
+  await run({ text: `SELECT pg_advisory_xact_lock(${LOCK})` })
+  await run({
+    text: `CREATE TABLE IF NOT EXISTS plantstore_migrations
+      (number integer PRIMARY KEY, checksum text COLLATE "C" NOT NULL)`,
+  })
+  const [next] = pendingMigrations(known, await applied(run))
+  if (next?.number !== number) return false
+  const values = [number, next.checksum]
+  await run({ text: 'INSERT INTO plantstore_migrations (number, checksum) VALUES ($1, $2)', values })
+  for (const text of statementsOf(next.sql)) await run({ text }).catch(explain)
+  return true
 }
 
 async function applied(run: Run): Promise<AppliedMigration[]> {
