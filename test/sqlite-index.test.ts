@@ -65,6 +65,16 @@ test('SQLite: what was not indexed when the store closed is found after the next
   assertIndexMatches(path)
 })
 
+test('SQLite: a search finds plants before they are indexed, in whatever letters they are written', async (t) => {
+  const { store } = await openSqlite(t, { startFollower: () => IDLE })
+  const names = ['JASMINUM', 'jasmín', 'Ｊasmin', 'a\0jasmin', `${'x '.repeat(2000)}jasmin`, 'ﬁ jasmin', 'rosa', 'rosé']
+  const plants = names.map((name, i) => plant(BigInt(i), name, i === 6 ? 'Jasmine' : i === 7 ? 'jasmíne' : undefined))
+  await importAll(store, [...plants, plant(100n, 'jas min', 'jas'), plant(101n, 'rosa')])
+  assert.deepEqual(await listAll(store, { words: ['jasmin'] }), plants)
+  assert.deepEqual(await listAll(store, { words: ['jasmin'], tags: ['Jasmine', 'none'] }), [plants[6]])
+  assert.deepEqual(await listAll(store, { tags: ['jas'] }), [plant(100n, 'jas min', 'jas')])
+})
+
 test('SQLite: after any writes the index holds every plant as it is, and nothing else', async (t) => {
   const path = join(tempFolder(t), 'plants.db')
   const { store } = await openSqlite(t, { path, startFollower: () => IDLE })

@@ -5,7 +5,8 @@ import { flatten, type PlantRows } from '../rows.ts'
 import type { Task } from '../worker/cooperative.ts'
 import { SqliteDryRun } from '../write/dry-run.ts'
 import type { PageLimit } from './result-page.ts'
-import { NOTHING, needsIndex, Snapshot, type Unindexed } from './snapshot.ts'
+import { needsIndex, Snapshot } from './snapshot.ts'
+import { NOTHING, type Unindexed } from './unindexed.ts'
 
 const CHUNK: PageLimit = { plants: 1000, text: 2 ** 20 }
 /** Connections that are kept for the next ones. */

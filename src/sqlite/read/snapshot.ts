@@ -21,19 +21,11 @@ import { PlantSearch, Turn } from '../search-index/search.ts'
 import { StatementCache } from '../statement-cache.ts'
 import type { Task } from '../worker/cooperative.ts'
 import { type PageLimit, ResultPage } from './result-page.ts'
+import { candidates, tagsOf, type Unindexed } from './unindexed.ts'
 
 /** Whether the answer comes from the search index. */
 export const needsIndex = (filter: PlantFilter, order: PlantOrder): boolean =>
   isByName(order) || filter.tags.length + filter.words.length > 0
-
-/** What a reader looks up in the store itself: the index does not have it, or as it was. */
-export interface Unindexed {
-  readonly ids: ReadonlySet<bigint>
-  /** Those that the index has as they were: the tag that each had then. */
-  readonly tags: ReadonlyMap<bigint, string | undefined>
-}
-
-export const NOTHING: Unindexed = { ids: new Set(), tags: new Map() }
 
 /** Connections whose reads, from begin to end, see the store, and the search index, as they were at one moment. */
 export class Snapshot {
@@ -99,13 +91,13 @@ export class Snapshot {
   *list(query: PlantQuery, limit: PageLimit, unindexed: Unindexed): Task<NewPlant[]> {
     const isIndexed = this.#index !== undefined || !needsIndex(query, query.order)
     const indexed = isIndexed ? yield* this.#search.find(query, limit, unindexed.ids) : new ResultPage(limit)
-    const others = yield* this.#positions(query, unindexed.ids)
+    // Behind the last of them there are more in the index when it was full.
+    const end = indexed.isFull ? indexed.plants.at(-1) : undefined
+    const others = yield* this.#positions(query, end, unindexed.ids)
     if (others.length === 0) return indexed.plants
     const { order } = query
     const known = new Map(indexed.plants.map((plant) => [plant.id, plant]))
     const positions = indexed.plants.map((plant) => positionOf(order, plant)).concat(others)
-    // Behind the last of them there are more in the index when it was full.
-    const end = indexed.isFull ? indexed.plants.at(-1) : undefined
     const found = new ResultPage(limit)
     for (const { id } of positions.sort((a, b) => comparePositions(order, a, b))) {
       if (found.isFull) break
@@ -131,10 +123,9 @@ export class Snapshot {
       if (tag !== undefined) changed.set(tag, (changed.get(tag) ?? 0) + by)
     }
     for (const tag of tags.values()) change(tag, -1)
-    const turn = new Turn()
-    for (const id of ids) {
-      change(this.#tag(id), 1)
-      if (turn.isOverAfter(undefined)) yield
+    for (const tag of tagsOf(this.#statements, ids)) {
+      change(tag, 1)
+      if (tag === undefined) yield
     }
     // As many more as may turn out to have no plants any more.
     const counts = this.#indexedTags(after, limit + changed.size)
@@ -149,26 +140,29 @@ export class Snapshot {
       .slice(0, limit)
   }
 
-  /** The places of those of the plants that the query means, and not the plants: any of them may be large. */
-  *#positions(query: PlantQuery, ids: ReadonlySet<bigint>): Task<Position[]> {
+  /**
+   * The places of those of the plants that the query means, and not the plants: any of them may be large.
+   *
+   * @param end the last plant that is wanted, if that is known
+   */
+  *#positions(query: PlantQuery, end: NewPlant | undefined, ids: ReadonlySet<bigint>): Task<Position[]> {
+    const { order, after } = query
+    const last = end && positionOf(order, end)
+    const isWanted = (place: Position) =>
+      (after === undefined || comparePositions(order, place, after) > 0) &&
+      (last === undefined || comparePositions(order, place, last) < 0)
+    // An id tells where its plant is in an order by id.
+    const wanted = isByName(order) ? ids : Array.from(ids).filter((id) => isWanted({ key: '', id }))
     const positions: Position[] = []
     const turn = new Turn()
-    for (const id of ids) {
-      const plant = this.#search.get(id)
+    for (const plant of candidates(this.#statements, wanted, query)) {
       if (plant !== undefined && matches(query, plant)) {
-        const position = positionOf(query.order, plant)
-        const { order, after } = query
-        if (after === undefined || comparePositions(order, position, after) > 0) positions.push(position)
+        const position = positionOf(order, plant)
+        if (isWanted(position)) positions.push(position)
       }
-      if (turn.isOverAfter(plant)) yield
+      if (plant === undefined || turn.isOverAfter(plant)) yield
     }
     return positions
-  }
-
-  #tag(id: bigint): string | undefined {
-    return (
-      (this.#statements.get('SELECT tag FROM plants WHERE id = ?', id)?.[0] as string | null | undefined) ?? undefined
-    )
   }
 
   #indexedTags(after: string | undefined, limit: number): Map<string, number> {

@@ -233,7 +233,7 @@ function* without(unwanted: ReadonlySet<bigint>, ids: Iterable<bigint>): Iterabl
   for (const id of ids) if (!unwanted.has(id)) yield id
 }
 
-const plantOf = ([id, name, tag]: Row): NewPlant => ({
+export const plantOf = ([id, name, tag]: Row): NewPlant => ({
   id: id as bigint,
   name: name as string,
   tag: (tag as string | null) ?? undefined,
