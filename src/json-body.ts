@@ -13,12 +13,18 @@ export type JsonSubject = 'body' | 'row'
  *
  * @param bytes the whole body, UTF-8 without byte order mark
  * @param maxDepth levels of arrays and objects
- * @throws AppError 40001 when it is empty, not UTF-8, not JSON or nested too deep; 40002 when it has a member twice
+ * @param sizeLimit bytes besides long texts, which take less time than all others
+ * @throws AppError 40001 when it is empty, not UTF-8, not JSON or nested too deep; 40002 when it has a member twice; 41301
+ *   when it exceeds sizeLimit
  */
-export function readJsonBody(bytes: Buffer, maxDepth: number, subject: JsonSubject = 'body'): JsonBody {
+export function readJsonBody(
+  bytes: Buffer,
+  maxDepth: number,
+  { subject = 'body', sizeLimit = bytes.length }: { subject?: JsonSubject; sizeLimit?: number } = {},
+): JsonBody {
   if (bytes.length === 0) throw new AppError(40001, `the ${subject} is empty; send a JSON object`)
   if (!isUtf8(bytes)) throw new AppError(40001, `the ${subject} is not valid UTF-8`)
-  const scanner = new JsonScanner(bytes, maxDepth)
+  const scanner = new JsonScanner(bytes, maxDepth, sizeLimit)
   try {
     const members = scanner.members()
     const body = new JsonBody(bytes, subject, members, scanner.hasEscapedName)
@@ -26,7 +32,9 @@ export function readJsonBody(bytes: Buffer, maxDepth: number, subject: JsonSubje
     if (repeated === undefined) return body
     throw new AppError(40002, `the ${subject} has ${repeated} more than once; send each member once`)
   } catch (error) {
-    throw error instanceof JsonFault ? refusalOf(error, bytes, maxDepth, subject) : error
+    if (!(error instanceof JsonFault)) throw error
+    if (error.kind !== 'size') throw refusalOf(error, bytes, maxDepth, subject)
+    throw new AppError(41301, `the ${subject} has more than ${sizeLimit} bytes besides its texts`)
   }
 }
 

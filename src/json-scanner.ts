@@ -1,6 +1,6 @@
 /** Why a text is refused, and the offset of the byte at fault. */
 export class JsonFault extends Error {
-  readonly kind: 'syntax' | 'depth'
+  readonly kind: 'syntax' | 'depth' | 'size'
   readonly at: number
 
   constructor(kind: JsonFault['kind'], at: number) {
@@ -19,15 +19,19 @@ export class JsonScanner {
   readonly #bytes: Uint8Array
   readonly #end: number
   readonly #maxDepth: number
+  readonly #maxSize: number
   #at = 0
+  #longTexts = 0
   #depth = 0
   /** A member name, at any depth, has an escape. */
   hasEscapedName = false
 
-  constructor(bytes: Uint8Array, maxDepth: number) {
+  /** @param maxSize bytes besides long texts */
+  constructor(bytes: Uint8Array, maxDepth: number, maxSize: number) {
     this.#bytes = bytes
     this.#end = bytes.length
     this.#maxDepth = maxDepth
+    this.#maxSize = maxSize
   }
 
   /**
@@ -58,7 +62,8 @@ export class JsonScanner {
 
   #value(): void {
     const c = this.#next()
-    if (c === QUOTE) this.#string()
+    if (this.#at - this.#longTexts > this.#maxSize) throw new JsonFault('size', this.#at)
+    if (c === QUOTE) this.#text()
     else if (c === OPEN_BRACE) this.#object(undefined)
     else if (c === OPEN_BRACKET) this.#array()
     else if (c === MINUS || isDigit(c)) this.#number()
@@ -109,6 +114,13 @@ export class JsonScanner {
   #close(): void {
     this.#depth--
     this.#at++
+  }
+
+  #text(): void {
+    const start = this.#at
+    this.#string()
+    const length = this.#at - start
+    if (length > LONG_TEXT) this.#longTexts += length
   }
 
   /** @returns whether it has an escape */
@@ -174,6 +186,8 @@ export class JsonScanner {
 }
 
 const NOTHING = -1
+/** Bytes from which on the text itself takes more time than what is done for each text. */
+const LONG_TEXT = 1024
 const QUOTE = 0x22
 const PLUS = 0x2b
 const COMMA = 0x2c

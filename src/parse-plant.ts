@@ -16,10 +16,11 @@ export function parsePlant(json: JsonBody): NewPlant {
 /**
  * The plant in one row of a file: the same rule as for the body of a create.
  *
- * @throws AppError 40001 or 40002
+ * @param sizeLimit bytes that it may have besides its long texts
+ * @throws AppError 40001, 40002 or 41301
  */
-export const parseRow = (json: Buffer, nestingLimit: number): NewPlant =>
-  parsePlant(readJsonBody(json, nestingLimit, 'row'))
+export const parseRow = (json: Buffer, nestingLimit: number, sizeLimit: number): NewPlant =>
+  parsePlant(readJsonBody(json, nestingLimit, { subject: 'row', sizeLimit }))
 
 /**
  * The plant that a body puts under the id of the path.

@@ -39,7 +39,7 @@ export async function importFile(file: string, flags: ImportFlags, config: Confi
   const progress = new Progress(() => ({ rows: notes.rows, done: input.share }), { quiet })
   const take = (summary: ImportSummary) => notes.add(summary, progress)
   const batches = () =>
-    readPlants(format, input.content(), { rowLimit: config.bodyLimit, nestingLimit: config.nestingLimit })
+    readPlants(format, input.content(), { textLimit: config.bodyLimit, nestingLimit: config.nestingLimit })
   try {
     if (target.kind === 'store') {
       const onNotice = (text: string) => progress.note(text)

@@ -7,6 +7,7 @@ import { HEADER_RULE, type Places, placesOf, separatorRow } from './csv-header.t
 import { type CsvRow, CsvRows } from './csv-rows.ts'
 import { textOf } from './csv-text.ts'
 import { asUtf8 } from './encoding.ts'
+import { requireFits, rowLimitOf } from './text-limit.ts'
 
 /** A plain decimal integer; no other spelling, as spreadsheets round what they spell otherwise (`9.22E+18`). */
 const INTEGER = /^-?(?:0|[1-9][0-9]*)$/
@@ -17,8 +18,8 @@ const LONGEST_ID = 20
  * Reads a plant from each row below a header of `id`, `name` and perhaps `tag`, in any order. Commas, semicolons or
  * tabs separate the cells, as the header has it. Rows whose cells are all blank are ignored.
  */
-export async function* readCsv(source: AsyncIterable<Buffer>, rowLimit: number): AsyncGenerator<Batch, void> {
-  const rows = new CsvRows(rowLimit)
+export async function* readCsv(source: AsyncIterable<Buffer>, textLimit: number): AsyncGenerator<Batch, void> {
+  const rows = new CsvRows(rowLimitOf(textLimit))
   const batcher = new Batcher()
   const turns = new Turns()
   let places: Places | undefined
@@ -33,7 +34,7 @@ export async function* readCsv(source: AsyncIterable<Buffer>, rowLimit: number):
       return
     }
     try {
-      batcher.add(row.line, plantOf(row, places))
+      batcher.add(row.line, requireFits(plantOf(row, places), textLimit))
     } catch (error) {
       if (!(error instanceof AppError)) throw error
       batcher.refuse(row.line, error)

@@ -18,8 +18,8 @@ export function formatOf(fileName: string): Format | undefined {
 }
 
 export interface ReadOptions {
-  /** Bytes that one row may have. */
-  readonly rowLimit: number
+  /** Bytes that a name, and a tag, may have as JSON. A row may have twice as many and its id. */
+  readonly textLimit: number
   /** Levels of arrays and objects that a row of NDJSON may have. */
   readonly nestingLimit: number
 }
@@ -36,7 +36,7 @@ export function readPlants(
   source: AsyncIterable<Buffer>,
   options: ReadOptions,
 ): AsyncGenerator<Batch, void> {
-  return format === 'csv' ? readCsv(source, options.rowLimit) : readNdjson(source, options)
+  return format === 'csv' ? readCsv(source, options.textLimit) : readNdjson(source, options)
 }
 
 /** What a file begins with, before all plants. */

@@ -6,6 +6,7 @@ import { type Batch, Batcher } from './batch.ts'
 import { asUtf8 } from './encoding.ts'
 import type { ReadOptions } from './format.ts'
 import { GrowingBuffer } from './growing-buffer.ts'
+import { requireFits, rowLimitOf } from './text-limit.ts'
 
 const LF = 0x0a
 /** A line of JSON white space alone, the CR before an LF included. */
@@ -17,16 +18,17 @@ const BLANK = /^[ \t\r]*$/
  */
 export async function* readNdjson(
   source: AsyncIterable<Buffer>,
-  { rowLimit, nestingLimit }: ReadOptions,
+  { textLimit, nestingLimit }: ReadOptions,
 ): AsyncGenerator<Batch, void> {
   const batcher = new Batcher()
+  const rowLimit = rowLimitOf(textLimit)
   const start = new RowStart(rowLimit)
   const turns = new Turns()
   let line = 1
   const take = (row: Buffer | undefined) => {
     try {
       if (row === undefined) throw new AppError(41301, `the row is larger than ${rowLimit} bytes`)
-      if (!isBlank(row)) batcher.add(line, parseRow(row, nestingLimit))
+      if (!isBlank(row)) batcher.add(line, requireFits(parseRow(row, nestingLimit, textLimit), textLimit))
     } catch (error) {
       if (!(error instanceof AppError)) throw error
       batcher.refuse(line, error)

@@ -2,8 +2,9 @@ import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import fc from 'fast-check'
 import { FORMATS, type Format, MEDIA_TYPES } from '../../src/import/format.ts'
-import type { NewPlant } from '../../src/plant.ts'
+import { MIN_ID, type NewPlant } from '../../src/plant.ts'
 import { TESTER } from '../support/actor.ts'
+import { patch, put } from '../support/exchanges.ts'
 import { anyPlant } from '../support/plants.ts'
 import { holds } from '../support/property.ts'
 import { type Scene, type Service, withService } from '../support/service.ts'
@@ -56,6 +57,30 @@ suite('exporting, importing into an empty store and exporting again', () => {
       )
     })
   }
+
+  test('takes the largest plants that any way in lets in, in each format', async (t) => {
+    const limit = 2048
+    const service = await withService(t, { bodyLimit: `${limit}B` })
+    const largest = (member: string, unit: string) => {
+      const [start, end] = [`{"${member}":"`, '"}']
+      const count = Math.floor((limit - start.length - end.length) / Buffer.byteLength(unit))
+      return `${start}${unit.repeat(count)}${end}`
+    }
+    const units = ['a', '\\u0001', '\\"', '\\\\', '\\n', ',', 'é', '\\u00e9', '\u2028', '😀', '\u007f']
+    for (const [i, unit] of units.entries()) {
+      const id = MIN_ID + BigInt(i)
+      assert.equal((await put(service, id, largest('name', unit))).status, 201)
+      assert.equal((await patch(service, id, largest('tag', unit))).status, 200)
+    }
+    for (const format of FORMATS) {
+      const file = await exported(service, format)
+      const other = await withService(t, { bodyLimit: `${limit}B` })
+      const report = (await imported(other, format, file)) as { added: number }
+      assert.equal(report.added, units.length, JSON.stringify(report))
+      assert.deepEqual(await other.plants(), await service.plants())
+      assert.equal(await exported(other, format), file)
+    }
+  })
 
   test('goes from one format to the other and back', async (t) => {
     const [plants] = fc.sample(anyPlants, { numRuns: 1, seed: 7 }) as [NewPlant[]]

@@ -125,10 +125,10 @@ suite('an import', () => {
     )
   })
 
-  test('has rows up to the limit of a body, and no limit itself', async (t) => {
+  test('has rows of up to twice the limit of a body and 64 bytes, and no limit itself', async (t) => {
     const service = await withService(t, { bodyLimit: '1KiB' })
     const row = (id: number, bytes: number) => `{"id":${id},"name":"a"}`.padEnd(bytes, ' ')
-    const answer = await send(service, [row(1, 1024), row(2, 1025), row(3, 5000), row(4, 20)].join('\n'))
+    const answer = await send(service, [row(1, 2112), row(2, 2113), row(3, 5000), row(4, 20)].join('\n'))
     assert.deepEqual(
       [countsOf(answer), refusedIn(answer)],
       [
@@ -153,7 +153,7 @@ suite('an import', () => {
     )
     const large = await send(service, `${TABLE}3,"${'x'.repeat(5000)}",\r\n`, { type: CSV })
     assert.equal(errorOf(large), 41301)
-    assert.match(messageOf(large), /^the row at line 4 is larger than 1024 bytes.*up to line 3 were processed/)
+    assert.match(messageOf(large), /^the row at line 4 is larger than 2112 bytes.*up to line 3 were processed/)
     assert.equal((await service.plants()).length, 2)
   })
 })

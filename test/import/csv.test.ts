@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
+import { writePlants } from '../../src/import/format.ts'
 import { readAll } from './support.ts'
 
 const HEADER = 'id,name,tag\n'
@@ -209,19 +210,39 @@ suite('a CSV file can not be read on', () => {
   })
 
   test('behind a row larger than the limit, as a forgotten quotation mark looks like it', async () => {
-    const file = `${HEADER}1,${'a'.repeat(100)},\n2,"a,b\n${'3,a,b\n'.repeat(100)}`
+    const file = `${HEADER}1,${'a'.repeat(98)},${'b'.repeat(98)}${' '.repeat(65)}\n2,"a,b\n${'3,a,b\n'.repeat(100)}`
     for (const pieces of [1, 50, 10_000]) {
-      const { plants, fault } = await readAll('csv', file, { rowLimit: 103, pieces })
-      assert.equal(plants.length, 1)
-      assert.match(fault ?? '', /^41301 the row at line 3 is larger than 103 bytes, or has an unclosed quotation mark/)
-      const before = await readAll('csv', file, { rowLimit: 102, pieces })
-      assert.match(before.fault ?? '', /^41301 the row at line 2 is larger than 102 bytes/)
+      const { plants, refused, fault } = await readAll('csv', file, { textLimit: 100, pieces })
+      assert.deepEqual([plants, refused], [[], [[2, 41301, 'tag must have at most 100 bytes as JSON']]])
+      assert.match(fault ?? '', /^41301 the row at line 3 is larger than 264 bytes, or has an unclosed quotation mark/)
+      const before = await readAll('csv', file.replace(' ', '  '), { textLimit: 100, pieces })
+      assert.match(before.fault ?? '', /^41301 the row at line 2 is larger than 264 bytes/)
     }
   })
 
+  test('but one whose name or tag alone is too large is refused alone', async () => {
+    const largest = ['a'.repeat(98), '\u0001'.repeat(16), '"'.repeat(49), 'é'.repeat(49), '\u2028'.repeat(32)]
+    const rows = largest.flatMap((text) => [
+      { id: 1n, name: text, tag: text },
+      { id: 2n, name: `${text}${text.slice(0, 1)}`, tag: `${text}aaa` },
+    ])
+    const { plants, refused, fault } = await readAll('csv', `id,name,tag\n${writePlants('csv', rows)}`, {
+      textLimit: 100,
+    })
+    assert.equal(fault, undefined)
+    assert.deepEqual(
+      plants.map(([, { id, name }]) => [id, name]),
+      largest.map((text) => [1n, text]),
+    )
+    assert.deepEqual(
+      refused.map(([, error, message]) => `${error} ${message}`),
+      largest.map(() => '41301 name and tag must have at most 100 bytes as JSON'),
+    )
+  })
+
   test('behind a row of more separators than the limit has bytes', async () => {
-    const { fault } = await readAll('csv', `${HEADER}${','.repeat(5000)}`, { rowLimit: 1000, pieces: 100 })
-    assert.match(fault ?? '', /^41301 the row at line 2 is larger than 1000 bytes/)
+    const { fault } = await readAll('csv', `${HEADER}${','.repeat(5000)}`, { textLimit: 1000, pieces: 100 })
+    assert.match(fault ?? '', /^41301 the row at line 2 is larger than 2064 bytes/)
   })
 })
 

@@ -89,18 +89,43 @@ suite('a row of an NDJSON file is refused alone', () => {
   })
 
   test('when it is larger than the limit, however it arrives', async () => {
-    const row = '{"id":1,"name":"a"}'
+    const row = '{"id":1,"name":"a"}'.padEnd(104, ' ')
     const file = `${row}\n${row} \n${row}\r\n${' '.repeat(5000)}\n${row}`
-    for (const pieces of [1, 10, 20, 1000, 10_000]) {
-      const { plants, refused } = await readAll('ndjson', file, { pieces, rowLimit: row.length })
+    for (const pieces of [1, 10, 105, 1000, 10_000]) {
+      const { plants, refused } = await readAll('ndjson', file, { pieces, textLimit: 20 })
       assert.deepEqual(
         plants.map(([line]) => line),
         [1, 5],
       )
       assert.deepEqual(
         refused,
-        [2, 3, 4].map((line) => [line, 41301, `the row is larger than ${row.length} bytes`]),
+        [2, 3, 4].map((line) => [line, 41301, 'the row is larger than 104 bytes']),
       )
     }
+  })
+
+  test('when its name, its tag or what is beside them has more bytes than the body of a create', async () => {
+    const textLimit = 4096
+    const rows: [row: string, refusal: string | undefined][] = [
+      [`{"id":1,"name":"${'a'.repeat(4094)}","tag":"${'b'.repeat(4094)}"}`, undefined],
+      [`{"id":1,"name":"${'a'.repeat(4095)}"}`, 'name must have at most 4096 bytes as JSON'],
+      [`{"id":1,"name":"a","tag":"${'é'.repeat(2048)}"}`, 'tag must have at most 4096 bytes as JSON'],
+      [`{"id":1,"name":"a","x":[${'1,'.repeat(2020)}1]}`, undefined],
+      [`{"id":1,"name":"a","x":[${'1,'.repeat(2050)}1]}`, 'the row has more than 4096 bytes besides its texts'],
+      [
+        `{"id":1,"name":"${'a'.repeat(4000)}","x":[${'"abc",'.repeat(700)}1]}`,
+        'the row has more than 4096 bytes besides its texts',
+      ],
+      [`{"id":1,"name":"a",${'"b":"",'.repeat(600)}"c":0}`, 'the row has more than 4096 bytes besides its texts'],
+    ]
+    const { plants, refused } = await readAll('ndjson', rows.map(([row]) => row).join('\n'), { textLimit })
+    assert.deepEqual(
+      plants.map(([line]) => line),
+      [1, 4],
+    )
+    assert.deepEqual(
+      refused,
+      rows.flatMap(([, refusal], i) => (refusal === undefined ? [] : [[i + 1, 41301, refusal]])),
+    )
   })
 })

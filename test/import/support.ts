@@ -2,7 +2,7 @@ import { AppError } from '../../src/errors.ts'
 import { type Format, type ReadOptions, readPlants } from '../../src/import/format.ts'
 import type { NewPlant } from '../../src/plant.ts'
 
-export const OPTIONS: ReadOptions = { rowLimit: 2 ** 20, nestingLimit: 32 }
+export const OPTIONS: ReadOptions = { textLimit: 2 ** 20, nestingLimit: 32 }
 
 /** All that a file holds, row by row in the order of its lines. */
 export interface Read {

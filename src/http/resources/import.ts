@@ -25,7 +25,7 @@ export function importHandlers(
         .during(options.dryRun ? 'dryRun' : 'import', exchange, async (ending) => {
           const signal = AbortSignal.any([ending, stopping])
           const pieces = bodyPieces(exchange, { stallTimeout, leastSpeed, signal })
-          const batches = readPlants(format, pieces, { rowLimit: bodyLimit, nestingLimit })
+          const batches = readPlants(format, pieces, { textLimit: bodyLimit, nestingLimit })
           const reporter = new ImportReporter(options.dryRun)
           try {
             const { actor } = exchange
