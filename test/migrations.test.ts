@@ -145,6 +145,28 @@ test('20 processes started at once on an old store migrate it once, and lose not
   await startMany(t, join(folder, 'plants.db'))
 })
 
+test('a store that another process has open is not migrated, as that process knows only the schema before', async (t) => {
+  const path = join(tempFolder(t), 'plants.db')
+  oldStore(path, OURS.length - 1)
+  const older = new DatabaseSync(path)
+  older.exec('SELECT count(*) FROM plants')
+  const before = schemaOf(path)
+  for (const command of [
+    ['token', 'create', '--name', 'x'],
+    ['serve', '--port', '0'],
+    ['token', 'list'],
+  ]) {
+    const { code, stderr } = await run(t, [...command, '--store', `sqlite:${path}`])
+    assert.equal(code, 1)
+    assert.match(stderr, /another process has it open, perhaps a service of an older version.*stop that one first/)
+    assert.deepEqual(schemaOf(path), before)
+  }
+  older.close()
+  const { code, stderr } = await run(t, ['token', 'create', '--name', 'x', '--store', `sqlite:${path}`])
+  assert.equal(code, 0, stderr)
+  assert.equal(schemaOf(path).migrations.length, OURS.length)
+})
+
 test('a store is made whole or not at all: a draft left by a crash disturbs nobody', async (t) => {
   const folder = tempFolder(t)
   mkdirSync(join(folder, 'plants.db.new-1-00000000'))

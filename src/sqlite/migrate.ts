@@ -4,6 +4,10 @@ import { transaction } from './connection.ts'
 
 const DIRECTORY = new URL('../../sql/sqlite/', import.meta.url)
 
+/** @throws OperatorError as `migrate` does */
+export const isUpToDate = (db: DatabaseSync): boolean =>
+  pendingMigrations(readMigrations(DIRECTORY), applied(db)).length === 0
+
 /**
  * Brings the schema up to date. Safe when many processes do it at once: each takes the write lock and looks again.
  *

@@ -4,7 +4,7 @@ import { AppError } from '../../errors.ts'
 import { OperatorError } from '../../operator-error.ts'
 import { BUSY_TIMEOUT, openAlone, openWriter, transaction } from '../connection.ts'
 import { hasNoRoomToOpen, isFull, sqliteFault } from '../errors.ts'
-import { migrate } from '../migrate.ts'
+import { isUpToDate, migrate } from '../migrate.ts'
 import { advanceMark } from '../wal/log-mark.ts'
 import { createStoreFile } from './create-file.ts'
 
@@ -13,15 +13,18 @@ const PAUSE = 20
 
 /**
  * Makes the store where there is none, brings its schema up to date, and, where no other process has it open, folds in
- * what a crash has left in its log.
+ * what a crash has left in its log. Only a process that has the store alone changes its schema: an older program that has
+ * it open would go on with statements for the schema before.
  *
- * @throws OperatorError when its schema is not one that this program knows, or it is in use by another name
+ * @throws OperatorError when its schema is not one that this program knows, it is in use by another name, or another
+ *   process has a store open whose schema is old
  */
 export function prepareFile(path: string, present: boolean): void {
   if (!present) createStoreFile(path)
   const alone = tryAlone(path)
   const db = alone ?? openWriter(path)
   try {
+    if (alone === undefined && !isUpToDate(db)) throw new OperatorError(IN_USE)
     migrate(db)
     if (alone !== undefined) mark(db)
   } catch (error) {
@@ -32,6 +35,9 @@ export function prepareFile(path: string, present: boolean): void {
     db.close()
   }
 }
+
+const IN_USE =
+  'another process has it open, perhaps a service of an older version, and this version must migrate it; stop that one first'
 
 /**
  * Undefined when another process has the file open by this same name: then its index of the log lies beside it. Another
