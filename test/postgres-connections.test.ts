@@ -110,6 +110,8 @@ suite('connections are shared', () => {
       i % 2 === 0 ? store.listPlants(ALL, 10) : store.listTags(undefined, 10),
     )
     while ((await waiting(url)) < 3) await sleep(20)
+    const use = store.pool.uses().find(({ work }) => work === 'search')
+    assert.deepEqual(use, { work: 'search', limit: 3, taken: 3, waiting: 197 })
     for (let i = 0; i < 20; i++) {
       await store.checkWritable()
       assert.equal(await store.tokens.findToken(Buffer.alloc(32, i)), undefined)

@@ -3,6 +3,7 @@ import { dirname } from 'node:path'
 import { type StoreAddress, shownStore } from '../config.ts'
 import { printable } from '../printable.ts'
 import type { Store } from '../store.ts'
+import type { StorePool } from '../store-pool.ts'
 
 export interface OpenOptions {
   /** For a service, which no second one may disturb. */
@@ -30,6 +31,8 @@ export interface OpenStore extends Store {
   readonly waiting: number
   /** Changes that the search index does not have; absent where writes keep it themselves. */
   readonly indexBehind?: number
+  /** Absent where it has no connections. */
+  readonly pool?: StorePool
 }
 
 /**

@@ -67,6 +67,7 @@ export async function serve(config: Config, notice: string | undefined): Promise
       state,
       waiting: () => store.waiting,
       indexBehind: () => store.indexBehind,
+      pool: store.pool,
     })
     lifecycle.register('the HTTP server', () => closeApp(app))
     const port = await listen(app, config)

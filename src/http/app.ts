@@ -6,6 +6,7 @@ import type { Logger } from 'pino'
 import type { Config } from '../config.ts'
 import { AppError } from '../errors.ts'
 import type { Store } from '../store.ts'
+import type { StorePool } from '../store-pool.ts'
 import { Admission } from './admission/admission.ts'
 import { observeAdmission } from './admission/admission-metrics.ts'
 import { guardOperations } from './auth/authorize.ts'
@@ -18,6 +19,7 @@ import { httpServer } from './connection/server.ts'
 import { Metrics } from './metrics.ts'
 import { answerNotFound } from './not-found.ts'
 import type { Contract } from './operations.ts'
+import { observePool } from './pool-metrics.ts'
 import { BodyMemory } from './request/body-memory.ts'
 import { faultOfHead } from './request/head.ts'
 import { docsHandlers } from './resources/docs.ts'
@@ -44,6 +46,8 @@ export interface AppOptions {
   readonly waiting: () => number
   /** Changes that the search index does not have yet; undefined where writes keep it themselves. */
   readonly indexBehind?: () => number | undefined
+  /** The connections of the store; undefined where it has none. */
+  readonly pool?: StorePool | undefined
 }
 
 /** The HTTP side of the service. */
@@ -55,7 +59,7 @@ export interface App {
 }
 
 /** Builds the HTTP side of the service from its contract. It does not listen. */
-export function buildApp({ config, contract, store, log, state, waiting, indexBehind }: AppOptions): App {
+export function buildApp({ config, contract, store, log, state, waiting, indexBehind, pool }: AppOptions): App {
   checkPlantSchemas(contract.document)
   const metrics = new Metrics(waiting)
   if (indexBehind?.() !== undefined) {
@@ -71,7 +75,8 @@ export function buildApp({ config, contract, store, log, state, waiting, indexBe
     addresses,
     onTouchFailure: (error) => log.warn({ err: error }, 'the last use of a token could not be recorded'),
   })
-  const admission = new Admission(config, new TokenWatch(auth))
+  if (pool !== undefined) observePool(metrics.registry, pool)
+  const admission = new Admission(config, new TokenWatch(auth), pool?.maxLongWork)
   observeAdmission(metrics.registry, admission)
   const stopping = new AbortController()
   const notFound = answerNotFound(contract.operations, responder)

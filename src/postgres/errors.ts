@@ -41,8 +41,17 @@ export const sqlState = (error: unknown): string | undefined =>
 export const isRetryable = (error: unknown): boolean =>
   error instanceof WriteConflict || [SERIALIZATION_FAILURE, DEADLOCK].includes(sqlState(error) ?? '')
 
-/** Whether the server, the database or the role has all connections that it may have. */
-export const isRefusal = (error: unknown): boolean => sqlState(error) === TOO_MANY_CONNECTIONS
+/**
+ * Whether the server, the database, the role or this process has all connections that it may have. Those that are open
+ * go on.
+ */
+export const isRefusal = (error: unknown): boolean => sqlState(error) === TOO_MANY_CONNECTIONS || lacksDescriptor(error)
+
+function lacksDescriptor(error: unknown): boolean {
+  if (error instanceof AggregateError) return error.errors.some(lacksDescriptor)
+  if (!(error instanceof Error)) return false
+  return ('code' in error && (error.code === 'EMFILE' || error.code === 'ENFILE')) || lacksDescriptor(error.cause)
+}
 
 /** SQLSTATE classes of faults that pass: connection, resources, shutdown or start-up. */
 const PASSING = ['08', '53', '57']

@@ -17,13 +17,14 @@ import type {
   Store,
   TagCount,
 } from '../store.ts'
+import type { StorePool } from '../store-pool.ts'
 import { appErrorOf, openingError, shuttingDown } from './errors.ts'
 import type { GroupOptions } from './group-limits.ts'
 import { migrate } from './migrate.ts'
 import type { Budget } from './pool/budget.ts'
 import { DedicatedClients } from './pool/dedicated-clients.ts'
 import { Pool } from './pool/pool.ts'
-import { dividePool, type PoolShareOptions, type PoolShares } from './pool/pool-shares.ts'
+import { dividePool, type PoolShareOptions, type PoolShares, storePool } from './pool/pool-shares.ts'
 import { preflight, reach } from './preflight.ts'
 import { countPlants, exported } from './read/long-reads.ts'
 import { PointReader, type Read, selectPlants } from './read/point-reader.ts'
@@ -59,6 +60,7 @@ const WITHOUT_TLS =
  */
 export class PostgresStore implements Store {
   readonly tokens: PostgresTokenStore
+  readonly pool: StorePool
   readonly #pool: Pool
   readonly #shares: PoolShares
   readonly #writer: PostgresWriter
@@ -94,6 +96,7 @@ export class PostgresStore implements Store {
     this.#pool = new Pool({ address, max: connections, timeout, onTrouble })
     this.#shares = dividePool(this.#pool, options)
     const { main, imports, long } = this.#shares
+    this.pool = storePool(this.#pool, this.#shares)
     this.#dedicated = new DedicatedClients(long)
     this.#writer = new PostgresWriter(main, imports)
     this.tokens = new PostgresTokenStore(main, (work) => this.#ask(work))
@@ -179,8 +182,9 @@ export class PostgresStore implements Store {
     })
   }
 
-  /** Does nothing: searches and writes use the same server, which `checkWritable` asks. */
-  async checkSearchable(): Promise<void> {}
+  checkSearchable(): Promise<void> {
+    return this.#ask(() => this.#shares.searches.check())
+  }
 
   close(): Promise<void> {
     this.#closing ??= this.#close()

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { after } from 'node:test'
 import { type OpenStore, openStore } from '../../src/cli/open-store.ts'
-import { readConfig } from '../../src/config.ts'
+import { type Config, readConfig } from '../../src/config.ts'
 import { lockPlants, newDatabase, plantsOf, query } from './postgres.ts'
 
 export interface StoredRow {
@@ -42,19 +42,22 @@ export interface EngineUnderTest {
 /** Which engine the tests of the service run on in this process; SQLite, if nobody says otherwise. */
 export const engine = { current: 'sqlite' as 'sqlite' | 'postgres' }
 
-export const openEngine = (maxWaiting: number): Promise<EngineUnderTest> =>
-  engine.current === 'sqlite' ? openSqlite(maxWaiting) : openPostgres(maxWaiting)
+export const openEngine = (config: Config): Promise<EngineUnderTest> =>
+  engine.current === 'sqlite' ? openSqlite(config) : openPostgres(config)
 
-async function openSqlite(maxWaiting: number): Promise<EngineUnderTest> {
+/** How long a connection of the tests waits for a thread of the service that writes, in ms. */
+const PATIENCE = 20_000
+
+async function openSqlite(config: Config): Promise<EngineUnderTest> {
   const folder = mkdtempSync(join(tmpdir(), 'plantstore-'))
   const path = join(folder, 'plants.db')
-  const store = await open(`sqlite:${path}`, maxWaiting)
+  const store = await open(`sqlite:${path}`, config)
   return {
     store,
     address: `sqlite:${path}`,
     place: folder,
     async plants() {
-      const db = new DatabaseSync(path, { readOnly: true, readBigInts: true })
+      const db = new DatabaseSync(path, { readOnly: true, readBigInts: true, timeout: PATIENCE })
       try {
         const rows = db.prepare('SELECT id, name, tag FROM plants ORDER BY id').all()
         return rows.map((row) => ({ ...row }) as unknown as StoredRow)
@@ -64,7 +67,7 @@ async function openSqlite(maxWaiting: number): Promise<EngineUnderTest> {
     },
     holds: async (text) => filesWith(folder, text) > 0,
     async lock() {
-      const db = new DatabaseSync(path)
+      const db = new DatabaseSync(path, { timeout: PATIENCE })
       db.exec('BEGIN IMMEDIATE')
       return async () => db.close()
     },
@@ -78,7 +81,7 @@ async function openSqlite(maxWaiting: number): Promise<EngineUnderTest> {
     },
     opened: async () => readdirSync('/proc/self/fd').filter((fd) => linkOf(fd).startsWith(folder)).length,
     async refuseName(name) {
-      const db = new DatabaseSync(path)
+      const db = new DatabaseSync(path, { timeout: PATIENCE })
       db.exec(`CREATE TRIGGER refusal BEFORE INSERT ON plants WHEN new.name = '${name}'
         BEGIN SELECT RAISE(ABORT, 'a-rule-of-its-own'); END`)
       db.close()
@@ -98,7 +101,7 @@ after(async () => {
   for (const drop of drops) await drop()
 })
 
-async function openPostgres(maxWaiting: number): Promise<EngineUnderTest> {
+async function openPostgres(config: Config): Promise<EngineUnderTest> {
   const url = free.pop() ?? (await newDatabase((drop) => drops.push(drop)))
   /** It is not what the next test expects. */
   let isSpoilt = false
@@ -106,7 +109,7 @@ async function openPostgres(maxWaiting: number): Promise<EngineUnderTest> {
   const sessions = `SELECT FROM pg_stat_activity WHERE datname = '${name}' AND xact_start IS NOT NULL
     AND backend_type = 'client backend' AND pid <> pg_backend_pid()`
   const opened = async () => (await query(url, sessions)).length
-  const store = await open(url, maxWaiting)
+  const store = await open(url, config)
   return {
     store,
     address: url,
@@ -139,14 +142,15 @@ async function openPostgres(maxWaiting: number): Promise<EngineUnderTest> {
   }
 }
 
-function open(address: string, maxWaiting: number): Promise<OpenStore> {
-  const { store, storeConnections, storeTimeout } = readConfig({ store: address }, {})
-  return openStore(store, {
+function open(address: string, config: Config): Promise<OpenStore> {
+  return openStore(readConfig({ store: address }, {}).store, {
     serving: true,
     create: true,
-    maxWaiting,
-    connections: storeConnections,
-    timeout: storeTimeout,
+    maxWaiting: config.maxWaiting,
+    connections: config.storeConnections,
+    searchConnections: config.storeSearchConnections,
+    longConnections: config.storeLongConnections,
+    timeout: config.storeTimeout,
     wait: 0,
     onFatal: () => {},
     onMade: () => {},

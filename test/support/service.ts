@@ -57,12 +57,20 @@ export function temporaryFolder(scene: Scene): string {
  */
 export async function withService(scene: Scene, flags: Partial<Record<keyof Config, string>> = {}): Promise<Service> {
   const config = readConfig({ token: SECRET, ...flags }, {})
-  const under = await openEngine(config.maxWaiting)
+  const under = await openEngine(config)
   const { store } = under
   const state: ServiceState = { current: 'serving' }
   const lines: string[] = []
   const log = pino({ level: config.logLevel, base: null }, new Writable({ write: keepIn(lines) }))
-  const app = buildApp({ config, contract: readContract(), store, log, state, waiting: () => store.waiting })
+  const app = buildApp({
+    config,
+    contract: readContract(),
+    store,
+    log,
+    state,
+    waiting: () => store.waiting,
+    pool: store.pool,
+  })
   await app.listen({ host: '127.0.0.1', port: 0 })
   const service = new Service({ under, server: app.server, state, log: lines })
   scene.after(async () => {

@@ -1,28 +1,65 @@
 // Runs as a process of its own under a low limit of descriptors: starts a service, takes all descriptors that are left, and
-// says in lines what a search and readiness are answered, without a descriptor and with descriptors again.
+// says in lines what readiness and a search are answered, without a descriptor and with descriptors again. On PostgreSQL it
+// says in between how searches and creates at once end, and what is answered when the open connections have ended too.
 import { closeSync, openSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { Client } from 'pg'
+import { TESTER } from './actor.ts'
+import { createPlant } from './create-plant.ts'
+import { engine } from './engine-under-test.ts'
 import { withService } from './service.ts'
+
+/** So long a check of readiness is used again. */
+const FRESH = 1100
+const [, , warmth, kind] = process.argv
+if (kind === 'postgres') engine.current = 'postgres'
 
 const closers: (() => Promise<void> | void)[] = []
 const service = await withService({ after: (close) => closers.push(close) })
 // The connection that all requests here take, and in a warm service a reader.
-await service.send('GET', process.argv[2] === 'warm' ? '/health/ready' : '/health/live')
-// So long a check is used again.
-await sleep(1100)
+await service.send('GET', warmth === 'warm' ? '/health/ready' : '/health/live')
+const admin = kind === 'postgres' ? new Client({ connectionString: service.under.address }) : undefined
+await admin?.connect()
+await sleep(FRESH)
 const taken: number[] = []
-try {
-  for (;;) taken.push(openSync('/dev/null', 'r'))
-} catch {
+takeAll()
+console.log(await state())
+if (admin !== undefined) {
+  console.log(await manyAtOnce())
+  await admin.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+    WHERE datname = current_database() AND pid <> pg_backend_pid()`)
+  await sleep(FRESH)
+  takeAll()
   console.log(await state())
+  await admin.end()
 }
 for (const fd of taken) closeSync(fd)
-await sleep(1100)
+await sleep(FRESH)
 console.log(await state())
 for (const close of closers.reverse()) await close()
+
+function takeAll(): void {
+  try {
+    for (;;) taken.push(openSync('/dev/null', 'r'))
+  } catch {
+    // None is left.
+  }
+}
 
 async function state(): Promise<string> {
   const ready = await service.send('GET', '/health/ready')
   const search = await service.send('GET', '/plants?q=x')
   return `${ready.status} ${search.status} ${ready.body}`
+}
+
+async function manyAtOnce(): Promise<string> {
+  const { store } = service
+  const all = await Promise.allSettled(
+    Array.from({ length: 20 }, (_, i) => [
+      store.listPlants({ tags: [], words: ['x'], order: 'name', after: undefined }, 10),
+      createPlant(store, { id: BigInt(i), name: 'x', tag: undefined }, { mustBeNew: true }),
+      store.importPlants([{ id: BigInt(100 + i), name: 'x', tag: undefined }], 'add', TESTER),
+    ]).flat(),
+  )
+  return `${all.filter(({ status }) => status === 'fulfilled').length} of ${all.length} are done`
 }

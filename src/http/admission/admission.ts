@@ -2,7 +2,7 @@ import type { Config } from '../../config.ts'
 import { AppError } from '../../errors.ts'
 import type { TokenWatch } from '../auth/token-watch.ts'
 import type { Exchange } from '../exchange.ts'
-import { FairQueue } from './fair-queue.ts'
+import { FairQueue, SharedBound } from './fair-queue.ts'
 
 export type Work = 'search' | 'export' | 'import' | 'dryRun'
 
@@ -15,9 +15,11 @@ export class Admission {
   readonly #timeouts: Readonly<Partial<Record<Work, number>>>
   readonly #tokens: TokenWatch
 
-  constructor(config: Config, tokens: TokenWatch) {
-    const atOnce = (noun: string, running: number, runningPerToken: number) =>
-      new FairQueue({ noun, running, runningPerToken, waiting: 0, waitingPerToken: 0 })
+  /** @param maxLongWork exports and dry runs together that the store runs at once */
+  constructor(config: Config, tokens: TokenWatch, maxLongWork = Number.POSITIVE_INFINITY) {
+    const atOnce = (noun: string, running: number, runningPerToken: number, shared?: SharedBound) =>
+      new FairQueue({ noun, running, runningPerToken, waiting: 0, waitingPerToken: 0, shared })
+    const long = new SharedBound('exports and dry runs', maxLongWork)
     this.queues = {
       search: new FairQueue({
         noun: 'searches',
@@ -26,9 +28,9 @@ export class Admission {
         waiting: config.searchQueue,
         waitingPerToken: config.searchQueuePerToken,
       }),
-      export: atOnce('exports', config.maxExports, config.maxExportsPerToken),
+      export: atOnce('exports', config.maxExports, config.maxExportsPerToken, long),
       import: atOnce('imports', config.maxImports, config.maxImportsPerToken),
-      dryRun: atOnce('dry runs', config.maxDryRuns, config.maxDryRunsPerToken),
+      dryRun: atOnce('dry runs', config.maxDryRuns, config.maxDryRunsPerToken, long),
     }
     this.#timeouts = { search: config.searchTimeout, export: config.exportTimeout }
     this.#tokens = tokens

@@ -9,6 +9,25 @@ export interface QueueOptions {
   /** Work that waits at once; with 0 a refusal takes its place. */
   readonly waiting: number
   readonly waitingPerToken: number
+  /** A bound on its work together with that of other queues. */
+  readonly shared?: SharedBound | undefined
+}
+
+/** A bound on work that runs at once, whichever queue admits it. */
+export class SharedBound {
+  readonly noun: string
+  readonly most: number
+  running = 0
+
+  /** @param noun what the work is called in a refusal, such as `exports and dry runs` */
+  constructor(noun: string, most: number) {
+    this.noun = noun
+    this.most = most
+  }
+
+  get isReached(): boolean {
+    return this.running >= this.most
+  }
 }
 
 /** The bound that refused work: the bound of its token, or the bound that all tokens share. */
@@ -61,7 +80,8 @@ export class FairQueue {
   }
 
   #hasPlace({ running }: Line): boolean {
-    return this.#running < this.#options.running && running < this.#options.runningPerToken
+    const most = this.#options
+    return this.#running < most.running && running < most.runningPerToken && most.shared?.isReached !== true
   }
 
   #wait(token: string, line: Line, signal: AbortSignal): Promise<void> {
@@ -90,7 +110,7 @@ export class FairQueue {
   }
 
   #refuseExcess({ running, waiting }: Line): void {
-    const { noun, ...most } = this.#options
+    const { noun, shared, ...most } = this.#options
     const isLineFull = waiting.size >= most.waitingPerToken
     if (isLineFull && (most.waitingPerToken > 0 || running >= most.runningPerToken)) {
       this.refused.token++
@@ -99,13 +119,16 @@ export class FairQueue {
     }
     if (this.#waiting >= most.waiting) {
       this.refused.all++
-      throw new AppError(50302, `${this.#waiting || this.#running} ${noun} are already in progress; retry later`)
+      const running =
+        shared?.isReached === true ? `${shared.running} ${shared.noun}` : `${this.#waiting || this.#running} ${noun}`
+      throw new AppError(50302, `${running} are already in progress; retry later`)
     }
   }
 
   /** Moves the token behind all others. */
   #start(token: string, line: Line): void {
     this.#running++
+    if (this.#options.shared !== undefined) this.#options.shared.running++
     line.running++
     this.#lines.delete(token)
     this.#lines.set(token, line)
@@ -113,6 +136,7 @@ export class FairQueue {
 
   #end(token: string, line: Line): void {
     this.#running--
+    if (this.#options.shared !== undefined) this.#options.shared.running--
     line.running--
     this.#forgetEmpty(token, line)
     for (const next of this.#lines.values()) {

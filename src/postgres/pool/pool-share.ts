@@ -3,7 +3,7 @@ import { ConnectionFault, isConnectionSound, isRetryable } from '../errors.ts'
 import { type Budget, budgetOf } from './budget.ts'
 import type { Client, Outcome, Run, Statement } from './client.ts'
 import type { Pool } from './pool.ts'
-import { Semaphore } from './semaphore.ts'
+import { Semaphore, type SemaphoreUse } from './semaphore.ts'
 
 export type Begin = 'BEGIN' | 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY'
 
@@ -25,6 +25,15 @@ export class PoolShare {
     const limit = () => Math.min(max, Math.max(1, pool.capacity - reserved))
     const late = () => new AppError(50302, `too many ${work} are under way; nothing was done, send it again later`)
     this.#semaphore = new Semaphore(limit, late)
+  }
+
+  get use(): SemaphoreUse {
+    return this.#semaphore
+  }
+
+  /** Resolves when this work has a connection, or can open one. @throws ConnectionFault when it can't */
+  async check(budget = this.budget()): Promise<void> {
+    if (this.#semaphore.taken === 0) this.release(await this.acquire(budget), true)
   }
 
   /** Runs one statement as its own transaction. Resolves after the commit. */

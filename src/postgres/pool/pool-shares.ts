@@ -1,5 +1,7 @@
+import type { PoolUse, StorePool } from '../../store-pool.ts'
 import type { Pool } from './pool.ts'
 import { PoolShare } from './pool-share.ts'
+import type { SemaphoreUse } from './semaphore.ts'
 
 /** The clients of a store, divided among kinds of work so that none of them can stop another. */
 export interface PoolShares {
@@ -32,5 +34,19 @@ export function dividePool(pool: Pool, options: PoolShareOptions): PoolShares {
     searches: new PoolShare(pool, searches, { reserved, work: 'searches' }),
     imports: new PoolShare(pool, imports, { reserved, work: 'imports' }),
     long: new PoolShare(pool, long, { reserved, work: 'exports, counts and dry runs' }),
+  }
+}
+
+/** What the service shows and needs to know of them. */
+export function storePool(pool: Pool, { searches, imports, long }: PoolShares): StorePool {
+  const useOf = (work: PoolUse['work'], { limit, taken, waiting }: SemaphoreUse) => ({ work, limit, taken, waiting })
+  return {
+    maxLongWork: long.use.limit,
+    uses: () => [
+      useOf('all', pool.use),
+      useOf('search', searches.use),
+      useOf('import', imports.use),
+      useOf('long', long.use),
+    ],
   }
 }

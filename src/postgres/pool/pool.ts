@@ -3,7 +3,7 @@ import type { PostgresAddress } from '../../postgres-address.ts'
 import { ConnectionFault, isRefusal } from '../errors.ts'
 import { type Budget, timeLeft } from './budget.ts'
 import { Client } from './client.ts'
-import { Semaphore } from './semaphore.ts'
+import { Semaphore, type SemaphoreUse } from './semaphore.ts'
 
 export interface PoolOptions {
   readonly address: PostgresAddress
@@ -44,6 +44,10 @@ export class Pool {
   /** Connections that may be open now: `max`, or fewer after the server refused one. */
   get capacity(): number {
     return this.#capacity
+  }
+
+  get use(): SemaphoreUse {
+    return this.#semaphore
   }
 
   /** A client for one caller alone, who gives it back by `release`. */

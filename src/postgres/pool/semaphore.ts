@@ -1,7 +1,14 @@
 import { type Budget, within } from './budget.ts'
 
+/** How a semaphore is used now. */
+export interface SemaphoreUse {
+  readonly limit: number
+  readonly taken: number
+  readonly waiting: number
+}
+
 /** A counting semaphore whose limit may change. Callers wait in order, each until the end of its budget. */
-export class Semaphore {
+export class Semaphore implements SemaphoreUse {
   readonly #limit: () => number
   readonly #late: () => Error
   readonly #line: (() => void)[] = []
@@ -16,8 +23,16 @@ export class Semaphore {
     this.#late = late
   }
 
+  get limit(): number {
+    return this.#limit()
+  }
+
   get taken(): number {
     return this.#taken
+  }
+
+  get waiting(): number {
+    return this.#line.length
   }
 
   /**

@@ -7,13 +7,13 @@ import { isLinux, notTestedHere } from './support/not-tested.ts'
 
 const SCRIPT = fileURLToPath(new URL('support/without-descriptors.ts', import.meta.url))
 
-/** What the script says: without a descriptor left, and with descriptors again. */
-async function statesOf(warmth: 'cold' | 'warm'): Promise<string[]> {
+/** The lines that the script says. */
+async function linesOf(warmth: 'cold' | 'warm', engine: 'sqlite' | 'postgres'): Promise<string[]> {
   const command = 'ulimit -n 100; exec "$0" "$@"'
   // Without the variable it does not take itself for a part of this test; the runner's own lines come behind the script's.
   const env = { ...process.env, NODE_TEST_CONTEXT: undefined }
-  const { stdout } = await promisify(execFile)('sh', ['-c', command, process.execPath, SCRIPT, warmth], { env })
-  return stdout.split('\n').slice(0, 2)
+  const { stdout } = await promisify(execFile)('sh', ['-c', command, process.execPath, SCRIPT, warmth, engine], { env })
+  return stdout.split('\n').slice(0, engine === 'postgres' ? 4 : 2)
 }
 
 const NONE = '503 503 {"error":50301,"message":"no search can start; the process may have run out of file descriptors"}'
@@ -21,7 +21,13 @@ const WELL = '200 200 {"status":"ready"}'
 
 test('SQLite: a service without a descriptor for searches is not ready, and is again with one', async (t) => {
   if (!isLinux) return notTestedHere(t, 'the limit of descriptors, which is set as on Linux')
-  assert.deepEqual(await statesOf('cold'), [NONE, WELL])
+  assert.deepEqual(await linesOf('cold', 'sqlite'), [NONE, WELL])
   // With a reader that is open already, searches go on.
-  assert.deepEqual(await statesOf('warm'), [WELL, WELL])
+  assert.deepEqual(await linesOf('warm', 'sqlite'), [WELL, WELL])
+})
+
+test('PostgreSQL: a service without a descriptor goes on with open connections, and is not ready without any', async (t) => {
+  if (!isLinux) return notTestedHere(t, 'the limit of descriptors, which is set as on Linux')
+  const OUT = '503 503 {"error":50301,"message":"the store is out of reach; a later retry is safe"}'
+  assert.deepEqual(await linesOf('cold', 'postgres'), [WELL, '60 of 60 are done', OUT, WELL])
 })

@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import { engine } from './support/engine-under-test.ts'
+import { NDJSON, rowsFrom } from './support/import.ts'
+import { openImport, unreadExport, untilIdle, untilRunning, withMuch } from './support/long-work.ts'
+import { errorOf, messageOf, SECRET, type Service } from './support/service.ts'
+
+engine.current = 'postgres'
+
+/** What the metrics say of the connections of a share. */
+async function connectionsOf(service: Service, work: string): Promise<{ taken: number; limit: number }> {
+  const { body } = await service.send('GET', '/metrics')
+  const read = (name: string) =>
+    Number(new RegExp(`^${name}{work="${work}"} (\\d+)$`, 'm').exec(body)?.[1] ?? assert.fail(body))
+  return { taken: read('plantstore_store_connections'), limit: read('plantstore_store_connections_limit') }
+}
+
+suite('PostgreSQL: exports and dry runs share connections', () => {
+  test('so one more than there are connections is refused at once, whichever it is', async (t) => {
+    const service = await withMuch(t)
+    const other = await service.mint(['plants:read', 'plants:write'])
+    assert.deepEqual(await connectionsOf(service, 'long'), { taken: 0, limit: 3 })
+    const open = [unreadExport(service), unreadExport(service, other.secret)]
+    await untilRunning(service, 'export', 2)
+    const dryRun = openImport(service, SECRET, '/plants/import?dryRun=true')
+    await untilRunning(service, 'dryRun', 1)
+    assert.deepEqual(await connectionsOf(service, 'long'), { taken: 3, limit: 3 })
+    const fourth = [
+      await service.send('GET', '/plants/export'),
+      await service.send('POST', '/plants/import?dryRun=true', {
+        headers: { 'Content-Type': NDJSON },
+        body: rowsFrom(1, 1),
+      }),
+    ]
+    for (const answer of fourth) {
+      assert.deepEqual([errorOf(answer), answer.headers['retry-after']], [50302, '1'])
+      assert.equal(messageOf(answer), '3 exports and dry runs are already in progress; retry later')
+    }
+    assert.equal((await service.create({ id: 5000, name: 'x' })).status, 200)
+    for (const { socket } of [...open, dryRun]) socket.destroy()
+    await untilIdle(service, 'export')
+    await untilIdle(service, 'dryRun')
+    assert.equal((await service.send('GET', '/plants/export?tag=none')).status, 200)
+  })
+
+  test('of which the settings give a number, and single tokens keep their bounds', async (t) => {
+    const service = await withMuch(t, { storeConnections: '6', storeLongConnections: '1', storeSearchConnections: '2' })
+    assert.deepEqual(await connectionsOf(service, 'long'), { taken: 0, limit: 1 })
+    assert.deepEqual(await connectionsOf(service, 'search'), { taken: 0, limit: 2 })
+    assert.deepEqual((await connectionsOf(service, 'all')).limit, 6)
+    const only = unreadExport(service)
+    await untilRunning(service, 'export', 1)
+    assert.equal(errorOf(await service.send('GET', '/plants/export')), 50302)
+    only.socket.destroy()
+    await untilIdle(service, 'export')
+  })
+})
