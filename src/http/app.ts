@@ -24,8 +24,8 @@ import { BodyMemory } from './request/body-memory.ts'
 import { faultOfHead } from './request/head.ts'
 import { docsHandlers } from './resources/docs.ts'
 import { exportHandlers } from './resources/export.ts'
-import { healthHandlers } from './resources/health.ts'
 import { importHandlers } from './resources/import.ts'
+import { monitoringHandlers } from './resources/monitoring.ts'
 import { plantListHandlers } from './resources/plant-list.ts'
 import { checkPlantSchemas } from './resources/plant-schemas.ts'
 import { plantHandlers } from './resources/plants.ts'
@@ -92,20 +92,8 @@ export function buildApp({ config, contract, store, log, state, waiting, indexBe
       ...importHandlers(store, responder, admission, config, stopping.signal),
       ...exportHandlers(store, responder, admission, config),
       ...tagHandlers(store, responder, admission),
-      ...healthHandlers(store, responder, state),
+      ...monitoringHandlers(store, responder, state, metrics),
       ...docsHandlers(contract, responder, config.docs),
-      getMetrics(exchange) {
-        metrics.registry.metrics().then(
-          (text) =>
-            responder.reply(
-              exchange,
-              200,
-              ['Content-Type', metrics.registry.contentType, 'Cache-Control', 'no-store'],
-              text,
-            ),
-          (error: unknown) => responder.refuse(exchange, error),
-        )
-      },
     },
     {
       guard: guardOperations(config, auth, responder),

@@ -1,33 +1,44 @@
-import { Counter, collectDefaultMetrics, Gauge, type Metric, Registry } from '@prometheus-io/client'
-import { BOUNDS, type OperationTally, Tally } from './request-metrics.ts'
+import { Counter, collectDefaultMetrics, Gauge, Registry } from '@prometheus-io/client'
 
-const SECONDS = 'plantstore_http_request_seconds'
+/** Upper bounds of the buckets, in milliseconds. Longer times count in a last bucket without a bound. */
+const BOUNDS = [1, 2.5, 5, 10, 25, 50, 100, 250, 1000, 5000] as const
 
-/** What the service counts, in Prometheus' terms (https://prometheus.io/docs/practices/naming/). */
+/** The answers to one operation so far. */
+interface Answers {
+  readonly byStatus: Float64Array
+  /** By time taken: one bucket for each bound, and one for what is above them all. */
+  readonly buckets: Float64Array
+  milliseconds: number
+}
+
+/**
+ * What the service counts, in Prometheus' terms (https://prometheus.io/docs/practices/naming/).
+ *
+ * It counts answers in plain arrays, in about 0.05 µs each. The metrics library takes eight times as long, 2% of a
+ * create, and its histogram takes over no counts, so this class writes the text of that one metric itself.
+ */
 export class Metrics {
   readonly registry = new Registry()
-  readonly #tally = new Tally()
+  readonly #answers = new Map<string, Answers>()
 
   /** @param waiting creates that wait for their commit now */
   constructor(waiting: () => number) {
-    const registers = [this.registry]
-    const { operations } = this.#tally
+    const answers = this.#answers
     collectDefaultMetrics({ register: this.registry })
     new Counter({
       name: 'plantstore_http_requests_total',
       help: 'Requests answered, by operation and status.',
       labelNames: ['operation', 'status'],
-      registers,
+      registers: [this.registry],
       collect() {
         this.reset()
-        for (const [operation, { statuses }] of operations) {
-          statuses.forEach((count, status) => {
+        for (const [operation, { byStatus }] of answers) {
+          byStatus.forEach((count, status) => {
             if (count > 0) this.inc({ operation, status }, count)
           })
         }
       },
     })
-    this.registry.registerMetric(requestSeconds(operations))
     this.gauge('plantstore_creates_waiting', 'Creates that wait for their commit.', waiting)
   }
 
@@ -58,34 +69,43 @@ export class Metrics {
 
   /** Counts one answer. `operation` is `none` where there was none. */
   observe(operation: string, status: number, milliseconds: number): void {
-    this.#tally.add(operation, status, milliseconds)
+    let answers = this.#answers.get(operation)
+    if (answers === undefined) {
+      answers = { byStatus: new Float64Array(600), buckets: new Float64Array(BOUNDS.length + 1), milliseconds: 0 }
+      this.#answers.set(operation, answers)
+    }
+    let bucket = 0
+    while (bucket < BOUNDS.length && milliseconds > (BOUNDS[bucket] as number)) bucket++
+    answers.byStatus[status] = (answers.byStatus[status] ?? 0) + 1
+    answers.buckets[bucket] = (answers.buckets[bucket] ?? 0) + 1
+    answers.milliseconds += milliseconds
+  }
+
+  get contentType(): string {
+    return this.registry.contentType
+  }
+
+  /** All metrics in the text format (https://prometheus.io/docs/instrumenting/exposition_formats/). */
+  async text(): Promise<string> {
+    const lines = [...this.#answers].flatMap(([operation, answers]) => secondsOf(operation, answers))
+    return `${await this.registry.metrics()}\n${[...SECONDS_HEAD, ...lines].join('\n')}\n`
   }
 }
 
-/** A histogram that the library has not counted itself, in the form in which its registry asks for one. */
-function requestSeconds(operations: ReadonlyMap<string, OperationTally>): Metric<string> {
-  const metric = {
-    name: SECONDS,
-    help: 'From the end of the headers to the answer, in seconds.',
-    type: 'histogram',
-    aggregator: 'sum',
-    reset: () => {},
-    get: async () => ({ ...metric, values: [...operations].flatMap(([operation, tally]) => series(operation, tally)) }),
-  }
-  return metric as unknown as Metric<string>
-}
+const SECONDS = 'plantstore_http_request_seconds'
+const SECONDS_HEAD = [
+  `# HELP ${SECONDS} From the end of the headers to the answer, in seconds.`,
+  `# TYPE ${SECONDS} histogram`,
+]
 
-function series(operation: string, { buckets, milliseconds }: OperationTally): object[] {
+/** The series of one operation in the histogram. Each bucket also counts what the ones before it do. */
+function secondsOf(operation: string, { buckets, milliseconds }: Answers): string[] {
   let count = 0
-  const cumulative = [...buckets].map((answers, i) => {
+  const cumulative = Array.from(buckets, (answers, i) => {
     count += answers
     const bound = BOUNDS[i]
-    const le = bound === undefined ? '+Inf' : bound / 1000
-    return { metricName: `${SECONDS}_bucket`, labels: { le, operation }, value: count }
+    return `${SECONDS}_bucket{le="${bound === undefined ? '+Inf' : bound / 1000}",operation="${operation}"} ${count}`
   })
-  return [
-    ...cumulative,
-    { metricName: `${SECONDS}_sum`, labels: { operation }, value: milliseconds / 1000 },
-    { metricName: `${SECONDS}_count`, labels: { operation }, value: count },
-  ]
+  const labels = `{operation="${operation}"}`
+  return [...cumulative, `${SECONDS}_sum${labels} ${milliseconds / 1000}`, `${SECONDS}_count${labels} ${count}`]
 }

@@ -1,5 +1,7 @@
 import { AppError } from '../../errors.ts'
 import type { Store } from '../../store.ts'
+import type { Exchange } from '../exchange.ts'
+import type { Metrics } from '../metrics.ts'
 import { JSON_TYPE, type Responder } from '../response/responder.ts'
 import type { Handlers } from '../routes.ts'
 import type { ServiceState } from '../service-state.ts'
@@ -7,12 +9,13 @@ import type { ServiceState } from '../service-state.ts'
 /** How long the result of a check is reused, in ms. Probes cost at most one write a second. */
 const FRESH = 1000
 
-/** Liveness and readiness, for supervisors and load balancers. */
-export function healthHandlers(
+/** Liveness, readiness and metrics, for supervisors, load balancers and Prometheus. */
+export function monitoringHandlers(
   store: Store,
   responder: Responder,
   state: ServiceState,
-): Pick<Handlers, 'getLiveness' | 'getReadiness'> {
+  metrics: Metrics,
+): Pick<Handlers, 'getLiveness' | 'getReadiness' | 'getMetrics'> {
   let checkedAt = Number.NEGATIVE_INFINITY
   let check: Promise<unknown> = Promise.resolve()
 
@@ -24,22 +27,22 @@ export function healthHandlers(
     return check
   }
 
+  const reply = (exchange: Exchange, type: string, body: string) =>
+    responder.reply(exchange, 200, ['Content-Type', type, 'Cache-Control', 'no-store'], body)
+
   return {
-    getLiveness(exchange) {
-      responder.reply(exchange, 200, ['Content-Type', JSON_TYPE, 'Cache-Control', 'no-store'], '{"status":"live"}')
-    },
+    getLiveness: (exchange) => reply(exchange, JSON_TYPE, '{"status":"live"}'),
     getReadiness(exchange) {
       if (state.current !== 'serving') throw new AppError(50303, 'the service is shutting down')
-      checkStore().then(
-        () =>
-          responder.reply(
-            exchange,
-            200,
-            ['Content-Type', JSON_TYPE, 'Cache-Control', 'no-store'],
-            '{"status":"ready"}',
-          ),
-        (error: unknown) => responder.refuse(exchange, error),
-      )
+      checkStore()
+        .then(() => reply(exchange, JSON_TYPE, '{"status":"ready"}'))
+        .catch((error: unknown) => responder.refuse(exchange, error))
+    },
+    getMetrics(exchange) {
+      metrics
+        .text()
+        .then((text) => reply(exchange, metrics.contentType, text))
+        .catch((error: unknown) => responder.refuse(exchange, error))
     },
   }
 }
