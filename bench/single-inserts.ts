@@ -3,19 +3,20 @@ import { sortKey } from '../src/fold.ts'
 import type { NewPlant } from '../src/plant.ts'
 import { createResult, decidePut } from '../src/plant-change.ts'
 import { plantWords } from '../src/plant-query.ts'
+import type { PostgresStore } from '../src/postgres/store.ts'
 import type { PostgresAddress } from '../src/postgres-address.ts'
-import type { CreateResult, Store } from '../src/store.ts'
+import type { CreateOptions, CreateResult } from '../src/store.ts'
 
 const INSERT = `INSERT INTO plants (id, name, tag, sort_key, words) VALUES ($1, $2, $3, $4, $5)
   ON CONFLICT (id) DO NOTHING`
 const SELECT = 'SELECT name, tag FROM plants WHERE id = $1'
 
 /** Creates as they are mostly written: for each a plain INSERT, prepared, through a pool of ten connections. */
-export function singleInserts({ hosts, database, user, password }: PostgresAddress): Store['createPlant'] {
+export function singleInserts({ hosts, database, user, password }: PostgresAddress): PostgresStore['createPlant'] {
   const pool = new Pool({ ...hosts[0], database, user, password: password() ?? '', max: 10 })
   pool.on('error', console.error)
 
-  async function create(plant: NewPlant, mustBeNew: boolean): Promise<CreateResult> {
+  async function create(plant: NewPlant, { mustBeNew }: CreateOptions): Promise<CreateResult> {
     const { id, name, tag } = plant
     const words = plantWords(plant).map((word) => `'${word}'`)
     const values = [id, name, tag, sortKey(name), words.join(' ')]
@@ -28,7 +29,5 @@ export function singleInserts({ hosts, database, user, password }: PostgresAddre
     return result
   }
 
-  return (plant, { mustBeNew }, _actor, answer) => {
-    create(plant, mustBeNew).then((result) => answer(undefined, result), answer)
-  }
+  return create
 }

@@ -1,4 +1,3 @@
-import { type Callback, callSafely } from './callback.ts'
 import { AppError } from './errors.ts'
 
 export interface GroupCommitOptions<Row> {
@@ -21,7 +20,8 @@ export interface GroupCommitOptions<Row> {
 interface Waiting<Row, Result> {
   readonly row: Row
   readonly weight: number
-  readonly callback: Callback<Result>
+  readonly resolve: (result: Result) => void
+  readonly reject: (error: unknown) => void
 }
 
 /**
@@ -29,7 +29,7 @@ interface Waiting<Row, Result> {
  * creates at 64 connections 8% more on two cores and 16% on one; a group that gets no more rows waits for one turn.
  */
 const MAX_TURNS = 8
-/** After about so many groups it is forgotten that once more rows came at a time. */
+/** Decay of #peak: a burst stops counting after about this many groups. */
 const FORGETTING = 32
 
 /**
@@ -61,20 +61,23 @@ export class GroupCommit<Row, Result> {
     this.#options = options
   }
 
-  /** Answers with AppError 50302 when the queue is full and 50303 when it is closed; the row is then not taken. */
-  submit(row: Row, callback: Callback<Result>): void {
+  /**
+   * Resolves after the commit that holds the row.
+   *
+   * @throws AppError 50302 when the queue is full and 50303 when it is closed; the row is then not taken
+   */
+  submit(row: Row): Promise<Result> {
     const weight = this.#options.weigh(row)
     const refusal = this.#refusal(weight)
-    if (refusal !== undefined) {
-      callback(refusal)
-    } else {
+    if (refusal !== undefined) return Promise.reject(refusal)
+    return new Promise((resolve, reject) => {
       this.#waiting++
       this.#weight += weight
-      this.#queue.push({ row, weight, callback })
+      this.#queue.push({ row, weight, resolve, reject })
       this.#peak = Math.max(this.#peak, this.#waiting)
       if (this.#hasShare()) this.#flush()
       else this.#schedule()
-    }
+    })
   }
 
   /** Takes no more rows, and resolves when those that it has are answered. */
@@ -125,29 +128,33 @@ export class GroupCommit<Row, Result> {
     this.#inFlight++
     Promise.try(
       this.#commit,
-      group.map((waiting) => waiting.row),
+      group.map(({ row }) => row),
     ).then(
-      (results) => this.#settle(group, (callback, i) => callWithResult(callback, results[i])),
-      (error: unknown) => this.#settle(group, (callback) => callSafely(callback, error)),
+      (results) => this.#settle(group, ({ resolve, reject }, i) => answer(results[i], resolve, reject)),
+      (error: unknown) => this.#settle(group, ({ reject }) => reject(error)),
     )
   }
 
-  #settle(group: readonly Waiting<Row, Result>[], callOne: (callback: Callback<Result>, i: number) => void): void {
+  #settle(group: readonly Waiting<Row, Result>[], answerOne: (waiting: Waiting<Row, Result>, i: number) => void): void {
     this.#inFlight--
     this.#peak -= this.#peak / FORGETTING
     // The next commit starts before this one's callers are answered: they are answered while it runs.
     if ((this.#options.parts ?? 1) === 1 || this.#inFlight === 0 || this.#hasShare()) this.#flush()
-    group.forEach(({ weight, callback }, i) => {
+    group.forEach((waiting, i) => {
       this.#waiting--
-      this.#weight -= weight
-      callOne(callback, i)
+      this.#weight -= waiting.weight
+      answerOne(waiting, i)
     })
     if (this.#waiting === 0) for (const resolve of this.#idle.splice(0)) resolve()
   }
 }
 
-function callWithResult<Result>(callback: Callback<Result>, result: Result | Error | undefined): void {
-  if (result === undefined) callSafely(callback, new Error('the commit gave no result for a row'))
-  else if (result instanceof Error) callSafely(callback, result)
-  else callSafely(callback, undefined, result)
+function answer<Result>(
+  result: Result | Error | undefined,
+  resolve: (result: Result) => void,
+  reject: (error: unknown) => void,
+): void {
+  if (result === undefined) reject(new Error('the commit gave no result for a row'))
+  else if (result instanceof Error) reject(result)
+  else resolve(result)
 }

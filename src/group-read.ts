@@ -1,8 +1,7 @@
-import { type Callback, callSafely } from './callback.ts'
-
 interface Waiting<Key, Value> {
   readonly key: Key
-  readonly callback: Callback<Value>
+  readonly resolve: (value: Value) => void
+  readonly reject: (error: unknown) => void
 }
 
 /**
@@ -22,16 +21,11 @@ export class GroupRead<Key, Value> {
     this.#read = read
   }
 
-  /** Answers with what `read` gives for the key or throws. */
-  find(key: Key, callback: Callback<Value>): void {
-    this.#waiting.push({ key, callback })
-    if (this.#waiting.length === 1) setImmediate(this.#answer)
-  }
-
-  /** The same as a promise. */
+  /** Resolves with what `read` gives for the key, or rejects with what it throws. */
   get(key: Key): Promise<Value> {
     return new Promise((resolve, reject) => {
-      this.find(key, (error, value) => (error === undefined ? resolve(value as Value) : reject(error)))
+      this.#waiting.push({ key, resolve, reject })
+      if (this.#waiting.length === 1) setImmediate(this.#answer)
     })
   }
 
@@ -43,14 +37,12 @@ export class GroupRead<Key, Value> {
       values = this.#read(waiting.map(({ key }) => key))
     } catch (error) {
       this.#waiting = []
-      for (const { callback } of waiting) callSafely(callback, error)
+      for (const { reject } of waiting) reject(error)
       return
     }
     this.#waiting = waiting.slice(values.length)
     if (this.#waiting.length > 0) setImmediate(() => this.#pause(startedAt))
-    values.forEach((value, i) => {
-      callSafely((waiting[i] as Waiting<Key, Value>).callback, undefined, value)
-    })
+    for (const [i, value] of values.entries()) waiting[i]?.resolve(value)
   }
 
   #pause(startedAt: number): void {

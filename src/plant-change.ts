@@ -1,13 +1,13 @@
-import { type Condition, checkCondition } from './condition.ts'
 import { AppError } from './errors.ts'
 import type { NewPlant, Plant } from './plant.ts'
+import { checkExpectation, type Expectation, existing } from './plant-version.ts'
 import type { CreateResult, ImportMode, ImportResult, PlantPatch, ReplaceResult } from './store.ts'
 
 /** A write that depends on the present plant; an engine decides it inside its transaction. */
 export type PlantChange =
-  | { readonly kind: 'replace'; readonly plant: NewPlant; readonly condition: Condition }
-  | { readonly kind: 'update'; readonly id: bigint; readonly patch: PlantPatch; readonly condition: Condition }
-  | { readonly kind: 'delete'; readonly id: bigint; readonly condition: Condition }
+  | { readonly kind: 'replace'; readonly plant: NewPlant; readonly expected: Expectation }
+  | { readonly kind: 'update'; readonly id: bigint; readonly patch: PlantPatch; readonly expected: Expectation }
+  | { readonly kind: 'delete'; readonly id: bigint; readonly expected: Expectation }
 
 /** What a change does. `plant` is the whole plant after it. */
 export type ChangeOutcome =
@@ -37,17 +37,17 @@ export const isEqual = (one: Plant | undefined, other: Plant | undefined): boole
  * Decides what a replace, update or delete does.
  *
  * @param present the plant that has the id; undefined when there is none
- * @throws AppError 40402 when an update or a delete finds none, 41201 when the condition does not hold
+ * @throws AppError 40402 when an update or a delete finds none, 41201 when the expectation does not hold
  */
 export function decideChange(change: PlantChange, present: NewPlant | undefined): ChangeOutcome {
   const id = idOf(change)
   if (change.kind === 'replace') {
-    checkCondition(change.condition, id, present)
+    checkExpectation(change.expected, id, present)
     return { result: present === undefined ? 'created' : 'replaced', plant: change.plant }
   }
-  // Absence comes before the condition, which would hide it (RFC 9110, 13.2.1).
+  // Absence comes before the expectation, which would hide it.
   if (present === undefined) throw new AppError(40402, `there is no plant with the id ${id}`)
-  checkCondition(change.condition, id, present)
+  checkExpectation(change.expected, id, present)
   return change.kind === 'delete' ? { result: 'deleted' } : { result: 'updated', plant: patched(present, change.patch) }
 }
 
@@ -92,6 +92,6 @@ export function importResult(outcome: PutOutcome, id: bigint): ImportResult {
 
 function refusal(outcome: PutOutcome, id: bigint): AppError {
   return outcome === 'exists'
-    ? new AppError(41201, `a plant with the id ${id} exists (If-None-Match: *); nothing was changed`)
+    ? existing(id)
     : new AppError(40901, `the id ${id} belongs to a different plant; nothing was changed`)
 }

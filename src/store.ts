@@ -1,9 +1,8 @@
 import type { Actor } from './actor.ts'
-import type { Callback } from './callback.ts'
-import type { Condition } from './condition.ts'
 import type { AppError } from './errors.ts'
 import type { NewPlant } from './plant.ts'
 import type { PlantFilter, PlantOrder, PlantQuery } from './plant-query.ts'
+import type { Expectation } from './plant-version.ts'
 import type { TokenStore } from './token-store.ts'
 
 /** `created`: it is new. `unchanged`: the same plant was there already, so a create that is sent again is answered alike. */
@@ -62,47 +61,45 @@ export interface Store {
   readonly tokens: TokenStore
 
   /**
-   * Puts the plant if its id is absent, or finds it there as it is. Answers after the commit that holds it, or with one of
-   * these errors; it throws none itself.
+   * Puts the plant if its id is absent, or finds it there as it is. Resolves after the commit that holds it.
    *
-   * - AppError 40901 when the id belongs to a plant with another name or tag; nothing changes
-   * - AppError 41201 when `mustBeNew` and the id exists; nothing changes
-   * - AppError 50302 when too many creates are waiting; nothing is done
+   * @throws AppError 40901 when the id belongs to a plant with another name or tag, 41201 when `mustBeNew` and the id
+   *   exists; nothing changes. 50302 when too many creates are waiting; nothing is done
    */
-  createPlant(plant: NewPlant, options: CreateOptions, actor: Actor, callback: Callback<CreateResult>): void
+  createPlant(plant: NewPlant, options: CreateOptions, actor: Actor): Promise<CreateResult>
 
   /**
    * The plant with this id; undefined when there is none. It sees every write that was answered before.
    * Several calls may get the same object, which never changes.
    */
-  getPlant(id: bigint, callback: Callback<NewPlant | undefined>): void
+  getPlant(id: bigint): Promise<NewPlant | undefined>
 
   /**
    * Puts the plant, whatever was there. Resolves after the commit.
    *
-   * @throws AppError 41201 when the condition does not hold; nothing changes
+   * @throws AppError 41201 when the expectation does not hold; nothing changes
    */
-  replacePlant(plant: NewPlant, condition: Condition, actor: Actor): Promise<ReplaceResult>
+  replacePlant(plant: NewPlant, expected: Expectation, actor: Actor): Promise<ReplaceResult>
 
   /**
    * Changes parts of a plant and resolves, after the commit, with the whole of it. Two updates of different parts at the
    * same time are both kept.
    *
-   * @throws AppError 40402 when there is none; 41201 when the condition does not hold; nothing changes
+   * @throws AppError 40402 when there is none; 41201 when the expectation does not hold; nothing changes
    */
-  updatePlant(id: bigint, patch: PlantPatch, condition: Condition, actor: Actor): Promise<NewPlant>
+  updatePlant(id: bigint, patch: PlantPatch, expected: Expectation, actor: Actor): Promise<NewPlant>
 
   /**
    * Forgets a plant. Resolves after the commit.
    *
-   * @throws AppError 40402 when there is none; 41201 when the condition does not hold; nothing changes
+   * @throws AppError 40402 when there is none; 41201 when the expectation does not hold; nothing changes
    */
-  deletePlant(id: bigint, condition: Condition, actor: Actor): Promise<void>
+  deletePlant(id: bigint, expected: Expectation, actor: Actor): Promise<void>
 
   /**
    * At most `limit` of the plants that the query means, in its order, from its position on. They are as they were at one
-   * moment, which is no earlier than the call: every write that was answered before it is seen. Once some of them have
-   * PAGE_TEXT (src/plant-query.ts) together, one more is the last, so that it is known that there is more.
+   * moment, which is no earlier than the call: every write that was answered before it is seen. Stops early once the texts
+   * add up to PAGE_TEXT (src/plant-query.ts); one extra plant shows that there is another page.
    * Calls with the same query and limit may get the same array, which never changes.
    *
    * @throws AppError 50301 also while an index that it takes is being made; never for plants without a filter by id

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { UNCONDITIONAL } from '../src/condition.ts'
+import { NO_EXPECTATION } from '../src/plant-version.ts'
 import { createStoreFile } from '../src/sqlite/open/create-file.ts'
 import { SqliteWriter } from '../src/sqlite/write/writer.ts'
 import { tempFolder } from './support/files.ts'
@@ -19,9 +19,9 @@ test('SQLite: creates of several tokens that are committed together are one row 
   // Those that exist already are no changes.
   writer.createPlants([...rows.slice(0, 20), [60n, 'plant 60', null, true, 'three']].flat())
   writer.changePlants([
-    { change: { kind: 'replace', plant: plant(70n), condition: UNCONDITIONAL }, actor: 'one' },
-    { change: { kind: 'delete', id: 70n, condition: UNCONDITIONAL }, actor: 'two' },
-    { change: { kind: 'replace', plant: plant(70n), condition: UNCONDITIONAL }, actor: 'two' },
+    { change: { kind: 'replace', plant: plant(70n), expected: NO_EXPECTATION }, actor: 'one' },
+    { change: { kind: 'delete', id: 70n, expected: NO_EXPECTATION }, actor: 'two' },
+    { change: { kind: 'replace', plant: plant(70n), expected: NO_EXPECTATION }, actor: 'two' },
   ])
   writer.close()
   const idsOf = (actor: string) => rows.filter((row) => row[4] === actor).map(([id]) => id as bigint)

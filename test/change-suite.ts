@@ -1,31 +1,29 @@
 import assert from 'node:assert/strict'
-import { type Condition, UNCONDITIONAL } from '../src/condition.ts'
-import { plantETag } from '../src/etag.ts'
 import { MAX_ID, MIN_ID } from '../src/plant.ts'
+import { type Expectation, NO_EXPECTATION, versionOf } from '../src/plant-version.ts'
 import type { Store } from '../src/store.ts'
 import { TESTER } from './support/actor.ts'
 import { createPlant } from './support/create-plant.ts'
-import { getPlant } from './support/store-calls.ts'
 import { type OpenStore, plant, refusal, type Suite } from './support/store-under-test.ts'
 
 const monstera = plant(1n, 'Monstera', 'houseplant')
 const other = plant(1n, 'Aloe', 'succulent')
 const lenient = { mustBeNew: false }
 
-/** Conditions that hold for `monstera` as it is, those that don't, and those of a plant that is not there. */
-const HOLDING: readonly Condition[] = [
-  UNCONDITIONAL,
-  { ifMatch: '*' },
-  { ifMatch: [plantETag(monstera)] },
-  { ifMatch: ['"0000000000000000"', plantETag(monstera)] },
-  { ifNoneMatch: [plantETag(other)] },
+/** Expectations that hold for `monstera` as it is, and those that do not. */
+const HOLDING: readonly Expectation[] = [
+  NO_EXPECTATION,
+  { at: 'any' },
+  { at: [versionOf(monstera)] },
+  { at: ['0000000000000000', versionOf(monstera)] },
+  { notAt: [versionOf(other)] },
 ]
-const FAILING: readonly Condition[] = [
-  { ifMatch: [plantETag(other)] },
-  { ifMatch: [] },
-  { ifNoneMatch: '*' },
-  { ifNoneMatch: [plantETag(monstera)] },
-  { ifMatch: '*', ifNoneMatch: '*' },
+const FAILING: readonly Expectation[] = [
+  { at: [versionOf(other)] },
+  { at: [] },
+  { notAt: 'any' },
+  { notAt: [versionOf(monstera)] },
+  { at: 'any', notAt: 'any' },
 ]
 
 /** The part of the Store's specification that is about reading, replacing, updating and deleting single plants. */
@@ -40,64 +38,64 @@ export function changeTests(suite: Suite, open: OpenStore): void {
 function getTests(suite: Suite, open: OpenStore): void {
   suite('a plant is read as it was created, and where there is none nothing is', async (t) => {
     const { store } = await open(t)
-    assert.equal(await getPlant(store, 1n), undefined)
+    assert.equal(await store.getPlant(1n), undefined)
     const plants = [plant(MIN_ID, '', ''), plant(-1n, 'e\u0301', undefined), plant(MAX_ID, '🌵', '\u00e9')]
     for (const one of plants) {
       await createPlant(store, one, lenient)
-      assert.deepEqual(await getPlant(store, one.id), one)
+      assert.deepEqual(await store.getPlant(one.id), one)
     }
-    assert.equal(await getPlant(store, MIN_ID + 1n), undefined)
+    assert.equal(await store.getPlant(MIN_ID + 1n), undefined)
   })
 
   suite('a read sees every write that was answered before it', async (t) => {
     const { store } = await open(t)
     for (let i = 0; i < 100; i++) {
-      await store.replacePlant(plant(1n, `version ${i}`), UNCONDITIONAL, TESTER)
-      assert.deepEqual(await getPlant(store, 1n), plant(1n, `version ${i}`))
+      await store.replacePlant(plant(1n, `version ${i}`), NO_EXPECTATION, TESTER)
+      assert.deepEqual(await store.getPlant(1n), plant(1n, `version ${i}`))
     }
-    await store.deletePlant(1n, UNCONDITIONAL, TESTER)
-    assert.equal(await getPlant(store, 1n), undefined)
+    await store.deletePlant(1n, NO_EXPECTATION, TESTER)
+    assert.equal(await store.getPlant(1n), undefined)
   })
 }
 
 function replaceTests(suite: Suite, open: OpenStore): void {
   suite('a replacement puts the plant, and says whether there was one', async (t) => {
     const { store, reopen, plants } = await open(t)
-    assert.equal(await store.replacePlant(monstera, UNCONDITIONAL, TESTER), 'created')
-    assert.equal(await store.replacePlant(monstera, UNCONDITIONAL, TESTER), 'replaced')
-    assert.equal(await store.replacePlant(other, UNCONDITIONAL, TESTER), 'replaced')
-    assert.deepEqual(await getPlant(await reopen(), 1n), other)
+    assert.equal(await store.replacePlant(monstera, NO_EXPECTATION, TESTER), 'created')
+    assert.equal(await store.replacePlant(monstera, NO_EXPECTATION, TESTER), 'replaced')
+    assert.equal(await store.replacePlant(other, NO_EXPECTATION, TESTER), 'replaced')
+    assert.deepEqual(await (await reopen()).getPlant(1n), other)
     assert.deepEqual(await plants(), [other])
   })
 
   suite('a replacement takes a tag away, and keeps an empty one apart from none', async (t) => {
     const { store } = await open(t)
     for (const tag of ['houseplant', undefined, '', undefined]) {
-      await store.replacePlant(plant(1n, 'Monstera', tag), UNCONDITIONAL, TESTER)
-      assert.deepEqual(await getPlant(store, 1n), plant(1n, 'Monstera', tag))
+      await store.replacePlant(plant(1n, 'Monstera', tag), NO_EXPECTATION, TESTER)
+      assert.deepEqual(await store.getPlant(1n), plant(1n, 'Monstera', tag))
     }
   })
 
-  suite('a replacement is done where its condition holds, and else refused and changes nothing', async (t) => {
+  suite('a replacement is done where its expectation holds, and else refused and changes nothing', async (t) => {
     const { store, plants } = await open(t)
-    for (const condition of HOLDING) {
-      await store.replacePlant(monstera, UNCONDITIONAL, TESTER)
-      assert.equal(await store.replacePlant(other, condition, TESTER), 'replaced')
+    for (const expected of HOLDING) {
+      await store.replacePlant(monstera, NO_EXPECTATION, TESTER)
+      assert.equal(await store.replacePlant(other, expected, TESTER), 'replaced')
       assert.deepEqual(await plants(), [other])
     }
-    await store.replacePlant(monstera, UNCONDITIONAL, TESTER)
-    for (const condition of FAILING) await assert.rejects(store.replacePlant(other, condition, TESTER), refusal(41201))
+    await store.replacePlant(monstera, NO_EXPECTATION, TESTER)
+    for (const expected of FAILING) await assert.rejects(store.replacePlant(other, expected, TESTER), refusal(41201))
     assert.deepEqual(await plants(), [monstera])
   })
 
-  suite('where there is no plant, If-Match never holds and If-None-Match always does', async (t) => {
+  suite('without a plant, `at` never holds and `notAt` always does', async (t) => {
     const { store, plants } = await open(t)
-    for (const ifMatch of ['*', [plantETag(monstera)]] as const) {
-      await assert.rejects(store.replacePlant(monstera, { ifMatch }, TESTER), refusal(41201))
+    for (const at of ['any', [versionOf(monstera)]] as const) {
+      await assert.rejects(store.replacePlant(monstera, { at }, TESTER), refusal(41201))
     }
     assert.deepEqual(await plants(), [])
-    assert.equal(await store.replacePlant(monstera, { ifNoneMatch: '*' }, TESTER), 'created')
-    assert.equal(await store.replacePlant(plant(2n), { ifNoneMatch: [plantETag(plant(2n))] }, TESTER), 'created')
+    assert.equal(await store.replacePlant(monstera, { notAt: 'any' }, TESTER), 'created')
+    assert.equal(await store.replacePlant(plant(2n), { notAt: [versionOf(plant(2n))] }, TESTER), 'created')
   })
 }
 
@@ -114,27 +112,27 @@ function updateTests(suite: Suite, open: OpenStore): void {
       [{ name: '', tag: 'herb' }, plant(1n, '', 'herb')],
     ] as const
     for (const [patch, whole] of steps) {
-      assert.deepEqual(await store.updatePlant(1n, patch, UNCONDITIONAL, TESTER), whole)
+      assert.deepEqual(await store.updatePlant(1n, patch, NO_EXPECTATION, TESTER), whole)
       assert.deepEqual(await plants(), [whole])
     }
   })
 
-  suite('an update is done where its condition holds, and else refused and changes nothing', async (t) => {
+  suite('an update is done where its expectation holds, and else refused and changes nothing', async (t) => {
     const { store, plants } = await open(t)
-    for (const condition of HOLDING) {
-      await store.replacePlant(monstera, UNCONDITIONAL, TESTER)
-      assert.equal((await store.updatePlant(1n, { name: 'Aloe' }, condition, TESTER)).name, 'Aloe')
+    for (const expected of HOLDING) {
+      await store.replacePlant(monstera, NO_EXPECTATION, TESTER)
+      assert.equal((await store.updatePlant(1n, { name: 'Aloe' }, expected, TESTER)).name, 'Aloe')
     }
-    await store.replacePlant(monstera, UNCONDITIONAL, TESTER)
-    for (const condition of FAILING)
-      await assert.rejects(store.updatePlant(1n, { name: 'x' }, condition, TESTER), refusal(41201))
+    await store.replacePlant(monstera, NO_EXPECTATION, TESTER)
+    for (const expected of FAILING)
+      await assert.rejects(store.updatePlant(1n, { name: 'x' }, expected, TESTER), refusal(41201))
     assert.deepEqual(await plants(), [monstera])
   })
 
-  suite('an update of no plant is refused, whatever its condition, and makes none', async (t) => {
+  suite('an update of no plant is refused, whatever its expectation, and makes none', async (t) => {
     const { store, plants } = await open(t)
-    for (const condition of [...HOLDING, ...FAILING]) {
-      await assert.rejects(store.updatePlant(1n, { name: 'x' }, condition, TESTER), refusal(40402))
+    for (const expected of [...HOLDING, ...FAILING]) {
+      await assert.rejects(store.updatePlant(1n, { name: 'x' }, expected, TESTER), refusal(40402))
     }
     assert.deepEqual(await plants(), [])
   })
@@ -145,34 +143,34 @@ function deleteTests(suite: Suite, open: OpenStore): void {
     const { store, reopen, plants } = await open(t)
     await createPlant(store, monstera, lenient)
     await createPlant(store, plant(2n), lenient)
-    assert.equal(await store.deletePlant(1n, UNCONDITIONAL, TESTER), undefined)
-    await assert.rejects(store.deletePlant(1n, UNCONDITIONAL, TESTER), refusal(40402))
+    assert.equal(await store.deletePlant(1n, NO_EXPECTATION, TESTER), undefined)
+    await assert.rejects(store.deletePlant(1n, NO_EXPECTATION, TESTER), refusal(40402))
     const again = await reopen()
     assert.deepEqual(await plants(), [plant(2n)])
     assert.equal(await createPlant(again, other, { mustBeNew: true }), 'created')
   })
 
-  suite('a delete is done where its condition holds, and else refused and changes nothing', async (t) => {
+  suite('a delete is done where its expectation holds, and else refused and changes nothing', async (t) => {
     const { store, plants } = await open(t)
-    for (const condition of HOLDING) {
-      await store.replacePlant(monstera, UNCONDITIONAL, TESTER)
-      await store.deletePlant(1n, condition, TESTER)
+    for (const expected of HOLDING) {
+      await store.replacePlant(monstera, NO_EXPECTATION, TESTER)
+      await store.deletePlant(1n, expected, TESTER)
       assert.deepEqual(await plants(), [])
     }
-    for (const condition of [...HOLDING, ...FAILING]) {
-      await assert.rejects(store.deletePlant(1n, condition, TESTER), refusal(40402))
+    for (const expected of [...HOLDING, ...FAILING]) {
+      await assert.rejects(store.deletePlant(1n, expected, TESTER), refusal(40402))
     }
-    await store.replacePlant(monstera, UNCONDITIONAL, TESTER)
-    for (const condition of FAILING) await assert.rejects(store.deletePlant(1n, condition, TESTER), refusal(41201))
+    await store.replacePlant(monstera, NO_EXPECTATION, TESTER)
+    for (const expected of FAILING) await assert.rejects(store.deletePlant(1n, expected, TESTER), refusal(41201))
     assert.deepEqual(await plants(), [monstera])
   })
 }
 
-/** One of the three writes that can have a condition, on plant 1. */
-const WRITES: readonly ((store: Store, by: string, condition: Condition) => Promise<unknown>)[] = [
-  (store, by, condition) => store.replacePlant(plant(1n, by), condition, TESTER),
-  (store, by, condition) => store.updatePlant(1n, { name: by }, condition, TESTER),
-  (store, _by, condition) => store.deletePlant(1n, condition, TESTER),
+/** One of the three writes that can have an expectation, on plant 1. */
+const WRITES: readonly ((store: Store, by: string, expected: Expectation) => Promise<unknown>)[] = [
+  (store, by, expected) => store.replacePlant(plant(1n, by), expected, TESTER),
+  (store, by, expected) => store.updatePlant(1n, { name: by }, expected, TESTER),
+  (store, _by, expected) => store.deletePlant(1n, expected, TESTER),
 ]
 
 function raceTests(suite: Suite, open: OpenStore): void {
@@ -182,14 +180,14 @@ function raceTests(suite: Suite, open: OpenStore): void {
       const [one, another] = [WRITES[round % 3], WRITES[Math.trunc(round / 3) % 3]]
       assert.ok(one && another)
       const before = plant(1n, `before ${round}`)
-      await store.replacePlant(before, UNCONDITIONAL, TESTER)
-      const condition = { ifMatch: [plantETag(before)] }
-      const results = await Promise.allSettled([one(store, 'one', condition), another(store, 'another', condition)])
+      await store.replacePlant(before, NO_EXPECTATION, TESTER)
+      const expected = { at: [versionOf(before)] }
+      const results = await Promise.allSettled([one(store, 'one', expected), another(store, 'another', expected)])
       const losers = results.filter((result) => result.status === 'rejected')
       assert.equal(losers.length, 1)
       const [reason] = losers.map((loser): unknown => loser.reason)
-      // Whoever comes after a delete finds no plant, which a replacement is told as a condition that does not hold.
-      if ((await getPlant(store, 1n)) === undefined) assert.match(String(reason), /there is no plant with the id 1/)
+      // Whoever comes after a delete finds no plant, which a replacement is told as a expectation that does not hold.
+      if ((await store.getPlant(1n)) === undefined) assert.match(String(reason), /there is no plant with the id 1/)
       else refusal(41201)(reason)
     }
   })
@@ -199,33 +197,33 @@ function raceTests(suite: Suite, open: OpenStore): void {
     await createPlant(store, plant(1n, '0'), lenient)
     const client = async () => {
       for (let counted = 0; counted < 10; ) {
-        const now = await getPlant(store, 1n)
+        const now = await store.getPlant(1n)
         assert.ok(now)
-        const ifMatch = [plantETag(now)]
+        const at = [versionOf(now)]
         const next = `${Number(now.name) + 1}`
-        await store.updatePlant(1n, { name: next }, { ifMatch }, TESTER).then(() => counted++, refusal(41201))
+        await store.updatePlant(1n, { name: next }, { at }, TESTER).then(() => counted++, refusal(41201))
       }
     }
     await Promise.all(Array.from({ length: 8 }, client))
-    assert.equal((await getPlant(store, 1n))?.name, '80')
+    assert.equal((await store.getPlant(1n))?.name, '80')
   })
 
   suite('updates of different parts at the same time are all kept', async (t) => {
     const { store } = await open(t)
     for (let round = 0; round < 50; round++) {
-      await store.replacePlant(plant(1n, 'before', 'before'), UNCONDITIONAL, TESTER)
+      await store.replacePlant(plant(1n, 'before', 'before'), NO_EXPECTATION, TESTER)
       await Promise.all([
-        store.updatePlant(1n, { name: 'after' }, UNCONDITIONAL, TESTER),
-        store.updatePlant(1n, { tag: 'after' }, UNCONDITIONAL, TESTER),
+        store.updatePlant(1n, { name: 'after' }, NO_EXPECTATION, TESTER),
+        store.updatePlant(1n, { tag: 'after' }, NO_EXPECTATION, TESTER),
       ])
-      assert.deepEqual(await getPlant(store, 1n), plant(1n, 'after', 'after'))
+      assert.deepEqual(await store.getPlant(1n), plant(1n, 'after', 'after'))
     }
   })
 
   suite('of many replacements of one id at once the first creates, and one of them stays', async (t) => {
     const { store, plants } = await open(t)
     const rivals = Array.from({ length: 200 }, (_, i) => plant(1n, `rival ${i}`))
-    const results = await Promise.all(rivals.map((rival) => store.replacePlant(rival, UNCONDITIONAL, TESTER)))
+    const results = await Promise.all(rivals.map((rival) => store.replacePlant(rival, NO_EXPECTATION, TESTER)))
     assert.equal(results.filter((result) => result === 'created').length, 1)
     const [last] = await plants()
     assert.ok(rivals.some((rival) => rival.name === last?.name))
@@ -234,13 +232,13 @@ function raceTests(suite: Suite, open: OpenStore): void {
   suite('a refused change among many takes none with it', async (t) => {
     const { store, plants } = await open(t)
     const results = await Promise.allSettled([
-      store.replacePlant(plant(1n), UNCONDITIONAL, TESTER),
-      store.deletePlant(5n, UNCONDITIONAL, TESTER),
-      store.replacePlant(plant(2n), { ifMatch: '*' }, TESTER),
+      store.replacePlant(plant(1n), NO_EXPECTATION, TESTER),
+      store.deletePlant(5n, NO_EXPECTATION, TESTER),
+      store.replacePlant(plant(2n), { at: 'any' }, TESTER),
       // Validation lets no such id through; here it stands for whatever a future engine or schema may refuse.
-      store.replacePlant(plant(2n ** 63n), UNCONDITIONAL, TESTER),
-      store.updatePlant(6n, { name: 'x' }, UNCONDITIONAL, TESTER),
-      store.replacePlant(plant(3n), UNCONDITIONAL, TESTER),
+      store.replacePlant(plant(2n ** 63n), NO_EXPECTATION, TESTER),
+      store.updatePlant(6n, { name: 'x' }, NO_EXPECTATION, TESTER),
+      store.replacePlant(plant(3n), NO_EXPECTATION, TESTER),
     ])
     assert.deepEqual(
       results.map(({ status }) => status),

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import { UNCONDITIONAL } from '../src/condition.ts'
 import { matches, PLANT_ORDERS } from '../src/plant-query.ts'
+import { NO_EXPECTATION } from '../src/plant-version.ts'
 import { TESTER } from './support/actor.ts'
 import { EVERYTHING, exportAll, importAll, listAll } from './support/store-calls.ts'
 import { type OpenStore, plant, refusal, type Suite } from './support/store-under-test.ts'
@@ -29,7 +29,7 @@ export function exportTests(suite: Suite, open: OpenStore): void {
     const { store } = await open(t)
     assert.equal(await store.countPlants(), 0)
     await importAll(store, MANY)
-    await store.deletePlant(0n, UNCONDITIONAL, TESTER)
+    await store.deletePlant(0n, NO_EXPECTATION, TESTER)
     assert.equal(await store.countPlants(), MANY.length - 1)
   })
 
@@ -43,10 +43,10 @@ export function exportTests(suite: Suite, open: OpenStore): void {
         exported.push(...chunk)
         // Behind and before the place that it has come to, in all orders.
         await Promise.all([
-          store.deletePlant(MANY[exported.length % 100]?.id ?? 0n, UNCONDITIONAL, TESTER).catch(refusal(40402)),
-          store.deletePlant(MANY.at(-exported.length % 100)?.id ?? 0n, UNCONDITIONAL, TESTER).catch(refusal(40402)),
-          store.replacePlant(plant(BigInt(exported.length * 3 + 1), 'Aloe new'), UNCONDITIONAL, TESTER),
-          store.replacePlant(plant(3n * 1750n, `changed ${exported.length}`, 'new'), UNCONDITIONAL, TESTER),
+          store.deletePlant(MANY[exported.length % 100]?.id ?? 0n, NO_EXPECTATION, TESTER).catch(refusal(40402)),
+          store.deletePlant(MANY.at(-exported.length % 100)?.id ?? 0n, NO_EXPECTATION, TESTER).catch(refusal(40402)),
+          store.replacePlant(plant(BigInt(exported.length * 3 + 1), 'Aloe new'), NO_EXPECTATION, TESTER),
+          store.replacePlant(plant(3n * 1750n, `changed ${exported.length}`, 'new'), NO_EXPECTATION, TESTER),
         ])
       }
       assert.deepEqual(exported, before)

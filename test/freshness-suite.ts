@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
-import { UNCONDITIONAL } from '../src/condition.ts'
 import { words } from '../src/fold.ts'
 import type { NewPlant } from '../src/plant.ts'
 import { PLANT_ORDERS, type PlantQuery, positionOf } from '../src/plant-query.ts'
+import { NO_EXPECTATION } from '../src/plant-version.ts'
 import { TESTER } from './support/actor.ts'
 import { createPlant } from './support/create-plant.ts'
 import { expectedPlants, expectedTags } from './support/expected.ts'
 import { anyId, anyText } from './support/plants.ts'
 import { holds } from './support/property.ts'
-import { EVERYTHING, getPlant, importAll, listAll } from './support/store-calls.ts'
+import { EVERYTHING, importAll, listAll } from './support/store-calls.ts'
 import { type OpenStore, plant, refusal, type Suite } from './support/store-under-test.ts'
 
 const FIRST_PAGE: PlantQuery = { ...EVERYTHING, order: 'id', after: undefined }
@@ -24,32 +24,32 @@ export function freshnessTests(suite: Suite, open: OpenStore): void {
     for (let i = 0; i < 60; i++) {
       await createPlant(store, plant(BigInt(i), `new ${i}`, 'old'), { mustBeNew: true })
       assert.ok((await found('new')).includes(BigInt(i)))
-      await store.replacePlant(plant(BigInt(i), `changed ${i}`, 'other'), UNCONDITIONAL, TESTER)
+      await store.replacePlant(plant(BigInt(i), `changed ${i}`, 'other'), NO_EXPECTATION, TESTER)
       assert.deepEqual(await found('new'), [])
       assert.deepEqual(await listAll(store, { tags: ['old'] }), [])
-      await store.updatePlant(BigInt(i), { tag: null }, UNCONDITIONAL, TESTER)
+      await store.updatePlant(BigInt(i), { tag: null }, NO_EXPECTATION, TESTER)
       assert.deepEqual(await found('other'), [])
       assert.ok((await found('chan')).includes(BigInt(i)))
-      if (i % 2 === 0) await store.deletePlant(BigInt(i), UNCONDITIONAL, TESTER)
+      if (i % 2 === 0) await store.deletePlant(BigInt(i), NO_EXPECTATION, TESTER)
       assert.equal((await found('chan')).includes(BigInt(i)), i % 2 === 1)
     }
   })
 
   suite('what was read before is read again as it is now, by id and in pages', async (t) => {
     const { store } = await open(t)
-    const read = async () => [await getPlant(store, 1n), ...(await store.listPlants(FIRST_PAGE, 10))]
+    const read = async () => [await store.getPlant(1n), ...(await store.listPlants(FIRST_PAGE, 10))]
     for (let i = 0; i < 30; i++) {
       const [one, other] = [plant(1n, `version ${i}`), plant(2n, 'another', String(i))]
-      await store.replacePlant(one, UNCONDITIONAL, TESTER)
+      await store.replacePlant(one, NO_EXPECTATION, TESTER)
       assert.deepEqual((await read())[0], one)
       await store.importPlants([other], 'update', TESTER)
       assert.deepEqual(await read(), [one, one, other])
       await createPlant(store, plant(3n), { mustBeNew: true })
       assert.deepEqual(await read(), [one, one, other, plant(3n)])
-      await store.deletePlant(3n, UNCONDITIONAL, TESTER)
+      await store.deletePlant(3n, NO_EXPECTATION, TESTER)
       assert.deepEqual(await read(), [one, one, other])
     }
-    await store.deletePlant(1n, UNCONDITIONAL, TESTER)
+    await store.deletePlant(1n, NO_EXPECTATION, TESTER)
     assert.deepEqual(await read(), [undefined, plant(2n, 'another', '29')])
   })
 
@@ -73,8 +73,8 @@ export function freshnessTests(suite: Suite, open: OpenStore): void {
     const write = async (client: number) => {
       for (let i = 0; !isOver; i++) {
         const id = BigInt(((i * 97 + client * 31) % 1200) | 1)
-        await store.replacePlant(plant(id, `passing stay ${i % 50}`, 'stay'), UNCONDITIONAL, TESTER)
-        if (i % 3 !== 0) await store.deletePlant(id, UNCONDITIONAL, TESTER).catch(refusal(40402))
+        await store.replacePlant(plant(id, `passing stay ${i % 50}`, 'stay'), NO_EXPECTATION, TESTER)
+        if (i % 3 !== 0) await store.deletePlant(id, NO_EXPECTATION, TESTER).catch(refusal(40402))
       }
     }
     const writing = [0, 1, 2].map(write)
@@ -100,7 +100,7 @@ export function freshnessTests(suite: Suite, open: OpenStore): void {
     let isOver = false
     const writing = (async () => {
       for (let i = 0; !isOver; i++)
-        await store.replacePlant(plant(250n, `some changing ${i}`, 'some'), UNCONDITIONAL, TESTER)
+        await store.replacePlant(plant(250n, `some changing ${i}`, 'some'), NO_EXPECTATION, TESTER)
     })()
     try {
       for (let i = 0; i < 60; i++) {
@@ -163,7 +163,7 @@ export function propertyTests(suite: Suite, open: OpenStore): void {
       async (written, asked, gone) => {
         await store.importPlants(written, 'update', TESTER)
         for (const one of written) plants.set(one.id, { id: one.id, name: one.name, tag: one.tag })
-        if (plants.delete(gone)) await store.deletePlant(gone, UNCONDITIONAL, TESTER)
+        if (plants.delete(gone)) await store.deletePlant(gone, NO_EXPECTATION, TESTER)
         for (const [filter, limit] of asked) {
           let whole: PlantQuery = { ...filter, order: filter.order, after: undefined }
           for (let page = 0; page < 3; page++) {

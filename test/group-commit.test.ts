@@ -35,21 +35,12 @@ async function turns(): Promise<void> {
   for (let i = 0; i < 5; i++) await turn()
 }
 
-/** A group whose answers can be awaited. */
-class AwaitedGroup extends GroupCommit<string, string> {
-  send(row: string): Promise<string> {
-    return new Promise((resolve, reject) => {
-      this.submit(row, (error, result) => (result === undefined ? reject(error) : resolve(result)))
-    })
-  }
-}
-
 /** A row weighs as much as it has characters. */
 function make(options: Partial<GroupCommitOptions<string>> = {}) {
   const commits = new Commits()
   const weigh = (row: string) => row.length
   const limits = { maxWaiting: 100, maxWeight: 1000, maxGroup: 10, maxInFlight: 1, weigh, ...options }
-  return { commits, group: new AwaitedGroup(commits.commit, limits) }
+  return { commits, group: new GroupCommit<string, string>(commits.commit, limits) }
 }
 
 /** What became of promises, in the order in which it happened. */
@@ -68,7 +59,7 @@ const refusal = (number: number) => (error: unknown) => error instanceof AppErro
 
 test('rows of one turn of the event loop share a commit, in their order', async () => {
   const { commits, group } = make()
-  watch({ a: group.send('a'), b: group.send('b'), c: group.send('c') })
+  watch({ a: group.submit('a'), b: group.submit('b'), c: group.submit('c') })
   assert.deepEqual(commits.groups, [], 'nothing is committed before the turn is over')
   await turns()
   assert.deepEqual(commits.groups, [['a', 'b', 'c']])
@@ -80,7 +71,7 @@ test('while every turn of the event loop brings more rows, a group waits for the
   const sent: Promise<string>[] = []
   for (const row of rows) {
     const next = turn()
-    sent.push(group.send(row))
+    sent.push(group.submit(row))
     await next
   }
   await turns()
@@ -92,7 +83,7 @@ test('while every turn of the event loop brings more rows, a group waits for the
 
 test('nobody is answered before the commit that holds their row has ended', async () => {
   const { commits, group } = make()
-  const settled = watch({ a: group.send('a'), b: group.send('b') })
+  const settled = watch({ a: group.submit('a'), b: group.submit('b') })
   await turns()
   assert.deepEqual(settled, [])
   await commits.succeed(0)
@@ -101,11 +92,11 @@ test('nobody is answered before the commit that holds their row has ended', asyn
 
 test('rows that come while a commit is under way share the next one', async () => {
   const { commits, group } = make()
-  const settled = watch({ a: group.send('a') })
+  const settled = watch({ a: group.submit('a') })
   await turns()
-  const later = watch({ b: group.send('b') })
+  const later = watch({ b: group.submit('b') })
   await turns()
-  const latest = watch({ c: group.send('c') })
+  const latest = watch({ c: group.submit('c') })
   await turns()
   assert.deepEqual(commits.groups, [['a']], 'one commit at a time')
   await commits.succeed(0)
@@ -117,7 +108,7 @@ test('rows that come while a commit is under way share the next one', async () =
 
 test('each caller gets the result of its own row', async () => {
   const { commits, group } = make()
-  const settled = watch({ a: group.send('a'), b: group.send('b'), c: group.send('c') })
+  const settled = watch({ a: group.submit('a'), b: group.submit('b'), c: group.submit('c') })
   await turns()
   await commits.succeed(0, ['first', 'second', 'third'])
   assert.deepEqual(settled, ['a: first', 'b: second', 'c: third'])
@@ -125,7 +116,7 @@ test('each caller gets the result of its own row', async () => {
 
 test('a group has at most maxGroup rows; the rest goes into the next, in order', async () => {
   const { commits, group } = make({ maxGroup: 2 })
-  for (const row of ['a', 'b', 'c', 'd', 'e']) watch({ [row]: group.send(row) })
+  for (const row of ['a', 'b', 'c', 'd', 'e']) watch({ [row]: group.submit(row) })
   await turns()
   for (let i = 0; i < 3; i++) await commits.succeed(i)
   assert.deepEqual(commits.groups, [['a', 'b'], ['c', 'd'], ['e']])
@@ -133,7 +124,7 @@ test('a group has at most maxGroup rows; the rest goes into the next, in order',
 
 test('a row whose result is an Error is rejected alone', async () => {
   const { commits, group } = make()
-  const settled = watch({ a: group.send('a'), b: group.send('b'), c: group.send('c') })
+  const settled = watch({ a: group.submit('a'), b: group.submit('b'), c: group.submit('c') })
   await turns()
   await commits.succeed(0, ['a', new Error('bad row'), 'c'])
   assert.deepEqual(settled.sort(), ['a: a', 'b! bad row', 'c: c'])
@@ -141,7 +132,7 @@ test('a row whose result is an Error is rejected alone', async () => {
 
 test('a row that gets no result is rejected rather than left hanging', async () => {
   const { commits, group } = make()
-  const settled = watch({ a: group.send('a'), b: group.send('b') })
+  const settled = watch({ a: group.submit('a'), b: group.submit('b') })
   await turns()
   await commits.succeed(0, ['a'])
   assert.deepEqual(settled, ['a: a', 'b! the commit gave no result for a row'])
@@ -149,7 +140,7 @@ test('a row that gets no result is rejected rather than left hanging', async () 
 
 test('a commit that fails rejects all rows in it and no other', async () => {
   const { commits, group } = make({ maxGroup: 2 })
-  const settled = watch(Object.fromEntries(['a', 'b', 'c'].map((row) => [row, group.send(row)])))
+  const settled = watch(Object.fromEntries(['a', 'b', 'c'].map((row) => [row, group.submit(row)])))
   await turns()
   await commits.fail(0, new Error('disk'))
   assert.deepEqual(settled, ['a! disk', 'b! disk'])
@@ -160,10 +151,10 @@ test('a commit that fails rejects all rows in it and no other', async () => {
 
 test('it goes on after a commit that failed', async () => {
   const { commits, group } = make()
-  watch({ a: group.send('a') })
+  watch({ a: group.submit('a') })
   await turns()
   await commits.fail(0, new Error('disk'))
-  const settled = watch({ b: group.send('b') })
+  const settled = watch({ b: group.submit('b') })
   await turns()
   await commits.succeed(1)
   assert.deepEqual(settled, ['b: b'])
@@ -171,14 +162,14 @@ test('it goes on after a commit that failed', async () => {
 
 test('rows beyond maxWaiting, in flight ones included, are refused at once and never committed', async () => {
   const { commits, group } = make({ maxWaiting: 3 })
-  watch({ a: group.send('a') })
+  watch({ a: group.submit('a') })
   await turns()
-  watch({ b: group.send('b'), c: group.send('c') })
+  watch({ b: group.submit('b'), c: group.submit('c') })
   assert.equal(group.waiting, 3)
-  await assert.rejects(group.send('d'), refusal(50302))
+  await assert.rejects(group.submit('d'), refusal(50302))
   await commits.succeed(0)
-  watch({ e: group.send('e') })
-  await assert.rejects(group.send('f'), refusal(50302), 'one answer made room for one row')
+  watch({ e: group.submit('e') })
+  await assert.rejects(group.submit('f'), refusal(50302), 'one answer made room for one row')
   await commits.succeed(1)
   await commits.succeed(2)
   assert.deepEqual(commits.groups.flat(), ['a', 'b', 'c', 'e'])
@@ -186,13 +177,13 @@ test('rows beyond maxWaiting, in flight ones included, are refused at once and n
 
 test('rows beyond maxWeight are refused; lighter ones still fit, and answers make room', async () => {
   const { commits, group } = make({ maxWeight: 10 })
-  watch({ six: group.send('123456') })
-  await assert.rejects(group.send('12345'), refusal(50302))
-  watch({ four: group.send('1234') })
-  await assert.rejects(group.send('1'), refusal(50302))
+  watch({ six: group.submit('123456') })
+  await assert.rejects(group.submit('12345'), refusal(50302))
+  watch({ four: group.submit('1234') })
+  await assert.rejects(group.submit('1'), refusal(50302))
   await turns()
   await commits.succeed(0)
-  const settled = watch({ ten: group.send('1234567890') })
+  const settled = watch({ ten: group.submit('1234567890') })
   await turns()
   await commits.succeed(1)
   assert.deepEqual(settled, ['ten: 1234567890'])
@@ -200,14 +191,14 @@ test('rows beyond maxWeight are refused; lighter ones still fit, and answers mak
 
 test('failed and refused rows make room as well', async () => {
   const { commits, group } = make({ maxWaiting: 2, maxWeight: 2 })
-  watch({ a: group.send('a'), b: group.send('b') })
+  watch({ a: group.submit('a'), b: group.submit('b') })
   await turns()
   await commits.succeed(0, ['a', new Error('bad row')])
-  watch({ c: group.send('c'), d: group.send('d') })
+  watch({ c: group.submit('c'), d: group.submit('d') })
   await turns()
   await commits.fail(1, new Error('disk'))
   assert.equal(group.waiting, 0)
-  const settled = watch({ e: group.send('e'), f: group.send('f') })
+  const settled = watch({ e: group.submit('e'), f: group.submit('f') })
   await turns()
   await commits.succeed(2)
   assert.deepEqual(settled, ['e: e', 'f: f'])
@@ -215,12 +206,12 @@ test('failed and refused rows make room as well', async () => {
 
 test('close takes no more rows, but answers all that wait before it resolves', async () => {
   const { commits, group } = make({ maxGroup: 1 })
-  const settled = watch({ a: group.send('a'), b: group.send('b') })
+  const settled = watch({ a: group.submit('a'), b: group.submit('b') })
   let closed = false
   const closing = group.close().then(() => {
     closed = true
   })
-  await assert.rejects(group.send('late'), refusal(50303))
+  await assert.rejects(group.submit('late'), refusal(50303))
   await turns()
   await commits.succeed(0)
   assert.equal(closed, false)
@@ -232,7 +223,7 @@ test('close takes no more rows, but answers all that wait before it resolves', a
 
 test('close resolves when the last commit fails, too, and at once when nothing waits', async () => {
   const { commits, group } = make()
-  const settled = watch({ a: group.send('a') })
+  const settled = watch({ a: group.submit('a') })
   const closings = [group.close(), group.close()]
   await turns()
   await commits.fail(0, new Error('disk'))
@@ -244,11 +235,11 @@ test('close resolves when the last commit fails, too, and at once when nothing w
 
 test('with two commits in flight, the second starts before the first has ended, and each answers its own rows', async () => {
   const { commits, group } = make({ maxInFlight: 2 })
-  const first = watch({ a: group.send('a') })
+  const first = watch({ a: group.submit('a') })
   await turns()
-  const second = watch({ b: group.send('b') })
+  const second = watch({ b: group.submit('b') })
   await turns()
-  const third = watch({ c: group.send('c') })
+  const third = watch({ c: group.submit('c') })
   await turns()
   assert.deepEqual(commits.groups, [['a'], ['b']], 'a third waits')
   await commits.fail(0, new Error('no disk'))
@@ -261,8 +252,8 @@ test('with two commits in flight, the second starts before the first has ended, 
 
 test('a row heavier than the bound is taken when it is alone', async () => {
   const { commits, group } = make({ maxWeight: 3 })
-  const settled = watch({ heavy: group.send('heavy') })
-  await assert.rejects(group.send('x'), refusal(50302))
+  const settled = watch({ heavy: group.submit('heavy') })
+  await assert.rejects(group.submit('x'), refusal(50302))
   await turns()
   await commits.succeed(0)
   assert.deepEqual(settled, ['heavy: heavy'])
@@ -270,7 +261,7 @@ test('a row heavier than the bound is taken when it is alone', async () => {
 
 test('rows that come at once are divided into parts, and what is too little for one waits for the commit under way', async () => {
   const { commits, group } = make({ maxInFlight: 2, parts: 2 })
-  const send = (...rows: string[]) => rows.map((row) => group.send(row))
+  const send = (...rows: string[]) => rows.map((row) => group.submit(row))
   const answers = send('a', 'b')
   await turns()
   assert.deepEqual(commits.groups, [['a'], ['b']], 'one is alone with its commit, the next is half of two')

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
-import { UNCONDITIONAL } from '../src/condition.ts'
 import { AppError } from '../src/errors.ts'
 import type { NewPlant } from '../src/plant.ts'
+import { NO_EXPECTATION } from '../src/plant-version.ts'
 import type { ImportMode, ImportResult } from '../src/store.ts'
 import { TESTER } from './support/actor.ts'
 import { importAll } from './support/store-calls.ts'
@@ -99,7 +99,7 @@ export function importTests(suite: Suite, open: OpenStore): void {
     const importing = importAll(store, all).finally(() => {
       isOver = true
     })
-    for (let i = 0; !isOver; i++) await store.replacePlant(plant(-1n, `meanwhile ${i}`), UNCONDITIONAL, TESTER)
+    for (let i = 0; !isOver; i++) await store.replacePlant(plant(-1n, `meanwhile ${i}`), NO_EXPECTATION, TESTER)
     await importing
     assert.deepEqual((await plants()).slice(1), all)
   })

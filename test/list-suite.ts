@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
-import { UNCONDITIONAL } from '../src/condition.ts'
 import { words } from '../src/fold.ts'
 import { MAX_ID, MIN_ID, type NewPlant } from '../src/plant.ts'
 import { PAGE_TEXT, PLANT_ORDERS, positionOf } from '../src/plant-query.ts'
+import { NO_EXPECTATION } from '../src/plant-version.ts'
 import { TESTER } from './support/actor.ts'
 import { createPlant } from './support/create-plant.ts'
 import { expectedPlants } from './support/expected.ts'
@@ -90,7 +90,7 @@ function orderTests(suite: Suite, open: OpenStore): void {
       for (const [i, last] of whole.entries()) {
         const query = { ...EVERYTHING, order, after: positionOf(order, last) }
         assert.deepEqual(await store.listPlants(query, 100), whole.slice(i + 1))
-        await store.deletePlant(last.id, UNCONDITIONAL, TESTER)
+        await store.deletePlant(last.id, NO_EXPECTATION, TESTER)
         assert.deepEqual(await store.listPlants(query, 100), whole.slice(i + 1))
         await createPlant(store, last, { mustBeNew: true })
       }

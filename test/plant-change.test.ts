@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
-import { UNCONDITIONAL } from '../src/condition.ts'
 import type { NewPlant } from '../src/plant.ts'
 import { createResult, decideChange, decidePut, importResult, type PutMode } from '../src/plant-change.ts'
+import { NO_EXPECTATION } from '../src/plant-version.ts'
 import { refusal } from './support/store-under-test.ts'
 
 const monstera: NewPlant = { id: 7n, name: 'Monstera', tag: 'houseplant' }
@@ -48,18 +48,18 @@ suite('a put', () => {
 
 suite('a change', () => {
   test('creates or replaces by a replace, and sets only what an update names', () => {
-    const replace = { kind: 'replace', plant: monstera, condition: UNCONDITIONAL } as const
+    const replace = { kind: 'replace', plant: monstera, expected: NO_EXPECTATION } as const
     assert.deepEqual(decideChange(replace, undefined), { result: 'created', plant: monstera })
     assert.deepEqual(decideChange(replace, monstera), { result: 'replaced', plant: monstera })
-    const update = { kind: 'update', id: 7n, patch: { tag: null }, condition: UNCONDITIONAL } as const
+    const update = { kind: 'update', id: 7n, patch: { tag: null }, expected: NO_EXPECTATION } as const
     assert.deepEqual(decideChange(update, monstera), { result: 'updated', plant: { ...monstera, tag: undefined } })
   })
 
-  test('finds no plant before it looks at a condition', () => {
-    const condition = { ifMatch: '*' } as const
-    assert.throws(() => decideChange({ kind: 'delete', id: 7n, condition }, undefined), refusal(40402))
-    assert.throws(() => decideChange({ kind: 'update', id: 7n, patch: {}, condition }, undefined), refusal(40402))
-    assert.throws(() => decideChange({ kind: 'replace', plant: monstera, condition }, undefined), refusal(41201))
-    assert.deepEqual(decideChange({ kind: 'delete', id: 7n, condition }, monstera), { result: 'deleted' })
+  test('finds no plant before it checks the expectation', () => {
+    const expected = { at: 'any' } as const
+    assert.throws(() => decideChange({ kind: 'delete', id: 7n, expected }, undefined), refusal(40402))
+    assert.throws(() => decideChange({ kind: 'update', id: 7n, patch: {}, expected }, undefined), refusal(40402))
+    assert.throws(() => decideChange({ kind: 'replace', plant: monstera, expected }, undefined), refusal(41201))
+    assert.deepEqual(decideChange({ kind: 'delete', id: 7n, expected }, monstera), { result: 'deleted' })
   })
 })

@@ -3,9 +3,9 @@ import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import { suite, type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { UNCONDITIONAL } from '../src/condition.ts'
 import { AppError } from '../src/errors.ts'
 import type { PlantQuery } from '../src/plant-query.ts'
+import { NO_EXPECTATION } from '../src/plant-version.ts'
 import { Pool } from '../src/postgres/pool/pool.ts'
 import { PoolShare } from '../src/postgres/pool/pool-share.ts'
 import { readPostgresAddress } from '../src/postgres-address.ts'
@@ -13,7 +13,6 @@ import { cleanUp } from './support/clean-up.ts'
 import { createPlant } from './support/create-plant.ts'
 import { openStore } from './support/open-postgres.ts'
 import { lockPlants, newDatabase, query } from './support/postgres.ts'
-import { getPlant } from './support/store-calls.ts'
 import { plant, refusal } from './support/store-under-test.ts'
 import { tcpProxy } from './support/tcp-proxy.ts'
 
@@ -48,9 +47,9 @@ for (const limit of [1, 3]) {
     await Promise.all(
       Array.from({ length: 100 }, (_, i) => [
         createPlant(store, plant(BigInt(i)), { mustBeNew: false }),
-        store.replacePlant(plant(BigInt(1000 + i)), UNCONDITIONAL),
+        store.replacePlant(plant(BigInt(1000 + i)), NO_EXPECTATION),
         store.importPlants([plant(BigInt(2000 + i))], 'add'),
-        getPlant(store, BigInt(i)),
+        store.getPlant(BigInt(i)),
         store.listPlants(ALL, 10),
         store.listTags(undefined, 10),
         store.tokens.findToken(Buffer.alloc(32, i)),
@@ -77,8 +76,8 @@ test('every request to a server that no longer answers is refused in the time th
   }
   const requests = [
     () => createPlant(store, plant(2n), { mustBeNew: false }),
-    () => store.replacePlant(plant(1n, 'other'), UNCONDITIONAL),
-    () => getPlant(store, 1n),
+    () => store.replacePlant(plant(1n, 'other'), NO_EXPECTATION),
+    () => store.getPlant(1n),
     () => store.listPlants(ALL, 10),
     () => store.listTags(undefined, 10),
     () => store.importPlants([plant(3n)], 'add'),

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
-import { UNCONDITIONAL } from '../src/condition.ts'
+import { NO_EXPECTATION } from '../src/plant-version.ts'
 import { ConnectionFault } from '../src/postgres/errors.ts'
 import { Pool } from '../src/postgres/pool/pool.ts'
 import { PoolShare } from '../src/postgres/pool/pool-share.ts'
@@ -29,8 +29,8 @@ test('every write waits for the disk, whatever the database is set to', async (t
     await query(url, `CREATE TRIGGER note AFTER ${events} ON ${table} FOR EACH ROW EXECUTE FUNCTION note()`)
   }
   await createPlant(store, plant(1n), { mustBeNew: true })
-  await store.replacePlant(plant(1n, 'another'), UNCONDITIONAL)
-  await store.deletePlant(1n, UNCONDITIONAL)
+  await store.replacePlant(plant(1n, 'another'), NO_EXPECTATION)
+  await store.deletePlant(1n, NO_EXPECTATION)
   await store.importPlants([plant(2n)], 'add')
   await store.importPlants([plant(2n, 'another')], 'update')
   const one = token('x')
@@ -66,7 +66,7 @@ test('what fails in its commit, after its statement went well, is refused and no
       FOR EACH ROW EXECUTE FUNCTION fail()`,
   )
   await assert.rejects(createPlant(store, plant(1n), { mustBeNew: false }), refusal(50301))
-  await assert.rejects(store.replacePlant(plant(2n), UNCONDITIONAL), refusal(50301))
+  await assert.rejects(store.replacePlant(plant(2n), NO_EXPECTATION), refusal(50301))
   await assert.rejects(store.importPlants([plant(3n)], 'add'), refusal(50301))
   assert.deepEqual(await plantsOf(url), [])
 })

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { plantETag } from '../src/etag.ts'
 import { PLANT_ORDERS } from '../src/plant-query.ts'
+import { versionOf } from '../src/plant-version.ts'
 import type { PostgresStore } from '../src/postgres/store.ts'
 import { cleanUp } from './support/clean-up.ts'
 import { createPlant } from './support/create-plant.ts'
@@ -44,10 +44,10 @@ test('of two instances that replace a plant with one If-Match at once exactly on
   await createPlant(first, plant(1n, 'round 0'), { mustBeNew: true })
   let current = plant(1n, 'round 0')
   for (let round = 1; round <= 1000; round++) {
-    const condition = { ifMatch: [plantETag(current)] }
+    const expected = { at: [versionOf(current)] }
     const rivals = stores.map((_, i) => plant(1n, `round ${round} of instance ${i}`))
     const results = await Promise.allSettled(
-      stores.map((store, i) => store.replacePlant(rivals[i] ?? current, condition)),
+      stores.map((store, i) => store.replacePlant(rivals[i] ?? current, expected)),
     )
     const winners = rivals.filter((_, i) => results[i]?.status === 'fulfilled')
     assert.equal(winners.length, 1, `round ${round}`)

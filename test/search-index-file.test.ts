@@ -3,9 +3,9 @@ import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { UNCONDITIONAL } from '../src/condition.ts'
 import { AppError } from '../src/errors.ts'
 import type { NewPlant } from '../src/plant.ts'
+import { NO_EXPECTATION } from '../src/plant-version.ts'
 import { indexPath } from '../src/sqlite/search-index/index-file.ts'
 import type { Store } from '../src/store.ts'
 import { TESTER } from './support/actor.ts'
@@ -79,8 +79,8 @@ const CHANGED = plant(7n, 'Another name', 'another tag')
 const AFTER = MANY.map((one) => (one.id === 7n ? CHANGED : one)).filter(({ id }) => id !== 8n)
 
 async function write(store: Store): Promise<void> {
-  await store.replacePlant(CHANGED, UNCONDITIONAL, TESTER)
-  await store.deletePlant(8n, UNCONDITIONAL, TESTER)
+  await store.replacePlant(CHANGED, NO_EXPECTATION, TESTER)
+  await store.deletePlant(8n, NO_EXPECTATION, TESTER)
 }
 
 /** Until the index has all changes, it is made anew or not. */

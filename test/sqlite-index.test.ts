@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { UNCONDITIONAL } from '../src/condition.ts'
+import { NO_EXPECTATION } from '../src/plant-version.ts'
 import { Indexer } from '../src/sqlite/search-index/indexer.ts'
 import type { Store } from '../src/store.ts'
 import { exportTests } from './export-suite.ts'
@@ -88,10 +88,10 @@ test('SQLite: after any writes the index holds every plant as it is, and nothing
       'update',
     )
     if (round % 3 === 0) indexer.step()
-    for (const { id } of some.slice(0, 9)) await store.deletePlant(id, UNCONDITIONAL, TESTER)
+    for (const { id } of some.slice(0, 9)) await store.deletePlant(id, NO_EXPECTATION, TESTER)
     for (const { id } of some.slice(9, 15))
-      await store.updatePlant(id, { name: `changed ${round}`, tag: null }, UNCONDITIONAL, TESTER)
-    await store.replacePlant(plant(some[20]?.id ?? 0n, '', ''), UNCONDITIONAL, TESTER)
+      await store.updatePlant(id, { name: `changed ${round}`, tag: null }, NO_EXPECTATION, TESTER)
+    await store.replacePlant(plant(some[20]?.id ?? 0n, '', ''), NO_EXPECTATION, TESTER)
     if (round % 7 === 0) while (!indexer.step().isDone);
   }
   await store.close()

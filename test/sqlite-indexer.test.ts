@@ -3,8 +3,8 @@ import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { UNCONDITIONAL } from '../src/condition.ts'
 import { readMigrations } from '../src/migrations.ts'
+import { NO_EXPECTATION } from '../src/plant-version.ts'
 import { APPLICATION_ID } from '../src/sqlite/connection.ts'
 import { indexPath } from '../src/sqlite/search-index/index-file.ts'
 import { IndexLag } from '../src/sqlite/search-index/index-lag.ts'
@@ -32,8 +32,8 @@ test('a scan goes on where it ended, takes what is written meanwhile, and says h
   let indexer = new Indexer(path, SMALL)
   const shares = [indexer.step().share]
   for (let i = 0; i < 10; i++) {
-    await store.replacePlant(plant(BigInt(i - 3000), `changed ${i}`), UNCONDITIONAL, TESTER)
-    await store.deletePlant(MANY[39 - i]?.id ?? 0n, UNCONDITIONAL, TESTER)
+    await store.replacePlant(plant(BigInt(i - 3000), `changed ${i}`), NO_EXPECTATION, TESTER)
+    await store.deletePlant(MANY[39 - i]?.id ?? 0n, NO_EXPECTATION, TESTER)
     await importAll(store, [plant(BigInt(i * 1000), 'new')])
     shares.push(indexer.step().share)
     indexer.close()
@@ -94,7 +94,7 @@ test('the log is trimmed up to where the index is for good, and its newest row s
   await until(() => changesIn(path).length === 1)
   assert.equal(changesIn(path)[0]?.position, 20n)
   const again = await reopen()
-  await again.deletePlant(3n, UNCONDITIONAL, TESTER)
+  await again.deletePlant(3n, NO_EXPECTATION, TESTER)
   assert.deepEqual(
     changesIn(path).map(({ position }) => position),
     [20n, 21n],

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { UNCONDITIONAL } from '../src/condition.ts'
+import { NO_EXPECTATION } from '../src/plant-version.ts'
 import { SqliteStore } from '../src/sqlite/store.ts'
 import { storeSuite } from './store-suite.ts'
 import { TESTER } from './support/actor.ts'
@@ -10,7 +10,7 @@ import { cleanUp } from './support/clean-up.ts'
 import { createPlant } from './support/create-plant.ts'
 import { plantsIn, tempFolder } from './support/files.ts'
 import { openSqlite } from './support/open-sqlite.ts'
-import { getPlant, listAll } from './support/store-calls.ts'
+import { listAll } from './support/store-calls.ts'
 import { plant, refusal } from './support/store-under-test.ts'
 
 storeSuite('SQLite', openSqlite)
@@ -18,7 +18,7 @@ storeSuite('SQLite', openSqlite)
 test('SQLite: more changes than may wait are refused, and nothing is done for those', async (t) => {
   const { store, plants } = await openSqlite(t, { maxWaiting: 10 })
   const all = Array.from({ length: 30 }, (_, i) => plant(BigInt(i)))
-  const results = await Promise.allSettled(all.map((one) => store.replacePlant(one, UNCONDITIONAL, TESTER)))
+  const results = await Promise.allSettled(all.map((one) => store.replacePlant(one, NO_EXPECTATION, TESTER)))
   assert.equal(results.filter(({ status }) => status === 'fulfilled').length, 10)
   for (const result of results) if (result.status === 'rejected') refusal(50302)(result.reason)
   assert.equal((await plants()).length, 10)
@@ -50,8 +50,8 @@ test('SQLite: what was read before is read again as another process has left it'
   cleanUp(t, () => other.close())
   for (let i = 0; i < 20; i++) {
     const one = plant(1n, `version ${i}`)
-    await other.replacePlant(one, UNCONDITIONAL, TESTER)
-    assert.deepEqual(await getPlant(store, 1n), one)
+    await other.replacePlant(one, NO_EXPECTATION, TESTER)
+    assert.deepEqual(await store.getPlant(1n), one)
     assert.deepEqual(await listAll(store, {}, 10), [one])
   }
 })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { UNCONDITIONAL } from '../src/condition.ts'
 import { MAX_ID, MIN_ID } from '../src/plant.ts'
+import { NO_EXPECTATION } from '../src/plant-version.ts'
 import { hashSecret } from '../src/token.ts'
 import { abortTests } from './abort-suite.ts'
 import { changeTests } from './change-suite.ts'
@@ -11,7 +11,7 @@ import { importTests } from './import-suite.ts'
 import { listTests } from './list-suite.ts'
 import { TESTER } from './support/actor.ts'
 import { createPlant } from './support/create-plant.ts'
-import { EVERYTHING, exportAll, getPlant } from './support/store-calls.ts'
+import { EVERYTHING, exportAll } from './support/store-calls.ts'
 import { type OpenStore, plant, refusal, type Suite } from './support/store-under-test.ts'
 import { tagTests } from './tag-suite.ts'
 import { token, tokenTests } from './token-suite.ts'
@@ -261,9 +261,9 @@ function closeTests(suite: Suite, open: OpenStore): void {
       store.tokens.touchToken('tok_any', new Date()),
       store.tokens.revokeToken('tok_any'),
       store.checkWritable(),
-      store.replacePlant(plant(1n), UNCONDITIONAL, TESTER),
-      store.updatePlant(1n, {}, UNCONDITIONAL, TESTER),
-      store.deletePlant(1n, UNCONDITIONAL, TESTER),
+      store.replacePlant(plant(1n), NO_EXPECTATION, TESTER),
+      store.updatePlant(1n, {}, NO_EXPECTATION, TESTER),
+      store.deletePlant(1n, NO_EXPECTATION, TESTER),
       store.importPlants([plant(1n)], 'add', TESTER),
     ]
     for (const write of writes()) await assert.rejects(write, refusal(50303))
@@ -277,7 +277,7 @@ function closeTests(suite: Suite, open: OpenStore): void {
     const dryRun = await store.startDryRun('add')
     await store.close()
     const reads = [
-      getPlant(store, 1n),
+      store.getPlant(1n),
       store.listPlants({ ...EVERYTHING, order: 'id', after: undefined }, 1),
       store.listPlants({ ...EVERYTHING, order: 'name', after: undefined }, 1),
       store.listTags(undefined, 1),

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { UNCONDITIONAL } from '../src/condition.ts'
+import { NO_EXPECTATION } from '../src/plant-version.ts'
 import { TESTER } from './support/actor.ts'
 import { importAll } from './support/store-calls.ts'
 import { type OpenStore, plant, type Suite } from './support/store-under-test.ts'
@@ -40,11 +40,11 @@ export function tagTests(suite: Suite, open: OpenStore): void {
         [1n, 2n, 3n].map((id) => plant(id, 'x', 'a')),
       )
       assert.deepEqual(await counts(), { a: 3 })
-      await store.replacePlant(plant(1n, 'x', 'b'), UNCONDITIONAL, TESTER)
+      await store.replacePlant(plant(1n, 'x', 'b'), NO_EXPECTATION, TESTER)
       assert.deepEqual(await counts(), { a: 2, b: 1 })
-      await store.updatePlant(2n, { tag: null }, UNCONDITIONAL, TESTER)
+      await store.updatePlant(2n, { tag: null }, NO_EXPECTATION, TESTER)
       assert.deepEqual(await counts(), { a: 1, b: 1 })
-      for (const id of [1n, 2n, 3n]) await store.deletePlant(id, UNCONDITIONAL, TESTER)
+      for (const id of [1n, 2n, 3n]) await store.deletePlant(id, NO_EXPECTATION, TESTER)
       assert.deepEqual(await counts(), {})
     }
   })

@@ -3,11 +3,12 @@ import type { Guard } from './auth/authorize.ts'
 import type { Identity } from './auth/bearer.ts'
 import type { Exchange } from './exchange.ts'
 import { answerOptions, refuseMethod } from './not-found.ts'
-import type { OperationParameters } from './operations.generated.ts'
+import { type OperationParameters, PARAMETERS } from './operations.generated.ts'
 import type { Contract, Operation } from './operations.ts'
 import { readBody, refusalByHeaders } from './request/body.ts'
 import type { BodyMemory } from './request/body-memory.ts'
 import { preferredType } from './request/negotiation.ts'
+import type { Values } from './request/parameters.ts'
 import type { Cors } from './response/cors.ts'
 import type { Responder } from './response/responder.ts'
 import type { Route, Router } from './router.ts'
@@ -23,10 +24,7 @@ export type Handlers = {
   readonly [Id in OperationId]: Handler<OperationParameters[Id]>
 }
 
-/** A handler of some operation: only routes.ts calls it, with what the reader of the same operation gives. */
-type AnyHandler = Handler<never>
-
-export type Handler<Taken> = (exchange: Exchange, operation: Operation, parameters: Taken, body: Buffer) => void
+export type Handler<Taken> = (exchange: Exchange, parameters: Taken, body: Buffer) => void
 
 export interface RouteOptions {
   readonly guard: Guard
@@ -44,39 +42,60 @@ export interface RouteOptions {
  * @throws Error when an operation has no handler, or a handler no operation
  */
 export function addRoutes(router: Router, contract: Contract, handlers: Handlers, options: RouteOptions): void {
-  const byId = new Map<string, AnyHandler>(Object.entries(handlers))
+  const missing = new Set(Object.keys(handlers))
   for (const [path, operations] of Map.groupBy(contract.operations, (operation) => operation.path)) {
     const routes = new Map<string, Route>([['OPTIONS', answerOptions(operations, options)]])
     for (const operation of operations) {
-      const handler = byId.get(operation.id)
-      if (handler === undefined) throw new Error(`the contract's operation ${operation.id} has no handler`)
-      byId.delete(operation.id)
-      const route = routeOf(operation, handler, options)
+      const { id } = operation
+      if (!isIn(handlers, id)) throw new Error(`the contract's operation ${id} has no handler`)
+      missing.delete(id)
+      const route = guarded(operation, routeOf(id, operation, handlers, options), options)
       routes.set(operation.method, route)
       if (operation.method === 'GET') routes.set('HEAD', route)
     }
     for (const spelling of SPELLINGS[path] ?? [path]) router.add(spelling, routes, refuseMethod(operations))
   }
-  if (byId.size > 0) throw new Error(`the contract has no operation ${[...byId.keys()].join(', ')}`)
+  if (missing.size > 0) throw new Error(`the contract has no operation ${[...missing].join(', ')}`)
 }
 
 /** People type the address of the page with a slash behind it, too. */
 const SPELLINGS: Readonly<Record<string, readonly string[]>> = { '/docs': ['/docs', '/docs/'] }
 
-function routeOf(operation: Operation, handler: AnyHandler, options: RouteOptions): Route {
-  const guarded = options.guard(operation, handlingOf(operation)(handler, operation, options))
+const isIn = (handlers: Handlers, id: string): id is OperationId => Object.hasOwn(handlers, id)
+
+function guarded(operation: Operation, route: Route, { guard }: RouteOptions): Route {
+  const admit = guard(operation, route)
   return (exchange) => {
     exchange.operation = operation
-    guarded(exchange)
+    admit(exchange)
   }
 }
 
-/**
- * Both the reader and the generated type of an operation's parameters are made of the contract, so they agree.
- *
- * @throws AppError 40003
- */
-const parametersOf = (exchange: Exchange, { parameters }: Operation): never => parameters.read(exchange) as never
+type Readers = { readonly [Id in OperationId]: (values: Values) => OperationParameters[Id] }
+
+/** Binds the handler of an operation to the reader of its parameters, both of the same type. */
+function routeOf<Id extends OperationId>(
+  id: Id,
+  operation: Operation,
+  handlers: Handlers,
+  options: RouteOptions,
+): Route {
+  const handler: Handler<OperationParameters[Id]> = handlers[id]
+  const readers: Readers = PARAMETERS
+  const typed = readers[id]
+  const read = (exchange: Exchange) => {
+    const parameters = typed(operation.parameters.read(exchange))
+    refuseUnacceptable(exchange, operation)
+    return parameters
+  }
+  if (operation.mediaTypes.length > 0 && !operation.isStreamed) return withBody(operation, read, handler, options)
+  return (exchange) => {
+    const parameters = read(exchange)
+    const refusal = operation.isStreamed ? refusalByHeaders(exchange, operation, Number.POSITIVE_INFINITY) : undefined
+    if (refusal !== undefined) throw refusal
+    handler(exchange, parameters, NO_BODY)
+  }
+}
 
 /** @throws AppError 40601 before anything is done */
 function refuseUnacceptable({ request }: Exchange, { produces }: Operation): void {
@@ -85,44 +104,24 @@ function refuseUnacceptable({ request }: Exchange, { produces }: Operation): voi
   throw new AppError(40601, `Accept excludes every media type of the answer; send one of ${produces.join(', ')}`)
 }
 
-function handlingOf({ mediaTypes, isStreamed }: Operation) {
-  if (isStreamed) return withStream
-  return mediaTypes.length === 0 ? bodiless : withBody
-}
-
-const bodiless =
-  (handler: AnyHandler, operation: Operation): Route =>
-  (exchange) => {
-    const parameters = parametersOf(exchange, operation)
-    refuseUnacceptable(exchange, operation)
-    handler(exchange, operation, parameters, NO_BODY)
-  }
-
 const NO_BODY = Buffer.alloc(0)
-
-const withStream =
-  (handler: AnyHandler, operation: Operation): Route =>
-  (exchange) => {
-    const parameters = parametersOf(exchange, operation)
-    refuseUnacceptable(exchange, operation)
-    const refusal = refusalByHeaders(exchange, operation, Number.POSITIVE_INFINITY)
-    if (refusal !== undefined) throw refusal
-    handler(exchange, operation, parameters, NO_BODY)
-  }
 
 /** A token is checked again after a body that took longer than this to arrive, in ms. */
 const SLOW_BODY = 400
 
 /** Catches refusals itself: the body arrives after the route has returned. */
-const withBody =
-  (handler: AnyHandler, operation: Operation, { responder, bodies, confirm }: RouteOptions): Route =>
-  (exchange) => {
-    const parameters = parametersOf(exchange, operation)
-    refuseUnacceptable(exchange, operation)
+function withBody<Taken>(
+  operation: Operation,
+  read: (exchange: Exchange) => Taken,
+  handler: Handler<Taken>,
+  { responder, bodies, confirm }: RouteOptions,
+): Route {
+  return (exchange) => {
+    const parameters = read(exchange)
     const refuse = (error: unknown) => responder.refuse(exchange, error)
     const use = (body: Buffer) => {
       try {
-        handler(exchange, operation, parameters, body)
+        handler(exchange, parameters, body)
       } catch (error) {
         refuse(error)
       }
@@ -134,3 +133,4 @@ const withBody =
     }
     readBody(exchange, operation, bodies, useIfConfirmed, refuse)
   }
+}

@@ -1,4 +1,3 @@
-import { type Callback, callSafely } from '../callback.ts'
 import type { AppError } from '../errors.ts'
 import { ConnectionFault, outOfReach } from './errors.ts'
 import type { Budget } from './pool/budget.ts'
@@ -9,8 +8,8 @@ export interface Timed {
 }
 
 interface Open extends Timed {
-  /** Undefined once it was called. */
-  callback: Callback<unknown> | undefined
+  /** Undefined once the request is answered. */
+  refuse: ((error: AppError) => void) | undefined
 }
 
 /**
@@ -33,16 +32,20 @@ export class RequestDeadlines {
     return performance.now() + this.#timeout
   }
 
-  /** Wraps a callback so that it is called once: by the caller, or at the deadline. */
-  limit<T>(deadline: number, callback: Callback<T>): Callback<T> {
-    const open: Open = { deadline, callback: callback as Callback<unknown> }
-    this.#open.push(open)
-    this.#timer ??= this.#wait(deadline)
-    return (error, result) => {
-      const { callback } = open
-      open.callback = undefined
-      callback?.(error, result)
-    }
+  /** Settles as the work does, or rejects at the deadline. */
+  limit<T>(deadline: number, work: Promise<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const open: Open = { deadline, refuse: reject }
+      this.#open.push(open)
+      this.#timer ??= this.#wait(deadline)
+      const settle =
+        <Answer>(answer: (value: Answer) => void) =>
+        (value: Answer) => {
+          open.refuse = undefined
+          answer(value)
+        }
+      work.then(settle(resolve), settle(reject))
+    })
   }
 
   /** Leaves rows out of a group that were answered at their deadlines, so that a refused write is not done later. */
@@ -64,15 +67,11 @@ export class RequestDeadlines {
 
   #sweep(): void {
     const now = performance.now()
-    const first = this.#open.findIndex(({ callback, deadline }) => callback !== undefined && deadline > now)
+    const first = this.#open.findIndex(({ refuse, deadline }) => refuse !== undefined && deadline > now)
     const done = this.#open.splice(0, first === -1 ? this.#open.length : first)
     const [oldest] = this.#open
     this.#timer = oldest === undefined ? undefined : this.#wait(oldest.deadline)
-    for (const open of done) {
-      const { callback } = open
-      open.callback = undefined
-      if (callback !== undefined) callSafely(callback, outOfTime())
-    }
+    for (const { refuse } of done) refuse?.(outOfTime())
   }
 }
 

@@ -1,10 +1,8 @@
-import type { Actor } from '../actor.ts'
-import type { Callback } from '../callback.ts'
-import type { Condition } from '../condition.ts'
 import type { AppError } from '../errors.ts'
 import type { NewPlant } from '../plant.ts'
 import { replaceResult, updatedPlant } from '../plant-change.ts'
 import type { PlantQuery } from '../plant-query.ts'
+import type { Expectation } from '../plant-version.ts'
 import { isThisMachine, type PostgresAddress } from '../postgres-address.ts'
 import type {
   CreateOptions,
@@ -111,24 +109,24 @@ export class PostgresStore implements Store {
     this.#queue = new WriteQueue(writes, deadlines, options)
   }
 
-  createPlant(plant: NewPlant, { mustBeNew }: CreateOptions, _actor: Actor, callback: Callback<CreateResult>): void {
-    this.#queue.create(plant, mustBeNew, callback)
+  createPlant(plant: NewPlant, { mustBeNew }: CreateOptions): Promise<CreateResult> {
+    return this.#queue.create(plant, mustBeNew)
   }
 
-  getPlant(id: bigint, callback: Callback<NewPlant | undefined>): void {
-    this.#points.get(id, callback)
+  getPlant(id: bigint): Promise<NewPlant | undefined> {
+    return this.#points.get(id)
   }
 
-  async replacePlant(plant: NewPlant, condition: Condition): Promise<ReplaceResult> {
-    return replaceResult(await this.#queue.change({ kind: 'replace', plant, condition }))
+  async replacePlant(plant: NewPlant, expected: Expectation): Promise<ReplaceResult> {
+    return replaceResult(await this.#queue.change({ kind: 'replace', plant, expected }))
   }
 
-  async updatePlant(id: bigint, patch: PlantPatch, condition: Condition): Promise<NewPlant> {
-    return updatedPlant(await this.#queue.change({ kind: 'update', id, patch, condition }))
+  async updatePlant(id: bigint, patch: PlantPatch, expected: Expectation): Promise<NewPlant> {
+    return updatedPlant(await this.#queue.change({ kind: 'update', id, patch, expected }))
   }
 
-  async deletePlant(id: bigint, condition: Condition): Promise<void> {
-    await this.#queue.change({ kind: 'delete', id, condition })
+  async deletePlant(id: bigint, expected: Expectation): Promise<void> {
+    await this.#queue.change({ kind: 'delete', id, expected })
   }
 
   listPlants(query: PlantQuery, limit: number, signal?: AbortSignal): Promise<NewPlant[]> {

@@ -42,11 +42,7 @@ export class PostgresTokenStore implements TokenStore {
 
   /** Look-ups that come together share a statement, so a flood of unknown tokens costs the database little. */
   findToken(hash: Buffer): Promise<Token | undefined> {
-    const find = () =>
-      new Promise<Token | undefined>((resolve, reject) => {
-        this.#finds.submit(hash, (error, found) => (found === undefined ? reject(error) : resolve(found.token)))
-      })
-    return this.#run(find)
+    return this.#run(async () => (await this.#finds.submit(hash)).token)
   }
 
   listTokens(): Promise<Token[]> {

@@ -1,12 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Actor } from '../actor.ts'
-import type { Callback } from '../callback.ts'
-import type { Condition } from '../condition.ts'
 import { GroupRead } from '../group-read.ts'
 import { OperatorError } from '../operator-error.ts'
 import type { NewPlant } from '../plant.ts'
 import { replaceResult, updatedPlant } from '../plant-change.ts'
 import { isShortPage, type PlantQuery } from '../plant-query.ts'
+import type { Expectation } from '../plant-version.ts'
 import type {
   CreateOptions,
   CreateResult,
@@ -126,28 +125,28 @@ export class SqliteStore implements Store {
     this.#writes = new WriteQueue(this.#writer, this.#index, { maxWaiting, maxGroup })
   }
 
-  createPlant(plant: NewPlant, { mustBeNew }: CreateOptions, actor: Actor, callback: Callback<CreateResult>): void {
-    if (this.#fatal !== undefined) callback(outOfReach(this.#fatal))
-    else this.#writes.create(plant, mustBeNew, actor, callback)
+  createPlant(plant: NewPlant, { mustBeNew }: CreateOptions, actor: Actor): Promise<CreateResult> {
+    if (this.#fatal !== undefined) return Promise.reject(outOfReach(this.#fatal))
+    return this.#writes.create(plant, mustBeNew, actor)
   }
 
-  getPlant(id: bigint, callback: Callback<NewPlant | undefined>): void {
-    this.#lookups.find(id, callback)
+  getPlant(id: bigint): Promise<NewPlant | undefined> {
+    return this.#lookups.get(id)
   }
 
-  async replacePlant(plant: NewPlant, condition: Condition, actor: Actor): Promise<ReplaceResult> {
+  async replacePlant(plant: NewPlant, expected: Expectation, actor: Actor): Promise<ReplaceResult> {
     this.#mustBeOpen()
-    return replaceResult(await this.#writes.change({ kind: 'replace', plant, condition }, actor))
+    return replaceResult(await this.#writes.change({ kind: 'replace', plant, expected }, actor))
   }
 
-  async updatePlant(id: bigint, patch: PlantPatch, condition: Condition, actor: Actor): Promise<NewPlant> {
+  async updatePlant(id: bigint, patch: PlantPatch, expected: Expectation, actor: Actor): Promise<NewPlant> {
     this.#mustBeOpen()
-    return updatedPlant(await this.#writes.change({ kind: 'update', id, patch, condition }, actor))
+    return updatedPlant(await this.#writes.change({ kind: 'update', id, patch, expected }, actor))
   }
 
-  async deletePlant(id: bigint, condition: Condition, actor: Actor): Promise<void> {
+  async deletePlant(id: bigint, expected: Expectation, actor: Actor): Promise<void> {
     this.#mustBeOpen()
-    await this.#writes.change({ kind: 'delete', id, condition }, actor)
+    await this.#writes.change({ kind: 'delete', id, expected }, actor)
   }
 
   async listPlants(query: PlantQuery, limit: number, signal?: AbortSignal): Promise<readonly NewPlant[]> {

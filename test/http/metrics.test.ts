@@ -46,7 +46,7 @@ suite('the gauge of waiting creates', () => {
 suite('an error that nobody expected', () => {
   test('is answered without its words, which the log has under the id of the request', async (t) => {
     const service = await withService(t)
-    service.store.getPlant = (_id, answer) => answer(new TypeError('its own words, /srv/secret/path'), undefined)
+    service.store.getPlant = () => Promise.reject(new TypeError('its own words, /srv/secret/path'))
     const answer = await service.send('GET', '/plants/1')
     assert.deepEqual(
       [answer.status, errorOf(answer), messageOf(answer)],

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import fc from 'fast-check'
 import { resolve } from '../../src/http/operations.ts'
-import { conditionOf, readEntityTags } from '../../src/http/request/entity-tags.ts'
+import { expectationOf, readEntityTags } from '../../src/http/request/entity-tags.ts'
 import { contract } from '../support/conforms.ts'
 import { patch, put } from '../support/exchanges.ts'
 import { holds } from '../support/property.ts'
@@ -89,12 +89,13 @@ suite('the value of If-Match and If-None-Match', () => {
 
   test('counts strongly in If-Match and weakly in If-None-Match', () => {
     const tags = ['"a"', 'W/"b"', '"W/c"', 'W/"W/d"']
-    assert.deepEqual(conditionOf({ 'If-Match': tags, 'If-None-Match': tags }), {
-      ifMatch: ['"a"', '"W/c"'],
-      ifNoneMatch: ['"a"', '"b"', '"W/c"', '"W/d"'],
+    assert.deepEqual(expectationOf({ 'If-Match': tags, 'If-None-Match': tags }), {
+      at: ['a', 'W/c'],
+      notAt: ['a', 'b', 'W/c', 'W/d'],
     })
-    assert.deepEqual(conditionOf({ 'If-Match': '*' }), { ifMatch: '*' })
-    assert.deepEqual(conditionOf({}), {})
+    assert.deepEqual(expectationOf({ 'If-Match': '*' }), { at: 'any' })
+    assert.deepEqual(expectationOf({ 'If-Match': ['"any"', '"7-gzip"'] }), { at: ['any', '7'] })
+    assert.deepEqual(expectationOf({}), {})
   })
 
   test('is 40003 where it is malformed, and nothing is done', async (t) => {

@@ -1,20 +1,19 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
-import type { Condition } from '../../src/condition.ts'
 import { AppError } from '../../src/errors.ts'
-import { plantETag } from '../../src/etag.ts'
 import { words } from '../../src/fold.ts'
 import { MAX_ID, MIN_ID, type NewPlant } from '../../src/plant.ts'
 import { PLANT_ORDERS, type PlantFilter, type PlantOrder } from '../../src/plant-query.ts'
+import { type Expectation, versionOf } from '../../src/plant-version.ts'
 import type { ImportMode, PlantPatch, Store } from '../../src/store.ts'
 import { TESTER } from './actor.ts'
 import { createPlant } from './create-plant.ts'
 import { expectedPlants } from './expected.ts'
-import { getPlant, listAll } from './store-calls.ts'
+import { listAll } from './store-calls.ts'
 
 export type Plants = Map<bigint, NewPlant>
 
-/** What a condition demands of the plant as it is. */
+/** What an expectation demands of the plant as it is. */
 type Demand = 'nothing' | 'as it is' | 'another' | 'there' | 'not there'
 
 /** What a client does to plants that nobody else touches. */
@@ -40,52 +39,52 @@ export async function act(store: Store, action: Action, plants: Plants, isOwn: (
       action.plants.map((plant) => imported(plant, action.mode, plants)),
     )
   } else if (action.kind === 'read') {
-    assert.deepEqual(await getPlant(store, action.plant.id), plants.get(action.plant.id))
+    assert.deepEqual(await store.getPlant(action.plant.id), plants.get(action.plant.id))
   } else {
-    const expected = changed(action, plants)
-    assert.deepEqual(await change(store, action, expected.condition).catch(numberOf), expected.outcome)
+    const { expected, outcome } = changed(action, plants)
+    assert.deepEqual(await change(store, action, expected).catch(numberOf), outcome)
   }
 }
 
 type Change = Extract<Action, { readonly kind: 'create' | 'replace' | 'update' | 'delete' }>
 
-function change(store: Store, action: Change, condition: Condition): Promise<unknown> {
+function change(store: Store, action: Change, expected: Expectation): Promise<unknown> {
   switch (action.kind) {
     case 'create':
       return createPlant(store, action.plant, { mustBeNew: action.mustBeNew })
     case 'replace':
-      return store.replacePlant(action.plant, condition, TESTER)
+      return store.replacePlant(action.plant, expected, TESTER)
     case 'update':
-      return store.updatePlant(action.plant.id, action.patch, condition, TESTER)
+      return store.updatePlant(action.plant.id, action.patch, expected, TESTER)
     case 'delete':
-      return store.deletePlant(action.plant.id, condition, TESTER)
+      return store.deletePlant(action.plant.id, expected, TESTER)
   }
 }
 
 /** Changes the map as the store should be changed. */
-function changed(action: Change, plants: Plants): { condition: Condition; outcome: unknown } {
+function changed(action: Change, plants: Plants): { expected: Expectation; outcome: unknown } {
   const { id } = action.plant
   const there = plants.get(id)
   if (action.kind === 'create') {
     if (there === undefined) plants.set(id, action.plant)
     const found = isSame(there, action.plant) ? 'unchanged' : 40901
-    return { condition: {}, outcome: there === undefined ? 'created' : action.mustBeNew ? 41201 : found }
+    return { expected: {}, outcome: there === undefined ? 'created' : action.mustBeNew ? 41201 : found }
   }
-  const condition = conditionOf(action.demand, there)
-  if (there === undefined && action.kind !== 'replace') return { condition, outcome: 40402 }
-  if (!holds(action.demand, there)) return { condition, outcome: 41201 }
+  const expected = expectationOf(action.demand, there)
+  if (there === undefined && action.kind !== 'replace') return { expected, outcome: 40402 }
+  if (!holds(action.demand, there)) return { expected, outcome: 41201 }
   if (action.kind === 'replace') {
     plants.set(id, action.plant)
-    return { condition, outcome: there === undefined ? 'created' : 'replaced' }
+    return { expected, outcome: there === undefined ? 'created' : 'replaced' }
   }
   if (action.kind === 'delete') {
     plants.delete(id)
-    return { condition, outcome: undefined }
+    return { expected, outcome: undefined }
   }
   const { name = there?.name ?? '', tag = there?.tag } = action.patch
   const whole = { id, name, tag: tag ?? undefined }
   plants.set(id, whole)
-  return { condition, outcome: whole }
+  return { expected, outcome: whole }
 }
 
 function imported(plant: NewPlant, mode: ImportMode, plants: Plants): string | number {
@@ -96,20 +95,20 @@ function imported(plant: NewPlant, mode: ImportMode, plants: Plants): string | n
   return there === undefined ? 'added' : 'updated'
 }
 
-const OTHER_TAG = '"0000000000000000"'
+const OTHER_VERSION = '0000000000000000'
 
-function conditionOf(demand: Demand, there: NewPlant | undefined): Condition {
+function expectationOf(demand: Demand, there: NewPlant | undefined): Expectation {
   switch (demand) {
     case 'nothing':
       return {}
     case 'as it is':
-      return { ifMatch: [there === undefined ? OTHER_TAG : plantETag(there)] }
+      return { at: [there === undefined ? OTHER_VERSION : versionOf(there)] }
     case 'another':
-      return { ifMatch: [OTHER_TAG] }
+      return { at: [OTHER_VERSION] }
     case 'there':
-      return { ifMatch: '*' }
+      return { at: 'any' }
     case 'not there':
-      return { ifNoneMatch: '*' }
+      return { notAt: 'any' }
   }
 }
 

@@ -4,16 +4,6 @@ import { type PlantFilter, type PlantOrder, type PlantQuery, positionOf } from '
 import type { ImportMode, Store } from '../../src/store.ts'
 import { TESTER } from './actor.ts'
 
-/** A read as a promise, for tests that await it. */
-export function getPlant(store: Store, id: bigint): Promise<NewPlant | undefined> {
-  return new Promise((resolve, reject) => {
-    store.getPlant(id, (error, plant) => {
-      if (error === undefined) resolve(plant)
-      else reject(error)
-    })
-  })
-}
-
 export const EVERYTHING: PlantFilter = { tags: [], words: [] }
 
 /** All that the query means, page by page from its position on. */

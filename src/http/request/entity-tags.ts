@@ -1,16 +1,24 @@
-import { type Condition, type ETags, UNCONDITIONAL } from '../../condition.ts'
+import { AppError } from '../../errors.ts'
+import type { NewPlant } from '../../plant.ts'
+import { type Expectation, NO_EXPECTATION, type Versions, versionOf } from '../../plant-version.ts'
 import type { OperationParameters } from '../operations.generated.ts'
 import { CODINGS, type Coding } from './negotiation.ts'
 
-/** What the operations that take preconditions have in common. */
-export type Preconditions = Pick<OperationParameters['replacePlant'], 'If-Match' | 'If-None-Match'>
+/** The value of If-Match or If-None-Match: entity tags in their quotes, weak ones with their `W/`. */
+export type EntityTags = '*' | readonly string[]
+
+/** The preconditions that operations take (RFC 9110 section 13.1). */
+type Preconditions = Partial<Pick<OperationParameters['replacePlant'], 'If-Match' | 'If-None-Match'>>
+
+/** Headers that a write must not ignore: its client relies on them. */
+export const PRECONDITIONS = ['If-Match', 'If-None-Match'] as const
 
 /** An entity tag with what may stand before it in a list, empty elements included (RFC 9110 sections 5.6.1, 8.8.3). */
 const ELEMENT = /[ \t,]*((?:W\/)?"[\x21\x23-\x7e\x80-\xff]*")[ \t]*(?=,|$)/gy
 const REST = /^[ \t,]*$/
 
-/** The value of If-Match or If-None-Match, weak tags with their `W/`; undefined where it is malformed. */
-export function readEntityTags(text: string): ETags | undefined {
+/** Undefined where the text is malformed. */
+export function readEntityTags(text: string): EntityTags | undefined {
   if (text === '*') return '*'
   const elements = [...text.matchAll(ELEMENT)]
   const length = elements.reduce((sum, [element]) => sum + element.length, 0)
@@ -18,32 +26,40 @@ export function readEntityTags(text: string): ETags | undefined {
   return elements.map(([, tag = '']) => tag)
 }
 
-/** The entity tag of what has this one, in a content coding. */
+/** The strong entity tag (RFC 9110 section 8.8.3) of a plant. */
+export const plantETag = (plant: NewPlant): string => `"${versionOf(plant)}"`
+
+/** The entity tag, in a content coding, of what has this one. */
 export const codedTag = (tag: string, coding: Coding): string => `${tag.slice(0, -1)}-${coding}"`
 
-const CODED = new RegExp(`-(?:${CODINGS.join('|')})"$`)
-
 /**
- * The condition in a request's parameters. If-Match compares strongly, so weak tags can't hold; If-None-Match compares
- * weakly, so `W/` does not count (RFC 9110 sections 13.1.1 and 13.1.2). In which content coding the client has got a
- * plant does not matter for what it wants to do with it.
+ * What a request expects of a plant. If-Match compares strongly, so it never holds for weak tags; If-None-Match compares
+ * weakly, so `W/` does not count (RFC 9110 sections 13.1.1 and 13.1.2). A plant is at the same version in every content
+ * coding.
  */
-export function conditionOf(parameters: Preconditions): Condition {
-  const { 'If-Match': ifMatch, 'If-None-Match': ifNoneMatch } = parameters
-  if (ifMatch === undefined && ifNoneMatch === undefined) return UNCONDITIONAL
+export function expectationOf({ 'If-Match': ifMatch, 'If-None-Match': ifNoneMatch }: Preconditions): Expectation {
+  if (ifMatch === undefined && ifNoneMatch === undefined) return NO_EXPECTATION
   return {
-    ...(ifMatch === undefined ? {} : { ifMatch: strong(ifMatch) }),
-    ...(ifNoneMatch === undefined ? {} : { ifNoneMatch: opaque(ifNoneMatch) }),
+    ...(ifMatch === undefined ? {} : { at: versionsIn(ifMatch === '*' ? ifMatch : ifMatch.filter(isStrong)) }),
+    ...(ifNoneMatch === undefined ? {} : { notAt: versionsIn(ifNoneMatch) }),
   }
 }
 
-/** Whether a client that sent If-None-Match has what this entity tag belongs to. */
-export function isFresh(parameters: Preconditions, etag: string): boolean {
-  const { ifNoneMatch } = conditionOf(parameters)
-  return ifNoneMatch === '*' || (ifNoneMatch?.includes(etag) ?? false)
-}
+const isStrong = (tag: string): boolean => tag.startsWith('"')
 
-const strong = (tags: ETags): ETags =>
-  tags === '*' ? tags : tags.filter((tag) => tag.startsWith('"')).map((tag) => tag.replace(CODED, '"'))
-const opaque = (tags: ETags): ETags =>
-  tags === '*' ? tags : tags.map((tag) => tag.replace(/^W\//, '').replace(CODED, '"'))
+const versionsIn = (tags: EntityTags): Versions => (tags === '*' ? 'any' : tags.map(versionIn))
+
+const versionIn = (tag: string): string => tag.slice(tag.indexOf('"') + 1, -1).replace(CODING, '')
+
+const CODING = new RegExp(`-(?:${CODINGS.join('|')})$`)
+
+/** Whether a client that sent If-None-Match has what this entity tag belongs to. */
+export const isFresh = (ifNoneMatch: EntityTags = [], etag: string): boolean =>
+  ifNoneMatch === '*' || ifNoneMatch.map(versionIn).includes(versionIn(etag))
+
+/** Names the preconditions of a request in the refusal of an expectation, of whose headers the store knows nothing. */
+export function namingPreconditions(error: unknown, parameters: { readonly [Name in keyof Preconditions]?: unknown }) {
+  if (!(error instanceof AppError) || error.number !== 41201) return error
+  const names = PRECONDITIONS.filter((name) => parameters[name] !== undefined)
+  return names.length === 0 ? error : new AppError(41201, `${error.message} (${names.join(', ')})`)
+}

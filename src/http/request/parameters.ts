@@ -1,12 +1,12 @@
 import { AppError } from '../../errors.ts'
 import { MAX_ID, MIN_ID } from '../../plant.ts'
 import type { Exchange } from '../exchange.ts'
-import { readEntityTags } from './entity-tags.ts'
+import { type EntityTags, PRECONDITIONS, readEntityTags } from './entity-tags.ts'
 import { readQueryString } from './query-string.ts'
 import type { Fault } from './validation-messages.ts'
 
-/** Values by name, typed by their schemas in the contract: an int64 is a bigint, and entity tags are ETags. */
-export type Parameters = Readonly<Record<string, unknown>>
+/** Values by name, each as its schema in the contract says: an int64 is a bigint, and entity tags are EntityTags. */
+export type Values = Readonly<Record<string, unknown>>
 
 /** A parameter of the contract, its references followed. */
 export interface Parameter {
@@ -25,9 +25,6 @@ export interface ParameterSchema {
   readonly 'x-lowered-to'?: number
 }
 
-/** Headers that a write must not ignore: its client relies on them. */
-const PRECONDITIONS = ['If-Match', 'If-None-Match']
-
 /** Reads the parameters of one operation, and refuses all others. */
 export class ParameterReader {
   readonly #path: readonly Parameter[]
@@ -35,7 +32,7 @@ export class ParameterReader {
   /** With their names as Node has them. */
   readonly #headers: readonly (readonly [string, Parameter])[]
   readonly #notTaken: readonly (readonly [string, string])[]
-  readonly #defaults: Parameters
+  readonly #defaults: Values
 
   /** @throws Error where the contract asks for what is not enforced here */
   constructor(parameters: readonly Parameter[], { isWrite }: { isWrite: boolean }) {
@@ -53,7 +50,7 @@ export class ParameterReader {
   }
 
   /** @throws AppError 40003 that names every fault */
-  read({ request: { url = '', headers }, pathParameters }: Exchange): Parameters {
+  read({ request: { url = '', headers }, pathParameters }: Exchange): Values {
     const values: Record<string, unknown> = { ...this.#defaults }
     const faults: string[] = []
     for (const parameter of this.#path) {
@@ -138,4 +135,27 @@ function readInt64(text: string): bigint | undefined {
   if (!/^(?:0|-?[1-9]\d{0,18})$/.test(text)) return undefined
   const value = BigInt(text)
   return value < MIN_ID || value > MAX_ID ? undefined : value
+}
+
+/** The types of values that ParameterReader has checked. Each throws where the contract and the reader disagree. */
+export const typed = {
+  int64: (value: unknown): bigint => (typeof value === 'bigint' ? value : mismatch(value)),
+  number: (value: unknown): number => (typeof value === 'number' ? value : mismatch(value)),
+  boolean: (value: unknown): boolean => (typeof value === 'boolean' ? value : mismatch(value)),
+  string: (value: unknown): string => (typeof value === 'string' ? value : mismatch(value)),
+  strings(value: unknown): readonly string[] {
+    const texts: readonly unknown[] = Array.isArray(value) ? value : mismatch(value)
+    return texts.every((text) => typeof text === 'string') ? texts : mismatch(value)
+  },
+  entityTags: (value: unknown): EntityTags => (value === '*' ? value : typed.strings(value)),
+  oneOf: <Choice extends string>(choices: readonly Choice[], value: unknown): Choice =>
+    choices.find((choice) => choice === value) ?? mismatch(value),
+  optionalOneOf: <Choice extends string>(choices: readonly Choice[], value: unknown): Choice | undefined =>
+    value === undefined ? undefined : typed.oneOf(choices, value),
+  optional: <T>(read: (value: unknown) => T, value: unknown): T | undefined =>
+    value === undefined ? undefined : read(value),
+}
+
+function mismatch(value: unknown): never {
+  throw new Error(`a parameter has a value of type ${typeof value}, against the contract`)
 }

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { AppError } from '../../errors.ts'
 import type { Exchange } from '../exchange.ts'
 import type { Contract } from '../operations.ts'
-import { isFresh, type Preconditions } from '../request/entity-tags.ts'
+import { type EntityTags, isFresh } from '../request/entity-tags.ts'
 import { preferredType } from '../request/negotiation.ts'
 import { JSON_TYPE, type Responder } from '../response/responder.ts'
 import type { Handlers } from '../routes.ts'
@@ -39,7 +39,7 @@ export function docsHandlers(
 ): Pick<Handlers, 'getStart' | 'getContract' | 'getDocs' | 'getDocsFile'> {
   const files = hasPage ? readFiles() : new Map<string, StaticFile>()
   const document = staticFile(Buffer.from(JSON.stringify(contract.document)), JSON_TYPE, [])
-  const answer = (exchange: Exchange, parameters: Preconditions, file: StaticFile | undefined): void => {
+  const answer = (exchange: Exchange, ifNoneMatch: EntityTags | undefined, file: StaticFile | undefined): void => {
     if (file === undefined) throw new AppError(40401, 'the page at /docs has no such file, or is switched off')
     const { bytes, headers, type, etag } = file
     // The contract names the types of all files together.
@@ -47,7 +47,7 @@ export function docsHandlers(
     if (preferredType(exchange.request.headers.accept, [mediaType]) === undefined) {
       throw new AppError(40601, `Accept excludes the media type of the file, ${mediaType}`)
     }
-    if (isFresh(parameters, etag)) responder.notModified(exchange, [...headers], bytes)
+    if (isFresh(ifNoneMatch, etag)) responder.notModified(exchange, [...headers], bytes)
     else responder.replyFile(exchange, ['Content-Type', type, ...headers], bytes)
   }
   return {
@@ -56,9 +56,9 @@ export function docsHandlers(
       const leadsToPage = type === 'text/html' && hasPage
       responder.reply(exchange, 303, ['Location', leadsToPage ? '/docs' : '/openapi.json'], '')
     },
-    getContract: (exchange, _operation, parameters) => answer(exchange, parameters, document),
-    getDocs: (exchange, _operation, parameters) => answer(exchange, parameters, files.get('index.html')),
-    getDocsFile: (exchange, _operation, parameters) => answer(exchange, parameters, files.get(parameters.file)),
+    getContract: (exchange, { 'If-None-Match': tags }) => answer(exchange, tags, document),
+    getDocs: (exchange, { 'If-None-Match': tags }) => answer(exchange, tags, files.get('index.html')),
+    getDocsFile: (exchange, { file, 'If-None-Match': tags }) => answer(exchange, tags, files.get(file)),
   }
 }
 

@@ -22,7 +22,7 @@ export function exportHandlers(
   { stallTimeout, leastSpeed }: PaceOptions,
 ): Pick<Handlers, 'exportPlants'> {
   return {
-    exportPlants(exchange, _operation, parameters) {
+    exportPlants(exchange, parameters) {
       const { format = formatFor(exchange), sort } = parameters
       if (preferredType(exchange.request.headers.accept, [MEDIA_TYPES[format]]) === undefined) {
         throw new AppError(40601, `Accept excludes ${MEDIA_TYPES[format]}, the media type of the format ${format}`)

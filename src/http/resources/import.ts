@@ -19,7 +19,7 @@ export function importHandlers(
   stopping: AbortSignal,
 ): Pick<Handlers, 'importPlants'> {
   return {
-    importPlants(exchange, _operation, options) {
+    importPlants(exchange, options) {
       const format = formatOfType(exchange.request.headers['content-type'] ?? '')
       admission
         .during(options.dryRun ? 'dryRun' : 'import', exchange, async (ending) => {

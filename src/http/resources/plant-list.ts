@@ -23,7 +23,7 @@ export function plantListHandlers(
   const writeOnce = memoize(write)
 
   return {
-    listPlants(exchange, _operation, query) {
+    listPlants(exchange, query) {
       const { limit, sort: order, cursor } = query
       const after = cursor === undefined ? undefined : readPosition(query, cursor)
       const wanted = { ...filterOf(query), order, after }

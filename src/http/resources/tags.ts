@@ -23,7 +23,7 @@ const MAX_LENGTH = 200
 /** The list of tags. */
 export function tagHandlers(store: Store, responder: Responder, admission: Admission): Pick<Handlers, 'listTags'> {
   return {
-    listTags(exchange, _operation, parameters) {
+    listTags(exchange, parameters) {
       const { limit, cursor } = parameters
       const place = cursor === undefined ? START : readPlace(cursor)
       admission

@@ -1,4 +1,3 @@
-import type { Callback } from '../../callback.ts'
 import { GroupCommit } from '../../group-commit.ts'
 import type { NewPlant } from '../../plant.ts'
 import { bigintArray } from '../binary-arrays.ts'
@@ -31,10 +30,9 @@ export class PointReader {
     })
   }
 
-  get(id: bigint, callback: Callback<NewPlant | undefined>): void {
+  async get(id: bigint): Promise<NewPlant | undefined> {
     const { deadline } = this.#deadlines
-    const inTime = this.#deadlines.limit(deadline, callback)
-    this.#gets.submit({ id, deadline }, (error, found) => inTime(error, found?.plant))
+    return (await this.#deadlines.limit(deadline, this.#gets.submit({ id, deadline }))).plant
   }
 
   /** Refuses new look-ups, and resolves after the waiting ones. */

@@ -1,4 +1,3 @@
-import type { Callback } from '../../callback.ts'
 import type { AppError } from '../../errors.ts'
 import { GroupCommit } from '../../group-commit.ts'
 import type { NewPlant } from '../../plant.ts'
@@ -44,20 +43,14 @@ export class WriteQueue {
     })
   }
 
-  create(plant: NewPlant, mustBeNew: boolean, callback: Callback<CreateResult>): void {
+  create(plant: NewPlant, mustBeNew: boolean): Promise<CreateResult> {
     const { deadline } = this.#deadlines
-    this.#creates.submit({ plant, mustBeNew, deadline }, this.#deadlines.limit(deadline, callback))
+    return this.#deadlines.limit(deadline, this.#creates.submit({ plant, mustBeNew, deadline }))
   }
 
   change(change: PlantChange): Promise<ChangeOutcome> {
     const { deadline } = this.#deadlines
-    return new Promise((resolve, reject) => {
-      const callback = this.#deadlines.limit<ChangeOutcome>(deadline, (error, result) => {
-        if (result === undefined) reject(error)
-        else resolve(result)
-      })
-      this.#changes.submit({ change, deadline }, callback)
-    })
+    return this.#deadlines.limit(deadline, this.#changes.submit({ change, deadline }))
   }
 
   /** Writes that wait for their commit. */

@@ -1,6 +1,5 @@
 import { availableParallelism } from 'node:os'
 import type { Actor } from '../../actor.ts'
-import type { Callback } from '../../callback.ts'
 import { GroupCommit, type GroupCommitOptions } from '../../group-commit.ts'
 import type { NewPlant } from '../../plant.ts'
 import { type ChangeOutcome, type PlantChange, weightOf } from '../../plant-change.ts'
@@ -50,17 +49,12 @@ export class WriteQueue {
     })
   }
 
-  create(plant: NewPlant, mustBeNew: boolean, actor: Actor, callback: Callback<CreateResult>): void {
-    this.#creates.submit({ plant, mustBeNew, actor }, callback)
+  create(plant: NewPlant, mustBeNew: boolean, actor: Actor): Promise<CreateResult> {
+    return this.#creates.submit({ plant, mustBeNew, actor })
   }
 
   change(change: PlantChange, { id: actor }: Actor): Promise<ChangeOutcome> {
-    return new Promise((resolve, reject) => {
-      this.#changes.submit({ change, actor }, (error, result) => {
-        if (result === undefined) reject(error)
-        else resolve(result)
-      })
-    })
+    return this.#changes.submit({ change, actor })
   }
 
   async import(plants: readonly NewPlant[], mode: ImportMode, { id: actor }: Actor): Promise<ImportResult[]> {

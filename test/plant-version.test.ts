@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import fc from 'fast-check'
-import { plantETag } from '../src/etag.ts'
 import { murmur3 } from '../src/murmur.ts'
 import { MAX_ID, MIN_ID, type NewPlant } from '../src/plant.ts'
+import { versionOf } from '../src/plant-version.ts'
 import { holds } from './support/property.ts'
 
 suite('murmur3', () => {
@@ -40,23 +40,23 @@ suite('murmur3', () => {
   })
 })
 
-suite('the entity tag of a plant', () => {
-  test('is 64 bits in quotes', () => {
+suite('the version of a plant', () => {
+  test('is 64 bits in hexadecimal', () => {
     holds(
       fc.property(fc.bigInt({ min: MIN_ID, max: MAX_ID }), fc.string({ unit: 'binary' }), (id, name) => {
-        assert.match(plantETag({ id, name, tag: undefined }), /^"[0-9a-f]{16}"$/)
+        assert.match(versionOf({ id, name, tag: undefined }), /^[0-9a-f]{16}$/)
       }),
     )
   })
 
   test('never changes, as clients keep it', () => {
-    assert.equal(plantETag({ id: 1n, name: 'Monstera deliciosa', tag: 'houseplant' }), '"0e7a3e138ff57a28"')
-    assert.equal(plantETag({ id: MIN_ID, name: '', tag: undefined }), '"b554d70d2cfb8142"')
-    assert.equal(plantETag({ id: MIN_ID, name: '', tag: '' }), '"3825def0fc31ff55"')
+    assert.equal(versionOf({ id: 1n, name: 'Monstera deliciosa', tag: 'houseplant' }), '0e7a3e138ff57a28')
+    assert.equal(versionOf({ id: MIN_ID, name: '', tag: undefined }), 'b554d70d2cfb8142')
+    assert.equal(versionOf({ id: MIN_ID, name: '', tag: '' }), '3825def0fc31ff55')
   })
 
   test('differs among 200,000 plants that differ little', () => {
-    const tags = new Set<string>()
+    const versions = new Set<string>()
     for (let i = 0; i < 50_000; i++) {
       const id = BigInt(i)
       const plants: NewPlant[] = [
@@ -65,10 +65,10 @@ suite('the entity tag of a plant', () => {
         { id: 1n, name: `x${i}`, tag: undefined },
         { id: 1n, name: 'x', tag: `${i}` },
       ]
-      for (const plant of plants) tags.add(plantETag(plant))
+      for (const plant of plants) versions.add(versionOf(plant))
     }
     // The four kinds have no plant in common.
-    assert.equal(tags.size, 200_000)
+    assert.equal(versions.size, 200_000)
   })
 
   test('can not be led astray by texts that run into one another', () => {
@@ -94,7 +94,7 @@ suite('the entity tag of a plant', () => {
         { id: 1n, name: 'a', tag: '' },
       ],
     ]
-    for (const [one, other] of pairs) assert.notEqual(plantETag(one), plantETag(other))
+    for (const [one, other] of pairs) assert.notEqual(versionOf(one), versionOf(other))
   })
 })
 
