@@ -1,23 +1,15 @@
-import { SqliteWriter, type WriterCalls } from '../src/sqlite/write/writer.ts'
-import type { WriterPort } from '../src/sqlite/write/writer-port.ts'
+import type { Remote } from '../src/sqlite/worker/protocol.ts'
+import type { Writer } from '../src/sqlite/write/adaptive-writer.ts'
+import { SqliteWriter } from '../src/sqlite/write/writer.ts'
 
 /** The writer without its thread: every commit, and its fsync, holds up the event loop. */
-export class EventLoopWriter implements WriterPort {
-  readonly #writer: SqliteWriter
-
-  constructor(path: string) {
-    this.#writer = new SqliteWriter(path)
-  }
-
-  async call<M extends keyof WriterCalls>(
-    method: M,
-    ...args: Parameters<WriterCalls[M]>
-  ): Promise<ReturnType<WriterCalls[M]>> {
-    const run = this.#writer[method] as (...args: unknown[]) => unknown
-    return run.apply(this.#writer, args) as ReturnType<WriterCalls[M]>
-  }
-
-  async close(): Promise<void> {
-    this.#writer.close()
-  }
+export function eventLoopWriter(path: string): Writer {
+  const writer = new SqliteWriter(path)
+  const thread = new Proxy({} as Remote<SqliteWriter>, {
+    get:
+      (_, method) =>
+      async (...args: unknown[]): Promise<unknown> =>
+        Reflect.apply(Reflect.get(writer, method), writer, args),
+  })
+  return { thread, createPlants: async (rows) => writer.createPlants(rows), close: async () => writer.close() }
 }

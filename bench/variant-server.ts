@@ -6,8 +6,8 @@ import type { ServiceState } from '../src/http/service-state.ts'
 import { PostgresStore } from '../src/postgres/store.ts'
 import type { PostgresAddress } from '../src/postgres-address.ts'
 import { SqliteStore } from '../src/sqlite/store.ts'
-import { WriterClient } from '../src/sqlite/worker/writer-client.ts'
-import { EventLoopWriter } from './event-loop-writer.ts'
+import { type Writer, writerThread } from '../src/sqlite/write/adaptive-writer.ts'
+import { eventLoopWriter } from './event-loop-writer.ts'
 import { singleInserts } from './single-inserts.ts'
 
 /**
@@ -24,12 +24,21 @@ function openSqlite({ path }: SqliteAddress): Promise<SqliteStore> {
     create: true,
     maxWaiting: config.maxWaiting,
     ...(variant === 'one-commit-per-create' ? { maxGroup: 1 } : {}),
-    ...(variant === 'writer-on-event-loop' ? { startWriter: (path) => new EventLoopWriter(path) } : {}),
-    ...(variant === 'writer-in-thread' ? { startWriter: (path, onFatal) => new WriterClient(path, onFatal) } : {}),
+    ...(variant === 'writer-on-event-loop' ? { startWriter: eventLoopWriter } : {}),
+    ...(variant === 'writer-in-thread' ? { startWriter: threadWriter } : {}),
     onFatal: (error) => {
       throw error
     },
   })
+}
+
+function threadWriter(path: string, onFatal: (error: Error) => void): Writer {
+  const client = writerThread(path, onFatal)
+  return {
+    thread: client.remote,
+    createPlants: (rows) => client.remote.createPlants(rows),
+    close: () => client.close(),
+  }
 }
 
 async function openPostgres(address: PostgresAddress): Promise<PostgresStore> {

@@ -10,6 +10,7 @@ import { indexPath } from '../src/sqlite/search-index/index-file.ts'
 import { Indexer } from '../src/sqlite/search-index/indexer.ts'
 import { SqliteStore } from '../src/sqlite/store.ts'
 import type { SqliteStoreOptions } from '../src/sqlite/store-options.ts'
+import type { Request, ThreadData } from '../src/sqlite/worker/protocol.ts'
 import { type Disturbance, type ModelStore, modelSuite } from './model-suite.ts'
 import { copyAsAfterCrash, plantsIn, tempFolder } from './support/files.ts'
 import { IDLE } from './support/sqlite-indexes.ts'
@@ -86,10 +87,11 @@ async function openDisturbed(t: TestContext): Promise<ModelStore> {
 
 /** Starts a thread that makes the index, and ends it wherever it is after a while. */
 async function killAmidWork(path: string): Promise<void> {
-  const thread = new Worker(new URL('../src/sqlite/worker/index-thread.ts', import.meta.url), {
-    workerData: { path },
+  const thread = new Worker(new URL('../src/sqlite/worker/entry.ts', import.meta.url), {
+    workerData: { role: 'index', path } satisfies ThreadData,
   })
   await once(thread, 'online')
+  thread.postMessage({ call: 1, method: 'wake', args: [true] } satisfies Request)
   await sleep(Math.random() * 30)
   await thread.terminate()
 }

@@ -4,23 +4,34 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { AppError } from '../src/errors.ts'
 import { createStoreFile } from '../src/sqlite/open/create-file.ts'
-import { WriterClient } from '../src/sqlite/worker/writer-client.ts'
 import { AdaptiveWriter } from '../src/sqlite/write/adaptive-writer.ts'
 import { tempFolder } from './support/files.ts'
 
 const isOutOfReach = (error: unknown) => error instanceof AppError && error.number === 50301
 
-for (const Writer of [WriterClient, AdaptiveWriter]) {
-  test(`${Writer.name}: after a fault that casts doubt on the file nothing more is committed, even if it would work again`, async (t) => {
+for (const [place, other] of [
+  ['thread', 'event loop'],
+  ['event loop', 'thread'],
+] as const) {
+  test(`after a fault in the ${place} that casts doubt on the file nothing more is committed, even if it would work again`, async (t) => {
     const path = join(tempFolder(t), 'plants.db')
     writeFileSync(path, 'this is no database, and long enough to be taken for one'.repeat(100))
     const fatal: Error[] = []
-    const writer = new Writer(path, (error) => fatal.push(error))
-    await assert.rejects(writer.call('createPlants', [1n, 'a', null, false]), isOutOfReach)
+    const writer = new AdaptiveWriter(path, (error) => fatal.push(error))
+    const create = (from: typeof place, id: bigint) => {
+      const rows = [id, 'a', null, false, 'tester']
+      return from === 'thread' ? writer.thread.createPlants(rows) : writer.createPlants(rows)
+    }
+    const first = create(place, 1n)
+    // Sent before anybody knows.
+    const second = place === 'thread' ? create('thread', 2n) : undefined
+    await assert.rejects(first, isOutOfReach)
+    if (second !== undefined) await assert.rejects(second, isOutOfReach)
+    assert.ok(fatal.length > 0)
     rmSync(path)
     createStoreFile(path)
-    await assert.rejects(writer.call('createPlants', [2n, 'b', null, false]), isOutOfReach)
+    await assert.rejects(create(place, 3n), isOutOfReach)
+    await assert.rejects(create(other, 4n), isOutOfReach)
     await writer.close()
-    assert.ok(fatal.length > 0)
   })
 }

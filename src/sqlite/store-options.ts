@@ -1,5 +1,5 @@
 import type { StartFollower } from './search-index/search-index.ts'
-import type { WriterPort } from './write/writer-port.ts'
+import type { Writer } from './write/adaptive-writer.ts'
 
 export interface SqliteStoreOptions {
   readonly maxWaiting: number
@@ -10,7 +10,7 @@ export interface SqliteStoreOptions {
   /** Make the store where there is none. */
   readonly create: boolean
   /** Where the writer runs: where the disk lets it, if nothing else is said. */
-  readonly startWriter?: (path: string, onFatal: (error: Error) => void) => WriterPort
+  readonly startWriter?: (path: string, onFatal: (error: Error) => void) => Writer
   /** Who makes the search index: a thread, if nothing else is said. */
   readonly startFollower?: StartFollower
   /** How long changes are kept in the log that the search index does not need any more, in milliseconds; 0 by default. */

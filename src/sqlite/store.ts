@@ -30,10 +30,9 @@ import { IndexLag } from './search-index/index-lag.ts'
 import { SearchIndex } from './search-index/search-index.ts'
 import type { SqliteStoreOptions } from './store-options.ts'
 import { SqliteTokenStore } from './token-store.ts'
-import { AdaptiveWriter } from './write/adaptive-writer.ts'
+import { AdaptiveWriter, type Writer } from './write/adaptive-writer.ts'
 import { Housekeeping } from './write/housekeeping.ts'
 import { WriteQueue } from './write/write-queue.ts'
-import type { WriterPort } from './write/writer-port.ts'
 
 /** The embedded engine: one SQLite file, one writer, short reads on the main thread and long ones in another. */
 export class SqliteStore implements Store {
@@ -44,7 +43,7 @@ export class SqliteStore implements Store {
   readonly #reader: PointReader
   readonly #lookups: GroupRead<bigint, NewPlant | undefined>
   readonly #pages: GroupRead<PlantPage, readonly NewPlant[]>
-  readonly #writer: WriterPort
+  readonly #writer: Writer
   readonly #index: SearchIndex
   readonly #housekeeping: Housekeeping
   readonly #reads: QueryClient
@@ -106,12 +105,12 @@ export class SqliteStore implements Store {
     this.#lookups = new GroupRead((ids) => this.#open.plants(ids))
     this.#pages = new GroupRead((pages) => this.#open.pages(pages))
     this.#writer = options.startWriter?.(path, fail) ?? new AdaptiveWriter(path, fail)
-    this.tokens = new SqliteTokenStore(this.#reader, this.#writer, () => this.#mustBeOpen())
+    this.tokens = new SqliteTokenStore(this.#reader, this.#writer.thread, () => this.#mustBeOpen())
     const onNotice = (text: string) => {
       // What is fatal is told already.
       if (this.#fatal === undefined) options.onNotice?.(text)
     }
-    this.#housekeeping = new Housekeeping(this.#writer, options.changesKeep ?? 0, onNotice)
+    this.#housekeeping = new Housekeeping(this.#writer.thread, options.changesKeep ?? 0, onNotice)
     this.#index = new SearchIndex(path, {
       start: options.startFollower,
       // Who serves the store makes its index.
@@ -187,7 +186,7 @@ export class SqliteStore implements Store {
     this.#mustBeOpen()
     this.#watch?.look()
     if (this.#fatal !== undefined) throw outOfReach(this.#fatal)
-    await this.#writer.call('checkWritable', Date.now())
+    await this.#writer.thread.checkWritable(Date.now())
   }
 
   async checkSearchable(): Promise<void> {
@@ -247,7 +246,7 @@ export class SqliteStore implements Store {
   }
 
   async #begin({ onNotice }: SqliteStoreOptions): Promise<void> {
-    await beginLog(this.#writer, onNotice)
+    await beginLog(this.#writer.thread, onNotice)
     if (this.#fatal !== undefined) throw outOfReach(this.#fatal)
     this.#watch = new FileWatch(this.#path, (error) => this.#fail(error))
     if (!this.#isServing) return

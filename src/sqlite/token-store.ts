@@ -2,16 +2,17 @@ import type { Token } from '../token.ts'
 import type { StoredToken, TokenStore } from '../token-store.ts'
 import type { PointReader } from './read/point-reader.ts'
 import { tokenRow } from './token-rows.ts'
-import type { WriterPort } from './write/writer-port.ts'
+import type { Remote } from './worker/protocol.ts'
+import type { SqliteWriter } from './write/writer.ts'
 
 /** The access tokens in the file of the store. */
 export class SqliteTokenStore implements TokenStore {
   readonly #reader: PointReader
-  readonly #writer: WriterPort
+  readonly #writer: Remote<SqliteWriter>
   readonly #mustBeOpen: () => void
 
   /** @param mustBeOpen throws the AppError of a store that is closing or out of reach */
-  constructor(reader: PointReader, writer: WriterPort, mustBeOpen: () => void) {
+  constructor(reader: PointReader, writer: Remote<SqliteWriter>, mustBeOpen: () => void) {
     this.#reader = reader
     this.#writer = writer
     this.#mustBeOpen = mustBeOpen
@@ -19,7 +20,7 @@ export class SqliteTokenStore implements TokenStore {
 
   async createToken(token: Token, hash: Buffer): Promise<void> {
     this.#mustBeOpen()
-    await this.#writer.call('createToken', tokenRow(token, hash))
+    await this.#writer.createToken(tokenRow(token, hash))
   }
 
   async findToken(hash: Buffer): Promise<Token | undefined> {
@@ -39,11 +40,11 @@ export class SqliteTokenStore implements TokenStore {
 
   async touchToken(id: string, usedAt: Date): Promise<void> {
     this.#mustBeOpen()
-    await this.#writer.call('touchToken', id, usedAt.getTime())
+    await this.#writer.touchToken(id, usedAt.getTime())
   }
 
   async revokeToken(id: string): Promise<boolean> {
     this.#mustBeOpen()
-    return this.#writer.call('revokeToken', id, Date.now())
+    return this.#writer.revokeToken(id, Date.now())
   }
 }

@@ -3,8 +3,8 @@ import { DatabaseSync } from 'node:sqlite'
 import { sortKey } from '../../src/fold.ts'
 import { indexPath } from '../../src/sqlite/search-index/index-file.ts'
 import { Indexer, type IndexProgress } from '../../src/sqlite/search-index/indexer.ts'
+import type { Follower } from '../../src/sqlite/search-index/search-index.ts'
 import { SqliteStore } from '../../src/sqlite/store.ts'
-import type { Follower } from '../../src/sqlite/worker/index-client.ts'
 import { expectedTags } from './expected.ts'
 import { plantsIn } from './files.ts'
 import { listAll } from './store-calls.ts'
@@ -35,10 +35,11 @@ export function indexAll(path: string, bounds?: ConstructorParameters<typeof Ind
 /** An index that nobody brings up to date but the test. */
 export const IDLE: Follower = { wake: () => {}, remake: () => {}, close: async () => {} }
 
-/** Changes of the store that its index does not have; all of them where there is none. */
+/** Changes of the store that its index does not have; all of them where there is none, or the plants are being scanned. */
 export function behind(path: string): number {
   const head = inFile(path, (db) => Number(db.prepare('SELECT max(position) AS n FROM changes').get()?.['n'] ?? 0))
-  const at = (db: DatabaseSync) => Number(db.prepare('SELECT position AS n FROM state').get()?.['n'] ?? 0)
+  const at = (db: DatabaseSync) =>
+    Number(db.prepare('SELECT position AS n FROM state WHERE NOT is_scanning').get()?.['n'] ?? 0)
   return head - inFile(indexPath(path), at)
 }
 

@@ -1,7 +1,8 @@
 import { closeSync, existsSync, fsyncSync, openSync, rmSync, writeSync } from 'node:fs'
 import { AppError } from '../../errors.ts'
 import { hasNoRoomToOpen, sqliteFault } from '../errors.ts'
-import type { WriterPort } from '../write/writer-port.ts'
+import type { Remote } from '../worker/protocol.ts'
+import type { SqliteWriter } from '../write/writer.ts'
 
 const PAGE = 4096
 /** The index of a log takes 32 KiB when a store is opened, and that of the search index as much. */
@@ -45,9 +46,9 @@ export async function openWithReserve<T>(path: string, open: () => Promise<T>): 
 }
 
 /** Begins the store's log; a store that has no space for it is told of, and can be read. */
-export async function beginLog(writer: WriterPort, onNotice?: (text: string) => void): Promise<void> {
+export async function beginLog(writer: Remote<SqliteWriter>, onNotice?: (text: string) => void): Promise<void> {
   try {
-    await writer.call('beginLog')
+    await writer.beginLog()
   } catch (error) {
     if (!(error instanceof AppError) || error.number !== 50304) throw error
     onNotice?.('the store has no space left; reads continue, and writes resume once there is space')

@@ -5,11 +5,12 @@ import type { DryRun, ImportMode, TagCount } from '../../store.ts'
 import { unlessAborted } from '../../unless-aborted.ts'
 import { outOfReach, shuttingDown } from '../errors.ts'
 import { flatten, type PlantRows, plantsOf } from '../rows.ts'
-import { BehindError } from '../search-index/index-behind.ts'
-import { DamagedIndex } from '../search-index/index-view.ts'
+import { BehindError, DamagedIndex } from '../search-index/index-fault.ts'
 import type { SearchIndex } from '../search-index/search-index.ts'
-import { QueryThreadClient } from '../worker/query-thread-client.ts'
+import { ThreadClient } from '../worker/client.ts'
+import type { Remote } from '../worker/protocol.ts'
 import { importResultOf } from '../write/results.ts'
+import type { QueryReader } from './query-reader.ts'
 
 /**
  * Plants that a read looks up in the store one by one, at about 5 µs each, as the index lacks them: more only where it has
@@ -30,7 +31,7 @@ export class QueryClient {
   readonly #index: SearchIndex
   readonly #patience: number
   readonly #onFatal: (error: Error) => void
-  #client: QueryThreadClient | undefined
+  #client: ThreadClient<'queries'> | undefined
   #lastExport = 0
   #isClosed = false
 
@@ -45,12 +46,12 @@ export class QueryClient {
   }
 
   async listPlants(query: PlantQuery, limit: number, signal?: AbortSignal): Promise<NewPlant[]> {
-    const read = (most: number) => this.#reader.callUnlessAborted(signal, 'listPlants', most, query, limit)
+    const read = (most: number) => this.#reader(signal).listPlants(most, query, limit)
     return plantsOf(await this.#indexed(read, signal))
   }
 
   listTags(after: string | undefined, limit: number, signal?: AbortSignal): Promise<TagCount[]> {
-    return this.#indexed((most) => this.#reader.callUnlessAborted(signal, 'listTags', most, after, limit), signal)
+    return this.#indexed((most) => this.#reader(signal).listTags(most, after, limit), signal)
   }
 
   async *exportPlants(
@@ -61,7 +62,7 @@ export class QueryClient {
     // Chosen here, so that it can be closed also where its opening was cancelled while the answer was on its way.
     const handle = ++this.#lastExport
     try {
-      const open = (most: number) => this.#reader.callUnlessAborted(signal, 'openExport', handle, most, filter, order)
+      const open = (most: number) => this.#reader(signal).openExport(handle, most, filter, order)
       await this.#indexed(open, signal)
       for (;;) {
         const chunk = plantsOf(await this.#readExport(handle, signal))
@@ -69,14 +70,14 @@ export class QueryClient {
         yield chunk
       }
     } finally {
-      await this.#release('closeExport', handle)
+      if (!this.#isClosed) await this.#reader().closeExport(handle)
     }
   }
 
   /** See Store.checkSearchable. */
   async check(): Promise<void> {
     try {
-      await this.#reader.call('check')
+      await this.#reader().check()
     } catch (cause) {
       if (cause instanceof AppError && cause.number !== 50301) throw cause
       throw new AppError(50301, 'no search can start; the process may have run out of file descriptors', { cause })
@@ -85,7 +86,7 @@ export class QueryClient {
 
   async #readExport(handle: number, signal: AbortSignal | undefined): Promise<PlantRows> {
     try {
-      return await this.#reader.callUnlessAborted(signal, 'readExport', handle)
+      return await this.#reader(signal).readExport(handle)
     } catch (error) {
       // What was read so far is right, but it can't be gone on with.
       if (!(error instanceof DamagedIndex)) throw error
@@ -95,19 +96,19 @@ export class QueryClient {
   }
 
   countPlants(): Promise<number> {
-    return this.#reader.call('countPlants')
+    return this.#reader().countPlants()
   }
 
   async startDryRun(mode: ImportMode): Promise<DryRun> {
-    const handle = await this.#reader.call('openDryRun', mode)
+    const handle = await this.#reader().openDryRun(mode)
     let isOpen = true
     return {
       importPlants: async (plants) => {
-        const outcomes = await this.#reader.call('dryRunPlants', handle, flatten(plants))
+        const outcomes = await this.#reader().dryRunPlants(handle, flatten(plants))
         return outcomes.map((outcome, i) => importResultOf(outcome, plants[i]?.id ?? 0n))
       },
       close: async () => {
-        if (isOpen) await this.#release('closeDryRun', handle)
+        if (isOpen && !this.#isClosed) await this.#reader().closeDryRun(handle)
         isOpen = false
       },
     }
@@ -116,19 +117,15 @@ export class QueryClient {
   /** Ends what is under way with AppError 50303. */
   async close(): Promise<void> {
     this.#isClosed = true
-    await this.#client?.close()
+    await this.#client?.close(shuttingDown())
   }
 
-  get #reader(): QueryThreadClient {
+  #reader(signal?: AbortSignal): Remote<QueryReader> {
     if (this.#isClosed) throw shuttingDown()
-    if (this.#client === undefined || this.#client.isDead)
-      this.#client = new QueryThreadClient(this.#path, this.#onFatal)
-    return this.#client
-  }
-
-  /** Closing the reader has released everything already. */
-  async #release(method: 'closeExport' | 'closeDryRun', handle: number): Promise<void> {
-    if (!this.#isClosed) await this.#reader.call(method, handle)
+    if (this.#client === undefined || this.#client.hasEnded) {
+      this.#client = new ThreadClient('queries', this.#path, { onFatal: this.#onFatal })
+    }
+    return this.#client.unlessAborted(signal)
   }
 
   /** Waits for the index where it lacks too many plants, or has a fault and is made anew. */

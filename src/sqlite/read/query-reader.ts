@@ -3,6 +3,7 @@ import { PAGE_TEXT, type PlantFilter, type PlantOrder, type PlantQuery, position
 import type { ImportMode, TagCount } from '../../store.ts'
 import { flatten, type PlantRows } from '../rows.ts'
 import type { Task } from '../worker/cooperative.ts'
+import type { Served } from '../worker/protocol.ts'
 import { SqliteDryRun } from '../write/dry-run.ts'
 import type { PageLimit } from './result-page.ts'
 import { needsIndex, Snapshot } from './snapshot.ts'
@@ -20,7 +21,7 @@ interface Export {
 }
 
 /** Reads that may take long, in steps, each on a connection that it has for itself meanwhile. */
-export class QueryReader {
+export class QueryReader implements Served {
   readonly #path: string
   readonly #idle: Snapshot[] = []
   readonly #exports = new Map<number, Export>()
@@ -149,11 +150,3 @@ function found<T>(held: T | undefined): T {
   if (held === undefined) throw new Error('what was to be read on was closed already')
   return held
 }
-
-/** The methods of the reader that are called from another thread, which sees only what comes of their last step. */
-export type QueryCalls = {
-  [M in Exclude<keyof QueryReader, 'close'>]: (
-    ...args: Parameters<QueryReader[M]>
-  ) => Outcome<ReturnType<QueryReader[M]>>
-}
-type Outcome<T> = T extends Task<infer Last> ? Last : T

@@ -14,7 +14,7 @@ import {
 import type { TagCount } from '../../store.ts'
 import { ChangeReader } from '../change-log/change-reader.ts'
 import { openReader } from '../connection.ts'
-import { BehindError } from '../search-index/index-behind.ts'
+import { BehindError } from '../search-index/index-fault.ts'
 import { type IndexState, idsBehind } from '../search-index/index-file.ts'
 import { IndexView } from '../search-index/index-view.ts'
 import { PlantSearch, Turn } from '../search-index/search.ts'

@@ -19,6 +19,26 @@ export class IndexFault extends Error {
   }
 }
 
+/** A fault in the content of the index, and the file that has it. */
+export class DamagedIndex extends Error {
+  override readonly name = 'DamagedIndex'
+  readonly inode: number
+
+  constructor(inode: number, message: string) {
+    super(message)
+    this.inode = inode
+  }
+}
+
+/** An answer needs the search index, which lacks more plants than can be looked at one by one. */
+export class BehindError extends Error {
+  override readonly name = 'BehindError'
+
+  constructor() {
+    super('the search index is too far behind')
+  }
+}
+
 /** Turns every fault of SQLite into an IndexFault. */
 export function inIndex<T>(work: () => T): T {
   try {

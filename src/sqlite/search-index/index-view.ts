@@ -1,19 +1,8 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { ChangeReader } from '../change-log/change-reader.ts'
 import { openReader } from '../connection.ts'
-import { IndexFault, IndexStatements, inIndex } from './index-fault.ts'
+import { DamagedIndex, IndexFault, IndexStatements, inIndex } from './index-fault.ts'
 import { type IndexState, indexPath, inodeOf, readState } from './index-file.ts'
-
-/** A fault in the content of the index, and the file that has it. */
-export class DamagedIndex extends Error {
-  override readonly name = 'DamagedIndex'
-  readonly inode: number
-
-  constructor(inode: number, message: string) {
-    super(message)
-    this.inode = inode
-  }
-}
 
 interface Open {
   readonly db: DatabaseSync

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { SqliteFault } from '../errors.ts'
-import { type Follower, type FollowerEvents, IndexClient } from '../worker/index-client.ts'
-import type { IndexReport } from '../worker/index-thread.ts'
+import { ThreadClient } from '../worker/client.ts'
+import type { IndexReport } from './index-follower.ts'
 import { type IndexProgress, NONE_YET } from './indexer.ts'
 import { WritePace } from './write-pace.ts'
 
@@ -18,6 +18,22 @@ const NAP = 500
 const IMPORT_PRESSURE = 1.6
 /** How long an import waits at once for the index to come nearer. */
 const IMPORT_PATIENCE = 10_000
+
+/** Who makes the search index follow the log of changes: an IndexFollower in a thread, unless a test has another one. */
+export interface Follower {
+  /** See IndexFollower.wake. */
+  wake(isUrgent: boolean): void
+  /** See IndexFollower.remake. */
+  remake(inode: number, why: string): void
+  /** Ends what is under way and lets go of the index. */
+  close(): Promise<void>
+}
+
+export interface FollowerEvents {
+  onReport(report: IndexReport): void
+  /** Called once when it has ended without being asked to. */
+  onEnd(why: string): void
+}
 
 export type StartFollower = (path: string, events: FollowerEvents) => Follower
 
@@ -65,7 +81,7 @@ export class SearchIndex {
     // Commands write to the store as well.
     this.#looking ??= setInterval(() => this.wrote(0), LOOK_INTERVAL).unref()
     if (this.#follower !== undefined || this.#isClosed || this.#restart !== undefined) return
-    const start = this.#options.start ?? ((path, events) => new IndexClient(path, events))
+    const start = this.#options.start ?? startThread
     this.#follower = start(this.#path, {
       onReport: (report) => this.#take(report),
       onEnd: (why) => this.#ended(why),
@@ -201,5 +217,30 @@ export class SearchIndex {
       this.start()
     }, this.#restartTime).unref()
     this.#restartTime = Math.min(this.#restartTime * 2, LAST_RESTART)
+  }
+}
+
+function startThread(path: string, { onReport, onEnd }: FollowerEvents): Follower {
+  let isClosed = false
+  const thread = new ThreadClient('index', path, {
+    onProgress: (report) => {
+      if (!isClosed) onReport(report)
+    },
+    onEnd: ({ message }) => {
+      if (!isClosed) onEnd(message)
+    },
+  })
+  // It holds up nobody's end: what it leaves undone is done after the next start.
+  thread.unref()
+  // Where a call is not answered, the thread has ended, which onEnd tells.
+  const send = (call: Promise<void>) => void call.catch(() => {})
+  send(thread.remote.wake(true))
+  return {
+    wake: (isUrgent) => send(thread.remote.wake(isUrgent)),
+    remake: (inode, why) => send(thread.remote.remake(inode, why)),
+    close: () => {
+      isClosed = true
+      return thread.close()
+    },
   }
 }

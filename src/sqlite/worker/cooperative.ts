@@ -1,17 +1,92 @@
-/** Work that is done in parts: after each of them others may have their turn. */
-export type Task<T> = Generator<undefined, T>
+/** Work that is done in steps: after each of them others may have their turn. */
+export type Task<T> = IteratorObject<undefined, T>
 
-/** Does all of them by turns, and returns what the first one to be done returns. */
-export function* race<T>(works: readonly Task<T>[]): Task<T> {
+/** Runs all of them in turns, and returns what the first one to end returns. */
+export function* race<T>(tasks: readonly Task<T>[]): Task<T> {
   try {
     for (;;) {
-      for (const work of works) {
-        const { done, value } = work.next()
+      for (const task of tasks) {
+        const { done, value } = task.next()
         if (done === true) return value
       }
       yield
     }
   } finally {
-    for (const work of works) work.return(undefined as never)
+    for (const task of tasks) task.return?.()
+  }
+}
+
+/** How long one task has the thread for itself while others want it, in milliseconds. */
+const TURN = 5
+/** Tasks that take turns at once; each has a connection. */
+const MAX_ACTIVE = 16
+
+export interface TaskEvents {
+  onResult(key: number, result: unknown): void
+  onError(key: number, error: unknown): void
+}
+
+/** Runs tasks in turns on this thread. */
+export class TaskRunner {
+  readonly #events: TaskEvents
+  readonly #active = new Map<number, Task<unknown>>()
+  readonly #waiting = new Map<number, Task<unknown>>()
+
+  constructor(events: TaskEvents) {
+    this.#events = events
+  }
+
+  add(key: number, task: Task<unknown>): void {
+    this.#waiting.set(key, task)
+    this.#startNext()
+  }
+
+  /** Ends a task where it is, without an event. */
+  abort(key: number): void {
+    if (this.#waiting.delete(key)) return
+    const task = this.#active.get(key)
+    if (task === undefined) return
+    this.#active.delete(key)
+    task.return?.()
+    this.#startNext()
+  }
+
+  /** Ends all of them where they are. */
+  close(): void {
+    this.#waiting.clear()
+    for (const task of this.#active.values()) task.return?.()
+    this.#active.clear()
+  }
+
+  #startNext(): void {
+    const [next] = this.#waiting
+    if (next === undefined || this.#active.size >= MAX_ACTIVE) return
+    const [key, task] = next
+    this.#waiting.delete(key)
+    this.#active.set(key, task)
+    this.#takeTurn(key, task)
+  }
+
+  #takeTurn(key: number, task: Task<unknown>): void {
+    if (this.#active.get(key) !== task) return
+    try {
+      const end = performance.now() + TURN
+      do {
+        const { done, value } = task.next()
+        if (done === true) {
+          this.#end(key, () => this.#events.onResult(key, value))
+          return
+        }
+      } while (performance.now() < end)
+      setImmediate(() => this.#takeTurn(key, task))
+    } catch (error) {
+      this.#end(key, () => this.#events.onError(key, error))
+    }
+  }
+
+  #end(key: number, tell: () => void): void {
+    this.#active.delete(key)
+    tell()
+    this.#startNext()
   }
 }

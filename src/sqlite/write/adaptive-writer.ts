@@ -1,8 +1,8 @@
-import { isBusy, isFull, outOfReach } from '../errors.ts'
-import { WriterClient } from '../worker/writer-client.ts'
-import { WriterHost, type WriterRequest, type WriterResponse } from '../worker/writer-host.ts'
-import { CREATE_ROW_LENGTH, SqliteWriter, type WriterCalls } from './writer.ts'
-import { outcomeOf, type WriterPort } from './writer-port.ts'
+import { appErrorOf, isBusy, isFatal, isFull, sqliteFault } from '../errors.ts'
+import { ThreadClient } from '../worker/client.ts'
+import type { Remote } from '../worker/protocol.ts'
+import type { RowOutcome } from './results.ts'
+import { CREATE_ROW_LENGTH, type CreateRows, SqliteWriter } from './writer.ts'
 
 /** A commit that took longer, in milliseconds, is one that the event loop should not have waited for. */
 const QUICK = 2
@@ -24,20 +24,29 @@ const MAX_ROWS = 128
 /** Commits between looks at the length of the log. */
 const LOG_CHECK_INTERVAL = 16
 
+/** Where the store writes. */
+export interface Writer {
+  /** Resolves after the commit. @throws AppError 50301 when the outcome can't be known, 50304 when there is no space */
+  createPlants(rows: CreateRows): Promise<RowOutcome[]>
+  /** All other writes, with the same errors. */
+  readonly thread: Remote<SqliteWriter>
+  /** Closes the database, after the calls that were made before. */
+  close(): Promise<void>
+}
+
 /**
  * Commits small groups of creates on the event loop as long as the disk is quick, and does everything else in a thread.
  *
  * Waking a thread and being woken costs more than a commit on a quick disk; waiting for a slow disk costs everybody who
  * only reads. docs/decisions/0015-writer-placement.md has the measurements.
  */
-export class AdaptiveWriter implements WriterPort {
-  readonly #thread: WriterClient
-  readonly #here: WriterHost
+export class AdaptiveWriter implements Writer {
+  readonly #path: string
+  readonly #client: ThreadClient<'writer'>
   readonly #onFatal: (error: Error) => void
   readonly #now: () => number
-  #fatal: Error | undefined
-  /** Calls that the thread has not answered: what comes now must go behind them. */
-  #inThread = 0
+  /** The connection of the event loop. */
+  #here: SqliteWriter | undefined
   #threadUntil = 0
   #pause = FIRST_PAUSE
   #points = 0
@@ -48,47 +57,50 @@ export class AdaptiveWriter implements WriterPort {
    * @param now milliseconds
    */
   constructor(path: string, onFatal: (error: Error) => void, now: () => number = () => performance.now()) {
+    this.#path = path
     this.#onFatal = onFatal
     this.#now = now
-    this.#thread = new WriterClient(path, (error) => this.#fail(error))
-    this.#here = new WriterHost(() => new SqliteWriter(path, { isHasty: true }))
+    this.#client = writerThread(path, (error) => this.#fail(error))
   }
 
-  async call<M extends keyof WriterCalls>(
-    method: M,
-    ...args: Parameters<WriterCalls[M]>
-  ): Promise<ReturnType<WriterCalls[M]>> {
-    if (this.#fatal !== undefined) throw outOfReach(this.#fatal)
-    const request = { method, args } as WriterRequest
-    const response = this.#isForHere(request) ? this.#runHere(request) : undefined
-    if (response === undefined) return this.#runInThread(method, args)
-    return outcomeOf(response, (error) => this.#fail(error)) as ReturnType<WriterCalls[M]>
+  get thread(): Remote<SqliteWriter> {
+    return this.#client.remote
+  }
+
+  async createPlants(rows: CreateRows): Promise<RowOutcome[]> {
+    const isForHere = rows.length <= MAX_ROWS * CREATE_ROW_LENGTH && this.place === 'event loop'
+    return (isForHere ? this.#createHere(rows) : undefined) ?? this.thread.createPlants(rows)
   }
 
   async close(): Promise<void> {
-    this.#here.run({ method: 'close', args: [] })
-    await this.#thread.close()
+    this.#here?.close()
+    await this.#client.close()
   }
 
-  /** Where a small group would be committed now. */
+  /** Where a small group would be committed now: not before what the thread was given earlier. */
   get place(): 'event loop' | 'thread' {
-    return this.#inThread === 0 && this.#now() >= this.#threadUntil ? 'event loop' : 'thread'
+    return this.#client.unanswered === 0 && this.#now() >= this.#threadUntil ? 'event loop' : 'thread'
   }
 
-  #isForHere(request: WriterRequest): boolean {
-    if (request.method !== 'createPlants' || this.place === 'thread') return false
-    return request.args[0].length <= MAX_ROWS * CREATE_ROW_LENGTH
-  }
-
-  /** Undefined when another process writes at the moment: the thread can wait for it. */
-  #runHere(request: WriterRequest): WriterResponse | undefined {
+  /** @returns undefined when another process writes at the moment: the thread can wait for it */
+  #createHere(rows: CreateRows): RowOutcome[] | undefined {
     const startedAt = this.#now()
-    const response = this.#here.run(request)
-    if ('fault' in response && isBusy(response.fault)) return undefined
-    if ('fault' in response && isFull(response.fault)) this.#makeRoom()
+    let outcomes: RowOutcome[]
+    try {
+      this.#here ??= new SqliteWriter(this.#path, { isHasty: true })
+      outcomes = this.#here.createPlants(rows)
+    } catch (error) {
+      const fault = sqliteFault(error)
+      if (fault === undefined) throw error
+      if (isBusy(fault)) return undefined
+      if (isFull(fault)) this.#makeRoom()
+      const appError = appErrorOf(fault)
+      if (isFatal(fault)) this.#fail(appError)
+      throw appError
+    }
     this.#judge(this.#now() - startedAt)
-    if (++this.#sinceLogCheck >= LOG_CHECK_INTERVAL) this.#checkLog()
-    return response
+    if (++this.#sinceLogCheck >= LOG_CHECK_INTERVAL) this.#checkLog(this.#here)
+    return outcomes
   }
 
   #judge(duration: number): void {
@@ -105,34 +117,32 @@ export class AdaptiveWriter implements WriterPort {
   }
 
   /** Folding a long log in takes tens of milliseconds, so the thread does it, and groups go behind it meanwhile. */
-  #checkLog(): void {
+  #checkLog(here: SqliteWriter): void {
     this.#sinceLogCheck = 0
-    const isLong = this.#here.run({ method: 'isLogLong', args: [] })
-    if (!('value' in isLong) || isLong.value !== true) return
-    // What is worse than a log that stays as it is, is told to onFatal.
-    this.#runInThread('foldLog', []).catch(() => {})
+    // What is worse than a log that stays as it is, the thread tells of by itself.
+    if (here.isLogLong()) this.thread.foldLog().catch(() => {})
   }
 
   /** The thread makes room before it writes again, so that what becomes free is not taken by the log. */
   #makeRoom(): void {
     this.#threadUntil = this.#now() + FULL_PAUSE
-    this.#runInThread('makeRoom', []).catch(() => {})
+    this.thread.makeRoom().catch(() => {})
   }
 
-  async #runInThread<M extends keyof WriterCalls>(
-    method: M,
-    args: Parameters<WriterCalls[M]>,
-  ): Promise<ReturnType<WriterCalls[M]>> {
-    this.#inThread++
-    try {
-      return await this.#thread.call(method, ...args)
-    } finally {
-      this.#inThread--
-    }
-  }
-
+  /** A later fsync that succeeds would prove nothing, so neither connection commits any more. */
   #fail(error: Error): void {
-    this.#fatal ??= error
+    this.#client.refuse(error)
+    this.#threadUntil = Number.POSITIVE_INFINITY
     this.#onFatal(error)
   }
+}
+
+/** A writer in a thread of its own. Where it ends by itself, the outcome of the calls under way is not known. */
+export function writerThread(path: string, onFatal: (error: Error) => void): ThreadClient<'writer'> {
+  return new ThreadClient('writer', path, {
+    onFatal,
+    onEnd: (cause, unanswered) => {
+      if (unanswered > 0) onFatal(cause)
+    },
+  })
 }

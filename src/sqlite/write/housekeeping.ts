@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { WriterPort } from './writer-port.ts'
+import type { Remote } from '../worker/protocol.ts'
+import type { SqliteWriter } from './writer.ts'
 
 /** The pause between two transactions is so many times as long as the first of them, and at least so many milliseconds. */
 const PAUSE_SHARE = 4
@@ -7,7 +8,7 @@ const LEAST_PAUSE = 20
 
 /** What a service does in its store while others write: in small transactions, with the store free most of the time. */
 export class Housekeeping {
-  readonly #writer: WriterPort
+  readonly #writer: Remote<SqliteWriter>
   readonly #changesKeep: number
   readonly #onNotice: (text: string) => void
   /** The changes before this position are not needed for the index any more. */
@@ -17,7 +18,7 @@ export class Housekeeping {
   #isClosed = false
 
   /** @param changesKeep how long changes are kept that the search index does not need, in milliseconds */
-  constructor(writer: WriterPort, changesKeep: number, onNotice: (text: string) => void) {
+  constructor(writer: Remote<SqliteWriter>, changesKeep: number, onNotice: (text: string) => void) {
     this.#writer = writer
     this.#changesKeep = changesKeep
     this.#onNotice = onNotice
@@ -46,14 +47,14 @@ export class Housekeeping {
   }
 
   async #trim(): Promise<void> {
-    await this.#inParts(() => this.#writer.call('trimChanges', this.#durable, Date.now() - this.#changesKeep))
+    await this.#inParts(() => this.#writer.trimChanges(this.#durable, Date.now() - this.#changesKeep))
   }
 
   async #removeOldIndexes(): Promise<void> {
     let parts = 0
     await this.#inParts(() => {
       if (++parts === 2) this.#onNotice('removing the indexes of an older version from the store')
-      return this.#writer.call('removeOldIndexes')
+      return this.#writer.removeOldIndexes()
     })
     if (parts > 1 && !this.#isClosed) this.#onNotice('removed the indexes of an older version from the store')
   }

@@ -6,9 +6,9 @@ import { type ChangeOutcome, type PlantChange, weightOf } from '../../plant-chan
 import type { CreateResult, ImportMode, ImportResult } from '../../store.ts'
 import { flatten } from '../rows.ts'
 import type { SearchIndex } from '../search-index/search-index.ts'
+import type { Writer } from './adaptive-writer.ts'
 import { changeResultOf, createResultOf, importResultOf } from './results.ts'
 import type { ChangeRequest, CreateRows } from './writer.ts'
-import type { WriterPort } from './writer-port.ts'
 
 /** UTF-16 code units of names and tags that may wait at once. */
 const MAX_WAITING_TEXT = 64 * 2 ** 20
@@ -26,16 +26,12 @@ interface CreateRow {
 
 /** Groups what is to be written of plants, hands it to the writer, and waits where the search index would fall too far behind. */
 export class WriteQueue {
-  readonly #writer: WriterPort
+  readonly #writer: Writer
   readonly #index: SearchIndex
   readonly #creates: GroupCommit<CreateRow, CreateResult>
   readonly #changes: GroupCommit<ChangeRequest, ChangeOutcome>
 
-  constructor(
-    writer: WriterPort,
-    index: SearchIndex,
-    bounds: Pick<GroupCommitOptions<never>, 'maxWaiting' | 'maxGroup'>,
-  ) {
+  constructor(writer: Writer, index: SearchIndex, bounds: Pick<GroupCommitOptions<never>, 'maxWaiting' | 'maxGroup'>) {
     this.#writer = writer
     this.#index = index
     const options = { ...bounds, maxWeight: MAX_WAITING_TEXT, maxInFlight: GROUPS_IN_FLIGHT }
@@ -59,7 +55,7 @@ export class WriteQueue {
 
   async import(plants: readonly NewPlant[], mode: ImportMode, { id: actor }: Actor): Promise<ImportResult[]> {
     await this.#index.room()
-    const outcomes = await this.#writer.call('importPlants', flatten(plants), mode, actor)
+    const outcomes = await this.#writer.thread.importPlants(flatten(plants), mode, actor)
     this.#index.wrote(plants.length)
     return outcomes.map((outcome, i) => importResultOf(outcome, plants[i]?.id ?? 0n))
   }
@@ -81,14 +77,14 @@ export class WriteQueue {
     }
     const admitted = this.#index.admit(rows.length)
     if (admitted !== undefined) await admitted
-    const outcomes = await this.#writer.call('createPlants', flat)
+    const outcomes = await this.#writer.createPlants(flat)
     this.#index.wrote(rows.length)
     return outcomes.map((outcome, i) => createResultOf(outcome, rows[i]?.plant.id ?? 0n))
   }
 
   async #commitChanges(changes: readonly ChangeRequest[]): Promise<(ChangeOutcome | Error)[]> {
     await this.#index.admit(changes.length)
-    const outcomes = await this.#writer.call('changePlants', changes)
+    const outcomes = await this.#writer.thread.changePlants(changes)
     this.#index.wrote(changes.length)
     return outcomes.map(changeResultOf)
   }

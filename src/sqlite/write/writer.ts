@@ -18,6 +18,7 @@ import { PLANT_ROW_LENGTH, type PlantRows, plantAt, plantOf } from '../rows.ts'
 import type { TokenRow } from '../token-rows.ts'
 import { LogKeeper } from '../wal/log-keeper.ts'
 import { advanceMark } from '../wal/log-mark.ts'
+import type { Served } from '../worker/protocol.ts'
 import { InsertTogether } from './insert-together.ts'
 import { removeOldIndexes } from './old-indexes.ts'
 import type { ChangeResponse, RowOutcome } from './results.ts'
@@ -36,7 +37,7 @@ export interface ChangeRequest {
 }
 
 /** The one connection that writes. Each method is one transaction, and returns after its commit. */
-export class SqliteWriter {
+export class SqliteWriter implements Served {
   readonly #db: DatabaseSync
   readonly #keeper: LogKeeper
   readonly #insertTogether: InsertTogether
@@ -253,22 +254,3 @@ function rowFault(error: unknown): SqliteFault {
   if (fault === undefined || !isRowFault(fault)) throw error
   return fault
 }
-
-/** The methods of the writer that can be called through a WriterPort. */
-export type WriterCalls = Pick<
-  SqliteWriter,
-  | 'createPlants'
-  | 'changePlants'
-  | 'importPlants'
-  | 'trimChanges'
-  | 'removeOldIndexes'
-  | 'checkWritable'
-  | 'createToken'
-  | 'touchToken'
-  | 'revokeToken'
-  | 'beginLog'
-  | 'isLogLong'
-  | 'foldLog'
-  | 'makeRoom'
-  | 'close'
->

@@ -1,0 +1,167 @@
+import { once } from 'node:events'
+import { Worker } from 'node:worker_threads'
+import { isFatal, outOfReach } from '../errors.ts'
+import type { IndexReport } from '../search-index/index-follower.ts'
+import { errorOf, type Failure } from './failure.ts'
+import type { Remote, Reply, Request, Roles, ThreadData } from './protocol.ts'
+
+interface Pending {
+  readonly resolve: (value: unknown) => void
+  readonly reject: (error: unknown) => void
+}
+
+export interface ThreadEvents {
+  /** Called when the file of the store can't be trusted any more. Every later call is refused then. */
+  onFatal?(error: Error): void
+  /** Called once when the thread has ended, with the calls that it has not answered; `close` calls it, too. */
+  onEnd?(cause: Error, unanswered: number): void
+  onProgress?(progress: IndexReport): void
+}
+
+type Call = (method: string, args: readonly unknown[]) => Promise<unknown>
+
+/** A thread of its own, seen from the thread that starts it. */
+export class ThreadClient<R extends keyof Roles> {
+  /** @throws AppError 50301 when the thread has ended, or SQLite has a fault; see `errorOf` for other errors */
+  readonly remote: Remote<Roles[R]>
+  readonly #worker: Worker
+  readonly #events: ThreadEvents
+  readonly #pending = new Map<number, Pending>()
+  #lastCall = 0
+  /** Why calls are refused. */
+  #refusal: Error | undefined
+  #hasEnded = false
+
+  constructor(role: R, path: string, events: ThreadEvents) {
+    this.#events = events
+    const workerData: ThreadData = { role, path }
+    this.#worker = new Worker(new URL('./entry.ts', import.meta.url), { workerData })
+    this.#worker.on('message', (reply: Reply) => this.#take(reply))
+    this.#worker.on('error', (error) => this.#end(error instanceof Error ? error : new Error(String(error))))
+    this.#worker.on('exit', () => this.#end(new Error(`the thread of the ${role} ended`)))
+    this.remote = remote((method, args) => this.#call(method, args))
+  }
+
+  /** The same methods. When the signal aborts, a call rejects with its reason, and the thread leaves the work alone. */
+  unlessAborted(signal: AbortSignal | undefined): Remote<Roles[R]> {
+    return signal === undefined ? this.remote : remote((method, args) => this.#callUntil(signal, method, args))
+  }
+
+  /** Calls that are not answered yet. */
+  get unanswered(): number {
+    return this.#pending.size
+  }
+
+  get hasEnded(): boolean {
+    return this.#hasEnded
+  }
+
+  /** Refuses all later calls. */
+  refuse(refusal: Error): void {
+    this.#refusal ??= refusal
+  }
+
+  /** The process may end while the thread works. */
+  unref(): void {
+    this.#worker.unref()
+  }
+
+  /**
+   * Closes what the thread has, after the calls that were made before, and ends it. Tasks end where they are.
+   *
+   * @param abandon rejects the calls that are not answered yet with this error, at once
+   */
+  async close(abandon?: Error): Promise<void> {
+    if (this.#hasEnded) return
+    if (abandon !== undefined) this.#abandon(abandon)
+    this.#worker.ref()
+    const exit = once(this.#worker, 'exit')
+    try {
+      await this.#send('close', [])
+    } finally {
+      await exit
+    }
+  }
+
+  async #call(method: string, args: readonly unknown[]): Promise<unknown> {
+    if (this.#refusal !== undefined) throw this.#refusal
+    return this.#send(method, args)
+  }
+
+  #send(method: string, args: readonly unknown[]): Promise<unknown> {
+    const call = ++this.#lastCall
+    return new Promise((resolve, reject) => {
+      this.#post({ call, method, args })
+      this.#pending.set(call, { resolve, reject })
+    })
+  }
+
+  async #callUntil(signal: AbortSignal, method: string, args: readonly unknown[]): Promise<unknown> {
+    signal.throwIfAborted()
+    if (this.#refusal !== undefined) throw this.#refusal
+    const result = this.#send(method, args)
+    const call = this.#lastCall
+    const abort = () => {
+      this.#post({ abort: call })
+      this.#pending.get(call)?.reject(signal.reason)
+      this.#pending.delete(call)
+    }
+    signal.addEventListener('abort', abort, { once: true })
+    try {
+      return await result
+    } finally {
+      signal.removeEventListener('abort', abort)
+    }
+  }
+
+  #post(request: Request): void {
+    this.#worker.postMessage(request)
+  }
+
+  #take(reply: Reply): void {
+    if ('progress' in reply) {
+      this.#events.onProgress?.(reply.progress)
+      return
+    }
+    const pending = this.#pending.get(reply.call)
+    // It was aborted or abandoned.
+    if (pending === undefined) return
+    this.#pending.delete(reply.call)
+    if ('value' in reply) pending.resolve(reply.value)
+    else pending.reject(this.#errorOf(reply.failure))
+  }
+
+  #errorOf(failure: Failure): Error {
+    const error = errorOf(failure)
+    if (failure.failure === 'sqlite' && isFatal(failure.fault)) {
+      this.refuse(error)
+      this.#events.onFatal?.(error)
+    }
+    return error
+  }
+
+  #end(cause: Error): void {
+    if (this.#hasEnded) return
+    this.#hasEnded = true
+    const unanswered = this.#pending.size
+    this.refuse(outOfReach(cause))
+    this.#abandon(outOfReach(cause))
+    this.#events.onEnd?.(cause, unanswered)
+  }
+
+  #abandon(why: Error): void {
+    this.refuse(why)
+    for (const { reject } of this.#pending.values()) reject(why)
+    this.#pending.clear()
+  }
+}
+
+/** The types of the methods are those of the class that the thread has; what arrives there is its name. */
+function remote<T>(call: Call): T {
+  return new Proxy({} as T & object, {
+    get:
+      (_, method) =>
+      (...args: unknown[]) =>
+        call(String(method), args),
+  })
+}

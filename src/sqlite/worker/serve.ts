@@ -1,0 +1,67 @@
+import { parentPort } from 'node:worker_threads'
+import { isFatal } from '../errors.ts'
+import type { IndexReport } from '../search-index/index-follower.ts'
+import { type Task, TaskRunner } from './cooperative.ts'
+import { type Failure, failureOf } from './failure.ts'
+import type { Reply, Request, Served } from './protocol.ts'
+
+/**
+ * Answers the calls of the thread that started this one.
+ *
+ * @param open called by the first call, so that a store that can't be opened is an answer and not a dead thread
+ */
+export function serve(open: (report: (progress: IndexReport) => void) => Served): void {
+  const port = parentPort
+  if (port === null) throw new Error('this file runs as a worker thread')
+  const post = (reply: Reply) => port.postMessage(reply)
+  let served: Served | undefined
+  /**
+   * Set for good by a fault after which the file can't be trusted: a later fsync that succeeds proves nothing then, so a
+   * group that was sent before anybody knew must not be committed and acknowledged.
+   */
+  let broken: Failure | undefined
+
+  const fail = (call: number, error: unknown) => {
+    const failure = failureOf(error)
+    if (failure.failure === 'sqlite' && isFatal(failure.fault)) broken = failure
+    post({ call, failure })
+  }
+  const tasks = new TaskRunner({ onResult: (call, value) => post({ call, value }), onError: fail })
+
+  const run = (call: number, method: string, args: readonly unknown[]) => {
+    served ??= open((progress) => post({ progress }))
+    const outcome = invoke(served, method, args)
+    if (isTask(outcome)) tasks.add(call, outcome)
+    else post({ call, value: outcome })
+  }
+  const close = (call: number) => {
+    tasks.close()
+    served?.close()
+    post({ call, value: undefined })
+  }
+
+  port.on('message', (request: Request) => {
+    if ('abort' in request) {
+      tasks.abort(request.abort)
+      return
+    }
+    const { call, method, args } = request
+    try {
+      if (method === 'close') close(call)
+      else if (broken !== undefined) post({ call, failure: broken })
+      else run(call, method, args)
+    } catch (error) {
+      fail(call, error)
+    }
+    if (method === 'close') port.close()
+  })
+}
+
+function invoke(served: Served, method: string, args: readonly unknown[]): unknown {
+  const run: unknown = Reflect.get(served, method)
+  if (typeof run !== 'function') throw new Error(`the thread has no method ${method}`)
+  return Reflect.apply(run, served, args)
+}
+
+const isTask = (outcome: unknown): outcome is Task<unknown> =>
+  typeof outcome === 'object' && outcome !== null && 'next' in outcome
