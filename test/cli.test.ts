@@ -11,6 +11,10 @@ const COMMANDS = [
   ['token', 'revoke'],
   ['import'],
   ['export'],
+  ['copy'],
+  ['backup'],
+  ['restore'],
+  ['check'],
   ['openapi'],
 ]
 
@@ -62,6 +66,9 @@ const MISUSES: readonly Misuse[] = [
   [['token', 'create', '--name', 'x', '--scopes', 'plants:eat'], /--scopes: .*plants:eat/],
   [['token', 'create', '--name', 'x', '--expires', 'yesterday'], /--expires: .*yesterday/],
   [['token', 'create', '--name', 'x', '--expires', '2001-01-01'], /--expires: .*2001-01-01/],
+  [['backup'], /missing required argument 'file'/],
+  [['restore'], /missing required argument 'file'/],
+  [['check', 'extra'], /too many arguments/],
   [['token', 'revoke'], /missing required argument 'id'/],
   [['token', 'list', '--store', 'mysql://me:secret@x'], /--store: is neither a store like sqlite:(?!.*secret)/],
 ]

@@ -10,6 +10,7 @@ import { addCopy } from './copy-command.ts'
 import { serve } from './serve.ts'
 import { createToken, listTokens, revokeToken } from './token.ts'
 import { addExport, addImport } from './transfer-commands.ts'
+import { addBackup, addCheck, addRestore } from './upkeep-commands.ts'
 
 /** Runs one command. Exit codes: 0 done, 1 failed, 2 wrong usage. */
 export async function main(argv: readonly string[]): Promise<void> {
@@ -72,6 +73,9 @@ function program(): Command {
   addImport(root, settings)
   addExport(root, settings)
   addCopy(root, process.env)
+  addBackup(root, settings)
+  addRestore(root, settings)
+  addCheck(root, settings)
 
   const token = command(
     root,

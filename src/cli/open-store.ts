@@ -4,6 +4,7 @@ import { type StoreAddress, shownStore } from '../config.ts'
 import { printable } from '../printable.ts'
 import type { Store } from '../store.ts'
 import type { StorePool } from '../store-pool.ts'
+import type { Upkeep } from '../upkeep.ts'
 
 export interface OpenOptions {
   /** For a service, which no second one may disturb. */
@@ -60,6 +61,13 @@ export async function openStore(address: StoreAddress, options: OpenOptions): Pr
   if (create && address.isDefault) mkdirSync(dirname(address.path), { recursive: true, mode: 0o700 })
   const { SqliteStore } = await import('../sqlite/store.ts')
   return SqliteStore.open(address.path, { serving, create, maxWaiting, changesKeep, onFatal, onMade, onNotice })
+}
+
+/** What an operator does with the store as a whole. Nothing is opened or made yet. */
+export async function upkeepOf(address: StoreAddress): Promise<Upkeep> {
+  if (address.engine === 'postgres') return (await import('../postgres/upkeep.ts')).postgresUpkeep
+  const { sqliteUpkeep } = await import('../sqlite/upkeep/upkeep.ts')
+  return sqliteUpkeep(address.path)
 }
 
 /** For a command, which a person waits for and which does one thing at a time. */

@@ -4,7 +4,8 @@ import { onOneLine } from '../printable.ts'
 export interface ProgressState {
   /** Which part of the work, where it has several. */
   readonly doing?: string
-  readonly rows: number
+  /** Plants done; undefined where the work does not count them. */
+  readonly rows: number | undefined
   /** From 0 to 1; undefined while nobody can know. */
   readonly done: number | undefined
 }
@@ -73,12 +74,16 @@ export class Progress {
   #line(): string {
     const { first, last } = this.#sample()
     const seconds = (last.time - first.time) / 1000
-    const parts = [counted(last.rows, 'plant')]
-    if (last.done !== undefined) parts.unshift(`${Math.floor(last.done * 100)}%`)
-    if (seconds > 0) parts.push(`${count(Math.round((last.rows - first.rows) / seconds))}/s`)
+    const parts = last.done === undefined ? [] : [`${Math.floor(last.done * 100)}%`]
+    if (last.rows !== undefined) parts.push(counted(last.rows, 'plant'))
+    if (last.rows !== undefined && seconds > 0) {
+      parts.push(`${count(Math.round((last.rows - (first.rows ?? 0)) / seconds))}/s`)
+    }
     const share = (last.done ?? 0) - (first.done ?? 0)
     if (last.done !== undefined && share > 0) parts.push(`${time(((1 - last.done) / share) * seconds)} left`)
-    return `${last.doing === undefined ? '' : `${last.doing}: `}${parts.join(', ')}`
+    return [...(last.doing === undefined ? [] : [last.doing]), ...(parts.length > 0 ? [parts.join(', ')] : [])].join(
+      ': ',
+    )
   }
 
   #sample(): { first: ProgressState & { time: number }; last: ProgressState & { time: number } } {

@@ -27,9 +27,22 @@ function apply(db: DatabaseSync, { number, sql, checksum }: Migration): void {
   db.exec(sql)
 }
 
+export const hasTable = (db: DatabaseSync, name: string): boolean =>
+  db.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?").get(name) !== undefined
+
+/**
+ * How many migrations a store has.
+ *
+ * @throws OperatorError when the store is newer than this program or its schema is another one
+ */
+export function schemaOf(db: DatabaseSync): { readonly applied: number; readonly known: number } {
+  const known = readMigrations(DIRECTORY)
+  const pending = pendingMigrations(known, applied(db))
+  return { applied: known.length - pending.length, known: known.length }
+}
+
 function applied(db: DatabaseSync): AppliedMigration[] {
-  const hasTable = db.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'migrations'").get()
-  if (hasTable === undefined) return []
+  if (!hasTable(db, 'migrations')) return []
   return db
     .prepare('SELECT number, checksum FROM migrations ORDER BY number')
     .all()

@@ -72,8 +72,12 @@ function mustHaveOneName(path: string): void {
   }
 }
 
-/** The first 100 bytes (https://sqlite.org/fileformat2.html section 1.3). */
-function checkHeader(path: string, size: number): void {
+/**
+ * Looks at the first 100 bytes (https://sqlite.org/fileformat2.html section 1.3).
+ *
+ * @throws OperatorError when they are not those of a store
+ */
+export function checkHeader(path: string, size: number): void {
   const header = Buffer.alloc(HEADER)
   const file = openSync(path, 'r')
   try {

@@ -17,9 +17,20 @@ const LAST = 2 ** 31 - 1
 /** First marks are multiples, at random, so that those of two stores are far from one another. */
 const STRIDE = 2 ** 16
 
+const firstMark = (): number => randomInt(1, 2 ** 15) * STRIDE
+
 const markAfter = (mark: number): number => {
-  if (mark === 0) return randomInt(1, 2 ** 15) * STRIDE
+  if (mark === 0) return firstMark()
   return mark === LAST ? 1 : mark + 1
+}
+
+/** Gives a copy of a store a first mark of its own, far from that of its original. Called inside a transaction of the copy. */
+export function renewMark(db: DatabaseSync): void {
+  const { user_version } = db.prepare('PRAGMA user_version').get() as { user_version: bigint }
+  let mark: number
+  do mark = firstMark()
+  while (Math.abs(mark - Number(user_version)) < 2 * STRIDE)
+  db.exec(`PRAGMA user_version = ${mark}`)
 }
 
 /** Whether `mark` may be the one that was written after `before`. */

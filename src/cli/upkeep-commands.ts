@@ -1,0 +1,80 @@
+import type { Command } from 'commander'
+import { addSettings, command, examples } from './command.ts'
+import type { ReadSettings } from './transfer-commands.ts'
+import type { RestoreFlags, UpkeepFlags } from './upkeep.ts'
+
+export function addBackup(root: Command, settings: ReadSettings): void {
+  const to = command(root, 'backup', 'write all of a store to a new file, also while a service serves it')
+  to.argument('<file>', 'the new file; it gets its name once it is complete and verified')
+  addSettings(to, ['store'])
+  addOutput(to)
+    .addHelpText('after', BACKUP_NOTES)
+    .addHelpText('after', examples(...BACKUP_EXAMPLES))
+    .action(async (file: string, flags: UpkeepFlags) => {
+      const { backupStore } = await import('./upkeep.ts')
+      end(await backupStore(file, flags, settings(flags)))
+    })
+}
+
+export function addRestore(root: Command, settings: ReadSettings): void {
+  const to = command(root, 'restore', 'make a store from a backup, while no service serves it')
+  to.argument('<file>', 'the backup; it stays as it is')
+  addSettings(to, ['store'])
+  to.option('--replace', 'replace the present store, which is kept under another name beside it')
+  addOutput(to)
+    .addHelpText('after', RESTORE_NOTES)
+    .addHelpText('after', examples(...RESTORE_EXAMPLES))
+    .action(async (file: string, flags: RestoreFlags) => {
+      const { restoreStore } = await import('./upkeep.ts')
+      end(await restoreStore(file, flags, settings(flags)))
+    })
+}
+
+export function addCheck(root: Command, settings: ReadSettings): void {
+  const to = command(root, 'check', 'look through a store or a backup for damage, also while a service serves it')
+  addSettings(to, ['store'])
+  addOutput(to)
+    .addHelpText('after', CHECK_NOTES)
+    .addHelpText('after', examples(...CHECK_EXAMPLES))
+    .action(async (flags: UpkeepFlags) => {
+      const { checkStore } = await import('./upkeep.ts')
+      end(await checkStore(flags, settings(flags)))
+    })
+}
+
+function addOutput(to: Command): Command {
+  return to
+    .option('--json', 'print the result as JSON on standard output')
+    .option('--quiet', 'show errors only: no progress, no summary')
+}
+
+const BACKUP_NOTES = `
+Every write that was answered before the backup begins is in it. Writers do not wait for it, but the log of the store
+grows meanwhile. The file holds every plant and the hashes of all tokens, so only its owner may read it.
+
+Exit codes: 0 done, 1 failed, 2 called wrongly, 130 or 143 stopped by a signal. A backup that fails leaves no file.`
+const BACKUP_EXAMPLES = [
+  'plantstore backup /backup/plants-2026-11-21.db',
+  'plantstore backup "/backup/plants-$(date +%F).db" --store sqlite:/srv/plants.db --quiet',
+]
+const RESTORE_NOTES = `
+Tokens are those of the backup too: one that was revoked since then works again, until it is revoked once more.
+
+Exit codes: 0 done, 1 failed, 2 called wrongly, 130 or 143 stopped by a signal. A restore that fails leaves the present
+store as it is.`
+const RESTORE_EXAMPLES = [
+  'plantstore restore /backup/plants-2026-11-21.db',
+  'plantstore restore /backup/plants-2026-11-21.db --store sqlite:/srv/plants.db --replace',
+]
+const CHECK_NOTES = `
+Looks at the structure of the file, the schema, the log of changes, and the search index, which it compares with the
+plants. It changes nothing. A million plants take some ten seconds.
+
+Exit codes: 0 in order, 1 damaged or failed, 2 called wrongly, 130 or 143 stopped by a signal.`
+const CHECK_EXAMPLES = ['plantstore check', 'plantstore check --store sqlite:/backup/plants-2026-11-21.db --json']
+
+/** A command that was stopped may still have a read under way. */
+function end(exitCode: number): void {
+  process.exitCode = exitCode
+  if (exitCode > 2) process.exit()
+}

@@ -1,0 +1,16 @@
+import { OperatorError } from '../operator-error.ts'
+import type { Upkeep } from '../upkeep.ts'
+
+const refuse = (what: string, instead: string): Promise<never> =>
+  Promise.reject(
+    new OperatorError(`${what} is for stores in a SQLite file; ${instead} (docs/guides/operating.md says how)`, {
+      exitCode: 2,
+    }),
+  )
+
+/** The tools of PostgreSQL do all of it, and better than a client could. */
+export const postgresUpkeep: Upkeep = {
+  backup: () => refuse('plantstore backup', 'back up a PostgreSQL store by pg_dump'),
+  restore: () => refuse('plantstore restore', 'restore a PostgreSQL store by pg_restore'),
+  check: () => refuse('plantstore check', 'check a PostgreSQL store by pg_amcheck'),
+}

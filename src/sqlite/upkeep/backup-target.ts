@@ -1,0 +1,45 @@
+import { existsSync, lstatSync, realpathSync, statfsSync, statSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+import { OperatorError } from '../../operator-error.ts'
+
+/** What the files beside a store are called behind its own name. */
+const OWN = ['-wal', '-shm', '-journal', '.lock', '.reserve', '.first-token', '-index', '-index-wal', '-index-shm']
+
+/**
+ * Where a backup is to be written.
+ *
+ * @throws OperatorError (exit code 2) when there can be no backup of this store
+ */
+export function backupTarget(file: string, storePath: string): string {
+  if (file === '-') throw wrong(file, 'a backup can not go to standard output; name a file')
+  const folder = dirname(file)
+  if (!existsSync(folder)) throw wrong(file, `the folder ${folder} does not exist; create it first`)
+  if (!statSync(folder).isDirectory()) throw wrong(file, `${folder} is not a folder`)
+  const stat = lstatSync(file, { throwIfNoEntry: false })
+  if (stat?.isSymbolicLink() === true) throw wrong(file, 'it is a symbolic link; name the file itself')
+  if (stat?.isDirectory() === true) throw wrong(file, 'it is a folder; name a new file in it')
+  const target = join(realpathSync(folder), basename(file))
+  const store = join(realpathSync(dirname(storePath)), basename(storePath))
+  if (target === store) throw wrong(file, 'it is the store itself; name a new file')
+  const isOwn = OWN.some((suffix) => target === store + suffix) || target.startsWith(`${store}.new-`)
+  if (isOwn) throw wrong(file, 'it is a name of one of the files of the store; choose another one')
+  if (stat !== undefined) throw wrong(file, 'it already exists; a backup replaces no file')
+  return target
+}
+
+/**
+ * Looks first whether a copy fits, as one that does not would take the last space of a store on the same disk.
+ *
+ * @throws OperatorError when it does not fit
+ */
+export function mustHaveRoom(target: string, bytes: number): void {
+  const { bavail, bsize } = statfsSync(dirname(target))
+  if (bavail * bsize >= bytes) return
+  throw new OperatorError(
+    `${target}: no space is left on the device: the copy takes ${mebibytes(bytes)}, and ${mebibytes(bavail * bsize)} are free`,
+  )
+}
+
+const mebibytes = (bytes: number): string => `${(bytes / 2 ** 20).toFixed(1)} MiB`
+
+const wrong = (file: string, why: string): OperatorError => new OperatorError(`${file}: ${why}`, { exitCode: 2 })

@@ -1,0 +1,93 @@
+import { statSync } from 'node:fs'
+import { backup, type DatabaseSync } from 'node:sqlite'
+import { OperatorError } from '../../operator-error.ts'
+import type { BackupReport, LongWork } from '../../upkeep.ts'
+import { openReader } from '../connection.ts'
+import { isFull, sqliteFault } from '../errors.ts'
+import { preflight } from '../open/preflight.ts'
+import { openingError } from '../open/prepare-file.ts'
+import { storePath } from '../open/store-path.ts'
+import { backupTarget, mustHaveRoom } from './backup-target.ts'
+import { type Counts, countsIn, firstFault, inCopy, makeIndependent } from './copy-file.ts'
+import { nameUnlessThere, throughDraft } from './draft-file.ts'
+
+/** 4 MiB: a part takes some milliseconds, and the signal to stop is seen behind it. */
+const PAGES_OF_A_PART = 1024
+
+/** Writes a backup of the store in the file `link` (src/upkeep.ts). The store's schema is not changed, however old it is. */
+export async function makeBackup(link: string, file: string, work: LongWork = {}): Promise<BackupReport> {
+  const path = storePath(link)
+  try {
+    if (preflight(path) === 'absent') throw new OperatorError(`store ${path}: it does not exist`)
+    const target = backupTarget(file, path)
+    const counts = await throughDraft(
+      target,
+      (draft) => copyStore(path, draft, target, work),
+      (draft) => nameUnlessThere(draft, target),
+    )
+    return { file, bytes: statSync(target).size, ...counts }
+  } catch (error) {
+    throw faultOf(path, file, error)
+  }
+}
+
+async function copyStore(
+  path: string,
+  draft: string,
+  target: string,
+  { onProgress, signal }: LongWork,
+): Promise<Counts> {
+  const source = openReader(path)
+  try {
+    // One transaction for the whole copy: SQLite would begin again whenever another process commits in between, and on a
+    // busy store never end. The store's log can't be started anew meanwhile, and grows by what is written.
+    source.exec('BEGIN')
+    const counts = countsIn(source)
+    mustHaveRoom(target, sizeOf(source))
+    onProgress?.({ doing: 'copying', done: 0 })
+    await backup(source, draft, {
+      rate: PAGES_OF_A_PART,
+      progress: ({ totalPages, remainingPages }) => {
+        signal?.throwIfAborted()
+        onProgress?.({ doing: 'copying', done: 1 - remainingPages / Math.max(1, totalPages) })
+      },
+    })
+    onProgress?.({ doing: 'verifying', done: undefined })
+    verify(draft, counts)
+    signal?.throwIfAborted()
+    return counts
+  } finally {
+    source.close()
+  }
+}
+
+/** @throws OperatorError when the copy is not what the store was */
+function verify(draft: string, expected: Counts): void {
+  inCopy(draft, (copy) => {
+    makeIndependent(copy)
+    const { plants, tokens } = countsIn(copy)
+    const fault = firstFault(copy)
+    if (fault !== undefined) throw damaged(fault)
+    if (plants !== expected.plants || tokens !== expected.tokens) {
+      throw damaged(`it has ${plants} plants and ${tokens} tokens of ${expected.plants} and ${expected.tokens}`)
+    }
+  })
+}
+
+const damaged = (fault: string): OperatorError =>
+  new OperatorError(`the copy is damaged, so no backup was written: ${fault}; look at the store by "plantstore check"`)
+
+const sizeOf = (db: DatabaseSync): number =>
+  Number(db.prepare('PRAGMA page_count').get()?.['page_count']) *
+  Number(db.prepare('PRAGMA page_size').get()?.['page_size'])
+
+function faultOf(path: string, file: string, error: unknown): unknown {
+  if ((error as NodeJS.ErrnoException).code === 'EEXIST') {
+    return new OperatorError(`${file}: it already exists; a backup replaces no file`, { cause: error, exitCode: 2 })
+  }
+  const fault = sqliteFault(error)
+  if (fault !== undefined && isFull(fault)) {
+    return new OperatorError(`${file}: no space is left on the device`, { cause: error })
+  }
+  return openingError(path, error)
+}

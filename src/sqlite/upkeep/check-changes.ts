@@ -1,0 +1,30 @@
+import type { CheckedPart } from '../../upkeep.ts'
+import type { StatementCache } from '../statement-cache.ts'
+
+/** Bytes of an id in a row of the log. */
+const ID = 8
+/** Faults that are named. */
+const MOST_NAMED = 20
+
+/** Every position of the log of changes is that of the row before plus the changes of its own row. */
+export function checkChanges(statements: StatementCache): CheckedPart {
+  const faults: string[] = []
+  let rows = 0
+  let last: number | undefined
+  const sql = 'SELECT position, kind, length(ids), name IS NULL FROM changes ORDER BY position'
+  for (const [at, kind, bytes, isNameless] of statements.iterate(sql)) {
+    const position = Number(at)
+    const ids = Number(bytes) / ID
+    const isCreate = kind === 'create'
+    // A created plant was not there before, and every other one was.
+    const isWhole = Number.isInteger(ids) && (isCreate ? ids > 0 : ids === 1) && (isNameless === 1n) === isCreate
+    if (!isWhole) faults.push(`position ${position}: its row is not that of a ${kind}`)
+    else if (last !== undefined && position !== last + ids) {
+      faults.push(`position ${position}: ${last + ids} was due, after ${last}`)
+    }
+    last = position
+    rows++
+    if (faults.length === MOST_NAMED) break
+  }
+  return { part: 'changes', found: last === undefined ? 'none yet' : `${rows} rows, up to position ${last}`, faults }
+}

@@ -1,0 +1,83 @@
+import type { DatabaseSync } from 'node:sqlite'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { OperatorError } from '../../operator-error.ts'
+import type { CheckedPart, CheckReport, LongWork } from '../../upkeep.ts'
+import { ChangeReader } from '../change-log/change-reader.ts'
+import { openReader } from '../connection.ts'
+import { sqliteFault } from '../errors.ts'
+import { hasTable, schemaOf } from '../migrate.ts'
+import { preflight } from '../open/preflight.ts'
+import { openingError } from '../open/prepare-file.ts'
+import { storePath } from '../open/store-path.ts'
+import { StatementCache } from '../statement-cache.ts'
+import { checkChanges } from './check-changes.ts'
+import { countsIn } from './copy-file.ts'
+import { IndexCheck } from './index-check.ts'
+
+/** Faults of the file that are named. */
+const MOST_NAMED = 20
+
+/** Looks through the store in the file `link` (src/upkeep.ts). */
+export async function checkStore(link: string, work: LongWork = {}): Promise<CheckReport> {
+  const path = storePath(link)
+  let index: IndexCheck | undefined
+  let db: DatabaseSync | undefined
+  const parts: CheckedPart[] = []
+  const add = async (doing: string, part: CheckedPart | Promise<CheckedPart>) => {
+    parts.push(await part)
+    work.onProgress?.({ doing, done: undefined })
+    // The signal to stop is seen between two parts.
+    await nextTurn()
+    work.signal?.throwIfAborted()
+  }
+  try {
+    if (preflight(path) === 'absent') throw new OperatorError(`store ${path}: it does not exist`)
+    db = openReader(path)
+    const schema = checkSchema(db)
+    const isReadable = schema.faults.length === 0 && hasTable(db, 'store_identity')
+    const statements = new StatementCache(db)
+    const changes = new ChangeReader(statements)
+    // The index first: the store then has all changes that the index has.
+    if (isReadable) index = new IndexCheck(path, changes.identity())
+    index?.begin()
+    db.exec('BEGIN')
+    await add('checking the schema', schema)
+    await add('checking the file', checkFile(db))
+    if (isReadable) {
+      await add('checking the log of changes', checkChanges(statements))
+      if (index !== undefined) await add('checking the search index', index.check(statements, changes, work))
+    }
+    return { store: path, parts }
+  } catch (error) {
+    throw openingError(path, error)
+  } finally {
+    index?.close()
+    db?.close()
+  }
+}
+
+function checkSchema(db: DatabaseSync): CheckedPart {
+  try {
+    const { applied, known } = schemaOf(db)
+    const found = applied < known ? `schema ${applied}; the next start migrates it to ${known}` : `schema ${applied}`
+    return { part: 'schema', found, faults: [] }
+  } catch (error) {
+    if (!(error instanceof OperatorError)) throw error
+    return { part: 'schema', found: 'of another program', faults: [error.message] }
+  }
+}
+
+/** The structure of every page, and the entries of every index in the file. */
+function checkFile(db: DatabaseSync): CheckedPart {
+  try {
+    const rows = db.prepare(`PRAGMA integrity_check(${MOST_NAMED})`).all()
+    const found = rows.map((row) => String(row['integrity_check']))
+    const faults = found.length === 1 && found[0] === 'ok' ? [] : found
+    const { plants, tokens } = countsIn(db)
+    return { part: 'file', found: `${plants} plants, ${tokens} tokens`, faults }
+  } catch (error) {
+    const fault = sqliteFault(error)
+    if (fault === undefined) throw error
+    return { part: 'file', found: 'unreadable', faults: [`${fault.message} (SQLite ${fault.errcode})`] }
+  }
+}

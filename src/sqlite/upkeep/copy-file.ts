@@ -1,0 +1,39 @@
+import { resolve } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { transaction } from '../connection.ts'
+import { hasTable } from '../migrate.ts'
+import { renewMark } from '../wal/log-mark.ts'
+
+/** How many of them a store has. */
+export interface Counts {
+  readonly plants: number
+  readonly tokens: number
+}
+
+/** Works on a copy of a store that nobody else has open. It is left as one file, without a log beside it. */
+export function inCopy<T>(path: string, work: (db: DatabaseSync) => T): T {
+  // Made absolute, as SQLite gives other meanings to names like `:memory:`.
+  const db = new DatabaseSync(resolve(path), { readBigInts: true })
+  try {
+    db.exec('PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA journal_mode = DELETE')
+    db.exec('PRAGMA synchronous = FULL')
+    return work(db)
+  } finally {
+    db.close()
+  }
+}
+
+/** A copy has a mark of its own, so that a log of its original beside it is refused (docs/decisions/0022-logs-and-their-stores.md). */
+export const makeIndependent = (db: DatabaseSync): void => transaction(db, () => renewMark(db))
+
+/** What SQLite finds wrong with the structure of a file; undefined when nothing is. */
+export function firstFault(db: DatabaseSync): string | undefined {
+  const found = db.prepare('PRAGMA integrity_check(1)').get()?.['integrity_check']
+  return found === 'ok' ? undefined : String(found)
+}
+
+export const countsIn = (db: DatabaseSync): Counts => ({ plants: count(db, 'plants'), tokens: count(db, 'tokens') })
+
+function count(db: DatabaseSync, table: 'plants' | 'tokens'): number {
+  return hasTable(db, table) ? Number(db.prepare(`SELECT count(*) AS count FROM ${table}`).get()?.['count'] ?? 0) : 0
+}

@@ -1,0 +1,57 @@
+import { randomBytes } from 'node:crypto'
+import { closeSync, existsSync, fsyncSync, linkSync, openSync, renameSync, rmSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { syncDirectory } from '../open/sync-directory.ts'
+
+/**
+ * Writes a database file under another name beside `path`. Only its owner may read it (mode 0600). Nothing is left of it
+ * when `make` throws, or the process exits meanwhile.
+ *
+ * @param name gives the complete file, which is on stable storage, its name
+ */
+export async function throughDraft<T>(
+  path: string,
+  make: (draft: string) => Promise<T>,
+  name: (draft: string) => void,
+): Promise<T> {
+  const draft = `${path}.new-${process.pid}-${randomBytes(4).toString('hex')}`
+  const remove = () => {
+    for (const suffix of ['', '-wal', '-shm', '-journal']) rmSync(draft + suffix, { force: true })
+  }
+  // Also where a second signal ends the process at once.
+  process.once('exit', remove)
+  try {
+    closeSync(openSync(draft, 'wx', 0o600))
+    const made = await make(draft)
+    syncFile(draft)
+    name(draft)
+    remove()
+    syncDirectory(dirname(path))
+    return made
+  } finally {
+    remove()
+    process.off('exit', remove)
+  }
+}
+
+/** @throws Error with the code EEXIST when something has this name already */
+export function nameUnlessThere(draft: string, path: string): void {
+  try {
+    linkSync(draft, path)
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    // Some file systems have no hard links, such as those of USB sticks.
+    if (code === 'EEXIST' || existsSync(path)) throw Object.assign(new Error('it exists'), { code: 'EEXIST' })
+    if (code !== 'EPERM' && code !== 'ENOTSUP' && code !== 'EOPNOTSUPP') throw error
+    renameSync(draft, path)
+  }
+}
+
+function syncFile(path: string): void {
+  const file = openSync(path, 'r+')
+  try {
+    fsyncSync(file)
+  } finally {
+    closeSync(file)
+  }
+}

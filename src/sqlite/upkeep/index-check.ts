@@ -1,0 +1,151 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { sortKey } from '../../fold.ts'
+import { murmur3 } from '../../murmur.ts'
+import type { NewPlant } from '../../plant.ts'
+import type { CheckedPart, LongWork } from '../../upkeep.ts'
+import type { ChangeReader } from '../change-log/change-reader.ts'
+import { IndexFault } from '../search-index/index-fault.ts'
+import type { IndexState } from '../search-index/index-file.ts'
+import { IndexView } from '../search-index/index-view.ts'
+import { indexedTerms } from '../search-index/terms.ts'
+import type { StatementCache } from '../statement-cache.ts'
+
+/** Changes up to which an index that is behind is compared; each is held in memory. */
+const MOST_BEHIND = 200_000
+/** Plants whose words are looked up, spread over all of them: each takes some 20 µs. */
+const SAMPLE = 10_000
+/** Rows between two looks for the signal to stop. */
+const TURN = 5000
+
+/** Compares the search index with the plants as they were at its position. */
+export class IndexCheck {
+  readonly #view: IndexView
+  readonly #identity: Uint8Array
+  #state: IndexState | undefined
+
+  constructor(storePath: string, identity: Uint8Array) {
+    this.#view = new IndexView(storePath)
+    this.#identity = identity
+  }
+
+  /** Before the transaction of the store begins. */
+  begin(): void {
+    this.#state = this.#view.begin(this.#identity)
+  }
+
+  close(): void {
+    this.#view.close()
+  }
+
+  /** A missing index, or one of another version or history, is no fault: a service makes it anew. */
+  async check(store: StatementCache, changes: ChangeReader, work: LongWork): Promise<CheckedPart> {
+    const state = this.#state
+    if (state === undefined) return part('none of this store and version; a service makes it')
+    if (!this.#view.isContinued(changes, state)) return part('from another time; a service makes it anew')
+    const behind = changes.head() - state.position
+    if (behind > MOST_BEHIND) return part(`${behind} changes behind; too many to compare`)
+    try {
+      const faults = [...this.#structure(), ...(await this.#entries(store, changes, state, work))]
+      const progress = state.isScanning ? `, ${state.scanned} of ${state.plants} plants scanned` : ''
+      return { part: 'index', found: `${behind} changes behind${progress}`, faults }
+    } catch (error) {
+      if (!(error instanceof IndexFault)) throw error
+      return { part: 'index', found: 'unreadable', faults: [error.message] }
+    }
+  }
+
+  /** SQLite's own checks, which include those of the full-text index. */
+  #structure(): string[] {
+    const { statements } = this.#view
+    const found = statements.all('PRAGMA integrity_check(20)').map(([text]) => String(text))
+    const faults = found.length === 1 && found[0] === 'ok' ? [] : found
+    const counts = 'SELECT tag, plants FROM tag_counts'
+    const counted = 'SELECT tag, count(*) FROM tags GROUP BY tag'
+    const differences = `SELECT count(*) FROM (SELECT * FROM (${counts} EXCEPT ${counted}) UNION ALL SELECT * FROM (${counted} EXCEPT ${counts}))`
+    const wrong = Number(statements.get(differences)?.[0] ?? 0)
+    if (wrong > 0) faults.push(`the counts of tags differ in ${wrong} places`)
+    return faults
+  }
+
+  async #entries(store: StatementCache, changes: ChangeReader, state: IndexState, work: LongWork): Promise<string[]> {
+    const { statements } = this.#view
+    const [names, tags, ids] = [new Sum(), new Sum(), new Sum()]
+    const stride = Math.max(1, Math.ceil(Number(store.get('SELECT count(*) FROM plants')?.[0] ?? 0) / SAMPLE))
+    let plants = 0
+    let unfound = 0
+    for (const plant of plantsAt(store, changes, state)) {
+      names.add(sortKey(plant.name), plant.id)
+      if (plant.tag !== undefined) tags.add(plant.tag, plant.id)
+      ids.add('', plant.id)
+      if (plants++ % stride === 0 && !this.#isFound(plant)) unfound++
+      if (plants % TURN === 0) await turn(work)
+    }
+    const compare = async (what: string, sql: string, expected: Sum): Promise<string[]> => {
+      const found = new Sum()
+      for (const [text, id] of statements.iterate(sql)) {
+        found.add(text as string, id as bigint)
+        if (found.count % TURN === 0) await turn(work)
+      }
+      return found.equals(expected)
+        ? []
+        : [`${what}: ${found.count} entries for ${expected.count} plants, or other ones`]
+    }
+    return [
+      ...(await compare('names', 'SELECT key, id FROM names UNION ALL SELECT key, id FROM recent_names', names)),
+      ...(await compare('tags', 'SELECT tag, id FROM tags', tags)),
+      ...(await compare('words', "SELECT '', rowid FROM words", ids)),
+      ...(unfound > 0 ? [`words: ${unfound} of the plants that were looked up are not found by their words`] : []),
+    ]
+  }
+
+  #isFound(plant: NewPlant): boolean {
+    const terms = indexedTerms(plant)
+    if (terms === '') return true
+    const expression = terms
+      .split(' ')
+      .slice(0, 16)
+      .map((term) => `"${term}"`)
+      .join(' AND ')
+    const sql = 'SELECT 1 FROM words WHERE words MATCH ? AND rowid = ?'
+    return this.#view.statements.get(sql, expression, plant.id) !== undefined
+  }
+}
+
+const part = (found: string): CheckedPart => ({ part: 'index', found, faults: [] })
+
+async function turn({ signal }: LongWork): Promise<void> {
+  await nextTurn()
+  signal?.throwIfAborted()
+}
+
+/** The plants as they were at the position of the index, as far as its scan has come. */
+function* plantsAt(store: StatementCache, changes: ChangeReader, state: IndexState): Iterable<NewPlant> {
+  const changed = new Map<bigint, NewPlant | undefined>()
+  for (const { ids, before } of changes.after(state.position)) {
+    for (const id of ids) if (!changed.has(id)) changed.set(id, before)
+  }
+  const isReached = (id: bigint) => !state.isScanning || (state.scannedTo !== undefined && id <= state.scannedTo)
+  for (const [id, name, tag] of store.iterate('SELECT id, name, tag FROM plants')) {
+    if (changed.has(id as bigint) || !isReached(id as bigint)) continue
+    yield { id: id as bigint, name: name as string, tag: (tag as string | null) ?? undefined }
+  }
+  for (const plant of changed.values()) if (plant !== undefined && isReached(plant.id)) yield plant
+}
+
+/** Tells sets of entries apart, in whatever order they come. */
+class Sum {
+  #first = 0
+  #second = 0
+  count = 0
+
+  add(text: string, id: bigint): void {
+    const [first, second] = murmur3(`${id} ${text}`, 0x2545f491, 0x4f6cdd1d)
+    this.#first = (this.#first + first) % 2 ** 32
+    this.#second = (this.#second + second) % 2 ** 32
+    this.count++
+  }
+
+  equals(other: Sum): boolean {
+    return this.count === other.count && this.#first === other.#first && this.#second === other.#second
+  }
+}

@@ -1,0 +1,168 @@
+import assert from 'node:assert/strict'
+import { closeSync, mkdirSync, openSync, readdirSync, statSync, symlinkSync, writeFileSync, writeSync } from 'node:fs'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { type TestContext, test } from 'node:test'
+import { OperatorError } from '../../src/operator-error.ts'
+import { makeBackup } from '../../src/sqlite/upkeep/backup.ts'
+import { TESTER } from '../support/actor.ts'
+import { cleanUp } from '../support/clean-up.ts'
+import { isIntact, plantsIn, snapshot, tempFolder } from '../support/files.ts'
+import { send } from '../support/load.ts'
+import { isLinux, isRoot, notTestedHere, runs } from '../support/not-tested.ts'
+import { openSqlite } from '../support/open-sqlite.ts'
+import { run, startServer } from '../support/process.ts'
+import { plant } from '../support/store-under-test.ts'
+
+const fails = (why: RegExp, exitCode: 1 | 2) => (error: unknown) => {
+  assert.ok(error instanceof OperatorError, String(error))
+  assert.match(error.message, why)
+  assert.equal(error.exitCode, exitCode)
+  return true
+}
+
+/** A store that was closed, with so many plants of so long a name. */
+async function storeWith(t: TestContext, plants: number, nameLength = 10): Promise<string> {
+  const path = join(tempFolder(t), 'plants.db')
+  const { store } = await openSqlite(t, { path, serving: false })
+  const name = 'x'.repeat(nameLength)
+  await store.importPlants(
+    Array.from({ length: plants }, (_, i) => plant(BigInt(i), `${name}${i}`)),
+    'add',
+    TESTER,
+  )
+  await store.close()
+  return path
+}
+
+test('a backup is the store of the moment it begins, however much others write meanwhile', async (t) => {
+  const path = await storeWith(t, 2500, 4000)
+  const before = plantsIn(path)
+  const writer = new DatabaseSync(path)
+  cleanUp(t, () => writer.close())
+  const insert = writer.prepare('INSERT INTO plants (id, name) VALUES (?, ?)')
+  let id = 10_000
+  const file = join(tempFolder(t), 'backup.db')
+  const shares: (number | undefined)[] = []
+  const report = await makeBackup(path, file, {
+    onProgress: ({ done }) => {
+      shares.push(done)
+      for (let i = 0; i < 10; i++) insert.run(id++, 'y'.repeat(4000))
+    },
+  })
+  assert.ok(shares.length > 3, 'it is copied in several parts')
+  assert.deepEqual(plantsIn(file), before)
+  assert.deepEqual(report, { file, bytes: statSync(file).size, plants: 2500, tokens: 0 })
+  assert.equal(statSync(file).mode & 0o777, 0o600)
+  assert.deepEqual(readdirSync(join(file, '..')), ['backup.db'])
+  assert.equal(plantsIn(path).size, before.size + id - 10_000)
+})
+
+test('a backup that is stopped leaves nothing behind', async (t) => {
+  const path = await storeWith(t, 2500, 4000)
+  const folder = tempFolder(t)
+  for (const part of [1, 2, 99]) {
+    const stop = new AbortController()
+    let parts = 0
+    const onProgress = ({ done }: { done: number | undefined }) => {
+      if (++parts >= part || (part === 99 && done === undefined)) stop.abort(new Error('stopped by the test'))
+    }
+    await assert.rejects(
+      makeBackup(path, join(folder, 'backup.db'), { onProgress, signal: stop.signal }),
+      /stopped by the test/,
+    )
+    assert.deepEqual(snapshot(folder), {})
+  }
+})
+
+test('a name that no backup may have is refused in words, and nothing is written', async (t) => {
+  const path = await storeWith(t, 10)
+  const folder = tempFolder(t)
+  const at = (name: string) => join(folder, name)
+  writeFileSync(at('there.db'), 'something')
+  symlinkSync(at('there.db'), at('link.db'))
+  const dangling = join(tempFolder(t), 'dangling.db')
+  symlinkSync(at('nowhere.db'), dangling)
+  mkdirSync(at('folder'))
+  symlinkSync(join(path, '..'), at('store-folder'))
+  const wrong: [string, RegExp][] = [
+    [at('there.db'), /there\.db: it already exists; a backup replaces no file/],
+    [at('link.db'), /it is a symbolic link; name the file itself/],
+    [dangling, /it is a symbolic link; name the file itself/],
+    [at('folder'), /it is a folder; name a new file in it/],
+    [at('missing/backup.db'), /the folder \S+missing does not exist; create it first/],
+    [at('there.db/backup.db'), /there\.db is not a folder/],
+    ['-', /can not go to standard output; name a file/],
+    [path, /it is the store itself; name a new file/],
+    [at('store-folder/plants.db'), /it is the store itself; name a new file/],
+    ...['-wal', '-shm', '-journal', '.lock', '.reserve', '-index', '-index-wal', '.new-1', '.first-token'].map(
+      (suffix): [string, RegExp] => [path + suffix, /it is a name of one of the files of the store/],
+    ),
+  ]
+  const before = [snapshot(folder), snapshot(join(path, '..'))]
+  for (const [file, why] of wrong) await assert.rejects(makeBackup(path, file), fails(why, 2), file)
+  await assert.rejects(makeBackup(at('none.db'), at('new.db')), fails(/none\.db: it does not exist/, 1))
+  await assert.rejects(makeBackup(at('there.db'), at('new.db')), fails(/it is not a SQLite database/, 1))
+  assert.deepEqual([snapshot(folder), snapshot(join(path, '..'))], before)
+})
+
+test('a damaged store gives no backup that could pass for a good one', async (t) => {
+  const path = await storeWith(t, 2000, 200)
+  const { size } = statSync(path)
+  const file = openSync(path, 'r+')
+  // A page in the middle that is no page any more.
+  writeSync(file, Buffer.alloc(4096), 0, 4096, (size >> 13) * 4096)
+  closeSync(file)
+  const folder = tempFolder(t)
+  await assert.rejects(makeBackup(path, join(folder, 'backup.db')), fails(/damaged|malformed/, 1))
+  assert.deepEqual(snapshot(folder), {})
+})
+
+test('a disk that has no room for the copy is found out before anything is copied', async (t) => {
+  const path = await storeWith(t, 2500, 1000)
+  const small = tempFolder(t)
+  if (!(isRoot && isLinux && runs('mount', '-t', 'tmpfs', '-o', 'size=1m', 'tmpfs', small))) {
+    return notTestedHere(t, 'a backup on a full disk, because nothing can be mounted')
+  }
+  cleanUp(t, () => void runs('umount', '--lazy', small))
+  await assert.rejects(
+    makeBackup(path, join(small, 'backup.db')),
+    fails(/no space is left on the device: the copy takes \d+\.\d MiB, and 1\.0 MiB are free/, 1),
+  )
+  assert.deepEqual(snapshot(small), {})
+})
+
+test('the command says what it did, also as JSON, and refuses PostgreSQL and wrong calls', async (t) => {
+  const path = await storeWith(t, 10)
+  const folder = tempFolder(t)
+  const store = ['--store', `sqlite:${path}`]
+  const [words, json, quiet, taken, postgres, nothing] = await Promise.all([
+    run(t, ['backup', join(folder, 'a.db'), ...store]),
+    run(t, ['backup', join(folder, 'b.db'), '--json', '--quiet', ...store]),
+    run(t, ['backup', join(folder, 'c.db'), '--quiet', ...store]),
+    run(t, ['backup', path, ...store]),
+    run(t, ['backup', join(folder, 'd.db'), '--store', 'postgres://me@nowhere.invalid/plants']),
+    run(t, ['backup', ...store]),
+  ])
+  assert.match(words.stderr, /^done: \S+a\.db holds 10 plants and 0 tokens in [\d,]+ bytes, verified\n$/)
+  assert.deepEqual([words.code, words.stdout], [0, ''])
+  const { file, plants, tokens } = JSON.parse(json.stdout) as Record<string, unknown>
+  assert.deepEqual([json.code, json.stderr, file, plants, tokens], [0, '', join(folder, 'b.db'), 10, 0])
+  assert.deepEqual([quiet.code, quiet.stdout, quiet.stderr], [0, '', ''])
+  assert.match(taken.stderr, /^plantstore: \S+plants\.db: it is the store itself; name a new file\n$/)
+  assert.match(postgres.stderr, /back up a PostgreSQL store by pg_dump/)
+  assert.match(nothing.stderr, /missing required argument 'file'/)
+  assert.deepEqual([taken.code, postgres.code, nothing.code], [2, 2, 2])
+  assert.deepEqual(readdirSync(folder).sort(), ['a.db', 'b.db', 'c.db'])
+  for (const name of ['a.db', 'b.db', 'c.db']) assert.ok(isIntact(join(folder, name)))
+})
+
+test('a store that a crash left is backed up with all that its log has', async (t) => {
+  const folder = tempFolder(t)
+  const { program, address, storePath } = await startServer(t, folder)
+  await send('POST', `${address}/plants`, { body: '{"id":1,"name":"a"}' })
+  await program.kill()
+  const file = join(tempFolder(t), 'backup.db')
+  await makeBackup(storePath, file)
+  assert.deepEqual([...plantsIn(file).keys()], [1n])
+})
