@@ -42,7 +42,7 @@ export class GroupRead<Key, Value> {
     }
     this.#waiting = waiting.slice(values.length)
     if (this.#waiting.length > 0) setImmediate(() => this.#pause(startedAt))
-    for (const [i, value] of values.entries()) waiting[i]?.resolve(value)
+    for (let i = 0; i < values.length; i++) waiting[i]?.resolve(values[i] as Value)
   }
 
   #pause(startedAt: number): void {

@@ -7,6 +7,7 @@ import type { PlantPatch, Store } from '../../store.ts'
 import type { Exchange } from '../exchange.ts'
 import type { OperationBodies } from '../operations.generated.ts'
 import { expectationOf, namingPreconditions, plantETag } from '../request/entity-tags.ts'
+import { memoize } from '../response/memoize.ts'
 import { JSON_TYPE, READ_CACHING, type Responder } from '../response/responder.ts'
 import type { Handlers } from '../routes.ts'
 
@@ -16,6 +17,9 @@ type PlantHandlers = Pick<Handlers, 'createPlant' | 'getPlant' | 'replacePlant' 
 export function plantHandlers(store: Store, responder: Responder, nestingLimit: number): PlantHandlers {
   const refuse = (exchange: Exchange, parameters: object) => (error: unknown) =>
     responder.refuse(exchange, namingPreconditions(error, parameters))
+
+  /** The store returns the same object for a plant that is read often. */
+  const writeStored = memoize((plant: NewPlant) => ({ json: newPlantJson(plant), etag: plantETag(plant) }))
 
   function answerFound(exchange: Exchange, id: bigint, plant: NewPlant | undefined, { at, notAt }: Expectation): void {
     if (plant === undefined) {
@@ -29,8 +33,8 @@ export function plantHandlers(store: Store, responder: Responder, nestingLimit: 
       )
       return
     }
-    const json = newPlantJson(plant)
-    const headers = ['ETag', plantETag(plant), 'Cache-Control', READ_CACHING]
+    const { json, etag } = writeStored(plant)
+    const headers = ['ETag', etag, 'Cache-Control', READ_CACHING]
     if (notAt !== undefined && isAt(notAt, plant)) {
       responder.notModified(exchange, headers, json)
       return
