@@ -10,6 +10,7 @@ interface Schema {
   readonly default?: unknown
   readonly $ref?: string
   readonly enum?: readonly string[]
+  readonly items?: Schema
   readonly type?: string | readonly string[]
   readonly required?: readonly string[]
   readonly properties?: Readonly<Record<string, Schema>>
@@ -73,9 +74,18 @@ function readerOf({ type, format }: Schema): string {
 }
 
 function typeOf(document: Source, reference: Schema, indent: string): string {
-  const { type, format, properties = {}, required = [] } = resolve<Schema>(document, reference)
+  const {
+    type,
+    format,
+    enum: choices,
+    items = {},
+    properties = {},
+    required = [],
+  } = resolve<Schema>(document, reference)
   if (format === 'int64') return 'bigint'
+  if (choices !== undefined) return choices.map((choice) => `'${choice}'`).join(' | ')
   if (Array.isArray(type)) return type.map((one) => NAMES[one] ?? one).join(' | ')
+  if (type === 'array') return arrayOf(typeOf(document, items, indent))
   if (type !== 'object') return NAMES[String(type)] ?? 'unknown'
   const deeper = `${indent}  `
   const members = Object.entries(properties).map(([name, of]) => {
@@ -85,6 +95,8 @@ function typeOf(document: Source, reference: Schema, indent: string): string {
   })
   return `{\n${members.join('')}${indent}}`
 }
+
+const arrayOf = (item: string): string => `readonly ${item.includes(' | ') ? `(${item})` : item}[]`
 
 const NAMES: Readonly<Record<string, string>> = {
   integer: 'number',

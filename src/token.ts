@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto'
+import { createHash, createHmac, randomBytes } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 
 export const SCOPES = ['plants:read', 'plants:write', 'tokens'] as const
@@ -27,8 +27,20 @@ const FORM = /^ps_[0-9A-Za-z]{49}$/
 export const TOKEN_PREFIX = 'ps_'
 
 /** A new secret: `ps_`, 256 random bits as 43 base62 digits, and the CRC-32 of those as 6 more. Shown once, kept nowhere. */
-export function makeSecret(): string {
-  const digits = base62(BigInt(`0x${randomBytes(32).toString('hex')}`), SECRET_DIGITS)
+export const makeSecret = (): string => secretOf(randomBytes(32))
+
+/**
+ * The id and secret of a token that another one creates under a key of the client: always the same two, so a retry
+ * creates no second token. HMAC-SHA-256 makes them as hard to guess as the creator's secret and the key together
+ * (docs/decisions/0029-tokens-over-http.md).
+ */
+export function derivedToken(creatorSecret: string, key: string): { readonly id: string; readonly secret: string } {
+  const derive = (what: string) => createHmac('sha256', creatorSecret).update(`${what}\n${key}`).digest()
+  return { id: tokenIdOf(derive('plantstore token id').subarray(0, 8)), secret: secretOf(derive('plantstore secret')) }
+}
+
+function secretOf(bits: Buffer): string {
+  const digits = base62(BigInt(`0x${bits.toString('hex')}`), SECRET_DIGITS)
   return `${TOKEN_PREFIX}${digits}${checkDigits(digits)}`
 }
 
@@ -44,9 +56,9 @@ export function hashSecret(secret: string): Buffer {
   return createHash('sha256').update(secret, 'utf8').digest()
 }
 
-export function makeTokenId(): string {
-  return `tok_${base62(BigInt(`0x${randomBytes(8).toString('hex')}`), 11)}`
-}
+export const makeTokenId = (): string => tokenIdOf(randomBytes(8))
+
+const tokenIdOf = (bits: Buffer): string => `tok_${base62(BigInt(`0x${bits.toString('hex')}`), 11)}`
 
 export const isScope = (text: string): text is Scope => (SCOPES as readonly string[]).includes(text)
 

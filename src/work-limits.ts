@@ -12,6 +12,10 @@ export interface WorkLimits {
   readonly maxImportsPerToken: number
   readonly maxDryRuns: number
   readonly maxDryRunsPerToken: number
+  /** Active tokens. */
+  readonly maxTokens: number
+  readonly changeQueue: number
+  readonly changeQueuePerToken: number
   /** Milliseconds. */
   readonly searchTimeout: number
   readonly exportTimeout: number
@@ -47,6 +51,13 @@ export const WORK_LIMITS: { readonly [K in keyof WorkLimits]-?: Setting<WorkLimi
   maxImportsPerToken: count('max-imports-per-token', '4', 'imports of one token at once; more are answered 429'),
   maxDryRuns: count('max-dry-runs', '4', 'dry runs of imports at once; more are answered 503'),
   maxDryRunsPerToken: count('max-dry-runs-per-token', '2', 'dry runs of one token at once; more are answered 429'),
+  maxTokens: count('max-tokens', '10000', 'active tokens that clients may create; more are answered 409'),
+  changeQueue: count('change-queue', '100', 'queued creations and revocations of tokens; more are answered 503'),
+  changeQueuePerToken: count(
+    'change-queue-per-token',
+    '20',
+    'queued creations and revocations of tokens by one token; more are answered 429',
+  ),
   leastSpeed: setting(
     'least-speed',
     'SIZE',

@@ -135,7 +135,8 @@ const revokeToken = (name: string) =>
     const id = `tok_${name}`
     const token = tokens.get(id)
     const isGood = token !== undefined && token.revokedAt === undefined
-    assert.equal(await store.tokens.revokeToken(id), isGood)
+    const expected = token === undefined ? 'absent' : isGood ? 'revoked' : 'revoked before'
+    assert.equal(await store.tokens.revokeToken(id), expected)
     const revokedAt = (await store.tokens.listTokens()).find((listed) => listed.id === id)?.revokedAt
     assert.equal(revokedAt !== undefined, token !== undefined)
     if (isGood) tokens.set(id, { ...token, revokedAt })

@@ -76,3 +76,36 @@ test('revoking a token that is not there, or listing a store that is not there, 
   assert.match(noToken.stderr, /^plantstore: there is no active token tok_unknown; .*\n$/)
   assert.equal(noToken.code, 1)
 })
+
+test('the last active token with the scope tokens is revoked only where that is said', async (t) => {
+  const store = ['--store', `sqlite:${tempFolder(t)}/plants.db`]
+  for (const [name, scopes] of [
+    ['reader', 'plants:read'],
+    ['manager', 'tokens'],
+  ] as const) {
+    assert.equal((await run(t, ['token', 'create', '--name', name, '--scopes', scopes, ...store])).code, 0)
+  }
+  const { stdout } = await run(t, ['token', 'list', ...store])
+  const id = (name: string) => new RegExp(`^(tok_\\w+) +${name} `, 'm').exec(stdout)?.[1] ?? assert.fail(stdout)
+  const revoke = (...args: string[]) => run(t, ['token', 'revoke', ...args, ...store])
+  assert.equal((await revoke(id('reader'))).code, 0)
+  const spared = await revoke(id('manager'))
+  assert.match(spared.stderr, /^plantstore: this is the last active token with the scope tokens, .* --even-last\n$/)
+  assert.equal(spared.code, 1)
+  assert.equal((await revoke(id('manager'), '--even-last')).code, 0)
+})
+
+test('a token whose name, scopes or expiry is wrong is not made', async (t) => {
+  const store = ['--store', `sqlite:${tempFolder(t)}/plants.db`]
+  for (const [flags, says] of [
+    [['--name', ''], /^plantstore: --name: must have 1 to 100 characters\n/],
+    [['--name', 'a\u202eb'], /^plantstore: --name: must not contain control/],
+    [['--name', 'x', '--scopes', 'tokens,plants'], /^plantstore: --scopes: "plants" is not among/],
+    [['--name', 'x', '--expires', '2999-02-30'], /^plantstore: --expires: "2999-02-30" is not a time/],
+    [['--name', 'x', '--expires', '2020-01-01T00:00Z'], /^plantstore: --expires: .* is not a time in the future/],
+  ] as const) {
+    const { code, stderr } = await run(t, ['token', 'create', ...flags, ...store])
+    assert.match(stderr, says)
+    assert.equal(code, 2)
+  }
+})

@@ -76,13 +76,79 @@ export function tokenTests(suite: Suite, open: OpenStore): void {
     const [going, staying] = [token('going'), token('staying', { createdAt: new Date() })]
     const before = Date.now()
     for (const one of [going, staying]) await store.tokens.createToken(one, hashSecret(one.name))
-    assert.equal(await store.tokens.revokeToken(going.id), true)
-    assert.equal(await store.tokens.revokeToken(going.id), false)
+    assert.equal(await store.tokens.revokeToken(going.id), 'revoked')
+    assert.equal(await store.tokens.revokeToken(going.id), 'revoked before')
     assert.equal(await store.tokens.findToken(hashSecret('going')), undefined)
-    assert.equal(await store.tokens.revokeToken('tok_unknown'), false)
+    assert.equal(await store.tokens.revokeToken('tok_unknown'), 'absent')
     const [revoked, other] = await (await reopen()).tokens.listTokens()
     assert.deepEqual([{ ...revoked, revokedAt: undefined }, other], [going, staying])
     const revokedAt = revoked?.revokedAt?.getTime() ?? Number.NaN
     assert.ok(revokedAt >= before && revokedAt <= Date.now())
+  })
+
+  suite('tokens are listed in pages, also those of one moment', async (t) => {
+    const { store } = await open(t)
+    const all = [1, 1, 1, 2, 0].map((n) => token('x', { createdAt: new Date(n) }))
+    for (const one of all) await store.tokens.createToken(one, hashSecret(one.id))
+    const listed = await store.tokens.listTokens()
+    for (const limit of [1, 2, 3, 5, 6]) {
+      const pages: Token[] = []
+      for (;;) {
+        const page = await store.tokens.listTokens({ after: pages.at(-1), limit })
+        assert.ok(page.length <= limit)
+        pages.push(...page)
+        if (page.length < limit) break
+      }
+      assert.deepEqual(pages, listed)
+    }
+  })
+
+  suite('a token is minted once, within the bound on active tokens, and by an active token', async (t) => {
+    const { store } = await open(t)
+    const { tokens } = store
+    const now = new Date(1_800_000_000_000)
+    const creator = token('creator', { createdAt: now })
+    const [expired, revoked] = [new Date(now.getTime() - 1), new Date(now.getTime() - 2)]
+    for (const one of [creator, token('a', { expiresAt: expired }), token('b', { revokedAt: revoked })]) {
+      await tokens.createToken(one, hashSecret(one.name))
+    }
+    const mint = (one: Token, by: string | undefined = creator.id) =>
+      tokens.mintToken(one, hashSecret(one.id), { creator: by, most: 3 })
+    const [first, second, third] = ['1', '2', '3'].map((name) => token(name, { createdAt: now }))
+    assert.ok(first && second && third)
+    assert.deepEqual(await mint(first), first)
+    assert.deepEqual(await mint({ ...first, name: 'another' }), first, 'it stays as it is')
+    assert.deepEqual(await mint(second, undefined), second)
+    assert.equal(await mint(third), 'too many')
+    assert.deepEqual(await mint(second), second, 'one that is there is none too many')
+    await tokens.revokeToken(second.id)
+    assert.deepEqual(await mint(third), third)
+    await tokens.revokeToken(creator.id)
+    for (const by of [creator.id, 'tok_unknown']) assert.equal(await mint(token('4'), by), 'creator revoked')
+    assert.equal((await tokens.listTokens()).length, 6)
+  })
+
+  suite('a token that has expired mints none', async (t) => {
+    const { store } = await open(t)
+    const creator = token('creator', { expiresAt: new Date(2_000_000_000_000) })
+    await store.tokens.createToken(creator, hashSecret('creator'))
+    const minted = token('late', { createdAt: new Date(2_000_000_000_000) })
+    const result = await store.tokens.mintToken(minted, hashSecret('late'), { creator: creator.id, most: 9 })
+    assert.equal(result, 'creator revoked')
+  })
+
+  suite('of the active tokens with the scope tokens the last one is spared, also when all are revoked at once', async (t) => {
+    const { store } = await open(t)
+    const { tokens } = store
+    const more = { scopes: ['tokens'] } as const
+    const managers = [1, 2, 3, 4].map((n) => token(`manager ${n}`, more))
+    const others = [token('expired', { ...more, expiresAt: new Date(1) }), token('reader', { scopes: ['plants:read'] })]
+    for (const one of [...managers, ...others]) await tokens.createToken(one, hashSecret(one.name))
+    const results = await Promise.all(managers.map(({ id }) => tokens.revokeToken(id, true)))
+    assert.deepEqual(results.toSorted(), ['last', 'revoked', 'revoked', 'revoked'])
+    for (const { id } of others) assert.equal(await tokens.revokeToken(id, true), 'revoked')
+    const last = managers[results.indexOf('last')]?.id ?? assert.fail()
+    assert.equal(await tokens.revokeToken(last, true), 'last')
+    assert.equal(await tokens.revokeToken(last), 'revoked')
   })
 }

@@ -23,7 +23,7 @@ export type FirstToken =
  * @throws OperatorError when the file is there already or can't be written
  */
 export async function makeFirstToken(store: Store, config: Config): Promise<FirstToken | undefined> {
-  if (config.token !== undefined || (await store.tokens.listTokens()).length > 0) return undefined
+  if (config.token !== undefined || (await store.tokens.listTokens({ limit: 1 })).length > 0) return undefined
   const token = { name: 'first', scopes: SCOPES, expiresAt: undefined }
   if (process.stdout.isTTY) return { kind: 'shown', secret: await issueToken(store.tokens, token) }
   if (config.store.engine !== 'sqlite') return { kind: 'none' }

@@ -96,8 +96,9 @@ function program(): Command {
     .action((flags) => listTokens(settings(flags)))
   addSettings(command(token, 'revoke', 'revoke a token for good, within a second'), ['store'])
     .argument('<id>', 'the id of the token, from the list')
+    .option('--even-last', 'also the last active token with the scope tokens')
     .addHelpText('after', examples('plantstore token revoke tok_4bXm09TzQ1r'))
-    .action((id, flags) => revokeToken(settings(flags), id))
+    .action((id, { evenLast = false, ...flags }) => revokeToken(settings(flags), id, evenLast))
 
   command(root, 'openapi', 'print the contract of the API as JSON (OpenAPI 3.1)')
     .addHelpText('after', examples('plantstore openapi > plantstore.json'))

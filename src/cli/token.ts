@@ -1,6 +1,7 @@
 import type { Config } from '../config.ts'
 import { OperatorError } from '../operator-error.ts'
 import { isScope, SCOPES, type Scope, type Token } from '../token.ts'
+import { faultOfTokenName, scopesIn, timeIn } from '../token-request.ts'
 import { issueToken } from './issue-token.ts'
 import { withStore } from './open-store.ts'
 
@@ -24,44 +25,51 @@ export async function listTokens(config: Config): Promise<void> {
   process.stdout.write(table([['ID', 'NAME', 'SCOPES', 'CREATED', 'EXPIRES', 'LAST USED', 'REVOKED'], ...rows]))
 }
 
-export async function revokeToken(config: Config, id: string): Promise<void> {
-  const found = await withStore(config.store, { create: false }, (store) => store.tokens.revokeToken(id))
-  if (!found) throw new OperatorError(`there is no active token ${id}; "plantstore token list" lists all tokens`)
+/** @param evenLast also the last active token with the scope `tokens`, which is spared otherwise */
+export async function revokeToken(config: Config, id: string, evenLast: boolean): Promise<void> {
+  const result = await withStore(config.store, { create: false }, (store) => store.tokens.revokeToken(id, !evenLast))
+  if (result === 'last') throw new OperatorError(LAST)
+  if (result !== 'revoked') {
+    throw new OperatorError(`there is no active token ${id}; "plantstore token list" lists all tokens`)
+  }
   process.stderr.write(`Revoked ${id}; it stops working within a second.\n`)
 }
 
+const LAST =
+  'this is the last active token with the scope tokens, without which no other can be created or revoked over HTTP; create another one first, or add --even-last'
+
 function tokenName(name: string): string {
-  // Control and direction characters would let a name disguise itself in the list on a terminal.
-  if (name.length === 0 || name.length > 100 || /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u.test(name)) {
-    throw new OperatorError('--name: must have 1 to 100 characters, none of them a control character', { exitCode: 2 })
-  }
+  const fault = faultOfTokenName(name)
+  if (fault !== undefined) throw new OperatorError(`--name: ${fault}`, { exitCode: 2 })
   return name
 }
 
 function scopesOf(list: string | undefined): readonly Scope[] {
   if (list === undefined) return SCOPES.filter((scope) => scope !== 'tokens')
   const scopes = list.split(',').map((scope) => scope.trim())
+  const known = scopesIn(scopes)
+  if (known !== undefined) return known
   const unknown = scopes.filter((scope) => !isScope(scope))
-  if (unknown.length > 0) {
-    throw new OperatorError(`--scopes: "${unknown.join(',')}" is not among ${SCOPES.join(', ')}`, { exitCode: 2 })
-  }
-  return SCOPES.filter((scope) => scopes.includes(scope))
+  throw new OperatorError(`--scopes: "${unknown.join(',')}" is not among ${SCOPES.join(', ')}`, { exitCode: 2 })
 }
 
 /** From `90d`, `12h` or an RFC 3339 date or time in the future. */
 function expiryOf(text: string | undefined): Date | undefined {
   if (text === undefined) return undefined
   const span = /^(\d{1,5})([hd])$/.exec(text)
-  const isDate = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2})?(Z|[+-]\d{2}:\d{2}))?$/.test(text)
   const time =
-    span === null ? (isDate ? Date.parse(text) : Number.NaN) : Date.now() + Number(span[1]) * hours(span[2]) * 3.6e6
-  if (!(time > Date.now())) {
+    span === null ? timeIn(wholeTime(text))?.getTime() : Date.now() + Number(span[1]) * hours(span[2]) * 3.6e6
+  if (time === undefined || time <= Date.now()) {
     throw new OperatorError(`--expires: "${text}" is not a time in the future, such as 90d, 12h or 2030-12-31`, {
       exitCode: 2,
     })
   }
   return new Date(time)
 }
+
+/** People may leave out the seconds, or the time of day, which is then midnight in UTC. */
+const wholeTime = (text: string): string =>
+  /^\d{4}-\d{2}-\d{2}$/.test(text) ? `${text}T00:00:00Z` : text.replace(/^(\S{10}T\d{2}:\d{2})(?=Z|[+-])/, '$1:00')
 
 const hours = (unit: string | undefined): number => (unit === 'd' ? 24 : 1)
 

@@ -30,6 +30,7 @@ import { plantListHandlers } from './resources/plant-list.ts'
 import { checkPlantSchemas } from './resources/plant-schemas.ts'
 import { plantHandlers } from './resources/plants.ts'
 import { tagHandlers } from './resources/tags.ts'
+import { tokenHandlers } from './resources/tokens.ts'
 import { Cors } from './response/cors.ts'
 import { Responder } from './response/responder.ts'
 import { Router } from './router.ts'
@@ -92,6 +93,7 @@ export function buildApp({ config, contract, store, log, state, waiting, indexBe
       ...importHandlers(store, responder, admission, config, stopping.signal),
       ...exportHandlers(store, responder, admission, config),
       ...tagHandlers(store, responder, admission),
+      ...tokenHandlers(store, responder, admission, log, config),
       ...monitoringHandlers(store, responder, state, metrics),
       ...docsHandlers(contract, responder, config.docs),
     },

@@ -47,6 +47,17 @@ export const PARAMETERS = {
     limit: typed.number(values['limit']),
     cursor: typed.optional(typed.string, values['cursor']),
   }),
+  listTokens: (values: Values) => ({
+    limit: typed.number(values['limit']),
+    cursor: typed.optional(typed.string, values['cursor']),
+  }),
+  createToken: (values: Values) => ({
+    'Idempotency-Key': typed.optional(typed.string, values['Idempotency-Key']),
+  }),
+  getOwnToken: () => ({}),
+  revokeToken: (values: Values) => ({
+    id: typed.string(values['id']),
+  }),
   getLiveness: () => ({}),
   getReadiness: () => ({}),
   getMetrics: () => ({}),
@@ -84,5 +95,10 @@ export interface OperationBodies {
     readonly id?: bigint | undefined
     readonly name?: string | undefined
     readonly tag?: string | null | undefined
+  }
+  readonly createToken: {
+    readonly name: string
+    readonly scopes: readonly ('plants:read' | 'plants:write' | 'tokens')[]
+    readonly expiresAt?: string | undefined
   }
 }

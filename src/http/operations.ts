@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import { isScope, type Scope } from '../token.ts'
+import { DATE_TIME } from '../token-request.ts'
 import { type Parameter, ParameterReader, type ParameterSchema } from './request/parameters.ts'
 import { type Fault, faultOf } from './request/validation-messages.ts'
 
@@ -95,6 +96,7 @@ export function schemaCompiler(document: Document): Ajv2020 {
   ajv.addVocabulary(['x-pattern-says', 'x-lowered-to', 'components'])
   ajv.addFormat('int64', { type: 'number', validate: () => true })
   ajv.addFormat('entity-tags', true)
+  ajv.addFormat('date-time', DATE_TIME)
   ajv.addFormat('int32', { type: 'number', validate: (value) => value >= -(2 ** 31) && value < 2 ** 31 })
   ajv.addSchema({ $id: 'contract', components: document.components })
   return ajv

@@ -1,14 +1,15 @@
 import { GroupCommit } from '../group-commit.ts'
-import type { Scope, Token } from '../token.ts'
-import type { StoredToken, TokenStore } from '../token-store.ts'
-import type { Row } from './pool/client.ts'
+import type { Token } from '../token.ts'
+import type { MintOptions, MintResult, RevokeResult, StoredToken, TokenPage, TokenStore } from '../token-store.ts'
 import type { PoolShare } from './pool/pool-share.ts'
+import { COLUMNS, insertToken, mintToken, revokeToken, tokenOf } from './token-writer.ts'
 
 interface Found {
   readonly token: Token | undefined
 }
 
-const COLUMNS = 'id, name, scopes, created_at, expires_at, last_used_at, revoked_at'
+/** The first time that a Date can hold: no token was created sooner. */
+const BEFORE_ALL = -8.64e15
 
 /** Runs a method of the store: refuses it once the store is closing, and throws faults as AppErrors. */
 export type RunMethod = <T>(work: () => Promise<T>) => Promise<T>
@@ -32,12 +33,11 @@ export class PostgresTokenStore implements TokenStore {
   }
 
   createToken(token: Token, hash: Buffer): Promise<void> {
-    const { id, name, scopes, createdAt, expiresAt, lastUsedAt, revokedAt } = token
-    const times = [createdAt, expiresAt, lastUsedAt, revokedAt].map((date) => date?.getTime() ?? null)
-    const text = `INSERT INTO tokens (hash, ${COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`
-    return this.#run(async () => {
-      await this.#share.run({ text, values: [hash, id, name, scopes.join(' '), ...times] })
-    })
+    return this.#run(() => insertToken(this.#share.run, token, hash))
+  }
+
+  mintToken(token: Token, hash: Buffer, options: MintOptions): Promise<MintResult> {
+    return this.#run(() => this.#share.transaction('BEGIN', (run) => mintToken(run, token, hash, options)))
   }
 
   /** Look-ups that come together share a statement, so a flood of unknown tokens costs the database little. */
@@ -45,9 +45,10 @@ export class PostgresTokenStore implements TokenStore {
     return this.#run(async () => (await this.#finds.submit(hash)).token)
   }
 
-  listTokens(): Promise<Token[]> {
-    const text = `SELECT ${COLUMNS} FROM tokens ORDER BY created_at, id`
-    return this.#run(async () => (await this.#share.run({ text })).rows.map(tokenOf))
+  listTokens({ after, limit }: TokenPage = {}): Promise<Token[]> {
+    const text = `SELECT ${COLUMNS} FROM tokens WHERE (created_at, id) > ($1, $2) ORDER BY created_at, id LIMIT $3`
+    const values = [after?.createdAt.getTime() ?? BEFORE_ALL, after?.id ?? '', limit ?? null]
+    return this.#run(async () => (await this.#share.run({ text, values })).rows.map(tokenOf))
   }
 
   exportTokens(): Promise<StoredToken[]> {
@@ -65,9 +66,8 @@ export class PostgresTokenStore implements TokenStore {
     })
   }
 
-  revokeToken(id: string): Promise<boolean> {
-    const text = 'UPDATE tokens SET revoked_at = $2 WHERE id = $1 AND revoked_at IS NULL'
-    return this.#run(async () => (await this.#share.run({ text, values: [id, Date.now()] })).count > 0)
+  revokeToken(id: string, sparesLast = false): Promise<RevokeResult> {
+    return this.#run(() => this.#share.transaction('BEGIN', (run) => revokeToken(run, id, sparesLast)))
   }
 
   async #findAll(hashes: readonly Buffer[]): Promise<Found[]> {
@@ -78,18 +78,5 @@ export class PostgresTokenStore implements TokenStore {
     const { rows } = await this.#share.run({ name: 'find-tokens', text, values })
     const found = new Map(rows.map((row) => [row[7], tokenOf(row)]))
     return keys.map((key) => ({ token: found.get(key) }))
-  }
-}
-
-function tokenOf([id, name, scopes, createdAt, expiresAt, lastUsedAt, revokedAt]: Row): Token {
-  const date = (text: string | null | undefined) => (text == null ? undefined : new Date(Number(text)))
-  return {
-    id: id ?? '',
-    name: name ?? '',
-    scopes: (scopes ?? '').split(' ') as Scope[],
-    createdAt: new Date(Number(createdAt)),
-    expiresAt: date(expiresAt),
-    lastUsedAt: date(lastUsedAt),
-    revokedAt: date(revokedAt),
   }
 }

@@ -1,7 +1,7 @@
 import type { Token } from '../token.ts'
-import type { StoredToken, TokenStore } from '../token-store.ts'
+import type { MintOptions, MintResult, RevokeResult, StoredToken, TokenPage, TokenStore } from '../token-store.ts'
 import type { PointReader } from './read/point-reader.ts'
-import { tokenRow } from './token-rows.ts'
+import { tokenOf, tokenRow } from './token-rows.ts'
 import type { Remote } from './worker/protocol.ts'
 import type { SqliteWriter } from './write/writer.ts'
 
@@ -23,14 +23,20 @@ export class SqliteTokenStore implements TokenStore {
     await this.#writer.createToken(tokenRow(token, hash))
   }
 
+  async mintToken(token: Token, hash: Buffer, options: MintOptions): Promise<MintResult> {
+    this.#mustBeOpen()
+    const outcome = await this.#writer.mintToken(tokenRow(token, hash), options)
+    return typeof outcome === 'string' ? outcome : tokenOf(outcome)
+  }
+
   async findToken(hash: Buffer): Promise<Token | undefined> {
     this.#mustBeOpen()
     return this.#reader.token(hash)
   }
 
-  async listTokens(): Promise<Token[]> {
+  async listTokens(page: TokenPage = {}): Promise<Token[]> {
     this.#mustBeOpen()
-    return this.#reader.tokens()
+    return this.#reader.tokens(page)
   }
 
   async exportTokens(): Promise<StoredToken[]> {
@@ -43,8 +49,8 @@ export class SqliteTokenStore implements TokenStore {
     await this.#writer.touchToken(id, usedAt.getTime())
   }
 
-  async revokeToken(id: string): Promise<boolean> {
+  async revokeToken(id: string, sparesLast = false): Promise<RevokeResult> {
     this.#mustBeOpen()
-    return this.#writer.revokeToken(id, Date.now())
+    return this.#writer.revokeToken(id, Date.now(), sparesLast)
   }
 }

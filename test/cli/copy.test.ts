@@ -103,7 +103,7 @@ test('a token that was revoked is revoked in the copy, also one that was good wh
   const revoke = (wanted: string) =>
     using(from, async (store) => {
       const id = (await store.tokens.listTokens()).find(({ name }) => name === wanted)?.id
-      assert.ok(await store.tokens.revokeToken(id ?? ''))
+      assert.equal(await store.tokens.revokeToken(id ?? ''), 'revoked')
     })
   const good = async () =>
     using(to, async (store) => (await store.tokens.listTokens()).filter((token) => token.revokedAt === undefined))

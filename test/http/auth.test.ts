@@ -109,7 +109,7 @@ suite('a token', () => {
     const { secret, token } = await service.mint(['plants:write'])
     const authorization = `Bearer ${secret}`
     assert.equal((await service.create(PLANT, { authorization })).status, 200)
-    assert.equal(await service.store.tokens.revokeToken(token.id), true)
+    assert.equal(await service.store.tokens.revokeToken(token.id), 'revoked')
     // From the revocation on, not from the last use: using it on and on must not prolong it.
     const until = performance.now() + 1000
     while (performance.now() < until) {
@@ -153,6 +153,7 @@ suite('the scopes of a token', () => {
         continue
       }
       assert.equal(errorOf(without), 40101, id)
+      if (scopes.length === 0) continue
       const { secret: wrong } = await service.mint(SCOPES.filter((scope) => !scopes.includes(scope)))
       const refused = await send(`Bearer ${wrong}`)
       assert.deepEqual([refused.status, errorOf(refused)], [403, 40301], id)

@@ -3,10 +3,12 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, suite, type TestContext, test } from 'node:test'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import { hashSecret } from '../../src/token.ts'
 import { hasBrowser, withBrowser } from '../support/browser.ts'
 import { contract } from '../support/conforms.ts'
 import { notTestedHere } from '../support/not-tested.ts'
 import { SECRET, type Service, temporaryFolder, withService } from '../support/service.ts'
+import { token } from '../token-suite.ts'
 
 const ENDS = ['-9223372036854775808', '9223372036854775807', '9007199254740993']
 
@@ -47,7 +49,9 @@ suite('the page at /docs, in a browser', () => {
     })
   }
 
-  inBrowser('shows every operation, and every one succeeds as it is filled in', async (page) => {
+  inBrowser('shows every operation, and every one succeeds as it is filled in', async (page, service) => {
+    // The example of the contract.
+    await service.store.tokens.createToken(token('x', { id: 'tok_4bXm09TzQ1r' }), hashSecret('x'))
     await page.getByLabel('Access token').fill(SECRET)
     const sections = await page.locator('main section:has(form)').evaluateAll((found) => found.map(({ id }) => id))
     assert.deepEqual(sections.toSorted(), contract.operations.map(({ id }) => id).toSorted())

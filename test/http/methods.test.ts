@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import type { IncomingHttpHeaders } from 'node:http'
 import { suite, test } from 'node:test'
+import { SCOPES, type Scope } from '../../src/token.ts'
 import { contract } from '../support/conforms.ts'
 import { raw } from '../support/raw.ts'
 import { errorOf, type Service, withService } from '../support/service.ts'
@@ -18,6 +19,9 @@ const ALLOW: Readonly<Record<string, string>> = {
   '/docs/': 'GET, HEAD, OPTIONS',
   '/plants/export': 'GET, HEAD, OPTIONS',
   '/tags': 'GET, HEAD, OPTIONS',
+  '/tokens': 'GET, HEAD, POST, OPTIONS',
+  '/tokens/self': 'GET, HEAD, OPTIONS',
+  '/tokens/tok_4bXm09TzQ1r': 'DELETE, OPTIONS',
   '/health/live': 'GET, HEAD, OPTIONS',
   '/docs/page.js': 'GET, HEAD, OPTIONS',
 }
@@ -124,7 +128,8 @@ suite('HEAD', () => {
       if (method !== 'GET') continue
       const target = path.replace('{id}', '1').replace('{file}', 'page.js')
       const answer = await service.send('HEAD', target, { authorization: `Bearer ${secret}` })
-      assert.equal(answer.status, scopes !== undefined ? 403 : path === '/' ? 303 : 200, path)
+      const isRefused = scopes !== undefined && scopes.length > 0
+      assert.equal(answer.status, isRefused ? 403 : path === '/' ? 303 : 200, path)
     }
     await service.send('HEAD', '/plants')
     const { body } = await service.send('GET', '/metrics')
@@ -133,21 +138,27 @@ suite('HEAD', () => {
 })
 
 suite('scopes', () => {
-  test('are plants:read to read and plants:write to write', async (t) => {
+  test('are plants:read to read and plants:write to write, tokens for tokens, and none for the own token', async (t) => {
     const service = await withService(t)
-    const reader = `Bearer ${(await service.mint(['plants:read'])).secret}`
-    const writer = `Bearer ${(await service.mint(['plants:write'])).secret}`
+    const needed = (method: string, path: string): Scope[] => {
+      if (path === '/tokens/self') return []
+      if (path.startsWith('/tokens')) return ['tokens']
+      return [method === 'GET' ? 'plants:read' : 'plants:write']
+    }
+    const bearers = new Map<Scope, string>()
+    for (const scope of SCOPES) bearers.set(scope, `Bearer ${(await service.mint([scope])).secret}`)
     for (const { id, method, path, scopes } of contract.operations) {
       if (scopes === undefined) continue
-      const isRead = method === 'GET'
-      assert.deepEqual(scopes, [isRead ? 'plants:read' : 'plants:write'], id)
+      assert.deepEqual(scopes, needed(method, path), id)
       const target = path.replace('{id}', '1')
-      const headers = { 'Content-Type': 'application/json' }
-      const right = await service.send(method, target, { authorization: isRead ? reader : writer, headers })
-      const wrong = await service.send(method, target, { authorization: isRead ? writer : reader, headers })
-      const none = await service.send(method, target, { authorization: null, headers })
-      assert.ok(![401, 403].includes(right.status), `${id} ${right.status}`)
-      assert.deepEqual([errorOf(wrong), errorOf(none)], [40301, 40101], id)
+      const send = (authorization: string | null) =>
+        service.send(method, target, { authorization, headers: { 'Content-Type': 'application/json' } })
+      for (const [scope, bearer] of bearers) {
+        const answer = await send(bearer)
+        if (scopes.length === 0 || scopes.includes(scope)) assert.ok(![401, 403].includes(answer.status), id)
+        else assert.equal(errorOf(answer), 40301, `${id} with ${scope}`)
+      }
+      assert.equal(errorOf(await send(null)), 40101, id)
     }
   })
 })

@@ -49,6 +49,8 @@ export async function lockPlants(url: string): Promise<() => Promise<void>> {
   await client.connect()
   await client.query('BEGIN')
   await client.query('LOCK TABLE plants IN ACCESS EXCLUSIVE MODE')
+  // Tokens can still be looked up.
+  await client.query('LOCK TABLE tokens IN EXCLUSIVE MODE')
   return () => client.end()
 }
 

@@ -55,7 +55,10 @@ export function temporaryFolder(scene: Scene): string {
  *
  * @param flags settings as the command line would give them, by their names in Config
  */
-export async function withService(scene: Scene, flags: Partial<Record<keyof Config, string>> = {}): Promise<Service> {
+export async function withService(
+  scene: Scene,
+  flags: Partial<Record<keyof Config, string | undefined>> = {},
+): Promise<Service> {
   const config = readConfig({ token: SECRET, ...flags }, {})
   const under = await openEngine(config)
   const { store } = under

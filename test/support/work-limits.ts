@@ -35,6 +35,9 @@ export const WORK_LIMIT_CASES: { readonly [K in keyof WorkLimits]: Cases<WorkLim
   maxImportsPerToken: COUNT,
   maxDryRuns: COUNT,
   maxDryRunsPerToken: COUNT,
+  maxTokens: COUNT,
+  changeQueue: COUNT,
+  changeQueuePerToken: COUNT,
   leastSpeed: {
     right: [
       ['1', 1],
@@ -57,5 +60,8 @@ export const WORK_LIMIT_DEFAULTS: WorkLimits = {
   maxImportsPerToken: 4,
   maxDryRuns: 4,
   maxDryRunsPerToken: 2,
+  maxTokens: 10_000,
+  changeQueue: 100,
+  changeQueuePerToken: 20,
   leastSpeed: 1024,
 }

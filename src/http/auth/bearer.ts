@@ -84,7 +84,7 @@ export class Auth {
   async confirm({ hash, expiresAt }: Identity): Promise<void> {
     if (Date.now() >= expiresAt) throw badToken(40103, EXPIRED)
     if (hash === undefined || (await this.#options.tokens.findToken(hash)) !== undefined) return
-    throw badToken(40102, 'the access token was revoked')
+    throw revokedToken()
   }
 
   async #verify(header: string | undefined, request: Request): Promise<Identity> {
@@ -93,7 +93,7 @@ export class Auth {
     }
     // Taken before the look-up: the token may be revoked while it runs.
     const until = performance.now() + TRUST
-    const identity = await this.#find(header.slice('bearer '.length), until)
+    const identity = await this.#find(secretIn(header), until)
     if (identity === undefined) {
       this.#verified.delete(header)
       throw this.#failure(request, 40102, 'the access token is malformed, unknown or revoked')
@@ -147,6 +147,11 @@ export class Auth {
   }
 }
 
+const secretIn = (header: string): string => header.slice('bearer '.length)
+
+/** The secret of a request whose token was found good. */
+export const secretOf = ({ headers }: Request): string => secretIn(headers.authorization ?? '')
+
 const CONFIGURED: Identity = {
   actor: CONFIGURED_TOKEN,
   scopes: SCOPES,
@@ -158,6 +163,12 @@ const EXPIRED = 'the access token has expired'
 
 const badToken = (number: 40102 | 40103, message: string): AppError =>
   new HttpError(number, message, challenge(`error="invalid_token", error_description="${message}"`))
+
+export const revokedToken = (): AppError => badToken(40102, 'the access token was revoked')
+
+/** The refusal of a request for a token that would be stronger than the one that asks. */
+export const tooStrong = (message: string, scopes: readonly Scope[]): AppError =>
+  new HttpError(40302, message, challenge(`error="insufficient_scope", scope="${scopes.join(' ')}"`))
 
 /** @throws AppError 40301 when the identity lacks one of the scopes */
 export function requireScopes(identity: Identity, scopes: readonly Scope[]): void {

@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http'
 /** What scripts of other origins may read beside the body, and may send. */
 const EXPOSED =
   'ETag, Link, Location, Content-Location, Content-Disposition, Retry-After, RateLimit, RateLimit-Policy, WWW-Authenticate, X-Request-Id'
-const SENDABLE = 'Authorization, Content-Type, Accept, If-Match, If-None-Match, X-Request-Id'
+const SENDABLE = 'Authorization, Content-Type, Accept, If-Match, If-None-Match, Idempotency-Key, X-Request-Id'
 /** Seconds; browsers take no more than two hours. */
 const MAX_AGE = '600'
 

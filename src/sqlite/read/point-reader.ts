@@ -2,7 +2,7 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { NewPlant } from '../../plant.ts'
 import { isDescending, PAGE_TEXT, type PlantQuery } from '../../plant-query.ts'
 import type { Token } from '../../token.ts'
-import type { StoredToken } from '../../token-store.ts'
+import type { StoredToken, TokenPage } from '../../token-store.ts'
 import { openReader } from '../connection.ts'
 import { appErrorOf, isFatal, sqliteFault } from '../errors.ts'
 import { tokenOf } from '../token-rows.ts'
@@ -50,7 +50,8 @@ export class PointReader {
     this.#version = db.prepare('PRAGMA data_version')
     this.#plant = prepare('WHERE id = ?')
     this.#token = db.prepare('SELECT * FROM tokens WHERE hash = ? AND revoked_at IS NULL')
-    this.#tokens = db.prepare('SELECT * FROM tokens ORDER BY created_at, id')
+    // By row values SQLite finds the place in the index (https://sqlite.org/rowvalue.html#scrolling_window_queries).
+    this.#tokens = db.prepare('SELECT * FROM tokens WHERE (created_at, id) > (?, ?) ORDER BY created_at, id LIMIT ?')
     const pages = (sign: string, direction: string) => ({
       first: prepare(`ORDER BY id ${direction} LIMIT ?`),
       next: prepare(`WHERE id ${sign} ? ORDER BY id ${direction} LIMIT ?`),
@@ -77,17 +78,22 @@ export class PointReader {
     return row === undefined ? undefined : tokenOf(row)
   }
 
-  tokens(): Token[] {
-    return this.#read(() => this.#tokens.all()).map(tokenOf)
+  tokens(page: TokenPage): Token[] {
+    return this.#tokenRows(page).map(tokenOf)
   }
 
   storedTokens(): StoredToken[] {
-    const rows = this.#read(() => this.#tokens.all())
+    const rows = this.#tokenRows({})
     return rows.map((row) => ({ token: tokenOf(row), hash: Buffer.from(row['hash'] as Uint8Array) }))
   }
 
   close(): void {
     this.#db.close()
+  }
+
+  #tokenRows({ after, limit = -1 }: TokenPage): Record<string, unknown>[] {
+    const { createdAt, id } = after ?? BEFORE_ALL
+    return this.#read(() => this.#tokens.all(createdAt.getTime(), id, limit))
   }
 
   #page({ query: { order, after }, limit }: PlantPage): NewPlant[] {
@@ -133,6 +139,9 @@ export class PointReader {
     }
   }
 }
+
+/** The first time that a Date can hold: no token was created sooner. */
+const BEFORE_ALL = { createdAt: new Date(-8.64e15), id: '' }
 
 function plantOfColumns(columns: Columns): NewPlant
 function plantOfColumns(columns: Columns | undefined): NewPlant | undefined

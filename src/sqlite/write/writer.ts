@@ -11,6 +11,7 @@ import {
   type PutMode,
 } from '../../plant-change.ts'
 import type { ImportMode } from '../../store.ts'
+import type { RevokeResult } from '../../token-store.ts'
 import { type ChangeKind, ChangeLog } from '../change-log/change-log.ts'
 import { openWriter, type WriterOptions } from '../connection.ts'
 import { isRowFault, type SqliteFault, sqliteFault } from '../errors.ts'
@@ -22,6 +23,7 @@ import type { Served } from '../worker/protocol.ts'
 import { InsertTogether } from './insert-together.ts'
 import { removeOldIndexes } from './old-indexes.ts'
 import type { ChangeResponse, RowOutcome } from './results.ts'
+import { type MintOutcome, TokenWriter } from './token-writer.ts'
 
 /**
  * Rows lie flat in one array: id, name, tag, whether the plant must be new, and the id of the actor. It crosses to the
@@ -47,9 +49,7 @@ export class SqliteWriter implements Served {
   readonly #deletePlant: StatementSync
   readonly #log: ChangeLog
   readonly #checkWrite: StatementSync
-  readonly #insertToken: StatementSync
-  readonly #touchToken: StatementSync
-  readonly #revokeToken: StatementSync
+  readonly #tokens: TokenWriter
 
   constructor(path: string, options: WriterOptions = {}) {
     const db = openWriter(path, options)
@@ -62,11 +62,7 @@ export class SqliteWriter implements Served {
     this.#deletePlant = db.prepare('DELETE FROM plants WHERE id = ?')
     this.#log = new ChangeLog(db)
     this.#checkWrite = db.prepare('UPDATE write_check SET checked_at = ?')
-    this.#insertToken = db.prepare(
-      'INSERT INTO tokens (id, hash, name, scopes, created_at, expires_at, last_used_at, revoked_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
-    )
-    this.#touchToken = db.prepare('UPDATE tokens SET last_used_at = ? WHERE id = ?')
-    this.#revokeToken = db.prepare('UPDATE tokens SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL')
+    this.#tokens = new TokenWriter(db)
   }
 
   createPlants(rows: CreateRows): RowOutcome[] {
@@ -116,18 +112,19 @@ export class SqliteWriter implements Served {
   }
 
   createToken(token: TokenRow): void {
-    const { id, hash, name, scopes, createdAt, expiresAt, lastUsedAt, revokedAt } = token
-    this.#keeper.transaction(() =>
-      this.#insertToken.run(id, hash, name, scopes, createdAt, expiresAt, lastUsedAt, revokedAt),
-    )
+    this.#keeper.transaction(() => this.#tokens.insert(token))
+  }
+
+  mintToken(...request: Parameters<TokenWriter['mint']>): MintOutcome {
+    return this.#keeper.transaction(() => this.#tokens.mint(...request))
   }
 
   touchToken(id: string, usedAt: number): void {
-    this.#keeper.transaction(() => this.#touchToken.run(usedAt, id))
+    this.#keeper.transaction(() => this.#tokens.touch(id, usedAt))
   }
 
-  revokeToken(id: string, revokedAt: number): boolean {
-    return this.#keeper.transaction(() => this.#revokeToken.run(revokedAt, id).changes > 0)
+  revokeToken(id: string, now: number, sparesLast: boolean): RevokeResult {
+    return this.#keeper.transaction(() => this.#tokens.revoke(id, now, sparesLast))
   }
 
   /** Begins a log by the mark that tells whose it is; a real write, so it also tells whether there can be any. */

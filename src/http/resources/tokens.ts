@@ -1,0 +1,156 @@
+import type { Logger } from 'pino'
+import type { Config } from '../../config.ts'
+import { AppError } from '../../errors.ts'
+import type { Store } from '../../store.ts'
+import { derivedToken, hashSecret, makeSecret, makeTokenId, type Token } from '../../token.ts'
+import { excessOf, type TokenRequest } from '../../token-request.ts'
+import type { TokenPosition } from '../../token-store.ts'
+import type { Admission } from '../admission/admission.ts'
+import { type Identity, revokedToken, secretOf, tooStrong } from '../auth/bearer.ts'
+import type { Exchange } from '../exchange.ts'
+import { JSON_TYPE, READ_CACHING, type Responder } from '../response/responder.ts'
+import type { Handlers } from '../routes.ts'
+import { readCursor, writeCursor } from './cursor.ts'
+import { answerPage, writePage } from './pagination.ts'
+import { parseTokenRequest } from './token-body.ts'
+
+type TokenHandlers = Pick<Handlers, 'createToken' | 'listTokens' | 'getOwnToken' | 'revokeToken'>
+type TokenConfig = Pick<Config, 'nestingLimit' | 'maxTokens' | 'token'>
+
+const LIST = '["tokens"]'
+
+/** The operations on access tokens. */
+export function tokenHandlers(
+  { tokens }: Store,
+  responder: Responder,
+  admission: Admission,
+  log: Logger,
+  config: TokenConfig,
+): TokenHandlers {
+  const refuse = (exchange: Exchange) => (error: unknown) => responder.refuse(exchange, error)
+
+  async function mint(identity: Identity, request: TokenRequest, made: MadeToken): Promise<Token> {
+    const { id, secret } = made
+    const wanted = { ...request, id, createdAt: new Date(), lastUsedAt: undefined, revokedAt: undefined }
+    const creator = identity.hash === undefined ? undefined : identity.actor.id
+    const token = await tokens.mintToken(wanted, hashSecret(secret), { creator, most: config.maxTokens })
+    if (token === 'creator revoked') throw revokedToken()
+    if (token === 'too many') {
+      throw new AppError(40904, `there are ${config.maxTokens} active tokens already; revoke one first`)
+    }
+    if (!isSame(token, wanted)) {
+      throw new AppError(40902, 'the Idempotency-Key belongs to a token with another content, or to a revoked one')
+    }
+    log.info({ token: identity.actor.id, created: id, scopes: token.scopes }, 'token created')
+    return token
+  }
+
+  return {
+    createToken(exchange, parameters, body) {
+      const identity = identityOf(exchange)
+      const request = within(parseTokenRequest(body, config.nestingLimit), identity)
+      const key = parameters['Idempotency-Key']?.replaceAll('"', '')
+      const made =
+        key === undefined ? { id: makeTokenId(), secret: makeSecret() } : derivedToken(secretOf(exchange.request), key)
+      admission
+        .during('change', exchange, () => mint(identity, request, made))
+        .then((token) => {
+          const headers = ['Content-Type', JSON_TYPE, 'Location', `/tokens/${token.id}`, 'Cache-Control', 'no-store']
+          responder.reply(exchange, 201, headers, createdJson(token, made.secret))
+        })
+        .catch(refuse(exchange))
+    },
+
+    listTokens(exchange, { limit, cursor }) {
+      const after = cursor === undefined ? undefined : readPosition(cursor)
+      tokens
+        .listTokens({ after, limit: limit + 1 })
+        .then((found) => {
+          const page = writePage(found, limit, tokenJson, (last) => [
+            ['limit', String(limit)],
+            ['cursor', writePosition(last)],
+          ])
+          answerPage(responder, exchange, '/tokens', page)
+        })
+        .catch(refuse(exchange))
+    },
+
+    getOwnToken(exchange) {
+      const { actor, scopes, expiresAt } = identityOf(exchange)
+      const headers = ['Content-Type', JSON_TYPE, 'Cache-Control', READ_CACHING]
+      responder.reply(exchange, 200, headers, JSON.stringify({ ...actor, scopes, expiresAt: timeOrNever(expiresAt) }))
+    },
+
+    revokeToken(exchange, { id }) {
+      admission
+        .during('change', exchange, () => tokens.revokeToken(id, config.token === undefined))
+        .then((result) => {
+          if (result === 'absent') throw new AppError(40402, `there is no token with the id ${id}`)
+          if (result === 'last') throw new AppError(40903, LAST)
+          if (result === 'revoked') log.info({ token: exchange.identity?.actor.id, revoked: id }, 'token revoked')
+          responder.reply(exchange, 204, [])
+        })
+        .catch(refuse(exchange))
+    },
+  }
+}
+
+interface MadeToken {
+  readonly id: string
+  readonly secret: string
+}
+
+const LAST =
+  'this is the last active token with the scope tokens; create another one first, or use "plantstore token revoke"'
+
+function identityOf({ identity }: Exchange): Identity {
+  if (identity === undefined) throw new Error('a token operation was asked for without a token')
+  return identity
+}
+
+/**
+ * The request with the creator's expiry where it names none.
+ *
+ * @throws AppError 40302 when the token would be stronger than the one that creates it
+ */
+function within(request: TokenRequest, creator: Identity): TokenRequest {
+  const { expiresAt } = creator
+  const excess = excessOf(request, creator)
+  if (excess === 'scopes') {
+    const message = `a token can create only tokens with its own scopes, which are ${creator.scopes.join(', ')}`
+    throw tooStrong(message, request.scopes)
+  }
+  if (excess === 'expiry') {
+    const time = new Date(expiresAt).toISOString()
+    throw tooStrong(`expiresAt must be no later than ${time}, when the token of this request expires`, request.scopes)
+  }
+  return { ...request, expiresAt: request.expiresAt ?? timeOrNever(expiresAt) }
+}
+
+const timeOrNever = (time: number): Date | undefined => (Number.isFinite(time) ? new Date(time) : undefined)
+
+/** Whether the token in the store is the one that is wanted now, and works. */
+const isSame = (token: Token, wanted: Token): boolean =>
+  token.revokedAt === undefined &&
+  token.name === wanted.name &&
+  token.scopes.join() === wanted.scopes.join() &&
+  token.expiresAt?.getTime() === wanted.expiresAt?.getTime()
+
+/** JSON leaves out what is undefined, and has times as toISOString writes them. */
+const tokenJson = ({ id, name, scopes, createdAt, expiresAt, lastUsedAt, revokedAt }: Token): string =>
+  JSON.stringify({ id, name, scopes, createdAt, expiresAt, lastUsedAt, revokedAt })
+
+const createdJson = ({ id, name, scopes, createdAt, expiresAt }: Token, secret: string): string =>
+  JSON.stringify({ id, name, scopes, createdAt, expiresAt, secret })
+
+function writePosition({ createdAt, id }: TokenPosition): string {
+  const place = Buffer.alloc(8 + Buffer.byteLength(id))
+  place.writeBigInt64BE(BigInt(createdAt.getTime()))
+  place.write(id, 8)
+  return writeCursor(LIST, place)
+}
+
+function readPosition(cursor: string): TokenPosition {
+  const place = readCursor(LIST, cursor, 8)
+  return { createdAt: new Date(Number(place.readBigInt64BE())), id: place.toString('utf8', 8) }
+}

@@ -1,0 +1,75 @@
+import type { Scope, Token } from '../token.ts'
+import type { MintOptions, MintResult, RevokeResult } from '../token-store.ts'
+import type { Row, Run } from './pool/client.ts'
+
+export const COLUMNS = 'id, name, scopes, created_at, expires_at, last_used_at, revoked_at'
+
+const IS_ACTIVE = 'revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $1)'
+/** Scopes are words between spaces. */
+const IS_MANAGER = "' ' || scopes || ' ' LIKE '% tokens %'"
+
+/** @param onConflict what becomes of a token whose id is there already; an error unless it says otherwise */
+export async function insertToken(run: Run, token: Token, hash: Buffer, onConflict = ''): Promise<void> {
+  const { id, name, scopes, createdAt, expiresAt, lastUsedAt, revokedAt } = token
+  const times = [createdAt, expiresAt, lastUsedAt, revokedAt].map((date) => date?.getTime() ?? null)
+  const text = `INSERT INTO tokens (hash, ${COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ${onConflict}`
+  await run({ text, values: [hash, id, name, scopes.join(' '), ...times] })
+}
+
+/**
+ * Runs in one transaction. The lock on the creator makes its revocation wait until this one is over, or makes this one
+ * see it.
+ */
+export async function mintToken(
+  run: Run,
+  token: Token,
+  hash: Buffer,
+  { creator, most }: MintOptions,
+): Promise<MintResult> {
+  const now = token.createdAt.getTime()
+  if (creator !== undefined) {
+    const text = `SELECT FROM tokens WHERE id = $2 AND ${IS_ACTIVE} FOR SHARE`
+    if ((await run({ text, values: [now, creator] })).rows.length === 0) return 'creator revoked'
+  }
+  const present = await tokenWith(run, token.id)
+  if (present !== undefined) return present
+  // Tokens that are minted at the very same time do not see each other, so a few too many may be let in.
+  const text = `SELECT (SELECT count(*) FROM tokens WHERE revoked_at IS NULL AND expires_at IS NULL)
+    + (SELECT count(*) FROM tokens WHERE revoked_at IS NULL AND expires_at > $1)`
+  const { rows } = await run({ text, values: [now] })
+  if (Number(rows[0]?.[0]) >= most) return 'too many'
+  await insertToken(run, token, hash, 'ON CONFLICT (id) DO NOTHING')
+  return (await tokenWith(run, token.id)) ?? token
+}
+
+/**
+ * Runs in one transaction. It locks the tokens with the scope `tokens`, in one order: of two that revoke each other the
+ * second sees what the first has done.
+ */
+export async function revokeToken(run: Run, id: string, sparesLast: boolean): Promise<RevokeResult> {
+  const now = Date.now()
+  const active = `SELECT id FROM tokens WHERE ${IS_ACTIVE} AND ${IS_MANAGER} ORDER BY id FOR UPDATE`
+  const managers = sparesLast ? (await run({ text: active, values: [now] })).rows.map(([manager]) => manager) : []
+  if (managers.length === 1 && managers[0] === id) return 'last'
+  const text = 'UPDATE tokens SET revoked_at = $2 WHERE id = $1 AND revoked_at IS NULL'
+  if ((await run({ text, values: [id, now] })).count > 0) return 'revoked'
+  return (await tokenWith(run, id)) === undefined ? 'absent' : 'revoked before'
+}
+
+async function tokenWith(run: Run, id: string): Promise<Token | undefined> {
+  const { rows } = await run({ text: `SELECT ${COLUMNS} FROM tokens WHERE id = $1`, values: [id] })
+  return rows[0] === undefined ? undefined : tokenOf(rows[0])
+}
+
+export function tokenOf([id, name, scopes, createdAt, expiresAt, lastUsedAt, revokedAt]: Row): Token {
+  const date = (text: string | null | undefined) => (text == null ? undefined : new Date(Number(text)))
+  return {
+    id: id ?? '',
+    name: name ?? '',
+    scopes: (scopes ?? '').split(' ') as Scope[],
+    createdAt: new Date(Number(createdAt)),
+    expiresAt: date(expiresAt),
+    lastUsedAt: date(lastUsedAt),
+    revokedAt: date(revokedAt),
+  }
+}

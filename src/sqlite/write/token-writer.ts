@@ -1,0 +1,66 @@
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import type { MintOptions, RevokeResult } from '../../token-store.ts'
+import type { TokenRow } from '../token-rows.ts'
+
+/** The row in the store, as SQLite gives it, or why it is not there. */
+export type MintOutcome = Record<string, unknown> | 'creator revoked' | 'too many'
+
+/** Writes access tokens. Each method runs within a transaction of the writer. */
+export class TokenWriter {
+  readonly #insert: StatementSync
+  readonly #select: StatementSync
+  readonly #countActive: StatementSync
+  readonly #hasOtherManager: StatementSync
+  readonly #touch: StatementSync
+  readonly #revoke: StatementSync
+
+  constructor(db: DatabaseSync) {
+    this.#insert = db.prepare(
+      'INSERT INTO tokens (id, hash, name, scopes, created_at, expires_at, last_used_at, revoked_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
+    )
+    this.#select = db.prepare('SELECT * FROM tokens WHERE id = ?')
+    // Two parts, as each of them is one range of an index.
+    this.#countActive = db.prepare(`SELECT
+      (SELECT count(*) FROM tokens WHERE revoked_at IS NULL AND expires_at IS NULL) +
+      (SELECT count(*) FROM tokens WHERE revoked_at IS NULL AND expires_at > ?) AS active`)
+    this.#hasOtherManager = db.prepare(`SELECT 1 FROM tokens
+      WHERE revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?) AND id <> ? AND ${IS_MANAGER} LIMIT 1`)
+    this.#touch = db.prepare('UPDATE tokens SET last_used_at = ? WHERE id = ?')
+    this.#revoke = db.prepare('UPDATE tokens SET revoked_at = ? WHERE id = ?')
+  }
+
+  insert({ id, hash, name, scopes, createdAt, expiresAt, lastUsedAt, revokedAt }: TokenRow): void {
+    this.#insert.run(id, hash, name, scopes, createdAt, expiresAt, lastUsedAt, revokedAt)
+  }
+
+  mint(token: TokenRow, { creator, most }: MintOptions): MintOutcome {
+    if (creator !== undefined && !isActive(this.#select.get(creator), token.createdAt)) return 'creator revoked'
+    const present = this.#select.get(token.id)
+    if (present !== undefined) return present
+    if (Number(this.#countActive.get(token.createdAt)?.['active']) >= most) return 'too many'
+    this.insert(token)
+    return this.#select.get(token.id) ?? {}
+  }
+
+  touch(id: string, usedAt: number): void {
+    this.#touch.run(usedAt, id)
+  }
+
+  revoke(id: string, now: number, sparesLast: boolean): RevokeResult {
+    const token = this.#select.get(id)
+    if (token === undefined) return 'absent'
+    if (token['revoked_at'] !== null) return 'revoked before'
+    const isManager = isActive(token, now) && String(token['scopes']).split(' ').includes('tokens')
+    if (sparesLast && isManager && this.#hasOtherManager.get(now, id) === undefined) return 'last'
+    this.#revoke.run(now, id)
+    return 'revoked'
+  }
+}
+
+/** Scopes are words between spaces. */
+const IS_MANAGER = "' ' || scopes || ' ' LIKE '% tokens %'"
+
+function isActive(row: Record<string, unknown> | undefined, now: number): boolean {
+  if (row === undefined || row['revoked_at'] !== null) return false
+  return row['expires_at'] === null || Number(row['expires_at']) > now
+}

@@ -1,0 +1,57 @@
+import { isScope, SCOPES, type Scope } from './token.ts'
+
+/** What somebody asks of a token that is to be created. */
+export interface TokenRequest {
+  readonly name: string
+  readonly scopes: readonly Scope[]
+  readonly expiresAt: Date | undefined
+}
+
+const LONGEST_NAME = 100
+/** Control and direction characters would let a name disguise itself in a list. */
+const DISGUISE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u
+
+/** What is wrong with the name of a token, in words that go on from "name"; undefined when nothing is. */
+export function faultOfTokenName(name: string): string | undefined {
+  // Half as many characters at least as code units: a long text is not counted.
+  if (name.length === 0 || name.length > 2 * LONGEST_NAME || [...name].length > LONGEST_NAME) {
+    return `must have 1 to ${LONGEST_NAME} characters`
+  }
+  return DISGUISE.test(name) ? 'must not contain control, format or line-separating characters' : undefined
+}
+
+/** The scopes in their usual order, each once; undefined when one of them is unknown or there is none. */
+export function scopesIn(texts: readonly string[]): readonly Scope[] | undefined {
+  if (texts.length === 0 || !texts.every(isScope)) return undefined
+  return SCOPES.filter((scope) => texts.includes(scope))
+}
+
+/** A date with a time and a zone (RFC 3339 section 5.6), as far as a pattern can tell. */
+export const DATE_TIME =
+  /^\d{4}-\d{2}-\d{2}[Tt](?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{1,9})?(?:[Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/
+
+/** The time in a text that matches DATE_TIME, in whole milliseconds; undefined for a day that does not exist. */
+export function timeIn(text: string): Date | undefined {
+  if (!DATE_TIME.test(text)) return undefined
+  const time = new Date(text.toUpperCase())
+  // Date takes 30 February for 2 March.
+  const [year = 0, month = 0, day = 0] = text.slice(0, 10).split('-').map(Number)
+  const isDay = new Date(Date.UTC(year, month - 1, day)).getUTCDate() === day
+  return isDay && !Number.isNaN(time.getTime()) ? time : undefined
+}
+
+/** A request that asks for more than the token it was sent with may give. */
+export type Excess = 'scopes' | 'expiry'
+
+/**
+ * Whether a token may create another one: it passes on nothing but its own scopes, and for no longer than it lasts itself.
+ *
+ * @returns what is too much; undefined when nothing is
+ */
+export function excessOf(
+  wanted: TokenRequest,
+  creator: { readonly scopes: readonly Scope[]; readonly expiresAt: number },
+): Excess | undefined {
+  if (!wanted.scopes.every((scope) => creator.scopes.includes(scope))) return 'scopes'
+  return (wanted.expiresAt?.getTime() ?? 0) > creator.expiresAt ? 'expiry' : undefined
+}

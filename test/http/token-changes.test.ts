@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { untilIdle, untilRunning, workMetric } from '../support/long-work.ts'
+import { RawConnection } from '../support/raw.ts'
+import { errorOf, SECRET, withService } from '../support/service.ts'
+import { as, MANAGER, mint } from '../support/tokens.ts'
+
+suite('changes of tokens', () => {
+  test('wait in turns, within bounds, while the store is busy, and leave with their clients', async (t) => {
+    const service = await withService(t, { changeQueue: '4', changeQueuePerToken: '2' })
+    const others = [await service.mint(['tokens']), await service.mint(['tokens'])]
+    const unlock = await service.under.lock()
+    const body = JSON.stringify(MANAGER)
+    const send = (secret: string) => {
+      const connection = new RawConnection(service.port)
+      const head = `POST /tokens HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${secret}\r\nContent-Type: application/json\r\n`
+      connection.write(`${head}Content-Length: ${body.length}\r\n\r\n${body}`)
+      return connection
+    }
+    const waiting = async (count: number) => {
+      while ((await workMetric(service, 'waiting', 'work="change"')) !== count) await sleep(10)
+    }
+    const running = send(SECRET)
+    await untilRunning(service, 'change', 1)
+    const queued = [send(SECRET), send(SECRET)]
+    await waiting(2)
+    assert.equal(errorOf(await mint(service, MANAGER)), 42901)
+    queued.push(...others.map(({ secret }) => send(secret)))
+    await waiting(4)
+    assert.equal(errorOf(await mint(service, MANAGER, as(others[0]?.secret ?? ''))), 50302)
+    for (const connection of queued) connection.socket.destroy()
+    await waiting(0)
+    await unlock()
+    await running.until('"secret":"ps_')
+    running.socket.destroy()
+    await untilIdle(service, 'change')
+    assert.equal(((await service.send('GET', '/tokens')).json as unknown[]).length, 3)
+  })
+
+  test('end with the token that asks for them, if it is revoked while the body arrives', async (t) => {
+    const service = await withService(t)
+    const { secret, token } = await service.mint(['tokens'])
+    const connection = new RawConnection(service.port)
+    const body = JSON.stringify(MANAGER)
+    const head = `POST /tokens HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${secret}\r\nContent-Type: application/json\r\n`
+    connection.write(`${head}Content-Length: ${body.length}\r\n\r\n${body.slice(0, 5)}`)
+    await service.send('GET', '/tokens/self', as(secret))
+    await service.store.tokens.revokeToken(token.id)
+    await sleep(1000)
+    connection.write(body.slice(5))
+    await connection.until('"error":40102')
+    connection.socket.destroy()
+    assert.equal(((await service.send('GET', '/tokens')).json as unknown[]).length, 1)
+  })
+})

@@ -1,0 +1,224 @@
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { SCOPES } from '../../src/token.ts'
+import { pagesFrom } from '../support/exchanges.ts'
+import { errorOf, messageOf, SECRET, type Sending, withService } from '../support/service.ts'
+import { as, type Created, mint, minted, NEW, revoke } from '../support/tokens.ts'
+
+const KEY = '8e03978e-40d5-43e8-bc93-6894a57f9324'
+
+const withKey = (key: string): Sending => ({ headers: { 'Idempotency-Key': key } })
+
+suite('a token that is created over HTTP', () => {
+  test('works within its scopes, and its secret is in that answer alone', async (t) => {
+    const service = await withService(t, { logLevel: 'debug' })
+    const answer = await mint(service, { ...NEW, expiresAt: '2999-12-31T23:59:59+01:00' })
+    const { id, secret, createdAt, ...rest } = answer.json as Created
+    assert.deepEqual(rest, { ...NEW, expiresAt: '2999-12-31T22:59:59.000Z' })
+    assert.deepEqual([answer.headers['location'], answer.headers['cache-control']], [`/tokens/${id}`, 'no-store'])
+    assert.ok(Math.abs(Date.parse(createdAt) - Date.now()) < 60_000)
+    assert.equal((await service.send('GET', '/plants', as(secret))).status, 200)
+    assert.equal(errorOf(await service.create({ id: 1, name: 'x' }, as(secret))), 40301)
+    const listed = await service.send('GET', '/tokens')
+    const [one] = listed.json as Record<string, unknown>[]
+    assert.deepEqual({ ...one, lastUsedAt: undefined }, { id, createdAt, ...rest, lastUsedAt: undefined })
+    const own = await service.send('GET', '/tokens/self', as(secret))
+    assert.deepEqual(own.json, { id, ...rest })
+    for (const text of [listed.body, own.body, service.log]) assert.ok(!text.includes(secret))
+    assert.equal(await service.under.holds(secret), false)
+    assert.ok(service.log.includes('"token created"') && service.log.includes(id))
+  })
+
+  test('is no stronger than the one that creates it, in scopes and in time', async (t) => {
+    const service = await withService(t)
+    const soon = new Date(Date.now() + 3_600_000)
+    const { secret } = await service.mint(['plants:read', 'tokens'], soon)
+    for (const scopes of [['plants:write'], SCOPES, ['tokens', 'plants:write']]) {
+      const refused = await mint(service, { name: 'x', scopes }, as(secret))
+      assert.deepEqual([refused.status, errorOf(refused)], [403, 40302])
+      assert.match(messageOf(refused), /which are plants:read, tokens$/)
+      assert.match(String(refused.headers['www-authenticate']), /error="insufficient_scope", scope="[a-z: ]+"$/)
+    }
+    const late = await mint(service, { ...NEW, expiresAt: new Date(soon.getTime() + 1).toISOString() }, as(secret))
+    assert.equal(errorOf(late), 40302)
+    const same = await minted(service, { name: 'x', scopes: ['plants:read', 'tokens'] }, as(secret))
+    assert.equal(same.expiresAt, soon.toISOString(), 'without a time of its own it expires with its creator')
+    const child = await minted(service, { ...NEW, expiresAt: soon.toISOString() }, as(same.secret))
+    assert.equal(child.expiresAt, soon.toISOString())
+    assert.equal(((await service.send('GET', '/tokens')).json as unknown[]).length, 3)
+  })
+
+  test('is refused with all that is wrong with it, and nothing is created', async (t) => {
+    const service = await withService(t)
+    const cases: readonly (readonly [unknown, number, RegExp])[] = [
+      ['', 40001, /empty/],
+      ['{', 40001, /not valid JSON/],
+      ['[]', 40002, /must be an object/],
+      ['null', 40002, /must be an object/],
+      [{}, 40002, /^name is required; scopes is required$/],
+      [{ ...NEW, name: '' }, 40002, /^name must have 1 to 100 characters$/],
+      [{ ...NEW, name: 'x'.repeat(101) }, 40002, /1 to 100/],
+      [{ ...NEW, name: 'evil\u202ename' }, 40002, /^name must not contain control/],
+      [{ ...NEW, name: 7 }, 40002, /^name must be a string$/],
+      [{ ...NEW, scopes: [] }, 40002, /^scopes must be an array with some of plants:read, plants:write, tokens$/],
+      [{ ...NEW, scopes: 'tokens' }, 40002, /^scopes must be/],
+      [{ ...NEW, scopes: ['constructor'] }, 40002, /^scopes must be/],
+      [{ ...NEW, scopes: ['tokens', null] }, 40002, /^scopes must be/],
+      [{ ...NEW, scopes: { length: 1, 0: 'tokens' } }, 40002, /^scopes must be/],
+      [{ ...NEW, expiresAt: '2020-01-01T00:00:00Z' }, 40002, /^expiresAt must be in the future$/],
+      [{ ...NEW, expiresAt: null }, 40002, /^expiresAt must be a date/],
+      [{ ...NEW, expiresAt: 4e12 }, 40002, /^expiresAt must be a date/],
+      [{ ...NEW, expiresAt: '2999-02-30T00:00:00Z' }, 40002, /^expiresAt must be a date/],
+      [{ ...NEW, expires: '90d' }, 40002, /^unknown member expires; a token has name, scopes, expiresAt$/],
+      [`{"name":"x","scopes":["tokens"],"__proto__":{}}`, 40002, /^unknown member __proto__;/],
+      [`{"name":"x","scopes":["tokens"],"scopes":["tokens"]}`, 40002, /scopes more than once/],
+      [`{"name":"\\ud800","scopes":["tokens"]}`, 40002, /^name must not contain/],
+      [{ ...NEW, x: SECRET.repeat(2) }, 40002, /^unknown member x;/],
+      [{ ...NEW, [SECRET]: 1 }, 40002, /^unknown member; a token/],
+      [JSON.stringify({ ...NEW, x: 'x'.repeat(17_000) }), 41301, /16 KiB/],
+      [JSON.stringify({ ...NEW, x: 1 }).replace('1}', `${'['.repeat(40)}${']'.repeat(40)}}`), 40001, /nested/],
+    ]
+    for (const [body, error, says] of cases) {
+      const answer = await mint(service, body)
+      assert.equal(errorOf(answer), error, `${JSON.stringify(body).slice(0, 100)} ${answer.body}`)
+      assert.match(messageOf(answer), says)
+      assert.ok(!answer.body.includes(SECRET))
+    }
+    assert.deepEqual((await service.send('GET', '/tokens')).json, [])
+  })
+
+  test('is the same one when it is sent again with the same key', async (t) => {
+    const service = await withService(t)
+    const { secret } = await service.mint(SCOPES)
+    const sending = { ...withKey(KEY), ...as(secret) }
+    const answers = await Promise.all(Array.from({ length: 8 }, () => minted(service, NEW, sending)))
+    for (const answer of answers) assert.deepEqual(answer, answers[0])
+    const { id, secret: made } = answers[0] ?? assert.fail()
+    assert.deepEqual(await minted(service, NEW, { ...withKey(`"${KEY}"`), ...as(secret) }), answers[0], 'in quotes')
+    assert.equal((await service.send('GET', '/plants', as(made))).status, 200)
+    const listed = (await service.send('GET', '/tokens')).json as { id: string }[]
+    assert.deepEqual(listed.filter((one) => one.id === id).length, 1)
+    assert.equal(listed.length, 2)
+    for (const body of [
+      { ...NEW, name: 'another' },
+      { ...NEW, scopes: ['tokens'] },
+    ]) {
+      assert.equal(errorOf(await mint(service, body, sending)), 40902)
+    }
+    assert.notEqual((await minted(service, NEW, withKey(KEY))).secret, made, 'of another token it is another one')
+    assert.equal((await revoke(service, id)).status, 204)
+    assert.equal(errorOf(await mint(service, NEW, sending)), 40902, 'once revoked it does not come back')
+  })
+
+  test('takes a key of 20 to 64 plain characters', async (t) => {
+    const service = await withService(t)
+    for (const key of ['short', 'x'.repeat(65), `${KEY} `.padEnd(40, 'é'), `"${KEY}`, '', `${KEY},${KEY}`]) {
+      const answer = await mint(service, NEW, { headers: { 'Idempotency-Key': Buffer.from(key).toString('latin1') } })
+      assert.equal(errorOf(answer), 40003, key)
+    }
+    assert.equal((await mint(service, NEW, { headers: { 'If-None-Match': '*' } })).status, 400)
+  })
+
+  test('is refused beyond the bound on active tokens, until one of them is revoked', async (t) => {
+    const service = await withService(t, { maxTokens: '3' })
+    const [first] = [await minted(service, NEW), await minted(service, NEW), await minted(service, NEW, withKey(KEY))]
+    const refused = await mint(service, NEW)
+    assert.deepEqual([refused.status, errorOf(refused)], [409, 40904])
+    assert.equal((await mint(service, NEW, withKey(KEY))).status, 201, 'a retry is none too many')
+    assert.equal((await revoke(service, first.id)).status, 204)
+    assert.equal((await mint(service, NEW)).status, 201)
+  })
+
+  test('is created by a good token alone: one that was just revoked mints none, though it is still known', async (t) => {
+    const service = await withService(t)
+    const { secret, token } = await service.mint(SCOPES)
+    assert.equal((await service.send('GET', '/tokens/self', as(secret))).status, 200)
+    await service.store.tokens.revokeToken(token.id)
+    const refused = await mint(service, NEW, as(secret))
+    assert.equal(errorOf(refused), 40102)
+    assert.equal(((await service.send('GET', '/tokens')).json as unknown[]).length, 1)
+  })
+})
+
+suite('the list of tokens', () => {
+  test('has all of them in pages, oldest first, and a cursor is of this list alone', async (t) => {
+    const service = await withService(t)
+    const ids: string[] = []
+    for (let i = 0; i < 7; i++) ids.push((await minted(service, { ...NEW, name: `token ${i}` })).id)
+    await revoke(service, ids[2] ?? '')
+    for (const limit of [1, 3, 7, 100]) {
+      const pages = await pagesFrom(service, `/tokens?limit=${limit}`)
+      const listed = pages.flatMap(({ json }) => json as { id: string; name: string; revokedAt?: string }[])
+      assert.deepEqual(new Set(listed.map(({ id }) => id)), new Set(ids))
+      assert.equal(listed.length, 7)
+      for (const one of listed) assert.equal(one.revokedAt !== undefined, one.id === ids[2])
+    }
+    const tags = await pagesFrom(service, '/tokens?limit=3')
+    const cursor = /cursor=([\w-]+)/.exec(String(tags[0]?.headers['link']))?.[1]
+    for (const path of [`/tags?cursor=${cursor}`, `/plants?cursor=${cursor}`, `/tokens?cursor=${cursor}x`]) {
+      assert.equal(errorOf(await service.send('GET', path)), 40003, path)
+    }
+    for (const query of ['limit=0', 'limit=-1', 'limit=x', 'q=x', 'sort=id', 'cursor=x']) {
+      assert.equal(errorOf(await service.send('GET', `/tokens?${query}`)), 40003, query)
+    }
+  })
+})
+
+suite('the own token', () => {
+  test('may be asked for with any token, the configured one and one without the scope tokens included', async (t) => {
+    const service = await withService(t)
+    assert.deepEqual((await service.send('GET', '/tokens/self')).json, {
+      id: 'configured',
+      name: 'PLANTSTORE_TOKEN',
+      scopes: [...SCOPES],
+    })
+    const { secret, token } = await service.mint(['plants:write'])
+    const answer = await service.send('GET', '/tokens/self', as(secret))
+    assert.deepEqual(answer.json, { id: token.id, name: token.name, scopes: ['plants:write'] })
+    assert.equal(errorOf(await service.send('GET', '/tokens/self', as(`${secret}x`))), 40102)
+  })
+})
+
+suite('a token that is revoked over HTTP', () => {
+  test('stops working, and revoking it again is no error', async (t) => {
+    const service = await withService(t)
+    const { id, secret } = await minted(service, NEW)
+    assert.equal((await service.send('GET', '/plants', as(secret))).status, 200)
+    for (let i = 0; i < 2; i++) {
+      const answer = await revoke(service, id)
+      assert.deepEqual([answer.status, answer.body], [204, ''])
+    }
+    const until = performance.now() + 1000
+    while (performance.now() < until) await sleep(50)
+    assert.equal(errorOf(await service.send('GET', '/plants', as(secret))), 40102)
+  })
+
+  test('may be any but the last one with the scope tokens', async (t) => {
+    const service = await withService(t, { token: undefined })
+    const [one, other] = [await service.mint(SCOPES), await service.mint(['tokens'])]
+    await service.mint(['tokens'], new Date(1))
+    const first = await revoke(service, other.token.id, as(one.secret))
+    assert.equal(first.status, 204)
+    const last = await revoke(service, one.token.id, as(one.secret))
+    assert.deepEqual([last.status, errorOf(last)], [409, 40903])
+    assert.match(messageOf(last), /create another one first/)
+    const next = await minted(service, { name: 'next', scopes: ['tokens'] }, as(one.secret))
+    assert.equal((await revoke(service, one.token.id, as(one.secret))).status, 204, 'a token may revoke itself')
+    assert.equal(errorOf(await revoke(service, next.id, as(next.secret))), 40903)
+  })
+
+  test('may be the last one where there is a configured token', async (t) => {
+    const service = await withService(t)
+    const { secret, token } = await service.mint(SCOPES)
+    assert.equal((await revoke(service, token.id, as(secret))).status, 204)
+  })
+
+  test('is 40402 or 40003 where there is none', async (t) => {
+    const service = await withService(t)
+    assert.equal(errorOf(await revoke(service, 'tok_00000000000')), 40402)
+    for (const id of ['1', 'configured', 'tok_', 'tok_0000000000%00', `tok_${'0'.repeat(500)}`, "tok_0000000000'"]) {
+      assert.equal(errorOf(await revoke(service, id)), 40003, id)
+    }
+  })
+})

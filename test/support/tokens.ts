@@ -1,0 +1,36 @@
+import assert from 'node:assert/strict'
+import type { Scope } from '../../src/token.ts'
+import type { Answer, Sending, Service } from './service.ts'
+
+/** The body of a token that may read. */
+export const NEW = { name: 'label printer', scopes: ['plants:read'] }
+/** The body of a token that may create others. */
+export const MANAGER = { name: 'manager', scopes: ['tokens'] }
+
+export interface Created {
+  readonly id: string
+  readonly name: string
+  readonly scopes: readonly Scope[]
+  readonly createdAt: string
+  readonly expiresAt?: string
+  readonly secret: string
+}
+
+/** Sends a body to createToken: a text as it is, anything else as JSON. */
+export const mint = (service: Service, body: unknown, { headers, ...sending }: Sending = {}): Promise<Answer> =>
+  service.send('POST', '/tokens', {
+    ...sending,
+    headers: { 'Content-Type': 'application/json', ...headers },
+    body: typeof body === 'string' ? body : JSON.stringify(body),
+  })
+
+export async function minted(service: Service, body: unknown, sending?: Sending): Promise<Created> {
+  const answer = await mint(service, body, sending)
+  assert.equal(answer.status, 201, answer.body)
+  return answer.json as Created
+}
+
+export const as = (secret: string): Sending => ({ authorization: `Bearer ${secret}` })
+
+export const revoke = (service: Service, id: string, sending?: Sending): Promise<Answer> =>
+  service.send('DELETE', `/tokens/${id}`, sending)
