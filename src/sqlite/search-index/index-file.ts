@@ -6,7 +6,7 @@ import { IndexFault, inIndex } from './index-fault.ts'
 
 const SCHEMA = new URL('../../../sql/sqlite-index.sql', import.meta.url)
 /** Its first number is raised whenever the schema, src/fold.ts or src/sqlite/search-index/terms.ts changes. */
-const VERSION = `3, Unicode ${process.versions['unicode']}`
+const VERSION = `4, Unicode ${process.versions['unicode']}`
 
 /** Bytes of an index that is looked through when it is opened, in 8 ms a megabyte. */
 const LARGEST_CHECKED = 64 * 2 ** 20

@@ -31,18 +31,24 @@ export class PlantIndex {
   /** Adds plants that have no entries yet. */
   add(plants: readonly NewPlant[]): void {
     // In the order of their keys, so that those on one page are written together.
-    const names = plants.map(({ id, name }): NameEntry => ({ key: sortKey(name), id }))
-    names.sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0))
-    for (const { key, id } of names) this.#statements.run('INSERT INTO recent_names (key, id) VALUES (?, ?)', key, id)
+    const names = plants.map(({ id, name }): [key: string, id: bigint] => [sortKey(name), id])
+    names.sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0))
+    this.#statements.runEach('INSERT INTO recent_names (key, id) VALUES (?, ?)', names)
     this.#recent += names.length
+    const terms: [id: bigint, terms: string][] = []
+    const tags: [tag: string, id: bigint][] = []
     const counts = new Map<string, number>()
     // In the order of their ids: where they go back, the full-text index begins a segment.
     for (const plant of plants.toSorted((a, b) => (a.id < b.id ? -1 : 1))) {
-      this.#statements.run('INSERT INTO words (rowid, terms) VALUES (?, ?)', plant.id, indexedTerms(plant))
-      if (plant.tag === undefined) continue
-      this.#statements.run('INSERT INTO tags (tag, id) VALUES (?, ?)', plant.tag, plant.id)
-      counts.set(plant.tag, (counts.get(plant.tag) ?? 0) + 1)
+      const { id, tag } = plant
+      terms.push([id, indexedTerms(plant)])
+      if (tag === undefined) continue
+      tags.push([tag, id])
+      counts.set(tag, (counts.get(tag) ?? 0) + 1)
     }
+    // Not many with one statement: to begin one of several rows, the full-text index writes what it has gathered.
+    this.#statements.runEach('INSERT INTO words (rowid, terms) VALUES (?, ?)', terms)
+    this.#statements.runEach('INSERT INTO tags (tag, id) VALUES (?, ?)', tags)
     for (const [tag, plants] of counts) this.#count(tag, plants)
   }
 

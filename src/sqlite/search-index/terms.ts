@@ -2,13 +2,11 @@ import { words } from '../../fold.ts'
 import type { Plant } from '../../plant.ts'
 import { type PlantFilter, plantWords } from '../../plant-query.ts'
 
-/** Characters (code points) of a short term; each shorter prefix has an index of its own (sql/sqlite). */
-const TERM_LENGTH = 8
 /**
- * Characters of the second term of a longer word. All that begin as a word that is asked for are read at once, which few
- * are: else every plant with a word that shares the first eight characters had to be verified.
+ * Characters (code points) of a term. A search for a longer word than the longest prefix that has an index of its own
+ * (sql/sqlite-index.sql) reads all terms that begin so, which are few.
  */
-const LONG_TERM_LENGTH = 20
+const TERM_LENGTH = 20
 /** More words, tags and words of a tag than these are not looked for: they narrow nothing any more. */
 const MAX_WORDS = 16
 const MAX_TAGS = 8
@@ -16,9 +14,15 @@ const MAX_TAG_WORDS = 4
 /** What a word looks like; other text is in no plant's words, and must not get into an expression. */
 const WORD = /^(?:[\p{L}\p{N}]+|\p{Extended_Pictographic})$/u
 
-/** What the full-text index holds of a plant. */
+/** Characters of ASCII alone, and no word that is cut: the tokenizer of the index takes such a text apart as `words` does. */
+const PLAIN = /^[\0-\x7f]*$/
+const LONG_WORD = /[a-z0-9]{21}/i
+
+/** What the full-text index holds of a plant: its words, cut and folded, whose order and number do not matter. */
 export function indexedTerms(plant: Plant): string {
-  return unique(plantWords(plant).flatMap((word) => [cut(word, TERM_LENGTH), cut(word, LONG_TERM_LENGTH)])).join(' ')
+  const text = plant.tag === undefined ? plant.name : `${plant.name} ${plant.tag}`
+  if (PLAIN.test(text) && !LONG_WORD.test(text)) return text
+  return unique(plantWords(plant).map(cut)).join(' ')
 }
 
 /**
@@ -35,28 +39,25 @@ export function matchExpression(filter: PlantFilter): string | undefined {
     .map(term)
   const tags = unique(filter.tags).map((tag) => unique(words(tag)).slice(0, MAX_TAG_WORDS))
   if (tags.length > 0 && tags.length <= MAX_TAGS && tags.every((tag) => tag.length > 0)) {
-    terms.push(
-      `(${tags.map((tag) => `(${tag.map((word) => quote(cut(word, LONG_TERM_LENGTH))).join(' AND ')})`).join(' OR ')})`,
-    )
+    terms.push(`(${tags.map((tag) => `(${tag.map((word) => quote(cut(word))).join(' AND ')})`).join(' OR ')})`)
   }
   return terms.join(' AND ')
 }
 
 function term(word: string): string {
-  const length = characters(word)
-  // Every word of so many characters or more has been cut to just these.
-  const isWhole = length === TERM_LENGTH || length >= LONG_TERM_LENGTH
-  return isWhole ? quote(cut(word, LONG_TERM_LENGTH)) : `${quote(word)} *`
+  const start = cut(word)
+  // No term goes on behind so many characters.
+  return characters(start) === TERM_LENGTH ? quote(start) : `${quote(start)} *`
 }
 
 const unique = (texts: readonly string[]): string[] => Array.from(new Set(texts))
 const quote = (word: string): string => `"${word}"`
 const characters = (word: string): number => (word.length < TERM_LENGTH ? word.length : Array.from(word).length)
 
-function cut(word: string, length: number): string {
-  return word.length <= length
+function cut(word: string): string {
+  return word.length <= TERM_LENGTH
     ? word
-    : Array.from(word.slice(0, length * 2))
-        .slice(0, length)
+    : Array.from(word.slice(0, TERM_LENGTH * 2))
+        .slice(0, TERM_LENGTH)
         .join('')
 }

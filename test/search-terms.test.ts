@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { DatabaseSync } from 'node:sqlite'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import type { Plant } from '../src/plant.ts'
+import { plantWords } from '../src/plant-query.ts'
+import { indexedTerms, matchExpression } from '../src/sqlite/search-index/terms.ts'
+import { anyText } from './support/plants.ts'
+import { holds } from './support/property.ts'
+
+const ASCII = Array.from({ length: 127 }, (_, i) => String.fromCharCode(i + 1))
+
+/** The full-text index of one plant. */
+function indexOf(plant: Plant): DatabaseSync {
+  const db = new DatabaseSync(':memory:')
+  db.exec(readFileSync(new URL('../sql/sqlite-index.sql', import.meta.url), 'utf8'))
+  db.exec('CREATE VIRTUAL TABLE terms USING fts5vocab (words, row)')
+  db.prepare('INSERT INTO words (rowid, terms) VALUES (1, ?)').run(indexedTerms(plant))
+  return db
+}
+
+const starts = (word: string): string[] => Array.from(word).map((_, i, all) => all.slice(0, i + 1).join(''))
+
+/** The index has just the words of the plant, cut, and finds the plant by every start of each. */
+function assertIndexed(plant: Plant): void {
+  const db = indexOf(plant)
+  try {
+    const own = plantWords(plant)
+    const terms = db.prepare('SELECT term FROM terms').all()
+    assert.deepEqual(
+      terms.map(({ term }) => term).toSorted(),
+      Array.from(new Set(own.map((word) => Array.from(word).slice(0, 20).join('')))).toSorted(),
+    )
+    const match = db.prepare('SELECT rowid FROM words WHERE words MATCH ?')
+    const tags = plant.tag === undefined ? [] : [plant.tag]
+    for (const word of new Set(own.slice(0, 4).flatMap(starts))) {
+      const expression = matchExpression({ words: [word], tags }) ?? assert.fail(`${word} narrows nothing`)
+      assert.equal(match.all(expression).length, 1, `${word} in ${expression}`)
+    }
+  } finally {
+    db.close()
+  }
+}
+
+test('the full-text index holds the words of a plant, whatever separates them', () => {
+  assertIndexed({ name: ASCII.map((character) => `a${character}b`).join(''), tag: undefined })
+  assertIndexed({ name: ASCII.join('x'), tag: 'Fern_frond-3' })
+  assertIndexed({ name: 'Aloe🌵🌿vera × E\u0301chium', tag: 'ΦΊΚΟΣ' })
+  assertIndexed({ name: '', tag: '' })
+})
+
+test('the full-text index cuts words of more than twenty characters, in ASCII or not', () => {
+  for (const letter of ['x', 'é', '龍', '𠀀']) {
+    for (const length of [7, 8, 9, 19, 20, 21, 45]) assertIndexed({ name: letter.repeat(length), tag: 'x' })
+  }
+  assertIndexed({ name: `${'Abcdefgh'.repeat(3)} ${'abcdefgh'.repeat(4)} abcdefghi`, tag: undefined })
+})
+
+test('the full-text index holds the words of any plant', () => {
+  const ascii = fc.string({ unit: fc.constantFrom(...ASCII), maxLength: 60 })
+  const text = fc.oneof(ascii, anyText)
+  holds(
+    fc.property(text, fc.option(text, { nil: undefined }), (name, tag) => assertIndexed({ name, tag })),
+    { numRuns: 150 },
+  )
+})
