@@ -1,3 +1,4 @@
+import { BACKUP_SCHEDULE, type BackupSchedule, scheduleFault } from './backup-schedule.ts'
 import { readConfiguredToken, type TokenUse } from './configured-token.ts'
 import { MEMORY_LIMITS, type MemoryLimits } from './memory-limits.ts'
 import { type Network, readNetworks } from './network.ts'
@@ -25,7 +26,7 @@ export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent'
 /** Requests per second and token, each token allowed to save up one second's worth. */
 export type RateLimit = number | undefined
 
-export interface Config extends WorkLimits, MemoryLimits {
+export interface Config extends WorkLimits, MemoryLimits, BackupSchedule {
   readonly host: string
   readonly port: number
   readonly store: StoreAddress
@@ -115,6 +116,7 @@ export const SETTINGS: Settings = {
     'how long a SQLite store keeps changes in its log that the search index does not need any more, such as 7d; each changed plant is kept as it was',
     longDuration,
   ),
+  ...BACKUP_SCHEDULE,
   token: {
     flag: 'token',
     value: 'SECRET',
@@ -260,6 +262,9 @@ export function readConfig(
   if ((storeSearchConnections ?? third) + (storeLongConnections ?? third) > storeConnections - 2) {
     faults.push('--store-connections: must be at least two more than those for searches and for long reads together')
   }
+  // An address that is wrong was told already.
+  const schedule = config.store === undefined ? undefined : scheduleFault(config, config.store.engine)
+  if (use === 'server' && schedule !== undefined) faults.push(schedule)
   if (faults.length > 0) throw new OperatorError(faults.join('\n'), { exitCode: 2 })
   return Object.freeze(config)
 }

@@ -64,3 +64,11 @@ export interface CheckedPart {
   readonly found: string
   readonly faults: readonly string[]
 }
+
+/** What became of the backups that a service makes by itself. */
+export interface BackupsMade {
+  /** Seconds since 1970 of the newest good one, also of an earlier run; 0 when there is none. */
+  readonly newest: number
+  /** Since the start. */
+  readonly failures: number
+}

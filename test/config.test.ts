@@ -76,6 +76,27 @@ const CASES: { readonly [K in Key]: { right: readonly [string, Config[K]][]; wro
     ],
     wrong: ['', '7', '-1d', '500ms', '1w', '3651d', '9999999999d'],
   },
+  backupEvery: {
+    right: [
+      ['off', undefined],
+      ['24h', 86_400_000],
+    ],
+    wrong: ['', '59s', '0s', '24', 'daily'],
+  },
+  backupKeep: {
+    right: [
+      ['1', 1],
+      ['10000', 10_000],
+    ],
+    wrong: ['', '0', '10001', '-1', '1.5', 'all'],
+  },
+  backupFolder: {
+    right: [
+      ['/backup', '/backup'],
+      ['backups', 'backups'],
+    ],
+    wrong: [''],
+  },
   docs: {
     right: [
       ['on', true],
@@ -254,7 +275,8 @@ suite('the configuration', () => {
   test('takes a flag before the environment, and that before the default', () => {
     for (const key of KEYS) {
       const [[first, one], [second, two]] = CASES[key].right as [[string, unknown], [string, unknown]]
-      const environment = { [environmentName(SETTINGS[key].flag)]: second }
+      const folder = key === 'backupEvery' ? { PLANTSTORE_BACKUP_FOLDER: '/backup' } : {}
+      const environment = { ...folder, [environmentName(SETTINGS[key].flag)]: second }
       assert.deepEqual(readConfig({ [key]: first }, environment)[key], one, `--${SETTINGS[key].flag}`)
       assert.deepEqual(readConfig({}, environment)[key], two, environmentName(SETTINGS[key].flag))
     }
@@ -271,6 +293,9 @@ suite('the configuration', () => {
       storeTimeout: 10_000,
       storeWait: 60_000,
       changesKeep: 0,
+      backupEvery: undefined,
+      backupKeep: 7,
+      backupFolder: undefined,
       token: undefined,
       logLevel: 'info',
       docs: true,
@@ -376,6 +401,16 @@ suite('a wrong configuration', () => {
     )
     const most = { storeConnections: '6', storeSearchConnections: '2', storeLongConnections: '2' }
     assert.equal(readConfig(most, {}).storeSearchConnections, 2)
+  })
+
+  test('is one that backs up to no folder, or a store that is not a file', () => {
+    assert.match(faultsOf({ backupEvery: '24h' }).message, /^--backup-every: needs --backup-folder$/)
+    const postgres = { backupEvery: '24h', backupFolder: '/backup', store: 'postgres://me@db.example/plants' }
+    assert.match(
+      faultsOf(postgres).message,
+      /^--backup-every: is for stores in a SQLite file; use the tools of PostgreSQL$/,
+    )
+    assert.equal(readConfig({ backupEvery: '24h' }, {}, 'client').backupEvery, 86_400_000, 'a command makes none')
   })
 
   test('is one whose headers may take longer than the whole request', () => {

@@ -13,6 +13,7 @@ import { banner } from './banner.ts'
 import { makeFirstToken } from './first-token.ts'
 import { openLog } from './log.ts'
 import { openStore } from './open-store.ts'
+import { scheduledBackups } from './scheduled-backups.ts'
 
 /** How long requests that are under way may still take once listening has ended, in ms. */
 const LAST_ANSWERS = 5000
@@ -33,6 +34,7 @@ export async function serve(config: Config, notice: string | undefined): Promise
   if (notice !== undefined) log.warn(notice)
   try {
     await mustBeFree(config)
+    const backups = scheduledBackups(config, log)
     const opening = openStore(config.store, {
       serving: true,
       create: true,
@@ -59,6 +61,7 @@ export async function serve(config: Config, notice: string | undefined): Promise
     const contract = readContract()
     const store = await opening
     lifecycle.register('the store', () => store.close())
+    if (backups !== undefined) lifecycle.register('the backups', () => backups.close())
     const app = buildApp({
       config,
       contract,
@@ -68,6 +71,7 @@ export async function serve(config: Config, notice: string | undefined): Promise
       waiting: () => store.waiting,
       indexBehind: () => store.indexBehind,
       pool: store.pool,
+      backups,
     })
     lifecycle.register('the HTTP server', () => closeApp(app))
     const port = await listen(app, config)
@@ -75,6 +79,7 @@ export async function serve(config: Config, notice: string | undefined): Promise
     const firstToken = await makeFirstToken(store, config)
     // Before the banner: whoever has read it may send a signal.
     onStopSignal((signal) => void stop(signal, app.server, config, log, state, lifecycle))
+    backups?.start()
     process.stdout.write(banner({ config, port, isNew, firstToken }))
     const configuredToken = config.token !== undefined
     log.info({ host: config.host, port, store: shownStore(config.store), isNew, configuredToken }, 'serving')

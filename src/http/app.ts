@@ -7,12 +7,14 @@ import type { Config } from '../config.ts'
 import { AppError } from '../errors.ts'
 import type { Store } from '../store.ts'
 import type { StorePool } from '../store-pool.ts'
+import type { BackupsMade } from '../upkeep.ts'
 import { Admission } from './admission/admission.ts'
 import { observeAdmission } from './admission/admission-metrics.ts'
 import { guardOperations } from './auth/authorize.ts'
 import { Auth } from './auth/bearer.ts'
 import { ClientAddresses } from './auth/client-address.ts'
 import { TokenWatch } from './auth/token-watch.ts'
+import { observeBackups } from './backup-metrics.ts'
 import { Connections } from './connection/connections.ts'
 import { descriptorsForConnections } from './connection/descriptors.ts'
 import { httpServer } from './connection/server.ts'
@@ -49,6 +51,8 @@ export interface AppOptions {
   readonly indexBehind?: () => number | undefined
   /** The connections of the store; undefined where it has none. */
   readonly pool?: StorePool | undefined
+  /** What became of scheduled backups; undefined where there are none. */
+  readonly backups?: BackupsMade | undefined
 }
 
 /** The HTTP side of the service. */
@@ -60,12 +64,14 @@ export interface App {
 }
 
 /** Builds the HTTP side of the service from its contract. It does not listen. */
-export function buildApp({ config, contract, store, log, state, waiting, indexBehind, pool }: AppOptions): App {
+export function buildApp(options: AppOptions): App {
+  const { config, contract, store, log, state, waiting, indexBehind, pool, backups } = options
   checkPlantSchemas(contract.document)
   const metrics = new Metrics(waiting)
   if (indexBehind?.() !== undefined) {
     metrics.gauge('plantstore_search_index_behind', 'Changes that the search index lacks.', () => indexBehind() ?? 0)
   }
+  if (backups !== undefined) observeBackups(metrics, backups)
   const addresses = new ClientAddresses(config.trustedProxies)
   const cors = config.corsOrigins === undefined ? undefined : new Cors(config.corsOrigins)
   const responder = new Responder({ log, metrics, state, addresses, cors, limits: config })

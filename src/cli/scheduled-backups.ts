@@ -1,0 +1,158 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { setPriority } from 'node:os'
+import { resolve } from 'node:path'
+import { isSea } from 'node:sea'
+import { text } from 'node:stream/consumers'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Logger } from 'pino'
+import type { Config } from '../config.ts'
+import type { BackupReport, BackupsMade } from '../upkeep.ts'
+import { BackupFolder } from './backup-folder.ts'
+
+/** Between two looks at the clock, in ms: it may be set, and the machine may sleep. */
+const LONGEST_NAP = 60_000
+/** After a failure, in ms, unless the interval is shorter. */
+const RETRY = 5 * 60_000
+/** What a backup may take to stop, in ms. */
+const PATIENCE = 2000
+/** The service goes first; 19 is the lowest priority. */
+const NICE = 10
+
+export interface ScheduledOptions {
+  readonly storePath: string
+  readonly folder: BackupFolder
+  /** Milliseconds. */
+  readonly every: number
+  readonly keep: number
+  readonly log: Logger
+}
+
+/**
+ * Backs the store up at an interval, by the command `plantstore backup` in a process of its own: it takes no memory and no
+ * turn of the service, runs at a lower priority, and can be ended at any moment.
+ */
+export class ScheduledBackups implements BackupsMade {
+  failures = 0
+  readonly #options: ScheduledOptions
+  readonly #stopping = new AbortController()
+  #newest: number | undefined
+  #child: ChildProcess | undefined
+  #running: Promise<void> | undefined
+
+  constructor(options: ScheduledOptions) {
+    this.#options = options
+    options.folder.removeUnfinished()
+    this.#newest = options.folder.newest()
+  }
+
+  get newest(): number {
+    return (this.#newest ?? 0) / 1000
+  }
+
+  /** Makes the first one at once, unless one of an earlier run is new enough. */
+  start(): void {
+    this.#running = this.#run()
+  }
+
+  /** Ends one that is under way, and leaves nothing of it. */
+  async close(): Promise<void> {
+    this.#stopping.abort()
+    const child = this.#child
+    if (child !== undefined) {
+      const exit = once(child, 'exit')
+      child.kill('SIGTERM')
+      const late = setTimeout(() => child.kill('SIGKILL'), PATIENCE)
+      await exit
+      clearTimeout(late)
+    }
+    await this.#running
+    this.#options.folder.removeUnfinished()
+  }
+
+  async #run(): Promise<void> {
+    const { every } = this.#options
+    let due = this.#due(Date.now())
+    while (!this.#stopping.signal.aborted) {
+      const now = Date.now()
+      if (now >= due) {
+        const isMade = await this.#backUp(now)
+        due = isMade ? this.#due(Date.now()) : Date.now() + Math.min(every, RETRY)
+      } else {
+        await this.#nap(Math.min(due - now, LONGEST_NAP))
+      }
+    }
+  }
+
+  #due(now: number): number {
+    // A clock that was put back must not put off the next one for longer.
+    return this.#newest === undefined ? now : Math.min(this.#newest, now) + this.#options.every
+  }
+
+  async #nap(milliseconds: number): Promise<void> {
+    await sleep(milliseconds, undefined, { ref: false, signal: this.#stopping.signal }).catch(() => {})
+  }
+
+  /** @returns whether it was made; a failure is told in the log */
+  async #backUp(now: number): Promise<boolean> {
+    const { storePath, folder, keep, log } = this.#options
+    const startedAt = performance.now()
+    const file = folder.fileAt(now)
+    try {
+      const said = await this.#command(['backup', file, '--store', `sqlite:${resolve(storePath)}`, '--json', '--quiet'])
+      if (said === undefined) return false
+      const ms = Math.round(performance.now() - startedAt)
+      this.#newest = now
+      log.info({ ...(JSON.parse(said) as BackupReport), ms }, 'backed the store up')
+      folder.keepNewest(keep)
+      return true
+    } catch (error) {
+      this.failures++
+      log.error({ err: error, file }, 'a scheduled backup failed')
+      return false
+    }
+  }
+
+  /**
+   * @returns what it printed; undefined where it was stopped
+   * @throws Error with what it said when it failed
+   */
+  async #command(args: readonly string[]): Promise<string | undefined> {
+    const script = process.argv[1]
+    const start = isSea() || script === undefined ? args : [script, ...args]
+    const child = spawn(process.execPath, start, { stdio: ['ignore', 'pipe', 'pipe'] })
+    this.#child = child
+    lowerPriority(child.pid)
+    try {
+      const exit = once(child, 'exit')
+      const said = Promise.all([text(child.stdout), text(child.stderr)])
+      const [code] = await exit
+      const [stdout, stderr] = await said
+      if (this.#stopping.signal.aborted) return undefined
+      if (code !== 0) throw new Error(stderr.trim() || `it ended with ${code}`)
+      return stdout
+    } finally {
+      this.#child = undefined
+    }
+  }
+}
+
+function lowerPriority(pid: number | undefined): void {
+  try {
+    if (pid !== undefined) setPriority(pid, NICE)
+  } catch {
+    // It has ended already, or the system does not allow it.
+  }
+}
+
+/**
+ * What the settings ask for; undefined where they ask for none.
+ *
+ * @throws OperatorError when no backup can be written to the folder
+ */
+export function scheduledBackups(config: Config, log: Logger): ScheduledBackups | undefined {
+  const { store, backupEvery: every, backupKeep: keep, backupFolder } = config
+  if (every === undefined || backupFolder === undefined || store.engine !== 'sqlite') return undefined
+  const folder = new BackupFolder(backupFolder, store.path)
+  return new ScheduledBackups({ storePath: store.path, folder, every, keep, log })
+}
