@@ -1,65 +1,84 @@
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
-import { text } from 'node:stream/consumers'
+import { execFile } from 'node:child_process'
 import { suite, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import type { Case, Way } from './support/recorded-answers.ts'
 
-const RECORDER = fileURLToPath(new URL('support/recorder.ts', import.meta.url))
-const RAW = fileURLToPath(new URL('support/raw.ts', import.meta.url))
-
-/** Asks a server for `/health/live` in one way, in a process of its own that records. The server answers with this head. */
-async function recorded(way: string, status: number, headers: Record<string, string>): Promise<string> {
-  const program = `
-    import ${JSON.stringify(RECORDER)}
-    import { createServer, get } from 'node:http'
-    import { raw } from ${JSON.stringify(RAW)}
-    const body = '{"status":"live"}'
-    const server = createServer((_request, response) => {
-      response.writeHead(${status}, { ...${JSON.stringify(headers)}, 'Content-Length': body.length, Connection: 'close' })
-      response.end(body)
-    })
-    server.listen(0, '127.0.0.1', async () => {
-      const { port } = server.address()
-      const url = 'http://127.0.0.1:' + port + '/health/live'
-      ${way}
-      server.close()
-    })`
-  const child = spawn(process.execPath, ['--input-type=module-typescript', '--eval', program])
-  const [fault] = await Promise.all([text(child.stderr), text(child.stdout)])
-  return fault
-}
-
-const WAYS: Readonly<Record<string, string>> = {
-  'http.request': 'await new Promise((resolve) => get(url, (response) => response.resume().on("end", resolve)))',
-  fetch: 'await (await fetch(url)).text()',
-  'bytes on a socket': 'await raw(port, "GET /health/live HTTP/1.1\\r\\nHost: a\\r\\n\\r\\n")',
-}
-const RIGHT = {
+const PROGRAM = fileURLToPath(new URL('support/recorded-answers.ts', import.meta.url))
+const WAYS: readonly Way[] = ['http.request', 'fetch', 'bytes on a socket']
+const HEADERS = {
   'Content-Type': 'application/json',
   'Cache-Control': 'no-store',
   'X-Request-Id': 'a',
   'X-Content-Type-Options': 'nosniff',
 }
+/** An answer as the contract has it. */
+const RIGHT: Omit<Case, 'way'> = {
+  path: '/health/live',
+  status: 200,
+  headers: HEADERS,
+  body: '{"status":"live"}',
+  isChunked: false,
+  coding: 'identity',
+  isExpected: false,
+}
+const WRONG = '{"status":"dead"}'
 
-suite('an answer that the contract does not allow', () => {
-  for (const [name, way] of Object.entries(WAYS)) {
-    test(`fails the test that sees it by ${name}`, async () => {
-      assert.equal(await recorded(way, 200, RIGHT), '')
-      assert.match(await recorded(way, 418, RIGHT), /getLiveness 418.*the contract does not declare this status/)
-    })
-  }
+/** Sees every one of these answers in every way, and holds what was found against the pattern; undefined: nothing. */
+async function expectFaults(...expected: readonly [other: Partial<Case>, fault: RegExp | undefined][]): Promise<void> {
+  const cases = expected.flatMap(([other]) => WAYS.map((way): Case => ({ ...RIGHT, way, ...other })))
+  const { stdout } = await promisify(execFile)(process.execPath, [PROGRAM, JSON.stringify(cases)])
+  const found = JSON.parse(stdout) as string[]
+  assert.equal(found.length, cases.length)
+  found.forEach((text, i) => {
+    const [, fault] = expected[Math.floor(i / WAYS.length)] ?? assert.fail()
+    const about = JSON.stringify(cases[i])
+    if (fault === undefined) assert.equal(text, '', about)
+    else assert.match(text, fault, about)
+  })
+}
 
-  test('is one with a header that is not declared, missing or wrong, or of another media type', async () => {
-    const way = WAYS['bytes on a socket'] ?? assert.fail()
-    assert.match(await recorded(way, 200, { ...RIGHT, 'X-New': '1' }), /does not declare these headers[\s\S]*x-new/)
-    assert.match(await recorded(way, 200, { ...RIGHT, 'X-Content-Type-Options': 'x' }), /X-Content-Type-Options: x/)
-    const { 'Cache-Control': _, ...incomplete } = RIGHT
-    assert.match(await recorded(way, 200, incomplete), /the header Cache-Control is missing/)
-    assert.match(await recorded(way, 200, { ...RIGHT, 'Content-Type': 'text/html' }), /media type text\/html is not/)
+suite('an answer that the contract does not allow fails the test that sees it, by any way', () => {
+  test('for its status or headers', async () => {
+    const { 'Cache-Control': _, ...incomplete } = HEADERS
+    await expectFaults(
+      [{}, undefined],
+      [{ status: 418 }, /getLiveness 418.*the contract does not declare this status/],
+      [{ headers: { ...HEADERS, 'X-New': '1' } }, /does not declare these headers[\s\S]*x-new/],
+      [{ headers: { ...HEADERS, 'X-Content-Type-Options': 'x' } }, /x-content-type-options: x/],
+      [{ headers: incomplete }, /the header cache-control is missing/],
+      [{ headers: { ...HEADERS, 'Content-Type': 'text/html' } }, /media type text\/html is not/],
+    )
   })
 
-  test('may come from a server that a test makes up', async () => {
-    const { 'X-Request-Id': _, ...other } = RIGHT
-    for (const way of Object.values(WAYS)) assert.equal(await recorded(way, 418, other), '')
+  test('for its body, whether it comes in chunks or compressed', async () => {
+    const framings = [false, true].flatMap((isChunked) =>
+      (['identity', 'gzip', 'br', 'zstd'] as const).map((coding) => ({ isChunked, coding })),
+    )
+    await expectFaults(
+      ...framings.map((framing): [Partial<Case>, undefined] => [framing, undefined]),
+      ...framings.map((framing): [Partial<Case>, RegExp] => [
+        { ...framing, body: WRONG },
+        /getLiveness 200 .*dead.* must be equal to/,
+      ]),
+    )
+  })
+
+  test('for a request id that is missing, on a path that is none too', async () => {
+    const { 'X-Request-Id': _, ...nameless } = HEADERS
+    const nowhere = { path: '/nowhere', status: 404, isExpected: true }
+    await expectFaults(
+      [{ isExpected: true }, undefined],
+      [{ isExpected: true, headers: nameless }, /getLiveness 200: the header x-request-id is missing/],
+      [{ ...nowhere, headers: nameless }, /GET \/nowhere 404: the header x-request-id is missing/],
+      [{ ...nowhere, body: '{"error":40401,"message":"no"}' }, undefined],
+      [{ ...nowhere, body: '{"error":40401}' }, /GET \/nowhere/],
+    )
+  })
+
+  test('but not where a test makes a server up', async () => {
+    const { 'X-Request-Id': _, ...other } = HEADERS
+    await expectFaults([{ status: 418, headers: other, body: WRONG }, undefined])
   })
 })

@@ -5,7 +5,7 @@ import type { Readable } from 'node:stream'
 import type { TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { cleanUp } from './clean-up.ts'
-import './recorder.ts'
+import { expectService } from './recorder.ts'
 
 const BIN = fileURLToPath(new URL('../../bin/plantstore.js', import.meta.url))
 
@@ -154,6 +154,7 @@ export async function serveStore(
     env: { PLANTSTORE_STORE: store, PLANTSTORE_TOKEN: TOKEN, PLANTSTORE_LOG_LEVEL: 'error', ...options.env },
   })
   const address = await program.says((stdout) => /^ {2}Address {2}(http:\S+)$/m.exec(stdout)?.[1])
+  cleanUp(t, expectService(Number(new URL(address).port)))
   return { program, address }
 }
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import type { IncomingHttpHeaders } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { assertError, type Seen } from './conforms.ts'
-import { recordConnection } from './recorder.ts'
+import { isExpected, recordConnection } from './recorder.ts'
 
 /** Long enough for a loaded machine; a test that needs it all has failed. */
 const PATIENCE = 20_000
@@ -47,7 +47,8 @@ export class RawConnection {
       this.wasReset = true
     })
     this.#closed = new Promise((resolve) => this.socket.once('close', () => resolve()))
-    this.socket.once('close', () => recordConnection(Buffer.concat(this.#sent), this.#received))
+    const isToService = isExpected(port)
+    this.socket.once('close', () => recordConnection(Buffer.concat(this.#sent), this.#received, isToService))
     this.socket.on('data', (chunk: Buffer) => {
       this.#received = Buffer.concat([this.#received, chunk])
     })

@@ -1,59 +1,158 @@
 // Holds every answer of the service that a test process sees against the contract: whoever asks, by http.request, by
 // fetch or by bytes on a socket. A fault is an uncaught exception, so the test that is running fails.
+import assert from 'node:assert/strict'
 import { subscribe } from 'node:diagnostics_channel'
 import type { ClientRequest, IncomingHttpHeaders, IncomingMessage } from 'node:http'
-import { assertConforms, assertHeadConforms, operationIdOf, type Seen } from './conforms.ts'
+import { assertBodyConforms, assertError, assertHeadConforms, operationIdOf } from './conforms.ts'
+import { dechunked, decoded } from './http-bytes.ts'
 
-/** Every answer of the service has it, and none of a server that a test makes up. */
+/** Every answer of the service has it. On other ports than those of `services`, it tells them from made-up servers. */
 const MARK = 'x-request-id'
+/** Bytes up to which a body is kept to be looked at; exports of tests have more. */
+const MOST_KEPT = 2 ** 17
 
-subscribe('http.client.response.finish', (message) => {
-  const { request, response } = message as { request: ClientRequest; response: IncomingMessage }
-  record(request.method, request.path, response.statusCode ?? 0, response.headers)
-})
+const services = new Set<number>()
 
-subscribe('undici:request:headers', (message) => {
-  const { request, response } = message as {
-    request: { method: string; path: string }
-    response: { statusCode: number; headers: readonly Buffer[] }
-  }
-  const texts = response.headers.map((text) => text.toString('latin1'))
-  const headers: IncomingHttpHeaders = {}
-  for (let i = 0; i < texts.length; i += 2) headers[(texts[i] ?? '').toLowerCase()] = texts[i + 1]
-  record(request.method, request.path, response.statusCode, headers)
-})
-
-function record(method: string, path: string, status: number, headers: IncomingHttpHeaders): void {
-  // A proxy adds headers of its own.
-  if (String(headers['server']).startsWith('nginx')) return
-  const operationId = operationIdOf(method, path)
-  if (operationId !== undefined && headers[MARK] !== undefined) assertHeadConforms(operationId, { status, headers })
-}
-
-/** Records a connection that is closed, from the bytes in both directions. What can't be told apart is left out. */
-export function recordConnection(sent: Buffer, received: Buffer): void {
-  const requests = requestsIn(sent)
-  wholeAnswersIn(received, requests).forEach((seen, i) => {
-    const { method, path } = requests[i] ?? { method: '', path: '' }
-    const operationId = operationIdOf(method, path)
-    if (operationId !== undefined) assertConforms(operationId, seen, { hasBody: method !== 'HEAD' })
-  })
+/** Makes it a fault when an answer from this port lacks what all answers have. @returns what ends that */
+export function expectService(port: number): () => void {
+  services.add(port)
+  return () => void services.delete(port)
 }
 
 interface Sent {
   readonly method: string
   readonly path: string
+  /** It is known who answers, without a look at the answer. */
+  readonly isToService: boolean
 }
 
+/** An answer whose body is still to come. */
+interface Head {
+  readonly status: number
+  readonly headers: IncomingHttpHeaders
+}
+
+subscribe('http.client.response.finish', (message) => {
+  const { request, response } = message as { request: ClientRequest; response: IncomingMessage }
+  const port = /:(\d+)$/.exec(String(request.getHeader('host')))?.[1] ?? request.socket?.remotePort
+  const sent = { method: request.method, path: request.path, isToService: services.has(Number(port)) }
+  const head = { status: response.statusCode ?? 0, headers: response.headers }
+  if (!recordHead(sent, head)) return
+  const body = new BodyRecord(sent, head)
+  const push = response.push
+  // Seen on its way in: a listener of its own would make the body flow.
+  response.push = (chunk: Buffer | null, ...rest) => {
+    if (chunk === null) process.nextTick(() => body.end())
+    else body.add(chunk)
+    return push.call(response, chunk, ...rest)
+  }
+})
+
+interface UndiciRequest {
+  readonly method: string
+  readonly path: string
+  readonly origin: string
+}
+const fetched = new WeakMap<UndiciRequest, BodyRecord>()
+
+subscribe('undici:request:headers', (message) => {
+  const { request, response } = message as {
+    request: UndiciRequest
+    response: { statusCode: number; headers: readonly Buffer[] }
+  }
+  const texts = response.headers.map((text) => text.toString('latin1'))
+  const headers: IncomingHttpHeaders = {}
+  for (let i = 0; i < texts.length; i += 2) headers[(texts[i] ?? '').toLowerCase()] = texts[i + 1]
+  const { method, path, origin } = request
+  const sent = { method, path, isToService: services.has(Number(new URL(origin).port)) }
+  const head = { status: response.statusCode, headers }
+  if (recordHead(sent, head)) fetched.set(request, new BodyRecord(sent, head))
+})
+subscribe('undici:request:bodyChunkReceived', (message) => {
+  const { request, chunk } = message as { request: UndiciRequest; chunk: Buffer }
+  fetched.get(request)?.add(chunk)
+})
+subscribe('undici:request:trailers', (message) => {
+  fetched.get((message as { request: UndiciRequest }).request)?.end()
+})
+
+/** Collects a body, and holds it against the contract at its end. */
+class BodyRecord {
+  readonly #sent: Sent
+  readonly #head: Head
+  #chunks: Buffer[] = []
+  #length = 0
+
+  constructor(sent: Sent, head: Head) {
+    this.#sent = sent
+    this.#head = head
+  }
+
+  add(chunk: Buffer): void {
+    this.#length += chunk.length
+    if (this.#length > MOST_KEPT) this.#chunks = []
+    // A copy: the buffer of the socket is used again.
+    else this.#chunks.push(Buffer.from(chunk))
+  }
+
+  end(): void {
+    if (this.#length <= MOST_KEPT) recordBody(this.#sent, this.#head, Buffer.concat(this.#chunks))
+  }
+}
+
+/** @returns whether it is an answer of the service */
+function recordHead({ method, path, isToService }: Sent, head: Head): boolean {
+  const { headers, status } = head
+  // A proxy adds headers of its own.
+  if (String(headers['server']).startsWith('nginx')) return false
+  if (headers[MARK] === undefined && !isToService) return false
+  const operationId = operationIdOf(method, path)
+  if (operationId !== undefined) {
+    assertHeadConforms(operationId, head)
+  } else {
+    const about = `${method} ${path} ${status}`
+    assert.ok(headers[MARK] !== undefined, `${about}: the header ${MARK} is missing`)
+    assert.equal(headers['x-content-type-options'], 'nosniff', about)
+  }
+  return true
+}
+
+function recordBody({ method, path }: Sent, { status, headers }: Head, bytes: Buffer): void {
+  if (method === 'HEAD' || status === 304) return
+  const body = decoded(bytes, headers['content-encoding']).toString('utf8')
+  const operationId = operationIdOf(method, path)
+  if (operationId !== undefined) assertBodyConforms(operationId, { status, headers, body })
+  else if (status >= 400) assertError(JSON.parse(body), status, undefined, `${method} ${path}`)
+}
+
+/**
+ * Records a connection that is closed, from the bytes in both directions. What can't be told apart is left out.
+ *
+ * @param isToService it led to a port of `expectService`
+ */
+export function recordConnection(sent: Buffer, received: Buffer, isToService: boolean): void {
+  const requests = requestsIn(sent, isToService)
+  let at = 0
+  for (const request of requests) {
+    const answer = answerAt(received, at, request)
+    if (answer === undefined || !recordHead(request, answer.head)) return
+    if (answer.body === undefined) return
+    recordBody(request, answer.head, answer.body)
+    at = answer.end
+  }
+}
+
+export const isExpected = (port: number): boolean => services.has(port)
+
 /** The requests in their order, up to the first that is no plain HTTP/1.1 with a Content-Length or without a body. */
-function requestsIn(bytes: Buffer): Sent[] {
+function requestsIn(bytes: Buffer, isToService: boolean): Sent[] {
   const requests: Sent[] = []
   for (let rest = bytes; rest.length > 0; ) {
     const headEnd = rest.indexOf('\r\n\r\n')
     const head = rest.toString('latin1', 0, headEnd === -1 ? rest.length : headEnd)
     const [, method = '', path = ''] = /^([A-Z]+) (\/\S*) HTTP\/1\.1\r\n/.exec(head) ?? []
     if (method === '') break
-    requests.push({ method, path })
+    requests.push({ method, path, isToService })
     const lengths = [...head.matchAll(/\r\nContent-Length: (\d+)(?=\r\n|$)/g)]
     if (headEnd === -1 || lengths.length > 1 || /\r\nTransfer-Encoding:/i.test(head)) break
     rest = rest.subarray(headEnd + 4 + Number(lengths[0]?.[1] ?? 0))
@@ -61,25 +160,26 @@ function requestsIn(bytes: Buffer): Sent[] {
   return requests
 }
 
-/** The final answers that have a length, up to the first that has none or is cut short. */
-function wholeAnswersIn(bytes: Buffer, requests: readonly Sent[]): Seen[] {
-  const answers: Seen[] = []
-  for (let rest = bytes; rest.length > 0 && answers.length < requests.length; ) {
-    const headEnd = rest.indexOf('\r\n\r\n')
-    if (headEnd === -1) break
-    const [statusLine = '', ...lines] = rest.toString('latin1', 0, headEnd).split('\r\n')
-    const status = Number(/^HTTP\/1\.1 (\d{3}) /.exec(statusLine)?.[1])
-    const headers = Object.fromEntries(
-      lines.map((line) => [line.slice(0, line.indexOf(':')).toLowerCase(), line.slice(line.indexOf(':') + 1).trim()]),
-    )
-    const isFinal = status >= 200
-    if (isFinal && headers[MARK] === undefined) break
-    const hasBody = isFinal && status !== 204 && status !== 304
-    if (hasBody && headers['content-length'] === undefined) break
-    const length = hasBody && requests[answers.length]?.method !== 'HEAD' ? Number(headers['content-length']) : 0
-    if (rest.length < headEnd + 4 + length) break
-    if (isFinal) answers.push({ status, headers, body: rest.toString('utf8', headEnd + 4, headEnd + 4 + length) })
-    rest = rest.subarray(headEnd + 4 + length)
-  }
-  return answers
+/** The next final answer, past interim ones; its body is undefined where it is cut short. */
+function answerAt(
+  bytes: Buffer,
+  from: number,
+  { method }: Sent,
+): { head: Head; body: Buffer | undefined; end: number } | undefined {
+  const headEnd = bytes.indexOf('\r\n\r\n', from)
+  if (headEnd === -1) return undefined
+  const [statusLine = '', ...lines] = bytes.toString('latin1', from, headEnd).split('\r\n')
+  const status = Number(/^HTTP\/1\.1 (\d{3}) /.exec(statusLine)?.[1])
+  const start = headEnd + 4
+  if (status < 200) return answerAt(bytes, start, { method, path: '', isToService: true })
+  const headers: IncomingHttpHeaders = Object.fromEntries(
+    lines.map((line) => [line.slice(0, line.indexOf(':')).toLowerCase(), line.slice(line.indexOf(':') + 1).trim()]),
+  )
+  const head = { status, headers }
+  if (method === 'HEAD' || status === 204 || status === 304) return { head, body: Buffer.alloc(0), end: start }
+  const chunked = headers['transfer-encoding'] === 'chunked' ? (dechunked(bytes, start) ?? 'cut') : undefined
+  if (chunked === 'cut') return { head, body: undefined, end: bytes.length }
+  if (chunked !== undefined) return { head, ...chunked }
+  const end = start + Number(headers['content-length'] ?? Number.NaN)
+  return { head, body: end <= bytes.length ? bytes.subarray(start, end) : undefined, end }
 }

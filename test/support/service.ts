@@ -14,7 +14,8 @@ import type { Store } from '../../src/store.ts'
 import { hashSecret, makeSecret, makeTokenId, type Scope, type Token } from '../../src/token.ts'
 import { assertConforms, operationIdOf, type Seen } from './conforms.ts'
 import { type EngineUnderTest, openEngine, type StoredRow } from './engine-under-test.ts'
-import './recorder.ts'
+import { decoded } from './http-bytes.ts'
+import { expectService } from './recorder.ts'
 
 /** The configured token of every service here; it has all scopes. */
 export const SECRET = 'the-configured-secret-of-the-tests'
@@ -76,7 +77,9 @@ export async function withService(
   })
   await app.listen({ host: '127.0.0.1', port: 0 })
   const service = new Service({ under, server: app.server, state, log: lines })
+  const expectNoLonger = expectService(service.port)
   scene.after(async () => {
+    expectNoLonger()
     service.agent.destroy()
     app.server.closeAllConnections()
     await app.close()
@@ -119,7 +122,10 @@ export class Service {
   async send(method: string, path: string, sending: Sending = {}): Promise<Answer> {
     const answer = await this.#exchange(method, path, sending)
     const operationId = operationIdOf(method, path)
-    if (operationId !== undefined) assertConforms(operationId, answer, { hasBody: method !== 'HEAD' })
+    if (operationId !== undefined) {
+      const body = decoded(answer.bytes, answer.headers['content-encoding']).toString('utf8')
+      assertConforms(operationId, { ...answer, body }, { hasBody: method !== 'HEAD' && answer.status !== 304 })
+    }
     return answer
   }
 
