@@ -8,11 +8,10 @@ import { buffer } from 'node:stream/consumers'
 import pino from 'pino'
 import { type Config, readConfig } from '../../src/config.ts'
 import { buildApp } from '../../src/http/app.ts'
-import { readContract } from '../../src/http/operations.ts'
 import type { ServiceState } from '../../src/http/service-state.ts'
 import type { Store } from '../../src/store.ts'
 import { hashSecret, makeSecret, makeTokenId, type Scope, type Token } from '../../src/token.ts'
-import { assertConforms, operationIdOf, type Seen } from './conforms.ts'
+import { assertConforms, contract, operationIdOf, type Seen } from './conforms.ts'
 import { type EngineUnderTest, openEngine, type StoredRow } from './engine-under-test.ts'
 import { decoded } from './http-bytes.ts'
 import { expectService } from './recorder.ts'
@@ -68,7 +67,7 @@ export async function withService(
   const log = pino({ level: config.logLevel, base: null }, new Writable({ write: keepIn(lines) }))
   const app = buildApp({
     config,
-    contract: readContract(),
+    contract,
     store,
     log,
     state,
@@ -123,8 +122,10 @@ export class Service {
     const answer = await this.#exchange(method, path, sending)
     const operationId = operationIdOf(method, path)
     if (operationId !== undefined) {
-      const body = decoded(answer.bytes, answer.headers['content-encoding']).toString('utf8')
-      assertConforms(operationId, { ...answer, body }, { hasBody: method !== 'HEAD' && answer.status !== 304 })
+      const { status, headers, bytes } = answer
+      const hasBody = method !== 'HEAD' && status !== 304
+      const body = hasBody ? decoded(bytes, headers['content-encoding']).toString('utf8') : ''
+      assertConforms(operationId, { status, headers, body }, { hasBody })
     }
     return answer
   }
