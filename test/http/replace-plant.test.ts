@@ -171,7 +171,7 @@ suite('preconditions of a replacement', () => {
     for (const value of [etag, `W/${headers.etag}`, '"other"']) {
       const answer = await put(service, 1, { name: 'late' }, { headers: { 'If-Match': value } })
       assert.deepEqual([answer.status, errorOf(answer)], [412, 41201], value)
-      assert.match(messageOf(answer), /If-Match.*nothing was changed, read it again/)
+      assert.match(messageOf(answer), /nothing was changed, read it again \(If-Match\)/)
     }
     const others = { headers: { 'If-None-Match': `W/${headers.etag}` } }
     assert.equal(errorOf(await put(service, 1, { name: 'late' }, others)), 41201)
