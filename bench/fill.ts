@@ -1,5 +1,6 @@
+import type { NewPlant } from '../src/plant.ts'
 import { createStoreFile } from '../src/sqlite/open/create-file.ts'
-import type { PlantRows } from '../src/sqlite/rows.ts'
+import { columnsOf } from '../src/sqlite/rows.ts'
 import { Indexer } from '../src/sqlite/search-index/indexer.ts'
 import { SqliteWriter } from '../src/sqlite/write/writer.ts'
 import { nameOf, tagOf } from './plants.ts'
@@ -11,9 +12,10 @@ export function fill(path: string, plants: number): void {
   createStoreFile(path)
   const writer = new SqliteWriter(path)
   for (let first = 1; first <= plants; first += GROUP) {
-    const rows: PlantRows = []
-    for (let id = first; id < first + GROUP && id <= plants; id++) rows.push(BigInt(id), nameOf(id), tagOf(id) ?? null)
-    writer.importPlants(rows, 'add', 'bench')
+    const group: NewPlant[] = []
+    for (let id = first; id < first + GROUP && id <= plants; id++)
+      group.push({ id: BigInt(id), name: nameOf(id), tag: tagOf(id) })
+    writer.importPlants(columnsOf(group), 'add', 'bench')
   }
   writer.close()
   const indexer = new Indexer(path)

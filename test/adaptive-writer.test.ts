@@ -6,11 +6,12 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { openWriter } from '../src/sqlite/connection.ts'
 import { createStoreFile } from '../src/sqlite/open/create-file.ts'
 import { AdaptiveWriter } from '../src/sqlite/write/adaptive-writer.ts'
-import type { CreateRows } from '../src/sqlite/write/writer.ts'
+import type { Put } from '../src/sqlite/write/writer.ts'
 import { cleanUp } from './support/clean-up.ts'
 import { plantsIn, tempFolder } from './support/files.ts'
+import { plant } from './support/store-under-test.ts'
 
-const row = (id: bigint): CreateRows => [id, `plant ${id}`, null, false, 'tester']
+const put = (id: bigint, name?: string): Put => ({ plant: plant(id, name), mode: 'add', actor: 'tester' })
 
 function newWriter(t: TestContext, now?: () => number): { writer: AdaptiveWriter; path: string } {
   const path = join(tempFolder(t), 'plants.db')
@@ -39,7 +40,7 @@ test('groups are committed on the event loop while the disk is quick', async (t)
   const { writer, path } = newWriter(t, new Clock().now)
   // Fewer than make a log that the thread has to fold in.
   for (let id = 1n; id <= 50n; id++) {
-    const answer = writer.createPlants(row(id))
+    const answer = writer.createPlants([put(id)])
     assert.equal(writer.place, 'event loop')
     assert.deepEqual(await answer, ['created'])
   }
@@ -52,7 +53,7 @@ test('on a slow disk they go to the thread, which is tried less and less often w
   let id = 0n
   const commit = async (count: number, step: number) => {
     clock.step = step
-    for (let i = 0; i < count; i++) await writer.createPlants(row(++id))
+    for (let i = 0; i < count; i++) await writer.createPlants([put(++id)])
     clock.step = 0
   }
   await commit(9, 5)
@@ -76,27 +77,27 @@ test('a few slow commits among quick ones move nothing', async (t) => {
   for (let id = 1n; id <= 200n; id++) {
     // Five in a row, and then one in twenty.
     clock.step = id <= 5n || id % 20n === 0n ? 5 : 0
-    await writer.createPlants(row(id))
+    await writer.createPlants([put(id)])
   }
   assert.equal(writer.place, 'event loop')
 })
 
 test('a large group goes to the thread, and what comes next goes behind it', async (t) => {
   const { writer } = newWriter(t, new Clock().now)
-  const large = Array.from({ length: 1000 }, (_, i) => row(BigInt(i))).flat()
+  const large = Array.from({ length: 1000 }, (_, i) => put(BigInt(i)))
   const first = writer.createPlants(large)
   assert.equal(writer.place, 'thread')
-  assert.deepEqual(await writer.createPlants(row(999n)), ['unchanged'])
+  assert.deepEqual(await writer.createPlants([put(999n)]), ['unchanged'])
   assert.equal((await first).length, 1000)
   assert.equal(writer.place, 'event loop')
 })
 
 test('while another process writes, the event loop does not wait for it', async (t) => {
   const { writer, path } = newWriter(t)
-  await writer.createPlants(row(1n))
+  await writer.createPlants([put(1n)])
   const other = openWriter(path)
   other.exec('BEGIN IMMEDIATE')
-  const answer = writer.createPlants(row(2n))
+  const answer = writer.createPlants([put(2n)])
   for (let turns = 0; turns < 100; turns++) await turn()
   other.exec('COMMIT')
   other.close()
@@ -107,8 +108,8 @@ test('the log is copied back before it grows long', async (t) => {
   const { writer, path } = newWriter(t, new Clock().now)
   const name = 'x'.repeat(4000)
   for (let id = 0n; id < 15_000n; id += 10n) {
-    const rows = Array.from({ length: 10 }, (_, i) => [id + BigInt(i), name, null, false, 'tester'])
-    await writer.createPlants(rows.flat())
+    const rows = Array.from({ length: 10 }, (_, i) => put(id + BigInt(i), name))
+    await writer.createPlants(rows)
   }
   assert.ok(statSync(`${path}-wal`).size < 32 * 2 ** 20, 'most of 60 MB is still in the log')
 })

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { NO_EXPECTATION } from '../src/plant-version.ts'
 import { createStoreFile } from '../src/sqlite/open/create-file.ts'
-import { SqliteWriter } from '../src/sqlite/write/writer.ts'
+import { type Put, SqliteWriter } from '../src/sqlite/write/writer.ts'
 import { tempFolder } from './support/files.ts'
 import { writePlantFile } from './support/plant-files.ts'
 import { run, serveStore, TOKEN } from './support/process.ts'
@@ -14,17 +14,18 @@ test('SQLite: creates of several tokens that are committed together are one row 
   const path = join(tempFolder(t), 'plants.db')
   createStoreFile(path)
   const writer = new SqliteWriter(path)
-  const rows = Array.from({ length: 50 }, (_, i) => [BigInt(i), `plant ${i}`, null, false, i % 3 === 0 ? 'one' : 'two'])
-  writer.createPlants(rows.flat())
+  const put = (i: number, actor: string): Put => ({ plant: plant(BigInt(i)), mode: 'add', actor })
+  const puts = Array.from({ length: 50 }, (_, i) => put(i, i % 3 === 0 ? 'one' : 'two'))
+  writer.createPlants(puts)
   // Those that exist already are no changes.
-  writer.createPlants([...rows.slice(0, 20), [60n, 'plant 60', null, true, 'three']].flat())
+  writer.createPlants([...puts.slice(0, 20), put(60, 'three')])
   writer.changePlants([
     { change: { kind: 'replace', plant: plant(70n), expected: NO_EXPECTATION }, actor: 'one' },
     { change: { kind: 'delete', id: 70n, expected: NO_EXPECTATION }, actor: 'two' },
     { change: { kind: 'replace', plant: plant(70n), expected: NO_EXPECTATION }, actor: 'two' },
   ])
   writer.close()
-  const idsOf = (actor: string) => rows.filter((row) => row[4] === actor).map(([id]) => id as bigint)
+  const idsOf = (actor: string) => puts.filter((one) => one.actor === actor).map((one) => one.plant.id)
   assert.deepEqual(actorsIn(path), [
     ['create', idsOf('one'), 'one'],
     ['create', idsOf('two'), 'two'],

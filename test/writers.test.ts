@@ -5,7 +5,9 @@ import { test } from 'node:test'
 import { AppError } from '../src/errors.ts'
 import { createStoreFile } from '../src/sqlite/open/create-file.ts'
 import { AdaptiveWriter } from '../src/sqlite/write/adaptive-writer.ts'
+import type { Put } from '../src/sqlite/write/writer.ts'
 import { tempFolder } from './support/files.ts'
+import { plant } from './support/store-under-test.ts'
 
 const isOutOfReach = (error: unknown) => error instanceof AppError && error.number === 50301
 
@@ -19,7 +21,7 @@ for (const [place, other] of [
     const fatal: Error[] = []
     const writer = new AdaptiveWriter(path, (error) => fatal.push(error))
     const create = (from: typeof place, id: bigint) => {
-      const rows = [id, 'a', null, false, 'tester']
+      const rows: Put[] = [{ plant: plant(id, 'a'), mode: 'add', actor: 'tester' }]
       return from === 'thread' ? writer.thread.createPlants(rows) : writer.createPlants(rows)
     }
     const first = create(place, 1n)

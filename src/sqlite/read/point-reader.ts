@@ -5,6 +5,8 @@ import type { Token } from '../../token.ts'
 import type { StoredToken, TokenPage } from '../../token-store.ts'
 import { openReader } from '../connection.ts'
 import { appErrorOf, isFatal, sqliteFault } from '../errors.ts'
+import { plantOf, textOf } from '../rows.ts'
+import type { Row } from '../statement-cache.ts'
 import { tokenOf } from '../token-rows.ts'
 import { ReadCache } from './read-cache.ts'
 import { ResultPage } from './result-page.ts'
@@ -21,9 +23,6 @@ export interface PlantPage {
   readonly query: PlantQuery
   readonly limit: number
 }
-
-/** A row of plants: its id, name and tag, as arrays, which SQLite gives in two thirds of the time of objects. */
-type Columns = [id: bigint, name: string, tag: string | null]
 
 /** The reads that are over sooner than a message to another thread and back, on the thread that asks. */
 export class PointReader {
@@ -61,7 +60,10 @@ export class PointReader {
 
   /** The plants with these ids, each where its id stands, as far as TURN_TEXT reaches. */
   plants(ids: readonly bigint[]): (NewPlant | undefined)[] {
-    const read = (id: bigint) => plantOfColumns(this.#plant.get(id) as unknown as Columns | undefined)
+    const read = (id: bigint) => {
+      const row = this.#plant.get(id) as unknown as Row | undefined
+      return row === undefined ? undefined : plantOf(row)
+    }
     return this.#together(this.#keptPlants, (kept) => upToTurnText(ids, textOf, (id) => kept.get(id, read)))
   }
 
@@ -101,9 +103,9 @@ export class PointReader {
     const found = new ResultPage({ plants: limit, text: PAGE_TEXT })
     for (let last = after?.id; ; last = found.plants.at(-1)?.id) {
       const most = Math.min(PART, limit - found.plants.length)
-      const rows = (last === undefined ? first.all(most) : next.all(last, most)) as unknown as Columns[]
-      for (const columns of rows) {
-        found.add(plantOfColumns(columns))
+      const rows = (last === undefined ? first.all(most) : next.all(last, most)) as unknown as Row[]
+      for (const row of rows) {
+        found.add(plantOf(row))
         if (found.isFull) return found.plants
       }
       if (rows.length < most) return found.plants
@@ -142,16 +144,6 @@ export class PointReader {
 
 /** The first time that a Date can hold: no token was created sooner. */
 const BEFORE_ALL = { createdAt: new Date(-8.64e15), id: '' }
-
-function plantOfColumns(columns: Columns): NewPlant
-function plantOfColumns(columns: Columns | undefined): NewPlant | undefined
-function plantOfColumns(columns: Columns | undefined): NewPlant | undefined {
-  if (columns === undefined) return undefined
-  const [id, name, tag] = columns
-  return { id, name, tag: tag ?? undefined }
-}
-
-const textOf = ({ name, tag = '' }: NewPlant): number => name.length + tag.length
 
 const textOfPage = (plants: readonly NewPlant[]): number => plants.reduce((sum, plant) => sum + textOf(plant), 0)
 

@@ -1,15 +1,15 @@
 import { AppError } from '../../errors.ts'
 import type { NewPlant } from '../../plant.ts'
+import { importResult } from '../../plant-change.ts'
 import type { PlantFilter, PlantOrder, PlantQuery } from '../../plant-query.ts'
 import type { DryRun, ImportMode, TagCount } from '../../store.ts'
 import { unlessAborted } from '../../unless-aborted.ts'
 import { outOfReach, shuttingDown } from '../errors.ts'
-import { flatten, type PlantRows, plantsOf } from '../rows.ts'
+import { columnsOf, type PlantColumns, plantsOf } from '../rows.ts'
 import { BehindError, DamagedIndex } from '../search-index/index-fault.ts'
 import type { SearchIndex } from '../search-index/search-index.ts'
 import { ThreadClient } from '../worker/client.ts'
 import type { Remote } from '../worker/protocol.ts'
-import { importResultOf } from '../write/results.ts'
 import type { QueryReader } from './query-reader.ts'
 
 /**
@@ -84,7 +84,7 @@ export class QueryClient {
     }
   }
 
-  async #readExport(handle: number, signal: AbortSignal | undefined): Promise<PlantRows> {
+  async #readExport(handle: number, signal: AbortSignal | undefined): Promise<PlantColumns> {
     try {
       return await this.#reader(signal).readExport(handle)
     } catch (error) {
@@ -104,8 +104,8 @@ export class QueryClient {
     let isOpen = true
     return {
       importPlants: async (plants) => {
-        const outcomes = await this.#reader().dryRunPlants(handle, flatten(plants))
-        return outcomes.map((outcome, i) => importResultOf(outcome, plants[i]?.id ?? 0n))
+        const outcomes = await this.#reader().dryRunPlants(handle, columnsOf(plants))
+        return outcomes.map((outcome, i) => importResult(outcome, plants[i]?.id ?? 0n))
       },
       close: async () => {
         if (isOpen && !this.#isClosed) await this.#reader().closeDryRun(handle)

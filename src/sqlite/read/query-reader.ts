@@ -1,7 +1,7 @@
 import type { PutOutcome } from '../../plant-change.ts'
 import { PAGE_TEXT, type PlantFilter, type PlantOrder, type PlantQuery, positionOf } from '../../plant-query.ts'
 import type { ImportMode, TagCount } from '../../store.ts'
-import { flatten, type PlantRows } from '../rows.ts'
+import { columnsOf, type PlantColumns } from '../rows.ts'
 import type { Task } from '../worker/cooperative.ts'
 import type { Served } from '../worker/protocol.ts'
 import { SqliteDryRun } from '../write/dry-run.ts'
@@ -33,11 +33,11 @@ export class QueryReader implements Served {
   }
 
   /** @param most with more unindexed plants than these it throws BehindError, as the others do */
-  *listPlants(most: number, query: PlantQuery, limit: number): Task<PlantRows> {
+  *listPlants(most: number, query: PlantQuery, limit: number): Task<PlantColumns> {
     const snapshot = this.#begin(needsIndex(query, query.order))
     try {
       const unindexed = needsIndex(query, query.order) ? snapshot.unindexed(most) : NOTHING
-      return flatten(yield* snapshot.list(query, { plants: limit, text: PAGE_TEXT }, unindexed))
+      return columnsOf(yield* snapshot.list(query, { plants: limit, text: PAGE_TEXT }, unindexed))
     } catch (error) {
       throw snapshot.faultOf(error)
     } finally {
@@ -70,14 +70,14 @@ export class QueryReader implements Served {
   }
 
   /** The next chunk; empty at the end. */
-  *readExport(handle: number): Task<PlantRows> {
+  *readExport(handle: number): Task<PlantColumns> {
     const held = found(this.#exports.get(handle))
     const { snapshot, query, after, unindexed } = held
     try {
       const chunk = yield* snapshot.list({ ...query, after }, CHUNK, unindexed)
       const last = chunk.at(-1)
       if (last !== undefined) held.after = positionOf(query.order, last)
-      return flatten(chunk)
+      return columnsOf(chunk)
     } catch (error) {
       throw snapshot.faultOf(error)
     }
@@ -114,8 +114,8 @@ export class QueryReader implements Served {
     return this.#handle
   }
 
-  dryRunPlants(handle: number, rows: PlantRows): Task<PutOutcome[]> {
-    return found(this.#dryRuns.get(handle)).importPlants(rows)
+  dryRunPlants(handle: number, plants: PlantColumns): Task<PutOutcome[]> {
+    return found(this.#dryRuns.get(handle)).importPlants(plants)
   }
 
   closeDryRun(handle: number): void {

@@ -1,4 +1,5 @@
 import type { NewPlant } from '../../plant.ts'
+import { textOf } from '../rows.ts'
 
 /** How much a page holds: so many plants, or those whose texts have so many UTF-16 units together, and one more. */
 export interface PageLimit {
@@ -19,7 +20,7 @@ export class ResultPage {
 
   add(plant: NewPlant): void {
     const last = this.plants.at(-1)
-    if (last !== undefined) this.#text += last.name.length + (last.tag?.length ?? 0)
+    if (last !== undefined) this.#text += textOf(last)
     this.plants.push(plant)
   }
 

@@ -1,6 +1,6 @@
 import type { NewPlant } from '../../plant.ts'
 import type { PlantFilter } from '../../plant-query.ts'
-import { plantOf } from '../search-index/search.ts'
+import { plantOf } from '../rows.ts'
 import type { StatementCache } from '../statement-cache.ts'
 
 /** What a reader looks up in the store itself: the index does not have it, or as it was. */

@@ -1,5 +1,6 @@
 import type { NewPlant } from '../../plant.ts'
 import type { ChangeReader } from '../change-log/change-reader.ts'
+import { plantOf, textOf } from '../rows.ts'
 import type { StatementCache } from '../statement-cache.ts'
 import { type IndexState, idsBehind } from './index-file.ts'
 
@@ -79,7 +80,7 @@ export class BatchReader {
         const plant = this.#plant(id)
         before.set(id, change.before)
         after.set(id, plant)
-        text += textOf(plant) + textOf(change.before)
+        text += textOrNone(plant) + textOrNone(change.before)
       }
       position = change.position
       if (before.size >= most || text >= MAX_TEXT) break
@@ -95,8 +96,8 @@ export class BatchReader {
     let text = 0
     const { condition, values } = idsBehind(from)
     const sql = `SELECT id, name, tag FROM plants WHERE ${condition} ORDER BY id LIMIT ?`
-    for (const [id, name, tag] of this.#statements.iterate(sql, ...values, this.#least)) {
-      const plant = { id: id as bigint, name: name as string, tag: (tag as string | null) ?? undefined }
+    for (const row of this.#statements.iterate(sql, ...values, this.#least)) {
+      const plant = plantOf(row)
       plants.push(plant)
       text += textOf(plant)
       if (text >= mostText) break
@@ -105,8 +106,8 @@ export class BatchReader {
   }
 
   #plant(id: bigint): NewPlant | undefined {
-    const row = this.#statements.get('SELECT name, tag FROM plants WHERE id = ?', id)
-    return row === undefined ? undefined : { id, name: row[0] as string, tag: (row[1] as string | null) ?? undefined }
+    const row = this.#statements.get('SELECT id, name, tag FROM plants WHERE id = ?', id)
+    return row === undefined ? undefined : plantOf(row)
   }
 }
 
@@ -133,6 +134,4 @@ function difference(before: States, after: States): Pick<Batch, 'gone' | 'added'
   return { gone, added }
 }
 
-/** UTF-16 units of a plant. */
-const textOf = (plant: NewPlant | undefined): number =>
-  plant === undefined ? 0 : plant.name.length + (plant.tag?.length ?? 0)
+const textOrNone = (plant: NewPlant | undefined): number => (plant === undefined ? 0 : textOf(plant))

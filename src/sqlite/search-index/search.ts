@@ -9,7 +9,8 @@ import {
   positionOf,
 } from '../../plant-query.ts'
 import { type PageLimit, ResultPage } from '../read/result-page.ts'
-import type { Row, StatementCache } from '../statement-cache.ts'
+import { plantOf, textOf } from '../rows.ts'
+import type { StatementCache } from '../statement-cache.ts'
 import { race, type Task } from '../worker/cooperative.ts'
 import { IdSet } from './id-set.ts'
 import type { IndexView } from './index-view.ts'
@@ -222,7 +223,7 @@ export class Turn {
   /** @param plant that was looked at */
   isOverAfter(plant: NewPlant | undefined): boolean {
     this.#seen++
-    this.#text += plant === undefined ? 0 : plant.name.length + (plant.tag?.length ?? 0)
+    this.#text += plant === undefined ? 0 : textOf(plant)
     const isOver = this.#seen >= STEP || this.#text >= STEP_TEXT
     if (isOver) this.#seen = this.#text = 0
     return isOver
@@ -232,12 +233,6 @@ export class Turn {
 function* without(unwanted: ReadonlySet<bigint>, ids: Iterable<bigint>): Iterable<bigint> {
   for (const id of ids) if (!unwanted.has(id)) yield id
 }
-
-export const plantOf = ([id, name, tag]: Row): NewPlant => ({
-  id: id as bigint,
-  name: name as string,
-  tag: (tag as string | null) ?? undefined,
-})
 
 /** The ids behind the query's position, as SQL over a column. */
 function range(

@@ -1,17 +1,29 @@
 import { AppError, type ErrorNumber } from '../../errors.ts'
-import { appErrorOf, type SqliteFault, sqliteFault } from '../errors.ts'
+import { appErrorOf, isRowFault, type SqliteFault, sqliteFault } from '../errors.ts'
 import { BehindError, DamagedIndex } from '../search-index/index-fault.ts'
 
 /** An error in a form that crosses between threads: the clone of an Error has neither its class nor its members. */
 export type Failure =
-  | { readonly failure: 'refusal'; readonly number: ErrorNumber; readonly message: string }
-  | { readonly failure: 'sqlite'; readonly fault: SqliteFault }
+  | Refusal
   | { readonly failure: 'index behind' }
   | { readonly failure: 'index damaged'; readonly inode: number; readonly message: string }
   | { readonly failure: 'bug'; readonly stack: string }
 
-export function failureOf(error: unknown): Failure {
+/** A failure that is an AppError. */
+export type Refusal =
+  | { readonly failure: 'refusal'; readonly number: ErrorNumber; readonly message: string }
+  | { readonly failure: 'sqlite'; readonly fault: SqliteFault }
+
+/** @returns undefined for an error that concerns more than one plant */
+export function refusalOf(error: unknown): Refusal | undefined {
   if (error instanceof AppError) return { failure: 'refusal', number: error.number, message: error.message }
+  const fault = sqliteFault(error)
+  return fault !== undefined && isRowFault(fault) ? { failure: 'sqlite', fault } : undefined
+}
+
+export function failureOf(error: unknown): Failure {
+  const refusal = refusalOf(error)
+  if (refusal !== undefined) return refusal
   if (error instanceof BehindError) return { failure: 'index behind' }
   if (error instanceof DamagedIndex) return { failure: 'index damaged', inode: error.inode, message: error.message }
   const fault = sqliteFault(error)
@@ -19,7 +31,8 @@ export function failureOf(error: unknown): Failure {
   return { failure: 'bug', stack: error instanceof Error ? (error.stack ?? error.message) : String(error) }
 }
 
-/** @returns an AppError for a refusal and for a fault of SQLite */
+export function errorOf(failure: Refusal): AppError
+export function errorOf(failure: Failure): Error
 export function errorOf(failure: Failure): Error {
   switch (failure.failure) {
     case 'refusal':

@@ -1,8 +1,7 @@
 import { appErrorOf, isBusy, isFatal, isFull, sqliteFault } from '../errors.ts'
 import { ThreadClient } from '../worker/client.ts'
 import type { Remote } from '../worker/protocol.ts'
-import type { RowOutcome } from './results.ts'
-import { CREATE_ROW_LENGTH, type CreateRows, SqliteWriter } from './writer.ts'
+import { type Put, type PutResponse, SqliteWriter } from './writer.ts'
 
 /** A commit that took longer, in milliseconds, is one that the event loop should not have waited for. */
 const QUICK = 2
@@ -27,7 +26,7 @@ const LOG_CHECK_INTERVAL = 16
 /** Where the store writes. */
 export interface Writer {
   /** Resolves after the commit. @throws AppError 50301 when the outcome can't be known, 50304 when there is no space */
-  createPlants(rows: CreateRows): Promise<RowOutcome[]>
+  createPlants(puts: readonly Put[]): Promise<PutResponse[]>
   /** All other writes, with the same errors. */
   readonly thread: Remote<SqliteWriter>
   /** Closes the database, after the calls that were made before. */
@@ -67,9 +66,9 @@ export class AdaptiveWriter implements Writer {
     return this.#client.remote
   }
 
-  async createPlants(rows: CreateRows): Promise<RowOutcome[]> {
-    const isForHere = rows.length <= MAX_ROWS * CREATE_ROW_LENGTH && this.place === 'event loop'
-    return (isForHere ? this.#createHere(rows) : undefined) ?? this.thread.createPlants(rows)
+  async createPlants(puts: readonly Put[]): Promise<PutResponse[]> {
+    const isForHere = puts.length <= MAX_ROWS && this.place === 'event loop'
+    return (isForHere ? this.#createHere(puts) : undefined) ?? this.thread.createPlants(puts)
   }
 
   async close(): Promise<void> {
@@ -83,12 +82,12 @@ export class AdaptiveWriter implements Writer {
   }
 
   /** @returns undefined when another process writes at the moment: the thread can wait for it */
-  #createHere(rows: CreateRows): RowOutcome[] | undefined {
+  #createHere(puts: readonly Put[]): PutResponse[] | undefined {
     const startedAt = this.#now()
-    let outcomes: RowOutcome[]
+    let outcomes: PutResponse[]
     try {
       this.#here ??= new SqliteWriter(this.#path, { isHasty: true })
-      outcomes = this.#here.createPlants(rows)
+      outcomes = this.#here.createPlants(puts)
     } catch (error) {
       const fault = sqliteFault(error)
       if (fault === undefined) throw error

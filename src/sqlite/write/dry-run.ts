@@ -3,7 +3,7 @@ import type { NewPlant } from '../../plant.ts'
 import { decidePut, type PutOutcome } from '../../plant-change.ts'
 import type { ImportMode } from '../../store.ts'
 import { openReader } from '../connection.ts'
-import { PLANT_ROW_LENGTH, type PlantRows, plantAt } from '../rows.ts'
+import { type PlantColumns, plantsOf } from '../rows.ts'
 import { StatementCache } from '../statement-cache.ts'
 import type { Task } from '../worker/cooperative.ts'
 
@@ -24,12 +24,12 @@ export class SqliteDryRun {
     this.#statements = new StatementCache(this.#db)
   }
 
-  *importPlants(rows: PlantRows): Task<PutOutcome[]> {
+  *importPlants(plants: PlantColumns): Task<PutOutcome[]> {
     const outcomes: PutOutcome[] = []
     // One transaction for each call and none between them, as a reader that stays keeps the log from being folded in.
     this.#db.exec('BEGIN')
-    for (let i = 0; i < rows.length; i += PLANT_ROW_LENGTH) {
-      outcomes.push(this.#import(plantAt(rows, i)))
+    for (const plant of plantsOf(plants)) {
+      outcomes.push(this.#import(plant))
       if (outcomes.length % STEP === 0) yield
     }
     this.#db.exec('COMMIT')

@@ -1,10 +1,9 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import type { NewPlant } from '../../plant.ts'
 import { isRowFault, sqliteFault } from '../errors.ts'
 
 /** Plants of one statement. */
 const ROWS = 8
-
-type PlantValue = bigint | string | boolean | null
 
 /**
  * Inserts eight plants with one statement, in two thirds of the time of eight statements. It is all of them or none: where
@@ -21,22 +20,17 @@ export class InsertTogether {
   /**
    * Inserts the first plants, up to the eight of which one is there already or is refused.
    *
-   * @param rows flat, each from its id, name and tag on
-   * @param rowLength values of one row
-   * @returns where those begin that have to be put one by one
+   * @returns how many it has inserted; the others have to be put one by one
    */
-  insertFirst(rows: readonly PlantValue[], rowLength: number): number {
-    const step = ROWS * rowLength
-    let start = 0
-    while (start + step <= rows.length && this.#tryAt(rows, start, rowLength)) start += step
-    return start
+  insertFirst(rows: readonly { readonly plant: NewPlant }[]): number {
+    let count = 0
+    while (count + ROWS <= rows.length && this.#tryFrom(rows, count)) count += ROWS
+    return count
   }
 
-  #tryAt(rows: readonly PlantValue[], start: number, rowLength: number): boolean {
+  #tryFrom(rows: readonly { readonly plant: NewPlant }[], start: number): boolean {
     const values: (bigint | string | null)[] = []
-    for (let i = start; i < start + ROWS * rowLength; i += rowLength) {
-      values.push(rows[i] as bigint, rows[i + 1] as string, rows[i + 2] as string | null)
-    }
+    for (const { plant } of rows.slice(start, start + ROWS)) values.push(plant.id, plant.name, plant.tag ?? null)
     try {
       this.#insert.run(...values)
       return true

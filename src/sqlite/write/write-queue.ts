@@ -2,13 +2,13 @@ import { availableParallelism } from 'node:os'
 import type { Actor } from '../../actor.ts'
 import { GroupCommit, type GroupCommitOptions } from '../../group-commit.ts'
 import type { NewPlant } from '../../plant.ts'
-import { type ChangeOutcome, type PlantChange, weightOf } from '../../plant-change.ts'
+import { type ChangeOutcome, createResult, importResult, type PlantChange, weightOf } from '../../plant-change.ts'
 import type { CreateResult, ImportMode, ImportResult } from '../../store.ts'
-import { flatten } from '../rows.ts'
+import { columnsOf, textOf } from '../rows.ts'
 import type { SearchIndex } from '../search-index/search-index.ts'
+import { errorOf } from '../worker/failure.ts'
 import type { Writer } from './adaptive-writer.ts'
-import { changeResultOf, createResultOf, importResultOf } from './results.ts'
-import type { ChangeRequest, CreateRows } from './writer.ts'
+import type { ChangeRequest, Put } from './writer.ts'
 
 /** UTF-16 code units of names and tags that may wait at once. */
 const MAX_WAITING_TEXT = 64 * 2 ** 20
@@ -18,17 +18,11 @@ const MAX_WAITING_TEXT = 64 * 2 ** 20
  */
 const GROUPS_IN_FLIGHT = availableParallelism() > 1 ? 2 : 1
 
-interface CreateRow {
-  readonly plant: NewPlant
-  readonly mustBeNew: boolean
-  readonly actor: Actor
-}
-
 /** Groups what is to be written of plants, hands it to the writer, and waits where the search index would fall too far behind. */
 export class WriteQueue {
   readonly #writer: Writer
   readonly #index: SearchIndex
-  readonly #creates: GroupCommit<CreateRow, CreateResult>
+  readonly #creates: GroupCommit<Put, CreateResult>
   readonly #changes: GroupCommit<ChangeRequest, ChangeOutcome>
 
   constructor(writer: Writer, index: SearchIndex, bounds: Pick<GroupCommitOptions<never>, 'maxWaiting' | 'maxGroup'>) {
@@ -45,8 +39,8 @@ export class WriteQueue {
     })
   }
 
-  create(plant: NewPlant, mustBeNew: boolean, actor: Actor): Promise<CreateResult> {
-    return this.#creates.submit({ plant, mustBeNew, actor })
+  create(plant: NewPlant, mustBeNew: boolean, { id: actor }: Actor): Promise<CreateResult> {
+    return this.#creates.submit({ plant, mode: mustBeNew ? 'new' : 'add', actor })
   }
 
   change(change: PlantChange, { id: actor }: Actor): Promise<ChangeOutcome> {
@@ -55,9 +49,11 @@ export class WriteQueue {
 
   async import(plants: readonly NewPlant[], mode: ImportMode, { id: actor }: Actor): Promise<ImportResult[]> {
     await this.#index.room()
-    const outcomes = await this.#writer.thread.importPlants(flatten(plants), mode, actor)
+    const responses = await this.#writer.thread.importPlants(columnsOf(plants), mode, actor)
     this.#index.wrote(plants.length)
-    return outcomes.map((outcome, i) => importResultOf(outcome, plants[i]?.id ?? 0n))
+    return responses.map((response, i) =>
+      typeof response === 'string' ? importResult(response, plants[i]?.id ?? 0n) : errorOf(response),
+    )
   }
 
   /** Writes of single plants that wait for their commit. */
@@ -70,25 +66,20 @@ export class WriteQueue {
     await Promise.all([this.#creates.close(), this.#changes.close()])
   }
 
-  async #commitCreates(rows: readonly CreateRow[]): Promise<(CreateResult | Error)[]> {
-    const flat: CreateRows = []
-    for (const { plant, mustBeNew, actor } of rows) {
-      flat.push(plant.id, plant.name, plant.tag ?? null, mustBeNew, actor.id)
-    }
-    const admitted = this.#index.admit(rows.length)
+  async #commitCreates(puts: readonly Put[]): Promise<(CreateResult | Error)[]> {
+    const admitted = this.#index.admit(puts.length)
     if (admitted !== undefined) await admitted
-    const outcomes = await this.#writer.createPlants(flat)
-    this.#index.wrote(rows.length)
-    return outcomes.map((outcome, i) => createResultOf(outcome, rows[i]?.plant.id ?? 0n))
+    const responses = await this.#writer.createPlants(puts)
+    this.#index.wrote(puts.length)
+    return responses.map((response, i) =>
+      typeof response === 'string' ? createResult(response, puts[i]?.plant.id ?? 0n) : errorOf(response),
+    )
   }
 
   async #commitChanges(changes: readonly ChangeRequest[]): Promise<(ChangeOutcome | Error)[]> {
     await this.#index.admit(changes.length)
-    const outcomes = await this.#writer.thread.changePlants(changes)
+    const responses = await this.#writer.thread.changePlants(changes)
     this.#index.wrote(changes.length)
-    return outcomes.map(changeResultOf)
+    return responses.map((response) => ('failure' in response ? errorOf(response) : response))
   }
 }
-
-const textOf = ({ name, tag }: { name?: string; tag?: string | null | undefined }): number =>
-  (name?.length ?? 0) + (tag?.length ?? 0)

@@ -1,5 +1,4 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
-import { AppError } from '../../errors.ts'
 import type { NewPlant } from '../../plant.ts'
 import {
   type ChangeOutcome,
@@ -9,28 +8,29 @@ import {
   isEqual,
   type PlantChange,
   type PutMode,
+  type PutOutcome,
 } from '../../plant-change.ts'
 import type { ImportMode } from '../../store.ts'
 import type { RevokeResult } from '../../token-store.ts'
 import { type ChangeKind, ChangeLog } from '../change-log/change-log.ts'
 import { openWriter, type WriterOptions } from '../connection.ts'
-import { isRowFault, type SqliteFault, sqliteFault } from '../errors.ts'
-import { PLANT_ROW_LENGTH, type PlantRows, plantAt, plantOf } from '../rows.ts'
+import { type PlantColumns, plantOf, plantsOf, textOf } from '../rows.ts'
+import { StatementCache } from '../statement-cache.ts'
 import type { TokenRow } from '../token-rows.ts'
 import { LogKeeper } from '../wal/log-keeper.ts'
 import { advanceMark } from '../wal/log-mark.ts'
+import { type Refusal, refusalOf } from '../worker/failure.ts'
 import type { Served } from '../worker/protocol.ts'
 import { InsertTogether } from './insert-together.ts'
 import { removeOldIndexes } from './old-indexes.ts'
-import type { ChangeResponse, RowOutcome } from './results.ts'
 import { type MintOutcome, TokenWriter } from './token-writer.ts'
 
-/**
- * Rows lie flat in one array: id, name, tag, whether the plant must be new, and the id of the actor. It crosses to the
- * writer's thread in half the time of objects.
- */
-export type CreateRows = (bigint | string | boolean | null)[]
-export const CREATE_ROW_LENGTH = 5
+/** A create or an imported plant, and the id of its actor. */
+export interface Put {
+  readonly plant: NewPlant
+  readonly mode: PutMode
+  readonly actor: string
+}
 
 /** A change, and the id of its actor. */
 export interface ChangeRequest {
@@ -38,13 +38,17 @@ export interface ChangeRequest {
   readonly actor: string
 }
 
+/** What became of a put or a change, or why it alone was refused. */
+export type PutResponse = PutOutcome | Refusal
+export type ChangeResponse = ChangeOutcome | Refusal
+
 /** The one connection that writes. Each method is one transaction, and returns after its commit. */
 export class SqliteWriter implements Served {
   readonly #db: DatabaseSync
   readonly #keeper: LogKeeper
   readonly #insertTogether: InsertTogether
   readonly #insertPlant: StatementSync
-  readonly #selectPlant: StatementSync
+  readonly #statements: StatementCache
   readonly #putPlant: StatementSync
   readonly #deletePlant: StatementSync
   readonly #log: ChangeLog
@@ -57,7 +61,7 @@ export class SqliteWriter implements Served {
     this.#keeper = new LogKeeper(db, { folds: options.isHasty !== true })
     this.#insertTogether = new InsertTogether(db)
     this.#insertPlant = db.prepare('INSERT INTO plants (id, name, tag) VALUES (?, ?, ?) ON CONFLICT (id) DO NOTHING')
-    this.#selectPlant = db.prepare('SELECT id, name, tag FROM plants WHERE id = ?')
+    this.#statements = new StatementCache(db)
     this.#putPlant = db.prepare('INSERT OR REPLACE INTO plants (id, name, tag) VALUES (?, ?, ?)')
     this.#deletePlant = db.prepare('DELETE FROM plants WHERE id = ?')
     this.#log = new ChangeLog(db)
@@ -65,32 +69,20 @@ export class SqliteWriter implements Served {
     this.#tokens = new TokenWriter(db)
   }
 
-  createPlants(rows: CreateRows): RowOutcome[] {
+  createPlants(puts: readonly Put[]): PutResponse[] {
     return this.#writePlants(() => {
-      const outcomes: RowOutcome[] = []
-      const actorAt = (i: number) => rows[i + 4] as string
-      const rest = this.#insertNew(rows, CREATE_ROW_LENGTH, actorAt, outcomes)
-      for (let i = rest; i < rows.length; i += CREATE_ROW_LENGTH) {
-        outcomes.push(this.#put(plantAt(rows, i), rows[i + 3] === true ? 'new' : 'add', actorAt(i)))
-      }
-      return outcomes
+      const inserted = this.#insertTogether.insertFirst(puts)
+      return puts.map((put, i) => (i < inserted ? this.#created(put) : this.#put(put)))
     })
+  }
+
+  importPlants(plants: PlantColumns, mode: ImportMode, actor: string): PutResponse[] {
+    return this.createPlants(plantsOf(plants).map((plant) => ({ plant, mode, actor })))
   }
 
   /** In the order of the changes, each on what the one before has left; a refused one changes nothing. */
   changePlants(requests: readonly ChangeRequest[]): ChangeResponse[] {
-    return this.#writePlants(() => requests.map(({ change, actor }) => this.#change(change, actor)))
-  }
-
-  importPlants(rows: PlantRows, mode: ImportMode, actor: string): RowOutcome[] {
-    return this.#writePlants(() => {
-      const outcomes: RowOutcome[] = []
-      const rest = this.#insertNew(rows, PLANT_ROW_LENGTH, () => actor, outcomes)
-      for (let i = rest; i < rows.length; i += PLANT_ROW_LENGTH) {
-        outcomes.push(this.#put(plantAt(rows, i), mode, actor))
-      }
-      return outcomes
-    })
+    return this.#writePlants(() => requests.map((request) => this.#change(request)))
   }
 
   /**
@@ -160,49 +152,28 @@ export class SqliteWriter implements Served {
     })
   }
 
-  /** Inserts those of the first rows that are new, many with one statement, and returns where the rest begins. */
-  #insertNew(
-    rows: CreateRows | PlantRows,
-    rowLength: number,
-    actorAt: (i: number) => string,
-    outcomes: RowOutcome[],
-  ): number {
-    const rest = this.#insertTogether.insertFirst(rows, rowLength)
-    for (let i = 0; i < rest; i += rowLength) {
-      this.#log.created(rows[i] as bigint, textAt(rows, i), actorAt(i))
-      outcomes.push('created')
-    }
-    return rest
-  }
-
   /** Inserts first and reads only on a conflict, as most puts are new. */
-  #put(plant: NewPlant, mode: PutMode, actor: string): RowOutcome {
+  #put(put: Put): PutResponse {
+    const { plant, mode, actor } = put
     const { id, name, tag } = plant
-    let isNew: boolean
-    try {
-      isNew = this.#insertPlant.run(id, name, tag ?? null).changes === 1n
-    } catch (error) {
-      return rowFault(error)
-    }
-    if (isNew) {
-      this.#log.created(id, textOf(plant), actor)
-      return 'created'
-    }
+    const isNew = orRefusal(() => this.#insertPlant.run(id, name, tag ?? null).changes === 1n)
+    if (isNew === true) return this.#created(put)
+    if (isNew !== false) return isNew
     const present = this.#plant(id)
     if (present === undefined) throw new Error(`SQLite has not inserted the plant ${id}, and has none with its id`)
     const outcome = decidePut(mode, plant, present)
     return outcome === 'updated' ? (this.#replace(plant, present, 'replace', actor) ?? outcome) : outcome
   }
 
-  #change(change: PlantChange, actor: string): ChangeResponse {
-    let present: NewPlant | undefined
-    let outcome: ChangeOutcome
-    try {
-      present = this.#plant(idOf(change))
-      outcome = decideChange(change, present)
-    } catch (error) {
-      return error instanceof AppError ? { refusal: error.number, message: error.message } : rowFault(error)
-    }
+  #created({ plant, actor }: Put): 'created' {
+    this.#log.created(plant.id, textOf(plant), actor)
+    return 'created'
+  }
+
+  #change({ change, actor }: ChangeRequest): ChangeResponse {
+    const present = this.#plant(idOf(change))
+    const outcome = orRefusal(() => decideChange(change, present))
+    if ('failure' in outcome) return outcome
     if (outcome.result === 'deleted') return this.#delete(present, actor) ?? outcome
     if (isEqual(present, outcome.plant)) return outcome
     const kind = change.kind === 'update' ? 'update' : 'replace'
@@ -210,44 +181,36 @@ export class SqliteWriter implements Served {
   }
 
   #plant(id: bigint): NewPlant | undefined {
-    const row = this.#selectPlant.get(id)
+    const row = this.#statements.get('SELECT id, name, tag FROM plants WHERE id = ?', id)
     return row === undefined ? undefined : plantOf(row)
   }
 
-  /** @returns the fault that refused this row alone; a fault of the log of changes is thrown, and undoes the group */
-  #replace(plant: NewPlant, present: NewPlant | undefined, kind: ChangeKind, actor: string): SqliteFault | undefined {
-    try {
-      this.#putPlant.run(plant.id, plant.name, plant.tag ?? null)
-    } catch (error) {
-      return rowFault(error)
-    }
+  /** @returns why this plant alone was refused; a fault of the log of changes is thrown, and undoes the group */
+  #replace(plant: NewPlant, present: NewPlant | undefined, kind: ChangeKind, actor: string): Refusal | undefined {
+    const { id, name, tag } = plant
+    const refusal = orRefusal(() => void this.#putPlant.run(id, name, tag ?? null))
+    if (refusal !== undefined) return refusal
     if (present !== undefined) this.#log.changed(kind, present, actor)
-    else this.#log.created(plant.id, textOf(plant), actor)
+    else this.#log.created(id, textOf(plant), actor)
     return undefined
   }
 
   /** @returns the same as `#replace` */
-  #delete(plant: NewPlant | undefined, actor: string): SqliteFault | undefined {
+  #delete(plant: NewPlant | undefined, actor: string): Refusal | undefined {
     if (plant === undefined) return undefined
-    try {
-      this.#deletePlant.run(plant.id)
-    } catch (error) {
-      return rowFault(error)
-    }
-    this.#log.changed('delete', plant, actor)
-    return undefined
+    const refusal = orRefusal(() => void this.#deletePlant.run(plant.id))
+    if (refusal === undefined) this.#log.changed('delete', plant, actor)
+    return refusal
   }
 }
 
-/** UTF-16 units of the name and the tag. */
-const textOf = ({ name, tag }: NewPlant): number => name.length + (tag?.length ?? 0)
-
-/** The same of the plant that begins at `i`. */
-const textAt = (rows: CreateRows | PlantRows, i: number): number =>
-  (rows[i + 1] as string).length + ((rows[i + 2] as string | null)?.length ?? 0)
-
-function rowFault(error: unknown): SqliteFault {
-  const fault = sqliteFault(error)
-  if (fault === undefined || !isRowFault(fault)) throw error
-  return fault
+/** Runs the part of the work that refuses a plant alone; any other fault undoes the transaction. */
+function orRefusal<T>(work: () => T): T | Refusal {
+  try {
+    return work()
+  } catch (error) {
+    const refusal = refusalOf(error)
+    if (refusal === undefined) throw error
+    return refusal
+  }
 }
