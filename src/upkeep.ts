@@ -18,6 +18,33 @@ export interface Upkeep {
 
   /** Looks through the whole store, also while a service serves it. Changes nothing. */
   check(options?: LongWork): Promise<CheckReport>
+
+  /** What is in the store, also while a service serves it. Changes nothing. */
+  status(): Promise<StoreStatus>
+
+  /** How large its files are now. */
+  bytes(): StoreBytes
+}
+
+export interface StoreBytes {
+  readonly store: number
+  /** Of the commits that are not folded into the store yet. */
+  readonly log: number
+}
+
+export interface StoreStatus {
+  readonly store: string
+  readonly engine: 'sqlite' | 'postgres'
+  /** Undefined where the database keeps it. */
+  readonly bytes: StoreBytes | undefined
+  readonly schema: string | undefined
+  readonly plants: number
+  /** Those that work. */
+  readonly tokens: number
+  /** How far the search index is, in words. */
+  readonly index: string | undefined
+  /** Whether a service on this machine serves it; undefined where nobody can know. */
+  readonly isServed: boolean | undefined
 }
 
 /** Where long work stands: a share from 0 to 1 while it is known. */

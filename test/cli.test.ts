@@ -15,6 +15,7 @@ const COMMANDS = [
   ['backup'],
   ['restore'],
   ['check'],
+  ['status'],
   ['openapi'],
 ]
 

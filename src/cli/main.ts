@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs'
 import { Command, CommanderError } from 'commander'
 import { type Config, readConfig, SETTINGS } from '../config.ts'
 import { AppError } from '../errors.ts'
@@ -10,7 +9,8 @@ import { addCopy } from './copy-command.ts'
 import { serve } from './serve.ts'
 import { createToken, listTokens, revokeToken } from './token.ts'
 import { addExport, addImport } from './transfer-commands.ts'
-import { addBackup, addCheck, addRestore } from './upkeep-commands.ts'
+import { addBackup, addCheck, addRestore, addStatus } from './upkeep-commands.ts'
+import { version } from './version.ts'
 
 /** Runs one command. Exit codes: 0 done, 1 failed, 2 wrong usage. */
 export async function main(argv: readonly string[]): Promise<void> {
@@ -76,6 +76,7 @@ function program(): Command {
   addBackup(root, settings)
   addRestore(root, settings)
   addCheck(root, settings)
+  addStatus(root, settings)
 
   const token = command(
     root,
@@ -86,14 +87,18 @@ function program(): Command {
     .requiredOption('--name <NAME>', 'a name that says what the token is for')
     .option('--scopes <LIST>', SCOPES_HELP)
     .option('--expires <WHEN>', 'when it expires: 90d, 12h, 2030-12-31 or 2030-12-31T12:00Z (default never)')
+    .option('--json', 'print the secret and the token as JSON')
     .addHelpText(
       'after',
       examples('plantstore token create --name "label printer" --scopes plants:write --expires 90d'),
     )
-    .action(({ name, scopes, expires, ...flags }) => createToken(settings(flags), { name, scopes, expires }))
+    .action(({ name, scopes, expires, json = false, ...flags }) =>
+      createToken(settings(flags), { name, scopes, expires, json }),
+    )
   addSettings(command(token, 'list', 'list all tokens, without their secrets'), ['store'])
+    .option('--json', 'print the list as JSON')
     .addHelpText('after', examples('plantstore token list'))
-    .action((flags) => listTokens(settings(flags)))
+    .action(({ json = false, ...flags }) => listTokens(settings(flags), json))
   addSettings(command(token, 'revoke', 'revoke a token for good, within a second'), ['store'])
     .argument('<id>', 'the id of the token, from the list')
     .option('--even-last', 'also the last active token with the scope tokens')
@@ -116,9 +121,3 @@ const SETTING_KEYS = Object.keys(SETTINGS) as (keyof Config)[]
 const SPELLINGS = `
 A flag goes before its environment variable, and that before the default.
 SIZE is a number with B, KiB or MiB; TIME is one with ms, s or m, and a timeout of 0s is none.`
-
-/** The program's version is its package's. */
-function version(): string {
-  const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8')
-  return (JSON.parse(text) as { version: string }).version
-}

@@ -4,7 +4,8 @@ import { type StoreAddress, shownStore } from '../config.ts'
 import { printable } from '../printable.ts'
 import type { Store } from '../store.ts'
 import type { StorePool } from '../store-pool.ts'
-import type { Upkeep } from '../upkeep.ts'
+import type { Token } from '../token.ts'
+import type { StoreBytes, StoreStatus, Upkeep } from '../upkeep.ts'
 
 export interface OpenOptions {
   /** For a service, which no second one may disturb. */
@@ -64,10 +65,33 @@ export async function openStore(address: StoreAddress, options: OpenOptions): Pr
 }
 
 /** What an operator does with the store as a whole. Nothing is opened or made yet. */
-export async function upkeepOf(address: StoreAddress): Promise<Upkeep> {
+export async function upkeepOf(address: StoreAddress): Promise<Pick<Upkeep, 'backup' | 'restore' | 'check'>> {
   if (address.engine === 'postgres') return (await import('../postgres/upkeep.ts')).postgresUpkeep
   const { sqliteUpkeep } = await import('../sqlite/upkeep/upkeep.ts')
   return sqliteUpkeep(address.path)
+}
+
+/** What is in a store. A service may serve it meanwhile. */
+export async function statusOf(address: StoreAddress): Promise<StoreStatus> {
+  if (address.engine === 'sqlite') {
+    const { sqliteUpkeep } = await import('../sqlite/upkeep/upkeep.ts')
+    return sqliteUpkeep(address.path).status()
+  }
+  return withStore(address, { create: false }, async (store) => {
+    const isActive = ({ revokedAt, expiresAt }: Token) =>
+      revokedAt === undefined && (expiresAt === undefined || expiresAt.getTime() > Date.now())
+    const tokens = (await store.tokens.listTokens()).filter(isActive).length
+    const plants = await store.countPlants()
+    const unknown = { bytes: undefined, schema: undefined, index: undefined, isServed: undefined }
+    return { store: shownStore(address), engine: 'postgres', plants, tokens, ...unknown }
+  })
+}
+
+/** How large the files of a store are; undefined where a database keeps them. */
+export async function bytesOf(address: StoreAddress): Promise<(() => StoreBytes) | undefined> {
+  if (address.engine === 'postgres') return undefined
+  const { sqliteUpkeep } = await import('../sqlite/upkeep/upkeep.ts')
+  return sqliteUpkeep(address.path).bytes
 }
 
 /** For a command, which a person waits for and which does one thing at a time. */

@@ -12,8 +12,9 @@ import { OperatorError } from '../operator-error.ts'
 import { banner } from './banner.ts'
 import { makeFirstToken } from './first-token.ts'
 import { openLog } from './log.ts'
-import { openStore } from './open-store.ts'
+import { bytesOf, openStore } from './open-store.ts'
 import { scheduledBackups } from './scheduled-backups.ts'
+import { version } from './version.ts'
 
 /** How long requests that are under way may still take once listening has ended, in ms. */
 const LAST_ANSWERS = 5000
@@ -60,6 +61,7 @@ export async function serve(config: Config, notice: string | undefined): Promise
     ])
     const contract = readContract()
     const store = await opening
+    const bytes = await bytesOf(config.store)
     lifecycle.register('the store', () => store.close())
     if (backups !== undefined) lifecycle.register('the backups', () => backups.close())
     const app = buildApp({
@@ -72,6 +74,7 @@ export async function serve(config: Config, notice: string | undefined): Promise
       indexBehind: () => store.indexBehind,
       pool: store.pool,
       backups,
+      facts: { version: version(), engine: config.store.engine, bytes },
     })
     lifecycle.register('the HTTP server', () => closeApp(app))
     const port = await listen(app, config)

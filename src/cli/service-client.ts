@@ -61,6 +61,19 @@ export class ServiceClient {
     }
   }
 
+  /** The metrics of the service, as text. */
+  async metrics(signal: AbortSignal): Promise<string> {
+    const request = { query: new URLSearchParams(), mediaType: 'text/plain', signal }
+    const answer = await this.#send('GET', 'metrics', request)
+    return this.#read(text(answer), signal)
+  }
+
+  /** @throws Unavailable with the reason while it is not ready */
+  async checkReady(signal: AbortSignal): Promise<void> {
+    const request = { query: new URLSearchParams(), mediaType: 'application/json', signal }
+    await this.#read(text(await this.#send('GET', 'health/ready', request)), signal)
+  }
+
   /** Resolves with a successful answer, whose body is still to be read. */
   async #send(method: string, path: string, request: Request, body?: Body): Promise<IncomingMessage> {
     const { query, mediaType, signal } = request

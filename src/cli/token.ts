@@ -9,6 +9,7 @@ export interface CreateFlags {
   readonly name: string
   readonly scopes: string | undefined
   readonly expires: string | undefined
+  readonly json: boolean
 }
 
 /** Prints the secret alone on standard output, so that it can be piped; what a person has to know goes beside it. */
@@ -16,11 +17,15 @@ export async function createToken(config: Config, flags: CreateFlags): Promise<v
   const token = { name: tokenName(flags.name), scopes: scopesOf(flags.scopes), expiresAt: expiryOf(flags.expires) }
   const secret = await withStore(config.store, { create: true }, (store) => issueToken(store.tokens, token))
   process.stderr.write('The token is shown only once; the store keeps only its hash.\n')
-  process.stdout.write(`${secret}\n`)
+  process.stdout.write(flags.json ? `${JSON.stringify({ secret, ...token }, null, 2)}\n` : `${secret}\n`)
 }
 
-export async function listTokens(config: Config): Promise<void> {
+export async function listTokens(config: Config, json: boolean): Promise<void> {
   const tokens = await withStore(config.store, { create: false }, (store) => store.tokens.listTokens())
+  if (json) {
+    process.stdout.write(`${JSON.stringify(tokens, null, 2)}\n`)
+    return
+  }
   const rows = tokens.map((token) => [token.id, token.name, token.scopes.join(','), ...timesOf(token)])
   process.stdout.write(table([['ID', 'NAME', 'SCOPES', 'CREATED', 'EXPIRES', 'LAST USED', 'REVOKED'], ...rows]))
 }

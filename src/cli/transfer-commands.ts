@@ -76,7 +76,7 @@ const EXPORT_EXAMPLES = [
   'plantstore export - --format csv --q "mons del" --url http://127.0.0.1:8080 | head',
 ]
 
-function addTargetOptions(to: Command): void {
+export function addTargetOptions(to: Command): void {
   to.option(
     '--url <URL>',
     'address of a running service, such as http://127.0.0.1:8080; set PLANTSTORE_TOKEN to its access token',

@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import { addSettings, command, examples } from './command.ts'
-import type { ReadSettings } from './transfer-commands.ts'
+import type { StatusFlags } from './status.ts'
+import { addTargetOptions, type ReadSettings } from './transfer-commands.ts'
 import type { RestoreFlags, UpkeepFlags } from './upkeep.ts'
 
 export function addBackup(root: Command, settings: ReadSettings): void {
@@ -42,6 +43,18 @@ export function addCheck(root: Command, settings: ReadSettings): void {
     })
 }
 
+export function addStatus(root: Command, settings: ReadSettings): void {
+  const to = command(root, 'status', 'show what a store holds, or how a running service is')
+  addTargetOptions(to)
+  to.option('--json', 'print the result as JSON on standard output')
+    .addHelpText('after', STATUS_NOTES)
+    .addHelpText('after', examples(...STATUS_EXAMPLES))
+    .action(async (flags: StatusFlags) => {
+      const { showStatus } = await import('./status.ts')
+      process.exitCode = await showStatus(flags, settings(flags))
+    })
+}
+
 function addOutput(to: Command): Command {
   return to
     .option('--json', 'print the result as JSON on standard output')
@@ -72,6 +85,13 @@ plants. It changes nothing. A million plants take some ten seconds.
 
 Exit codes: 0 in order, 1 damaged or failed, 2 called wrongly, 130 or 143 stopped by a signal.`
 const CHECK_EXAMPLES = ['plantstore check', 'plantstore check --store sqlite:/backup/plants-2026-11-21.db --json']
+
+const STATUS_NOTES = `
+Without --url the command looks at the store itself, also beside a service that serves it, and counts its plants. With
+--url it asks the service, for which the token needs the scope plants:read.
+
+Exit codes: 0 done, 1 failed, or the service is not ready, 2 called wrongly.`
+const STATUS_EXAMPLES = ['plantstore status', 'plantstore status --url http://127.0.0.1:8080 --json']
 
 /** A command that was stopped may still have a read under way. */
 function end(exitCode: number): void {

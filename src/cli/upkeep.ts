@@ -16,7 +16,10 @@ export interface RestoreFlags extends UpkeepFlags {
   readonly replace?: true
 }
 
-type Work<T> = (upkeep: Upkeep, work: { signal: AbortSignal; onProgress: (state: WorkState) => void }) => Promise<T>
+type Work<T> = (
+  upkeep: Pick<Upkeep, 'backup' | 'restore' | 'check'>,
+  work: { signal: AbortSignal; onProgress: (state: WorkState) => void },
+) => Promise<T>
 
 /** @returns the exit code */
 export async function backupStore(file: string, flags: UpkeepFlags, { store }: Config): Promise<number> {

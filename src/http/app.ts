@@ -37,6 +37,7 @@ import { Cors } from './response/cors.ts'
 import { Responder } from './response/responder.ts'
 import { Router } from './router.ts'
 import { addRoutes } from './routes.ts'
+import { observeFacts, type ServiceFacts } from './service-facts.ts'
 import type { ServiceState } from './service-state.ts'
 
 export interface AppOptions {
@@ -53,6 +54,8 @@ export interface AppOptions {
   readonly pool?: StorePool | undefined
   /** What became of scheduled backups; undefined where there are none. */
   readonly backups?: BackupsMade | undefined
+  /** What the metrics say of the program and its store. */
+  readonly facts?: ServiceFacts | undefined
 }
 
 /** The HTTP side of the service. */
@@ -65,13 +68,14 @@ export interface App {
 
 /** Builds the HTTP side of the service from its contract. It does not listen. */
 export function buildApp(options: AppOptions): App {
-  const { config, contract, store, log, state, waiting, indexBehind, pool, backups } = options
+  const { config, contract, store, log, state, waiting, indexBehind, pool, backups, facts } = options
   checkPlantSchemas(contract.document)
   const metrics = new Metrics(waiting)
   if (indexBehind?.() !== undefined) {
     metrics.gauge('plantstore_search_index_behind', 'Changes that the search index lacks.', () => indexBehind() ?? 0)
   }
   if (backups !== undefined) observeBackups(metrics, backups)
+  if (facts !== undefined) observeFacts(metrics, facts)
   const addresses = new ClientAddresses(config.trustedProxies)
   const cors = config.corsOrigins === undefined ? undefined : new Cors(config.corsOrigins)
   const responder = new Responder({ log, metrics, state, addresses, cors, limits: config })

@@ -2,10 +2,13 @@ import type { Upkeep } from '../../upkeep.ts'
 import { makeBackup } from './backup.ts'
 import { checkStore } from './check.ts'
 import { restoreBackup } from './restore.ts'
+import { bytesOf, statusOf } from './status.ts'
 
 /** The upkeep of the store in this file. */
 export const sqliteUpkeep = (path: string): Upkeep => ({
   backup: (file, work) => makeBackup(path, file, work),
   restore: (file, options) => restoreBackup(path, file, options),
   check: (work) => checkStore(path, work),
+  status: async () => statusOf(path),
+  bytes: () => bytesOf(path),
 })

@@ -1,0 +1,135 @@
+import type { Config } from '../config.ts'
+import { onOneLine } from '../printable.ts'
+import type { StoreStatus } from '../upkeep.ts'
+import { statusOf } from './open-store.ts'
+import { count, time } from './progress.ts'
+import type { ServiceClient } from './service-client.ts'
+import { Unavailable } from './service-client.ts'
+import { type TargetFlags, targetOf } from './target.ts'
+
+export interface StatusFlags extends TargetFlags {
+  readonly json?: true
+}
+
+/** How long a service may take to answer, in ms. */
+const PATIENCE = 30_000
+
+/** What a running service tells of itself; what its version does not tell is undefined. */
+export interface ServiceStatus {
+  readonly service: string
+  readonly isReady: boolean
+  /** Why it is not ready. */
+  readonly why: string | undefined
+  readonly version: string | undefined
+  readonly node: string | undefined
+  readonly engine: string | undefined
+  /** Seconds. */
+  readonly uptime: number | undefined
+  readonly storeBytes: number | undefined
+  readonly logBytes: number | undefined
+  readonly indexBehind: number | undefined
+  readonly creates: number | undefined
+  /** Seconds since 1970 of the newest scheduled backup; 0 when there is none. */
+  readonly newestBackup: number | undefined
+  readonly failedBackups: number | undefined
+}
+
+/** @returns the exit code: 1 when the service is not ready */
+export async function showStatus(flags: StatusFlags, config: Config): Promise<number> {
+  const target = targetOf(flags, config)
+  if (target.kind === 'store') {
+    const status = await statusOf(target.address)
+    print(flags, status, storeLines(status))
+    return 0
+  }
+  const status = await serviceStatus(target.service, flags.url ?? '')
+  print(flags, status, serviceLines(status))
+  return status.isReady ? 0 : 1
+}
+
+async function serviceStatus(service: ServiceClient, address: string): Promise<ServiceStatus> {
+  const signal = AbortSignal.timeout(PATIENCE)
+  const read = readMetrics(await service.metrics(signal))
+  let why: string | undefined
+  try {
+    await service.checkReady(signal)
+  } catch (error) {
+    if (!(error instanceof Unavailable)) throw error
+    why = error.message
+  }
+  const started = read('process_start_time_seconds')?.value
+  const build = read('plantstore_build_info')?.labels
+  return {
+    service: address,
+    isReady: why === undefined,
+    why,
+    version: build?.['version'],
+    node: build?.['node'],
+    engine: build?.['engine'],
+    uptime: started === undefined ? undefined : Math.max(0, Math.round(Date.now() / 1000 - started)),
+    storeBytes: read('plantstore_store_bytes')?.value,
+    logBytes: read('plantstore_store_log_bytes')?.value,
+    indexBehind: read('plantstore_search_index_behind')?.value,
+    creates: read('plantstore_creates_waiting')?.value,
+    newestBackup: read('plantstore_backup_newest_timestamp_seconds')?.value,
+    failedBackups: read('plantstore_backup_failures_total')?.value,
+  }
+}
+
+interface Sample {
+  readonly labels: Readonly<Record<string, string>>
+  readonly value: number
+}
+
+/** Finds the first sample of a metric (https://prometheus.io/docs/instrumenting/exposition_formats/). */
+function readMetrics(text: string): (name: string) => Sample | undefined {
+  return (name) => {
+    const [, labels = '', value] = new RegExp(`^${name}(?:\\{(.*)\\})? (\\S+)$`, 'm').exec(text) ?? []
+    if (value === undefined) return undefined
+    const pairs = [...labels.matchAll(/(\w+)="([^"]*)"/g)].map(([, key = '', text = '']) => [key, text])
+    return { labels: Object.fromEntries(pairs), value: Number(value) }
+  }
+}
+
+function print({ json }: StatusFlags, status: object, lines: readonly (readonly [string, string | undefined])[]): void {
+  if (json === true) {
+    process.stdout.write(`${JSON.stringify(status, null, 2)}\n`)
+    return
+  }
+  const known = lines.filter((line): line is [string, string] => line[1] !== undefined)
+  const width = Math.max(...known.map(([name]) => name.length))
+  for (const [name, text] of known) process.stdout.write(`${onOneLine(`${name.padEnd(width)}  ${text}`)}\n`)
+}
+
+const bytes = (number: number | undefined): string | undefined =>
+  number === undefined ? undefined : `${count(number)} bytes`
+const behind = (number: number | undefined): string | undefined =>
+  number === undefined ? undefined : `${count(number)} changes behind`
+
+const storeLines = (status: StoreStatus): [string, string | undefined][] => [
+  ['store', status.store],
+  ['engine', status.engine],
+  ['served', status.isServed === undefined ? undefined : status.isServed ? 'yes, by a service on this machine' : 'no'],
+  ['size', status.bytes && `${count(status.bytes.store)} bytes, and ${count(status.bytes.log)} of log`],
+  ['schema', status.schema],
+  ['plants', count(status.plants)],
+  ['tokens', `${count(status.tokens)} active`],
+  ['index', status.index],
+]
+
+const serviceLines = (status: ServiceStatus): [string, string | undefined][] => [
+  ['service', `${status.service}: ${status.isReady ? 'ready' : `NOT READY: ${status.why}`}`],
+  ['version', status.version && `${status.version}, on Node.js ${status.node}`],
+  ['uptime', status.uptime === undefined ? undefined : time(status.uptime)],
+  ['engine', status.engine],
+  ['size', bytes(status.storeBytes) && `${bytes(status.storeBytes)}, and ${count(status.logBytes ?? 0)} of log`],
+  ['index', behind(status.indexBehind)],
+  ['waiting', status.creates === undefined ? undefined : `${count(status.creates)} creates`],
+  ['backups', backups(status)],
+]
+
+function backups({ newestBackup, failedBackups = 0 }: ServiceStatus): string | undefined {
+  if (newestBackup === undefined) return 'none are scheduled'
+  const newest = newestBackup === 0 ? 'none yet' : `the newest of ${new Date(newestBackup * 1000).toISOString()}`
+  return `${newest}; ${count(failedBackups)} failed since the start`
+}

@@ -1,0 +1,68 @@
+import { statSync } from 'node:fs'
+import { OperatorError } from '../../operator-error.ts'
+import type { StoreBytes, StoreStatus } from '../../upkeep.ts'
+import { ChangeReader } from '../change-log/change-reader.ts'
+import { openReader } from '../connection.ts'
+import { hasTable, schemaOf } from '../migrate.ts'
+import { preflight } from '../open/preflight.ts'
+import { openingError } from '../open/prepare-file.ts'
+import { isServed } from '../open/serve-lock.ts'
+import { storePath } from '../open/store-path.ts'
+import { IndexView } from '../search-index/index-view.ts'
+import { StatementCache } from '../statement-cache.ts'
+import { countsIn } from './copy-file.ts'
+
+/** Looks at the sizes alone, which is safe for files that this process has open. */
+export function bytesOf(link: string): StoreBytes {
+  const path = storePath(link)
+  const size = (name: string) => statSync(name, { throwIfNoEntry: false })?.size ?? 0
+  return { store: size(path), log: size(`${path}-wal`) }
+}
+
+/** What is in the store in the file `link` (src/upkeep.ts). */
+export function statusOf(link: string): StoreStatus {
+  const path = storePath(link)
+  try {
+    if (preflight(path) === 'absent') throw new OperatorError(`store ${path}: it does not exist`)
+    const db = openReader(path)
+    try {
+      const { applied, known } = schemaOf(db)
+      const now = Date.now()
+      const active = `SELECT count(*) AS count FROM tokens WHERE (expires_at IS NULL OR expires_at > ?)`
+      const isRevocable = hasTable(db, 'tokens') && applied >= REVOKED
+      const tokens = hasTable(db, 'tokens')
+        ? Number(db.prepare(`${active}${isRevocable ? ' AND revoked_at IS NULL' : ''}`).get(now)?.['count'])
+        : 0
+      return {
+        store: path,
+        engine: 'sqlite',
+        bytes: bytesOf(path),
+        schema: applied < known ? `${applied}; the next start migrates it to ${known}` : `${applied}`,
+        plants: countsIn(db).plants,
+        tokens,
+        index: hasTable(db, 'store_identity') ? indexOf(path, new StatementCache(db)) : undefined,
+        isServed: isServed(path),
+      }
+    } finally {
+      db.close()
+    }
+  } catch (error) {
+    throw openingError(path, error)
+  }
+}
+
+/** The migration that keeps revoked tokens (sql/sqlite/000004.sql). */
+const REVOKED = 4
+
+function indexOf(path: string, statements: StatementCache): string {
+  const changes = new ChangeReader(statements)
+  const view = new IndexView(path)
+  try {
+    const index = view.begin(changes.identity())
+    if (index === undefined || !view.isContinued(changes, index)) return 'none yet; a service makes it'
+    if (index.isScanning) return `being made, ${index.scanned} of ${index.plants} plants`
+    return `${Math.max(0, changes.head() - index.position)} changes behind`
+  } finally {
+    view.close()
+  }
+}

@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { cleanUp } from '../support/clean-up.ts'
+import { tempFolder } from '../support/files.ts'
+import { send } from '../support/load.ts'
+import { newDatabase } from '../support/postgres.ts'
+import { run, startServer, TOKEN } from '../support/process.ts'
+
+const env = { PLANTSTORE_TOKEN: TOKEN }
+
+test('status tells what a store holds and how its service is, in words and as JSON', async (t) => {
+  const backups = tempFolder(t)
+  const schedule = ['--backup-every', '1m', '--backup-folder', backups]
+  const { address, storePath } = await startServer(t, tempFolder(t), schedule)
+  await send('POST', `${address}/plants`, { body: '{"id":1,"name":"a"}' })
+  const store = ['--store', `sqlite:${storePath}`]
+  await run(t, ['token', 'create', '--name', 'x', ...store])
+  const [words, json, service, serviceJson] = await Promise.all([
+    run(t, ['status', ...store]),
+    run(t, ['status', '--json', ...store]),
+    run(t, ['status', '--url', address], { env }),
+    run(t, ['status', '--json', '--url', address], { env }),
+  ])
+  for (const { code, stderr } of [words, json, service, serviceJson]) assert.deepEqual([code, stderr], [0, ''])
+  for (const line of [
+    `store   ${storePath}`,
+    'engine  sqlite',
+    'served  yes, by a service on this machine',
+    'plants  1',
+    'tokens  1 active',
+  ]) {
+    assert.ok(words.stdout.includes(`${line}\n`), words.stdout)
+  }
+  assert.match(words.stdout, /^size {4}[\d,]+ bytes, and [\d,]+ of log$/m)
+  assert.match(words.stdout, /^schema {2}\d+$/m)
+  const { plants, tokens, isServed, bytes } = JSON.parse(json.stdout) as Record<string, unknown>
+  assert.deepEqual([plants, tokens, isServed, typeof bytes], [1, 1, true, 'object'])
+  assert.match(service.stdout, new RegExp(`^service  ${address}: ready\\nversion  \\d+\\.\\d+\\.\\d+, on Node.js \\d+`))
+  assert.match(service.stdout, /^uptime {3}[\d.]+ s$/m)
+  assert.match(service.stdout, /^size {5}[\d,]+ bytes, and [\d,]+ of log$/m)
+  assert.match(service.stdout, /^index {4}\d+ changes behind$/m)
+  assert.match(service.stdout, /^backups {2}(?:none yet|the newest of \d{4}-\S+); 0 failed since the start$/m)
+  const { isReady, engine, creates, failedBackups } = JSON.parse(serviceJson.stdout) as Record<string, unknown>
+  assert.deepEqual([isReady, engine, creates, failedBackups], [true, 'sqlite', 0, 0])
+})
+
+test('tokens are created and listed as JSON', async (t) => {
+  const store = ['--store', `sqlite:${join(tempFolder(t), 'plants.db')}`]
+  const created = await run(t, ['token', 'create', '--name', 'Kew app', '--expires', '90d', '--json', ...store])
+  const { secret, name } = JSON.parse(created.stdout) as Record<string, unknown>
+  assert.match(String(secret), /^ps_[0-9A-Za-z]{49}$/)
+  const listed = await run(t, ['token', 'list', '--json', ...store])
+  assert.ok(!listed.stdout.includes(String(secret)))
+  const [token = {}] = JSON.parse(listed.stdout) as Record<string, unknown>[]
+  assert.deepEqual([token['name'], token['scopes']], [name, ['plants:read', 'plants:write']])
+  assert.match(String(token['expiresAt']), /^\d{4}-\d\d-\d\dT/)
+})
+
+test('status says why it can not tell', async (t) => {
+  const folder = tempFolder(t)
+  const { address } = await startServer(t, folder)
+  const [missing, nowhere, unknown, both] = await Promise.all([
+    run(t, ['status', '--store', `sqlite:${join(folder, 'none.db')}`]),
+    run(t, ['status', '--url', 'http://127.0.0.1:1'], { env }),
+    run(t, ['status', '--url', address], { env: { PLANTSTORE_TOKEN: 'not-the-token-of-it' } }),
+    run(t, ['status', '--url', address, '--store', 'sqlite:x'], { env }),
+  ])
+  assert.match(missing.stderr, /^plantstore: store \S+none\.db: it does not exist\n$/)
+  assert.match(nowhere.stderr, /nothing answers there; is the service running\?/)
+  assert.match(unknown.stderr, /answered 401: error 40102/)
+  assert.match(both.stderr, /--url and --store: give only one of them/)
+  assert.deepEqual([missing.code, nowhere.code, unknown.code, both.code], [1, 1, 1, 2])
+})
+
+test('status counts what a PostgreSQL store holds', async (t) => {
+  const store = ['--store', await newDatabase((work) => cleanUp(t, work))]
+  const { stdout: secret } = await run(t, ['token', 'create', '--name', 'x', ...store])
+  assert.ok(secret.length > 0)
+  const { code, stdout } = await run(t, ['status', ...store])
+  assert.match(stdout, /^engine {2}postgres$/m)
+  assert.match(stdout, /^plants {2}0$/m)
+  assert.match(stdout, /^tokens {2}1 active$/m)
+  assert.equal(code, 0)
+})
