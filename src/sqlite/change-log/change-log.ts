@@ -17,6 +17,9 @@ export class ChangeLog {
   readonly #deleteUpTo: StatementSync
   /** Created plants that have no row yet, by the ids of the actors. */
   readonly #created = new Map<string, bigint[]>()
+  /** The ids of a row, on their way into it: an array for each row takes longer than its insert. */
+  readonly #ids = new BigInt64Array(MAX_IDS)
+  readonly #bytes = new Uint8Array(this.#ids.buffer)
   #count = 0
   /** UTF-16 units of their names and tags. */
   #text = 0
@@ -52,14 +55,15 @@ export class ChangeLog {
   /** @param before the plant as it was */
   changed(kind: ChangeKind, before: NewPlant, actor: string): void {
     this.flush()
-    this.#insert.run(1, Date.now(), kind, pack([before.id]), before.name, before.tag ?? null, actor)
+    this.#insert.run(1, Date.now(), kind, this.#packed([before.id]), before.name, before.tag ?? null, actor)
   }
 
   /** Writes the rows of the last creates, one for each actor, which must precede the commit. */
   flush(): void {
     if (this.#count === 0) return
     const at = Date.now()
-    for (const [actor, ids] of this.#created) this.#insert.run(ids.length, at, 'create', pack(ids), null, null, actor)
+    for (const [actor, ids] of this.#created)
+      this.#insert.run(ids.length, at, 'create', this.#packed(ids), null, null, actor)
     this.begin()
   }
 
@@ -76,6 +80,10 @@ export class ChangeLog {
     this.#deleteUpTo.run(last['position'] as bigint)
     return rows.length === MAX_TRIMMED && kept === -1
   }
-}
 
-const pack = (ids: readonly bigint[]): Uint8Array => new Uint8Array(new BigInt64Array(ids).buffer)
+  /** Holds until the next call; SQLite copies it. */
+  #packed(ids: readonly bigint[]): Uint8Array {
+    this.#ids.set(ids)
+    return this.#bytes.subarray(0, ids.length * this.#ids.BYTES_PER_ELEMENT)
+  }
+}
