@@ -7,11 +7,11 @@ export const APPLICATION_ID = 0x504c4e54
 /** The same for its search index: the bytes "PLNI". */
 export const INDEX_APPLICATION_ID = 0x504c4e49
 
-/** How long a connection waits for another process's write before it gives up, in milliseconds. */
+/** Milliseconds that a connection waits while another process writes. */
 export const BUSY_TIMEOUT = 10_000
 
 export interface WriterOptions {
-  /** Neither wait for another writer nor fold the log into the file: for a thread that must not be held up. */
+  /** Neither waits for another writer nor copies the log into the file: for the event loop. */
   readonly isHasty?: boolean
 }
 
@@ -21,23 +21,23 @@ export function openReader(path: string): DatabaseSync {
 }
 
 /**
- * Reads and writes; a commit has returned only after its fsync (WAL with synchronous=FULL).
+ * Reads and writes. A commit returns after its fsync (WAL with synchronous=FULL). Only `LogKeeper` copies the log into
+ * the file.
  *
- * BEGIN, COMMIT and PRAGMA go through `exec()`, which never reports a row count and so can't trip over a large rowid. It
- * never folds the log in by itself: `LogKeeper` does.
+ * BEGIN, COMMIT and PRAGMA run by `exec()`, which reports no row count and so can't fail on a large rowid.
  */
 export function openWriter(path: string, { isHasty = false }: WriterOptions = {}): DatabaseSync {
   return open(path, isHasty ? { timeout: 0 } : {}, (db) => {
     makeDurable(db)
-    // In KiB. A hasty one forgets its pages whenever the other has written, and only ever writes small groups.
+    // In KiB. A hasty connection loses its pages with each write of the other one, and writes only small groups.
     db.exec(`PRAGMA cache_size = -${isHasty ? 4096 : 16_384}`)
   })
 }
 
 /**
- * A writer that has the file for itself, by whatever name another process may have it open; needs no index of the log.
+ * A writer that has the file alone. It needs no index of the log.
  *
- * @returns undefined when another connection has it open
+ * @returns undefined when another connection has the file open, under any name
  */
 export function openAlone(path: string): DatabaseSync | undefined {
   try {
@@ -53,8 +53,8 @@ export function openAlone(path: string): DatabaseSync | undefined {
 }
 
 /**
- * Reads and writes a file that can be made again. A commit does not wait for the disk: it survives the end of the process,
- * and after a power cut the file is as some earlier commit has left it (WAL with synchronous=NORMAL).
+ * Reads and writes a file that can be rebuilt. A commit does not wait for the disk (WAL with synchronous=NORMAL): it
+ * survives the end of the process, and after a power cut the file has the state of an earlier commit.
  */
 export function openDerivedWriter(path: string): DatabaseSync {
   return open(path, { timeout: 1000 }, (db) => {
@@ -76,7 +76,7 @@ function open(
   options: { readOnly?: boolean; timeout?: number },
   prepare: (db: DatabaseSync) => void,
 ): DatabaseSync {
-  // Made absolute, so that `:memory:` and `file:…` are names of files and not SQLite's special words.
+  // An absolute path keeps SQLite from giving `:memory:` and `file:…` their special meaning.
   const db = new DatabaseSync(resolve(path), { timeout: BUSY_TIMEOUT, ...options, readBigInts: true })
   try {
     db.exec('PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON')
@@ -96,7 +96,7 @@ export function transaction<T>(db: DatabaseSync, work: () => T): T {
     db.exec('COMMIT')
     return result
   } catch (error) {
-    // SQLite ends the transaction by itself on some errors, a full disk among them.
+    // SQLite itself rolls the transaction back on some errors, such as a full disk.
     if (db.isTransaction) db.exec('ROLLBACK')
     throw error
   }

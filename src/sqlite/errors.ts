@@ -11,13 +11,13 @@ const CONSTRAINT = 19
 const TOOBIG = 18
 const MISMATCH = 20
 
-/** What is left of a SQLite error once it has crossed from the writer's thread. */
+/** A SQLite error in a form that crosses between threads. */
 export interface SqliteFault {
   readonly errcode: number
   readonly message: string
 }
 
-/** Also a value that node:sqlite refused to bind, as a bigint beyond int64: nothing was run then. */
+/** The fault of an error of SQLite, or of a value that node:sqlite refuses to bind, such as a bigint beyond int64. */
 export function sqliteFault(error: unknown): SqliteFault | undefined {
   if (!(error instanceof Error)) return undefined
   if ('errcode' in error && typeof error.errcode === 'number') return { errcode: error.errcode, message: error.message }
@@ -27,21 +27,22 @@ export function sqliteFault(error: unknown): SqliteFault | undefined {
 
 const primary = (fault: SqliteFault): number => fault.errcode & 0xff
 
-/** Another connection writes at the moment; nothing was done. */
+/** Another connection is writing. Nothing was done. */
 export const isBusy = (fault: SqliteFault): boolean => primary(fault) === BUSY
 
-/** There is no space left; the transaction was undone. */
+/** The disk is full. SQLite has rolled the transaction back. */
 export const isFull = (fault: SqliteFault): boolean => primary(fault) === FULL
 
-/** There was no space to open the store: for its log, or for the index of its log. */
+/** The disk has no room for the log, or for the index of the log, without which the store can't be opened. */
 export const hasNoRoomToOpen = (fault: SqliteFault): boolean => isFull(fault) || fault.errcode === IOERR_SHMSIZE
 
-/** The statement was refused because of this row alone; the transaction goes on. */
+/** SQLite refused this row alone. The transaction continues. */
 export const isRowFault = (fault: SqliteFault): boolean => [CONSTRAINT, TOOBIG, MISMATCH].includes(primary(fault))
 
 /**
- * The file can't be trusted any more, or what is on it can't be known: after a failed fsync the kernel may have dropped
- * the pages, so only a restart, which recovers from the log, tells (https://www.usenix.org/conference/atc20/presentation/rebello).
+ * The file is corrupt, or its content on the disk is unknown. After a failed fsync the kernel may have dropped the
+ * pages, so only a restart, which recovers from the log, is safe
+ * (https://www.usenix.org/conference/atc20/presentation/rebello).
  */
 export const isFatal = (fault: SqliteFault): boolean => [IOERR, CORRUPT, NOTADB].includes(primary(fault))
 

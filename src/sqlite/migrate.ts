@@ -9,7 +9,7 @@ export const isUpToDate = (db: DatabaseSync): boolean =>
   pendingMigrations(readMigrations(DIRECTORY), applied(db)).length === 0
 
 /**
- * Brings the schema up to date. Safe when many processes do it at once: each takes the write lock and looks again.
+ * Applies the pending migrations. Several processes may call it at once: each takes the write lock and checks again.
  *
  * @throws OperatorError when the store is newer than this program or its schema is another one
  */

@@ -8,7 +8,7 @@ export function plantOf([id, name, tag]: readonly unknown[]): NewPlant {
 /** UTF-16 units of the name and the tag. */
 export const textOf = ({ name, tag }: NewPlant): number => name.length + (tag === undefined ? 0 : tag.length)
 
-/** Many plants as they cross between threads, which takes 0.17 µs for each, and 0.54 µs as objects. */
+/** Many plants as they cross between threads: 0.17 µs of processor time each, where objects take 0.54 µs. */
 export interface PlantColumns {
   readonly ids: readonly bigint[]
   readonly names: readonly string[]

@@ -2,7 +2,7 @@ import type { DatabaseSync, SQLInputValue, SQLOutputValue, StatementSync } from 
 
 export type Row = SQLOutputValue[]
 
-/** Queries on one connection; each text is prepared once. Rows are arrays, in the order of the columns. */
+/** Prepares each query of a connection once. Rows are arrays in the order of the columns. */
 export class StatementCache {
   readonly #db: DatabaseSync
   readonly #prepared = new Map<string, StatementSync>()
@@ -24,13 +24,13 @@ export class StatementCache {
     return BigInt(this.#statement(sql).run(...values).changes)
   }
 
-  /** Runs a statement once for each row of values. Takes a fifth less time than `run`, which counts what each has changed. */
+  /** Runs a statement for each row of values, in a fifth less time than `run`, which counts changed rows. */
   runEach(sql: string, rows: Iterable<readonly SQLInputValue[]>): void {
     const statement = this.#statement(sql)
     for (const row of rows) statement.get(...row)
   }
 
-  /** Not to be begun again with the same text before it has ended or was left. */
+  /** The same text must not be iterated again before this iteration has ended. */
   iterate(sql: string, ...values: SQLInputValue[]): IterableIterator<Row> {
     return this.#statement(sql).iterate(...values) as unknown as IterableIterator<Row>
   }

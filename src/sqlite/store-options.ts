@@ -3,22 +3,22 @@ import type { Writer } from './write/adaptive-writer.ts'
 
 export interface SqliteStoreOptions {
   readonly maxWaiting: number
-  /** Creates in one commit; 1 gives each its own. */
+  /** Creates in one commit. With 1, each create has a commit of its own. */
   readonly maxGroup?: number
-  /** Hold the lock that keeps a second server away from the file. */
+  /** Takes the lock that keeps a second server away from the file. */
   readonly serving: boolean
-  /** Make the store where there is none. */
+  /** Creates the store if it does not exist. */
   readonly create: boolean
-  /** Where the writer runs: where the disk lets it, if nothing else is said. */
+  /** Starts the writer; an AdaptiveWriter by default. */
   readonly startWriter?: (path: string, onFatal: (error: Error) => void) => Writer
-  /** Who makes the search index: a thread, if nothing else is said. */
+  /** Starts what updates the search index; a thread by default. */
   readonly startFollower?: StartFollower
-  /** How long changes are kept in the log that the search index does not need any more, in milliseconds; 0 by default. */
+  /** Milliseconds that the log of changes keeps what the search index no longer needs; 0 by default. */
   readonly changesKeep?: number
-  /** Called once when the store can't go on: a failed fsync, a corrupt or vanished file. Only a restart mends it. */
+  /** Called once when the store can't continue: a failed fsync, a corrupt or removed file. Only a restart helps. */
   readonly onFatal: (error: Error) => void
-  /** Called when there was no store yet and one was made. */
+  /** Called after the store was created. */
   readonly onMade?: () => void
-  /** Told what the operator should know but need not act on at once. */
+  /** Called with a message that the operator should know but need not act on at once. */
   readonly onNotice?: (text: string) => void
 }

@@ -34,7 +34,7 @@ import { AdaptiveWriter, type Writer } from './write/adaptive-writer.ts'
 import { Housekeeping } from './write/housekeeping.ts'
 import { WriteQueue } from './write/write-queue.ts'
 
-/** The embedded engine: one SQLite file, one writer, short reads on the main thread and long ones in another. */
+/** The embedded engine: one SQLite file and one writer; short reads run on the event loop, long ones in a thread. */
 export class SqliteStore implements Store {
   readonly tokens: SqliteTokenStore
   readonly #path: string
@@ -49,15 +49,15 @@ export class SqliteStore implements Store {
   readonly #reads: QueryClient
   readonly #writes: WriteQueue
   readonly #onFatal: (error: Error) => void
-  /** Set once it is open. */
+  /** Set when the store is open. */
   #watch: FileWatch | undefined
-  /** Of the index that a server makes. */
+  /** How far the index that another process updates is behind. */
   #lag: IndexLag | undefined
   #fatal: Error | undefined
   #closing: Promise<void> | undefined
 
   /**
-   * Opens the store at `path`, or makes it there.
+   * Opens the store, or creates it.
    *
    * @throws OperatorError in one line when the path can't hold a store or holds a damaged one
    */
@@ -107,13 +107,13 @@ export class SqliteStore implements Store {
     this.#writer = options.startWriter?.(path, fail) ?? new AdaptiveWriter(path, fail)
     this.tokens = new SqliteTokenStore(this.#reader, this.#writer.thread, () => this.#mustBeOpen())
     const onNotice = (text: string) => {
-      // What is fatal is told already.
+      // onFatal has reported a fatal fault.
       if (this.#fatal === undefined) options.onNotice?.(text)
     }
     this.#housekeeping = new Housekeeping(this.#writer.thread, options.changesKeep ?? 0, onNotice)
     this.#index = new SearchIndex(path, {
       start: options.startFollower,
-      // Who serves the store makes its index.
+      // The server of a store updates its index.
       mayStart: () => this.#isServing || !isServed(path),
       onNotice,
       onDurable: (position) => this.#isServing && this.#housekeeping.trim(position),
@@ -199,19 +199,19 @@ export class SqliteStore implements Store {
     return this.#closing
   }
 
-  /** Writes of single plants that wait for their commit, for the metrics. */
+  /** Creates and changes that wait for their commit, for the metrics. */
   get waiting(): number {
     return this.#writes.waiting
   }
 
-  /** Changes that the search index does not have, for the metrics. */
+  /** Changes that the search index lacks, for the metrics. */
   get indexBehind(): number {
     return this.#index.behind
   }
 
   /**
-   * Waits, where another process serves the store, for as long as writing took: SQLite gives the write lock to whoever asks
-   * when it is free, so that one import after the other kept a server waiting for seconds. Waits for the server's index, too.
+   * Lets another process that serves the store write: waits as long as this write took, and until the server's index is
+   * near. SQLite's write lock is not fair: without a pause, consecutive imports kept a server waiting for seconds.
    */
   async #giveWay(startedAt: number): Promise<void> {
     if (this.#isServing || !isServed(this.#path)) return
@@ -237,10 +237,10 @@ export class SqliteStore implements Store {
     await this.#index.close()
     await this.#housekeeping.close()
     this.#lag?.close()
-    // The writer goes last: whoever closes a database last folds its log into it, which a reader can't.
+    // The writer closes last: the last connection copies the log into the file, which a reader can't.
     this.#reader.close()
     await this.#writer.close()
-    // Closing may have made some room, also on a disk that is full.
+    // Closing may have freed some space, even on a full disk.
     if (this.#isServing && this.#watch !== undefined) keepReserve(this.#path)
     this.#unlock()
   }
@@ -251,7 +251,7 @@ export class SqliteStore implements Store {
     this.#watch = new FileWatch(this.#path, (error) => this.#fail(error))
     if (!this.#isServing) return
     keepReserve(this.#path)
-    // A service makes the search index and keeps the house; nothing of that holds up its start.
+    // Only a service updates the search index and cleans up. Its start does not wait for either.
     this.#index.start()
     this.#housekeeping.start()
   }
@@ -259,7 +259,7 @@ export class SqliteStore implements Store {
   #fail(error: Error): void {
     if (this.#fatal !== undefined) return
     this.#fatal = error
-    // While it is being opened, the opening itself throws.
+    // During `open`, `open` itself throws the error.
     if (this.#watch !== undefined) this.#onFatal(error)
   }
 }

@@ -1,6 +1,6 @@
 import type { Scope, Token } from '../token.ts'
 
-/** A token as it crosses to the writer. */
+/** A token as the writer's thread receives it. */
 export interface TokenRow {
   readonly id: string
   readonly hash: Uint8Array

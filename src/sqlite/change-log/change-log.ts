@@ -1,10 +1,12 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { NewPlant } from '../../plant.ts'
 
-/** Bounds of one row of creates: who reads the log reads whole rows, with their plants. */
+/**
+ * Bounds of one row of creates, in plants and in UTF-16 units: readers of the log read whole rows with their plants.
+ */
 const MAX_IDS = 1000
 const MAX_TEXT = 2 ** 20
-/** Rows that are trimmed with one transaction. */
+/** Rows that one transaction trims. */
 const MAX_TRIMMED = 500
 
 /** What is done to a plant that exists. */
@@ -31,7 +33,7 @@ export class ChangeLog {
     this.#deleteUpTo = db.prepare('DELETE FROM changes WHERE position <= ?')
   }
 
-  /** Forgets what a transaction that was undone has left. */
+  /** Discards what a rolled-back transaction has left. */
   begin(): void {
     this.#created.clear()
     this.#count = 0
@@ -39,9 +41,10 @@ export class ChangeLog {
   }
 
   /**
-   * Creates of several actors that are committed together are in the order of the actors: each is of another plant.
+   * Adds a create to the next row of its actor. Creates of several actors in one commit may change their order, as each
+   * is of another plant.
    *
-   * @param text UTF-16 units of its name and tag
+   * @param text UTF-16 units of the name and the tag
    */
   created(id: bigint, text: number, actor: string): void {
     if (this.#count > 0 && this.#text + text > MAX_TEXT) this.flush()
@@ -58,7 +61,7 @@ export class ChangeLog {
     this.#insert.run(1, Date.now(), kind, this.#packed([before.id]), before.name, before.tag ?? null, actor)
   }
 
-  /** Writes the rows of the last creates, one for each actor, which must precede the commit. */
+  /** Writes the rows of the last creates, one for each actor. Call it before the commit. */
   flush(): void {
     if (this.#count === 0) return
     const at = Date.now()
@@ -68,9 +71,9 @@ export class ChangeLog {
   }
 
   /**
-   * Removes the oldest rows, as long as they end before a position and are older than a time: what is left has no gap.
+   * Removes the oldest rows that end before a position and are older than a time. It leaves no gap.
    *
-   * @returns whether there may be more of them
+   * @returns whether more of them may remain
    */
   trim(position: number, before: number): boolean {
     const rows = this.#selectOldest.all(position, MAX_TRIMMED)

@@ -3,7 +3,7 @@ import type { Row, StatementCache } from '../statement-cache.ts'
 
 /** A row of the log of changes (sql/sqlite/000003.sql). */
 export interface Change {
-  /** Changes up to and with the last one of this row. */
+  /** The position of the last change of this row. */
   readonly position: number
   readonly ids: BigInt64Array
   /** The plant as it was before; undefined for creates. */
@@ -18,19 +18,18 @@ export class ChangeReader {
     this.#statements = statements
   }
 
-  /** Which store this is. */
+  /** The identity of this store. */
   identity(): Uint8Array {
     return this.#statements.get('SELECT identity FROM store_identity')?.[0] as Uint8Array
   }
 
-  /** The position of the newest change; 0 when there was none ever. */
+  /** The position of the newest change; 0 before the first one. */
   head(): number {
     return Number(this.#statements.get('SELECT max(position) FROM changes')?.[0] ?? 0)
   }
 
   /**
-   * Whether the log goes on from a position that was read before: it has all later changes, and it is still the log that had
-   * this mark there.
+   * Whether the log continues from a position that was read earlier: it has all later changes, and the same mark there.
    */
   goesOnFrom(position: number, mark: string): boolean {
     if (position > 0) return this.mark(position) === mark
@@ -38,7 +37,10 @@ export class ChangeReader {
     return first === undefined || Number(first[0]) === unpack(first[1]).length
   }
 
-  /** Tells a row from what stands at the same position in another history of the same store; undefined where none ends. */
+  /**
+   * Distinguishes a row from the row at the same position in another history of the store; undefined when no row ends
+   * there.
+   */
   mark(position: number): string | undefined {
     const row = this.#statements.get('SELECT at, kind, ids FROM changes WHERE position = ?', position)
     if (row === undefined) return undefined
@@ -46,22 +48,22 @@ export class ChangeReader {
     return `${row[0]} ${row[1]} ${ids.length} ${ids[0]} ${ids.at(-1)}`
   }
 
-  /** When the first change behind the position was made, in milliseconds since 1970; undefined where there is none. */
+  /** The time of the first change after a position, in milliseconds since 1970; undefined when there is none. */
   timeAfter(position: number): number | undefined {
     const row = this.#statements.get('SELECT at FROM changes WHERE position > ? ORDER BY position LIMIT 1', position)
     return row === undefined ? undefined : Number(row[0])
   }
 
-  /** The rows behind a position, oldest first. */
+  /** The rows after a position, oldest first. */
   *after(position: number): Iterable<Change> {
     const sql = 'SELECT position, ids, name, tag FROM changes WHERE position > ? ORDER BY position'
     for (const row of this.#statements.iterate(sql, position)) yield changeOf(row)
   }
 
   /**
-   * The plants with these ids as they were right behind a position, if they changed later.
+   * The plants with these ids that changed after a position, as they were there.
    *
-   * @returns undefined for a plant that was not there yet
+   * @returns undefined for a plant that did not exist there
    */
   statesAt(position: number, ids: ReadonlyMap<bigint, unknown>): Map<bigint, NewPlant | undefined> {
     const states = new Map<bigint, NewPlant | undefined>()
@@ -71,7 +73,10 @@ export class ChangeReader {
     return states
   }
 
-  /** The plants that changed behind a position, each with the tag that it had there; undefined for one without. */
+  /**
+   * The ids of the plants that changed after a position, each with the tag that it had there; undefined for one
+   * without.
+   */
   tagsAt(position: number): Map<bigint, string | undefined> {
     const tags = new Map<bigint, string | undefined>()
     const sql = 'SELECT ids, tag FROM changes WHERE position > ? ORDER BY position'

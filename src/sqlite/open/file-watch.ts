@@ -2,16 +2,16 @@ import { type Stats, statSync } from 'node:fs'
 
 /** The store's file, its log, and the index of the log. */
 const SUFFIXES = ['', '-wal', '-shm']
-/** Milliseconds between looks: writes to a file that was removed go nowhere. */
+/** Milliseconds between checks: writes to a removed file are lost. */
 const INTERVAL = 1000
 
-/** Watches that the files of a store that is open stay what they are. While it is open, SQLite replaces none of them. */
+/** Checks that nobody removes or replaces the files of an open store. SQLite itself replaces none while it is open. */
 export class FileWatch {
   readonly #files: ReadonlyMap<string, Stats>
   readonly #onGone: (error: Error) => void
   readonly #timer: NodeJS.Timeout
 
-  /** @param onGone told which of them was removed or replaced, at each look that finds it */
+  /** @param onGone called at each check that finds a file removed or replaced */
   constructor(path: string, onGone: (error: Error) => void) {
     this.#files = new Map(SUFFIXES.map((suffix) => [path + suffix, statSync(path + suffix)]))
     this.#onGone = onGone

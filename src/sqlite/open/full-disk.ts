@@ -5,15 +5,15 @@ import type { Remote } from '../worker/protocol.ts'
 import type { SqliteWriter } from '../write/writer.ts'
 
 const PAGE = 4096
-/** The index of a log takes 32 KiB when a store is opened, and that of the search index as much. */
+/** Opening a store takes 32 KiB for the index of its log, and as much for that of the search index. */
 const LEAST = 9
 const MOST = 32
 
 const fileOf = (path: string): string => `${path}.reserve`
 
 /**
- * Takes some space beside the store while there is any, so that the store can be opened and read when the disk is full:
- * SQLite needs an index of the log then, and makes it on the disk.
+ * Reserves some space beside the store, so that the store can be opened and read when the disk is full: SQLite writes
+ * an index of the log to the disk when it opens the store.
  */
 export function keepReserve(path: string): void {
   const file = fileOf(path)
@@ -22,7 +22,7 @@ export function keepReserve(path: string): void {
   try {
     const fd = openSync(file, 'wx', 0o600)
     try {
-      // Zeros might take no space. On a disk that is nearly full a part of it is still of use.
+      // Zeros might take no space. On a nearly full disk, a part of the reserve still helps.
       for (const page = Buffer.alloc(PAGE, 'reserve\n'); pages < MOST && writeSync(fd, page) === PAGE; ) pages++
       fsyncSync(fd)
     } finally {
@@ -33,7 +33,7 @@ export function keepReserve(path: string): void {
   }
 }
 
-/** Opens a store, on a disk without space by what was reserved for it. */
+/** Opens a store. On a full disk it uses the space that `keepReserve` has reserved. */
 export async function openWithReserve<T>(path: string, open: () => Promise<T>): Promise<T> {
   try {
     return await open()
@@ -45,7 +45,7 @@ export async function openWithReserve<T>(path: string, open: () => Promise<T>): 
   }
 }
 
-/** Begins the store's log; a store that has no space for it is told of, and can be read. */
+/** Begins the store's log. Without space for it, the store stays readable and `onNotice` is called. */
 export async function beginLog(writer: Remote<SqliteWriter>, onNotice?: (text: string) => void): Promise<void> {
   try {
     await writer.beginLog()

@@ -8,14 +8,14 @@ const MAGIC = 'SQLite format 3\0'
 const HEADER = 100
 
 /**
- * Looks at the path and what lies beside it before anything opens, makes or changes a file there.
+ * Checks the path and the files beside it before anything opens, creates or changes a file there.
  *
- * It reads the file itself, which is safe only now: closing any descriptor of a database that this process has open
- * drops SQLite's locks on it (https://sqlite.org/howtocorrupt.html section 2.2).
+ * It reads the file itself, which is safe only before SQLite opens it: closing any descriptor of an open database drops
+ * SQLite's locks on it (https://sqlite.org/howtocorrupt.html section 2.2).
  *
- * @returns whether the store is there already
- * @throws OperatorError when the path can't hold a store, or holds something else, a damaged one, or one whose log is not
- *   its own
+ * @returns whether the store exists
+ * @throws OperatorError when the path can't hold a store, or holds something else, a damaged store, or one whose log
+ *   belongs to another store
  */
 export function preflight(path: string): 'absent' | 'present' {
   const directory = dirname(path)
@@ -44,10 +44,10 @@ function mustBeWritable(path: string, what: string): void {
   }
 }
 
-/** A new store would take up the log of one that is missing, and end it. */
+/** A new store would take over the log of the missing one, and destroy it. */
 function mustBeAlone(path: string): void {
   const left = ['-wal', '-journal', '-shm'].map((suffix) => path + suffix).filter((name) => existsSync(name))
-  // The store may have been made meanwhile, with its log.
+  // Another process may have created the store and its log meanwhile.
   if (left.length === 0 || existsSync(path)) return
   throw refusal(
     path,
@@ -55,16 +55,16 @@ function mustBeAlone(path: string): void {
   )
 }
 
-/** Through another name the store would have another log and another lock, and what was written by one name would be lost. */
+/** Under another name the store would have another log and another lock, and writes under one name would be lost. */
 function mustHaveOneName(path: string): void {
-  // While a store is made, and after a crash then, its draft is a second name.
+  // The draft of a store is a second name while the store is created, and after a crash in that moment.
   const drafts = () => {
     const { ino } = statSync(path)
     const isDraft = (name: string) => name.startsWith(`${basename(path)}.new-`)
     const names = readdirSync(dirname(path)).filter(isDraft)
     return names.filter((name) => statSync(join(dirname(path), name), { throwIfNoEntry: false })?.ino === ino).length
   }
-  // The draft may go between the two looks, but none comes.
+  // A draft may disappear between the two counts, but none appears.
   const before = drafts()
   const { nlink } = statSync(path)
   if (nlink > 1 + before) {
@@ -73,7 +73,7 @@ function mustHaveOneName(path: string): void {
 }
 
 /**
- * Looks at the first 100 bytes (https://sqlite.org/fileformat2.html section 1.3).
+ * Checks the first 100 bytes (https://sqlite.org/fileformat2.html section 1.3).
  *
  * @throws OperatorError when they are not those of a store
  */

@@ -8,16 +8,16 @@ import { isUpToDate, migrate } from '../migrate.ts'
 import { advanceMark } from '../wal/log-mark.ts'
 import { createStoreFile } from './create-file.ts'
 
-/** Milliseconds between looks whether another process has let go of the file. */
+/** Milliseconds between attempts to have the file alone. */
 const PAUSE = 20
 
 /**
- * Makes the store where there is none, brings its schema up to date, and, where no other process has it open, folds in
- * what a crash has left in its log. Only a process that has the store alone changes its schema: an older program that has
- * it open would go on with statements for the schema before.
+ * Creates the store if it does not exist and migrates its schema. Unless another process has the store open, it also
+ * copies what a crash has left in the log into the file. It migrates only a store that it has alone: an older program
+ * would go on with statements for the old schema.
  *
- * @throws OperatorError when its schema is not one that this program knows, it is in use by another name, or another
- *   process has a store open whose schema is old
+ * @throws OperatorError when this program does not know the schema, when the store is in use under another name, or when
+ *   another process has a store open that must be migrated
  */
 export function prepareFile(path: string, present: boolean): void {
   if (!present) createStoreFile(path)
@@ -40,32 +40,32 @@ const IN_USE =
   'another process has it open, perhaps a service of an older version, and this version must migrate it; stop that one first'
 
 /**
- * Undefined when another process has the file open by this same name: then its index of the log lies beside it. Another
- * name, such as that of a file mounted elsewhere, would have another log, and both would lose what they write.
+ * Undefined when another process has the file open under the same name: its index of the log lies beside it then. Under
+ * another name, such as that of another mount, the two would have different logs and lose writes.
  */
 function tryAlone(path: string): DatabaseSync | undefined {
   for (const until = performance.now() + BUSY_TIMEOUT; performance.now() < until; sleep(PAUSE)) {
     const db = openAlone(path)
     if (db !== undefined || existsSync(`${path}-shm`)) return db
-    // Another start may be preparing it at this moment.
+    // Another process may be preparing it at this moment.
   }
   throw new OperatorError(`store ${path}: another process has the file open by another name; stop that one first`)
 }
 
-/** The log that begins next is then told from all logs before. */
+/** Distinguishes the log that begins next from all earlier ones. */
 function mark(db: DatabaseSync): void {
   try {
     transaction(db, () => advanceMark(db))
   } catch (error) {
     const fault = sqliteFault(error)
-    // A full store is opened for reading.
+    // A store without space can still be read.
     if (fault === undefined || !isFull(fault)) throw error
   }
 }
 
 const sleep = (ms: number): void => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms)
 
-/** What the operator is told: the cause that SQLite names, in one line. */
+/** The error for the operator: one line with the cause that SQLite names. */
 export function openingError(path: string, error: unknown): unknown {
   const reason = error instanceof AppError ? error.cause : error
   const fault = sqliteFault(reason)

@@ -5,20 +5,19 @@ import { OperatorError } from '../../operator-error.ts'
 import { sqliteFault } from '../errors.ts'
 
 const BUSY = 5
-/** Milliseconds; whoever only looks whether the lock is held has it for less than one. */
+/** Milliseconds. A process that only tests the lock holds it for less than one. */
 const PATIENCE = 50
 
 export interface ServeLock {
-  /** Lets go of it; calling it again does nothing. */
+  /** Releases the lock. Calling it again does nothing. */
   release(): void
-  /** Lets go of it, and leaves no file behind that was not there before. */
+  /** Releases the lock, and removes its file if `takeServeLock` has created it. */
   undo(): void
 }
 
 /**
- * Held while a server serves a store, so that no second one does. It is SQLite's own lock on an empty file beside the
- * store: the operating system lets go of it however the process ends, and commands that administer the store don't
- * take it, so they work meanwhile.
+ * Keeps a second server away from a store. It is SQLite's own lock on an empty file beside the store: the operating
+ * system releases it however the process ends. Commands do not take it, so they work while a server runs.
  *
  * @throws OperatorError when another server holds it
  */
@@ -26,7 +25,7 @@ export function takeServeLock(path: string): ServeLock {
   const file = resolve(`${path}.lock`)
   for (;;) {
     const isNew = !existsSync(file)
-    // Its owner's alone like the store: whoever could open it could hold the lock and keep every server out.
+    // Only the owner may open it: any process that can open it could hold the lock and keep every server out.
     if (isNew) closeSync(openSync(file, 'a', 0o600))
     const before = statSync(file, { throwIfNoEntry: false })
     const lock = lockFile(file, path)
@@ -34,12 +33,12 @@ export function takeServeLock(path: string): ServeLock {
       if (lock.isOpen) lock.close()
     }
     const undo = () => {
-      // Only its holder removes it, so that two never hold two files of this name.
+      // Only the holder of the lock removes the file, so that two processes never hold two files of this name.
       if (isNew && lock.isOpen) rmSync(file, { force: true })
       release()
     }
     if (before !== undefined && statSync(file, { throwIfNoEntry: false })?.ino === before.ino) return { release, undo }
-    // Its holder has removed it, so this is the lock of a file that nobody else can find.
+    // The previous holder has removed the file, so this lock is on a file that no other process finds.
     release()
   }
 }
@@ -47,7 +46,7 @@ export function takeServeLock(path: string): ServeLock {
 function lockFile(file: string, path: string): DatabaseSync {
   const lock = new DatabaseSync(file, { timeout: PATIENCE })
   try {
-    // The lock alone, without a journal, for which a full disk has no space.
+    // Without a journal, for which a full disk has no space.
     lock.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE')
     return lock
   } catch (error) {
@@ -57,7 +56,7 @@ function lockFile(file: string, path: string): DatabaseSync {
   }
 }
 
-/** Whether a server, in another process than this one, serves the store now. */
+/** Whether another process serves the store now. */
 export function isServed(path: string): boolean {
   const file = resolve(`${path}.lock`)
   if (!existsSync(file)) return false

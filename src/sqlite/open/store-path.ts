@@ -2,14 +2,14 @@ import { lstatSync, readlinkSync, realpathSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { OperatorError } from '../../operator-error.ts'
 
-/** As many as Linux follows. */
+/** The number of links that Linux follows. */
 const MOST_LINKS = 40
 
 /**
- * Where the store really is: what symbolic links lead to, also when there is no file yet. Whatever belongs to the store lies
- * beside that place, whichever link it was opened by.
+ * The path that symbolic links lead to, which need not exist. All files of a store lie beside it, whichever link opens
+ * the store.
  *
- * @throws OperatorError when the links have no end
+ * @throws OperatorError when the links form a loop
  */
 export function storePath(path: string): string {
   let target = path

@@ -1,6 +1,6 @@
 import { closeSync, fsyncSync, openSync } from 'node:fs'
 
-/** A new name in a directory is on stable storage only after the directory's own fsync; Windows knows no such thing. */
+/** Makes new names in a directory durable, which takes an fsync of the directory. Windows has no such call. */
 export function syncDirectory(directory: string): void {
   if (process.platform === 'win32') return
   const handle = openSync(directory, 'r')

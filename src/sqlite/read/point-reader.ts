@@ -11,12 +11,12 @@ import { tokenOf } from '../token-rows.ts'
 import { ReadCache } from './read-cache.ts'
 import { ResultPage } from './result-page.ts'
 
-/** Plants that are read at once: more take less time for each, and more memory where they are long. */
+/** Plants that one query reads: more cost less time each, and more memory when they are long. */
 const PART = 64
-/** Characters of plants, and of pages of them, that are kept while nobody writes. */
+/** UTF-16 units of the plants, and of the pages, that are cached until the next write. */
 const KEPT_PLANTS = 100_000
 const KEPT_PAGES = 1_000_000
-/** Characters of plants from which on no more are read in one turn of the event loop: their answers take 10 ms or so. */
+/** UTF-16 units after which no more plants are read in one turn of the event loop: their answers take about 10 ms. */
 const TURN_TEXT = PAGE_TEXT
 
 export interface PlantPage {
@@ -24,7 +24,7 @@ export interface PlantPage {
   readonly limit: number
 }
 
-/** The reads that are over sooner than a message to another thread and back, on the thread that asks. */
+/** Reads on the event loop that take less time than a message to another thread and back. */
 export class PointReader {
   readonly #db: DatabaseSync
   readonly #onFatal: (error: Error) => void
@@ -36,7 +36,7 @@ export class PointReader {
   readonly #keptPlants = new ReadCache<bigint, NewPlant>(KEPT_PLANTS, textOf)
   readonly #keptPages = new ReadCache<string, readonly NewPlant[]>(KEPT_PAGES, textOfPage)
 
-  /** @param onFatal called when the file can't be trusted any more */
+  /** @param onFatal called when the file is corrupt or unreadable */
   constructor(path: string, onFatal: (error: Error) => void) {
     const db = openReader(path)
     this.#db = db
@@ -58,7 +58,7 @@ export class PointReader {
     this.#pages = { id: pages('>', 'ASC'), '-id': pages('<', 'DESC') }
   }
 
-  /** The plants with these ids, each where its id stands, as far as TURN_TEXT reaches. */
+  /** The plants with these ids, in their order, up to TURN_TEXT. */
   plants(ids: readonly bigint[]): (NewPlant | undefined)[] {
     const read = (id: bigint) => {
       const row = this.#plant.get(id) as unknown as Row | undefined
@@ -67,7 +67,7 @@ export class PointReader {
     return this.#together(this.#keptPlants, (kept) => upToTurnText(ids, textOf, (id) => kept.get(id, read)))
   }
 
-  /** Pages of plants by id, each at its place, as far as TURN_TEXT reaches; only such as are `isShortPage`. */
+  /** Pages of plants by id, in their order, up to TURN_TEXT. Each must be an `isShortPage`. */
   pages(pages: readonly PlantPage[]): (readonly NewPlant[])[] {
     const keyOf = ({ query: { order, after }, limit }: PlantPage) => `${order} ${after?.id} ${limit}`
     return this.#together(this.#keptPages, (kept) =>
@@ -113,9 +113,9 @@ export class PointReader {
   }
 
   /**
-   * Several reads take SQLite's locks once, which take four times as long as one read of a plant. What is kept is as true
-   * as what is read: the version is that of the very moment that the transaction sees, and changes with every commit of
-   * another connection (https://sqlite.org/pragma.html#pragma_data_version).
+   * Takes SQLite's locks once for several reads: they cost four times as much as one read of a plant. Cached values are
+   * never stale: the version belongs to the state that the transaction sees, and changes with every commit of another
+   * connection (https://sqlite.org/pragma.html#pragma_data_version).
    */
   #together<Key, Value extends object, T>(kept: ReadCache<Key, Value>, reads: (kept: ReadCache<Key, Value>) => T): T {
     return this.#read(() => {

@@ -12,20 +12,15 @@ import { ThreadClient } from '../worker/client.ts'
 import type { Remote } from '../worker/protocol.ts'
 import type { QueryReader } from './query-reader.ts'
 
-/**
- * Plants that a read looks up in the store one by one, at about 5 µs each, as the index lacks them: more only where it has
- * waited for the index already.
- */
+/** Unindexed plants that a read looks up in the store: at the first attempt, and after it has waited for the index. */
 const MOST_UNINDEXED = [10_000, 50_000]
-/**
- * How long a read waits for the index, in milliseconds: somebody waits for a service, and a command can wait longer.
- */
+/** Milliseconds that a read waits for the index. A client of a service waits too, a command can wait longer. */
 const PATIENCE = 5000
 const PATIENCE_OF_COMMANDS = 3_600_000
-/** How long a read waits at once for the index to come on, in milliseconds. */
+/** Milliseconds between two attempts of a read that waits for the index. */
 const LONGEST_NAP = 500
 
-/** The reads that may take long: in a thread, which is started by the first of them. */
+/** Sends the reads that may take long to a thread, which the first of them starts. */
 export class QueryClient {
   readonly #path: string
   readonly #index: SearchIndex
@@ -35,9 +30,7 @@ export class QueryClient {
   #lastExport = 0
   #isClosed = false
 
-  /**
-   * @param onFatal called when the file can't be trusted any more
-   */
+  /** @param onFatal called when the file is corrupt or unreadable */
   constructor(path: string, index: SearchIndex, isServing: boolean, onFatal: (error: Error) => void) {
     this.#path = path
     this.#index = index
@@ -59,7 +52,7 @@ export class QueryClient {
     order: PlantOrder,
     signal?: AbortSignal,
   ): AsyncGenerator<readonly NewPlant[], void, undefined> {
-    // Chosen here, so that it can be closed also where its opening was cancelled while the answer was on its way.
+    // Chosen on this side, so that an export can be closed whose opening was aborted before its reply came.
     const handle = ++this.#lastExport
     try {
       const open = (most: number) => this.#reader(signal).openExport(handle, most, filter, order)
@@ -88,7 +81,7 @@ export class QueryClient {
     try {
       return await this.#reader(signal).readExport(handle)
     } catch (error) {
-      // What was read so far is right, but it can't be gone on with.
+      // The chunks so far are right, but the export can't continue.
       if (!(error instanceof DamagedIndex)) throw error
       this.#index.suspect(error.inode, error.message)
       throw outOfReach(error)
@@ -114,7 +107,7 @@ export class QueryClient {
     }
   }
 
-  /** Ends what is under way with AppError 50303. */
+  /** Rejects the calls under way with AppError 50303. */
   async close(): Promise<void> {
     this.#isClosed = true
     await this.#client?.close(shuttingDown())
@@ -128,7 +121,7 @@ export class QueryClient {
     return this.#client.unlessAborted(signal)
   }
 
-  /** Waits for the index where it lacks too many plants, or has a fault and is made anew. */
+  /** Retries a read while the index lacks too many plants or is being rebuilt. */
   async #indexed<T>(read: (mostUnindexed: number) => Promise<T>, signal: AbortSignal | undefined): Promise<T> {
     const deadline = performance.now() + this.#patience
     for (let attempt = 0; ; attempt++) {

@@ -10,7 +10,7 @@ import { needsIndex, Snapshot } from './snapshot.ts'
 import { NOTHING, type Unindexed } from './unindexed.ts'
 
 const CHUNK: PageLimit = { plants: 1000, text: 2 ** 20 }
-/** Connections that are kept for the next ones. */
+/** Idle connections that are kept. */
 const MAX_IDLE = 4
 
 interface Export {
@@ -20,7 +20,7 @@ interface Export {
   after: PlantQuery['after']
 }
 
-/** Reads that may take long, in steps, each on a connection that it has for itself meanwhile. */
+/** Runs the reads that may take long as tasks. Each has a connection of its own while it runs. */
 export class QueryReader implements Served {
   readonly #path: string
   readonly #idle: Snapshot[] = []
@@ -32,7 +32,7 @@ export class QueryReader implements Served {
     this.#path = path
   }
 
-  /** @param most with more unindexed plants than these it throws BehindError, as the others do */
+  /** @param most unindexed plants; with more of them this and the other methods throw BehindError */
   *listPlants(most: number, query: PlantQuery, limit: number): Task<PlantColumns> {
     const snapshot = this.#begin(needsIndex(query, query.order))
     try {
@@ -56,7 +56,11 @@ export class QueryReader implements Served {
     }
   }
 
-  /** @param handle a new one, for the two below; its transaction stays open until it is closed */
+  /**
+   * Begins an export, whose transaction stays open until `closeExport`.
+   *
+   * @param handle chosen by the caller, for `readExport` and `closeExport`
+   */
   openExport(handle: number, most: number, filter: PlantFilter, order: PlantOrder): void {
     const snapshot = this.#begin(needsIndex(filter, order))
     try {
@@ -83,14 +87,14 @@ export class QueryReader implements Served {
     }
   }
 
-  /** Also where it was not opened to the end. */
+  /** Does nothing for an export that is not open. */
   closeExport(handle: number): void {
     const held = this.#exports.get(handle)
     this.#exports.delete(handle)
     if (held !== undefined) this.#end(held.snapshot)
   }
 
-  /** Reads something, on a new connection if none is idle: SQLite opens the log with the first read. */
+  /** Makes a small read, on a new connection if none is idle: SQLite opens the log with the first read. */
   check(): void {
     const snapshot = this.#begin(true)
     try {
@@ -123,7 +127,7 @@ export class QueryReader implements Served {
     this.#dryRuns.delete(handle)
   }
 
-  /** After the last step of whatever was begun. */
+  /** Closes all connections, also those of exports and dry runs. */
   close(): void {
     const connections = [...this.#idle, ...this.#dryRuns.values()]
     for (const { snapshot } of this.#exports.values()) connections.push(snapshot)

@@ -1,36 +1,36 @@
 /**
- * What is read again and again, for as long as nobody writes. The first write of anybody empties it, and so does one value
- * too many, which is cheaper than to know which of them is used least.
+ * Caches values that are read repeatedly, until the next write of any connection. A full cache is emptied, which is
+ * cheaper than to track the least recently used value.
  *
- * Only values that were read twice are cached: caching every value slowed non-repeating reads by 25%, as it lives too
- * long for the young generation of the heap. Callers share a cached value, so nobody may change it.
+ * Only values that were read twice are cached: caching every value slowed non-repeating reads by 25%, as they outlive
+ * the young generation of the heap. Callers share a cached value and must not change it.
  */
 export class ReadCache<Key, Value extends object> {
   readonly #maxText: number
   readonly #textOf: (value: Value) => number
   readonly #values = new Map<Key, Value>()
-  /** What was asked for lately and is not kept; what is written meanwhile does not change what people ask for. */
+  /** Keys that were read once. A write does not clear them, as it does not change what clients read. */
   readonly #asked = new Set<Key>()
   #version: unknown
   #text = 0
 
   /**
-   * @param maxText what `textOf` may come to for all values together
-   * @param textOf the characters of a value, which bound the memory that it takes
+   * @param maxText the bound of the sum of `textOf` over all values
+   * @param textOf UTF-16 units of a value, which stand for its memory
    */
   constructor(maxText: number, textOf: (value: Value) => number) {
     this.#maxText = maxText
     this.#textOf = textOf
   }
 
-  /** To be called before any value is asked for, with the version of the store that is read from now on. */
+  /** Call it before `get`, with the version of the store that is read from now on. */
   readAt(version: unknown): void {
     if (version === this.#version) return
     this.#clear()
     this.#version = version
   }
 
-  /** @param read what is there and is not kept; where it gives undefined, nothing is there */
+  /** @param read reads a value that is not cached; undefined when there is none */
   get<Found extends Value | undefined>(key: Key, read: (key: Key) => Found): Value | Found {
     const kept = this.#values.get(key)
     if (kept !== undefined) return kept
@@ -60,7 +60,7 @@ export class ReadCache<Key, Value extends object> {
   }
 }
 
-/** Keys of values that were read once. */
+/** Keys of values that were read once and are remembered. */
 const MAX_ASKED = 2000
-/** What a value counts beside its characters, so that many empty ones are bounded as well. */
+/** UTF-16 units that each value counts in addition, so that many empty ones are bounded as well. */
 const OVERHEAD = 50

@@ -1,7 +1,7 @@
 import type { NewPlant } from '../../plant.ts'
 import { textOf } from '../rows.ts'
 
-/** How much a page holds: so many plants, or those whose texts have so many UTF-16 units together, and one more. */
+/** Bounds of a page. One extra plant after `text` UTF-16 units shows the caller that there is another page. */
 export interface PageLimit {
   readonly plants: number
   readonly text: number
@@ -11,7 +11,7 @@ export interface PageLimit {
 export class ResultPage {
   readonly plants: NewPlant[] = []
   readonly #limit: PageLimit
-  /** Of all but the last of them. */
+  /** UTF-16 units of all plants but the last. */
   #text = 0
 
   constructor(limit: PageLimit) {

@@ -23,11 +23,11 @@ import type { Task } from '../worker/cooperative.ts'
 import { type PageLimit, ResultPage } from './result-page.ts'
 import { candidates, tagsOf, type Unindexed } from './unindexed.ts'
 
-/** Whether the answer comes from the search index. */
+/** Whether a query needs the search index. */
 export const needsIndex = (filter: PlantFilter, order: PlantOrder): boolean =>
   isByName(order) || filter.tags.length + filter.words.length > 0
 
-/** Connections whose reads, from begin to end, see the store, and the search index, as they were at one moment. */
+/** A connection to the store and one to the search index. From `begin` to `end`, reads see both as of one moment. */
 export class Snapshot {
   readonly #db: DatabaseSync
   readonly #statements: StatementCache
@@ -46,7 +46,7 @@ export class Snapshot {
     this.#search = new PlantSearch(this.#statements, this.#view)
   }
 
-  /** @param withIndex for reads that need the index */
+  /** @param withIndex whether the reads need the index */
   begin(withIndex: boolean): void {
     const index = withIndex ? this.#view.begin(this.#identity) : undefined
     this.#db.exec('BEGIN')
@@ -63,13 +63,13 @@ export class Snapshot {
     if (this.#db.isOpen) this.#db.close()
   }
 
-  /** What is to be told of a fault of one of the reads. */
+  /** The error to report for an error of a read. */
   faultOf(error: unknown): unknown {
     return this.#view.faultOf(error)
   }
 
   /**
-   * What the index lacks: plants that changed behind its position, and those that a scan has not reached.
+   * What the index lacks: plants that changed after its position, and plants that a scan has not reached.
    *
    * @throws BehindError when these are more than `most`
    */
@@ -91,7 +91,7 @@ export class Snapshot {
   *list(query: PlantQuery, limit: PageLimit, unindexed: Unindexed): Task<NewPlant[]> {
     const isIndexed = this.#index !== undefined || !needsIndex(query, query.order)
     const indexed = isIndexed ? yield* this.#search.find(query, limit, unindexed.ids) : new ResultPage(limit)
-    // Behind the last of them there are more in the index when it was full.
+    // A full page: the index may have more plants after its last one.
     const end = indexed.isFull ? indexed.plants.at(-1) : undefined
     const others = yield* this.#positions(query, end, unindexed.ids)
     if (others.length === 0) return indexed.plants
@@ -112,7 +112,7 @@ export class Snapshot {
     this.#statements.get('SELECT id FROM plants LIMIT 1')
   }
 
-  /** How many there are. */
+  /** The number of plants. */
   plants(): number {
     return Number(this.#statements.get('SELECT count(*) FROM plants')?.[0] ?? 0)
   }
@@ -127,7 +127,7 @@ export class Snapshot {
       change(tag, 1)
       if (tag === undefined) yield
     }
-    // As many more as may turn out to have no plants any more.
+    // Includes as many more tags as may have lost all their plants.
     const counts = this.#indexedTags(after, limit + changed.size)
     for (const [tag, by] of changed) {
       if (after !== undefined && compareCodePoints(tag, after) <= 0) continue
@@ -141,9 +141,9 @@ export class Snapshot {
   }
 
   /**
-   * The places of those of the plants that the query means, and not the plants: any of them may be large.
+   * The positions of the plants that match the query, not the plants, as any of them may be large.
    *
-   * @param end the last plant that is wanted, if that is known
+   * @param end the last plant that is wanted, if it is known
    */
   *#positions(query: PlantQuery, end: NewPlant | undefined, ids: ReadonlySet<bigint>): Task<Position[]> {
     const { order, after } = query
@@ -151,7 +151,7 @@ export class Snapshot {
     const isWanted = (place: Position) =>
       (after === undefined || comparePositions(order, place, after) > 0) &&
       (last === undefined || comparePositions(order, place, last) < 0)
-    // An id tells where its plant is in an order by id.
+    // In an order by id, the id alone gives the position.
     const wanted = isByName(order) ? ids : Array.from(ids).filter((id) => isWanted({ key: '', id }))
     const positions: Position[] = []
     const turn = new Turn()

@@ -3,10 +3,10 @@ import type { PlantFilter } from '../../plant-query.ts'
 import { plantOf } from '../rows.ts'
 import type { StatementCache } from '../statement-cache.ts'
 
-/** What a reader looks up in the store itself: the index does not have it, or as it was. */
+/** Plants that a read looks up in the store, as the index lacks them or has an old state of them. */
 export interface Unindexed {
   readonly ids: ReadonlySet<bigint>
-  /** Those that the index has as they were: the tag that each had then. */
+  /** Of the plants with an old state in the index, the tag in that state. */
   readonly tags: ReadonlyMap<bigint, string | undefined>
 }
 
@@ -16,8 +16,8 @@ export const NOTHING: Unindexed = { ids: new Set(), tags: new Map() }
 const AT_ONCE = 500
 
 /**
- * Leaves out in SQLite what a filter can't mean, as most of the plants never reach JavaScript then. It tells only for short
- * texts in ASCII, whose folding is `lower`. SQLite takes the length of a text with a NUL to end there.
+ * Excludes plants that can't match within SQLite, so that most of them never reach JavaScript. It decides only for
+ * short ASCII texts, which `lower` folds. SQLite's `length` of a text ends at a NUL.
  */
 const CANDIDATES = `SELECT plants.id, name, tag FROM json_each(?1) AS wanted CROSS JOIN plants ON plants.id = wanted.value
   WHERE (?2 IS NULL OR tag IN (SELECT value FROM json_each(?2)))
@@ -25,7 +25,7 @@ const CANDIDATES = `SELECT plants.id, name, tag FROM json_each(?1) AS wanted CRO
       OR octet_length(name) <> length(name) OR octet_length(tag) <> length(tag)
       OR instr(lower(name), ?3) > 0 OR instr(lower(tag), ?3) > 0)`
 
-/** Those of the plants with these ids that a filter may mean, and undefined now and then, after so many others. */
+/** The plants with these ids that may match a filter. Yields undefined after each chunk, for other tasks. */
 export function* candidates(
   statements: StatementCache,
   ids: Iterable<bigint>,
@@ -39,7 +39,7 @@ export function* candidates(
   }
 }
 
-/** The tags of the plants with these ids, of those that have one; undefined now and then. */
+/** The tags of the plants with these ids. Yields undefined after each chunk, for other tasks. */
 export function* tagsOf(statements: StatementCache, ids: Iterable<bigint>): Iterable<string | undefined> {
   const sql =
     'SELECT tag FROM json_each(?) AS wanted CROSS JOIN plants ON plants.id = wanted.value WHERE tag IS NOT NULL'

@@ -4,25 +4,25 @@ import { plantOf, textOf } from '../rows.ts'
 import type { StatementCache } from '../statement-cache.ts'
 import { type IndexState, idsBehind } from './index-file.ts'
 
-/** Plants of one batch: more where more are to go, but a part of them, as each batch looks through what it leaves. */
+/** Plants of the largest batch, and the part of the lag that one batch takes: each batch also reads what it leaves. */
 const LARGEST_BATCH = 50_000
 const PARTS = 4
-/** A scan goes on only where the log has come to its end, so the log is then read in larger batches. */
+/** A scan continues only at the head of the log, so the log is read in larger batches meanwhile. */
 const TIMES_WHILE_SCANNING = 4
-/** UTF-16 units of names and tags after which a batch ends: two seconds of work if all their words are different. */
+/** UTF-16 units of names and tags after which a batch ends: two seconds of work when all words are different. */
 const MAX_TEXT = 2 ** 21
 
-/** What one transaction of the index does. */
+/** The work of one transaction of the index. */
 export interface Batch {
-  /** Plants as the index has them, and must not have them any more. */
+  /** States of plants that the index must remove. */
   readonly gone: readonly NewPlant[]
-  /** Plants as they are at the position that the index comes to. */
+  /** States of plants at the new position of the index. */
   readonly added: readonly NewPlant[]
-  /** How far the index is after it. */
+  /** The state of the index after the batch. */
   readonly next: IndexState
   /** The position of the newest change. */
   readonly head: number
-  /** How many plants were looked at. */
+  /** The number of plants that were read. */
   readonly indexed: number
 }
 
@@ -32,7 +32,7 @@ export class BatchReader {
   readonly #changes: ChangeReader
   readonly #least: number
 
-  /** @param least plants of a batch where there are so many */
+  /** @param least plants of a batch, if there are as many */
   constructor(statements: StatementCache, changes: ChangeReader, least: number) {
     this.#statements = statements
     this.#changes = changes
@@ -47,7 +47,7 @@ export class BatchReader {
     return { position, mark, isScanning: plants > 0, scannedTo: undefined, scanned: 0, plants }
   }
 
-  /** The next changes of the log, and where these are all, the next plants of a scan. */
+  /** The next changes of the log, and at its head the next plants of a scan. */
   read(state: IndexState): Batch {
     const head = this.#changes.head()
     const { position, text, before, after } = this.#changed(state, head)
@@ -75,7 +75,7 @@ export class BatchReader {
     let text = 0
     for (const change of from === head ? [] : this.#changes.after(from)) {
       for (const id of change.ids) {
-        // The scan will find it as it is then.
+        // The scan will read its state then.
         if (before.has(id) || (isScanning && (scannedTo === undefined || id > scannedTo))) continue
         const plant = this.#plant(id)
         before.set(id, change.before)
@@ -85,12 +85,12 @@ export class BatchReader {
       position = change.position
       if (before.size >= most || text >= MAX_TEXT) break
     }
-    // The plants are as they are at the head, so those that changed behind the batch are put back.
+    // The plants were read at the head, so those that changed after the batch get their earlier state back.
     if (position < head) for (const [id, was] of this.#changes.statesAt(position, before)) after.set(id, was)
     return { position, text, before, after }
   }
 
-  /** The next plants of a scan, which are as they are at the head. */
+  /** The next plants of a scan, in their state at the head. */
   #scanned(from: bigint | undefined, mostText: number): { readonly plants: NewPlant[]; readonly isOver: boolean } {
     const plants: NewPlant[] = []
     let text = 0
@@ -113,7 +113,7 @@ export class BatchReader {
 
 type States = ReadonlyMap<bigint, NewPlant | undefined>
 
-/** What the log says up to a position: the plants as the index has them, and as they are there. */
+/** The changes of the log up to a position: each plant in its state in the index, and at that position. */
 interface Changed {
   readonly position: number
   /** UTF-16 units. */

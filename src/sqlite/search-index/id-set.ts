@@ -1,10 +1,7 @@
 const WORDS = 2 ** 16
 const BITS_OF_WORD = 32
 
-/**
- * Ids that are meant, in 256 KiB however many they are: one bit each. It may say of another id that it is one of them; with
- * 50,000 of them it does so for one in forty.
- */
+/** A set of ids in 256 KiB, one bit for each id. It has false positives: with 50,000 ids, one in forty others. */
 export class IdSet {
   readonly #words = new Uint32Array(WORDS)
 
@@ -14,7 +11,7 @@ export class IdSet {
     this.#words[word] = (this.#words[word] ?? 0) | (1 << (bit % BITS_OF_WORD))
   }
 
-  /** Those of the ids that it may have; now and then undefined, after so many others. */
+  /** The ids that it may have. Yields undefined after every `others` ids that it does not have. */
   *among(ids: Iterable<bigint>, others: number): Iterable<bigint | undefined> {
     let seen = 0
     for (const id of ids) {

@@ -2,15 +2,15 @@ import { hasNoRoomToOpen, type SqliteFault, sqliteFault } from '../errors.ts'
 import { type Row, StatementCache } from '../statement-cache.ts'
 
 /**
- * Primary result codes of faults that pass: no space, another process writes, no memory, no file descriptor or no right to
+ * Primary result codes of temporary faults: full disk, write lock taken, no memory, no file descriptor or no right to
  * the file (https://sqlite.org/rescode.html).
  */
 const PASSING = [13, 5, 7, 14]
 
-/** The search index can't be used as it is. The store has no part in it. */
+/** The search index can't be used as it is. The store is not affected. */
 export class IndexFault extends Error {
   override readonly name = 'IndexFault'
-  /** It is no fault of the file's content, so the same file will do later. */
+  /** The content of the file is not at fault, so the same file can be used later. */
   readonly isPassing: boolean
 
   constructor(message: string, fault?: SqliteFault) {
@@ -30,7 +30,7 @@ export class DamagedIndex extends Error {
   }
 }
 
-/** An answer needs the search index, which lacks more plants than can be looked at one by one. */
+/** The search index lacks more plants than a read looks up one by one. */
 export class BehindError extends Error {
   override readonly name = 'BehindError'
 

@@ -5,32 +5,35 @@ import type { StatementCache } from '../statement-cache.ts'
 import { IndexFault, inIndex } from './index-fault.ts'
 
 const SCHEMA = new URL('../../../sql/sqlite-index.sql', import.meta.url)
-/** Its first number is raised whenever the schema, src/fold.ts or src/sqlite/search-index/terms.ts changes. */
+/** Raise its first number when the schema, src/fold.ts or src/sqlite/search-index/terms.ts changes. */
 const VERSION = `4, Unicode ${process.versions['unicode']}`
 
-/** Bytes of an index that is looked through when it is opened, in 8 ms a megabyte. */
+/** Bytes of the largest index that is checked when it is opened: a check takes 8 ms a megabyte. */
 const LARGEST_CHECKED = 64 * 2 ** 20
 
-/** Where the index of a store lies. */
+/** The path of a store's index. */
 export const indexPath = (storePath: string): string => `${storePath}-index`
 
-/** Which file is there now; undefined where there is none. A file that was removed stays readable for who has it open. */
+/**
+ * Identifies the file at a path; undefined when there is none. A removed file stays readable for those who have it
+ * open.
+ */
 export const inodeOf = (path: string): number | undefined => statSync(path, { throwIfNoEntry: false })?.ino
 
-/** How far the index is. */
+/** The progress of the index. */
 export interface IndexState {
   /** Position in the log of changes. */
   readonly position: number
-  /** What the log has there (ChangeReader.mark). */
+  /** The mark of the log there (ChangeReader.mark). */
   readonly mark: string
   readonly isScanning: boolean
-  /** While it is scanning: plants with a larger id are not in the index; none is while this is undefined. */
+  /** During a scan, the index lacks plants with a larger id; undefined: it lacks all. */
   readonly scannedTo: bigint | undefined
   readonly scanned: number
   readonly plants: number
 }
 
-/** @returns undefined where another version of the program, or another store, made the index */
+/** @returns undefined when the index belongs to another version of the program or to another store */
 export function readState(statements: StatementCache, identity: Uint8Array): IndexState | undefined {
   const row = statements.get(
     `SELECT position, mark, is_scanning, scanned_to, scanned, plants FROM state WHERE version = ? AND store = ?`,
@@ -66,7 +69,7 @@ export function writeState(statements: StatementCache, state: IndexState): void 
 }
 
 /**
- * Looks through an index that is to be used. A large one would take long: its damages are found where they are met.
+ * Checks an index before it is used. A large one would take long, so only its reads find damage.
  *
  * @throws IndexFault when SQLite finds it damaged
  */
@@ -77,9 +80,9 @@ export function checkFile(statements: StatementCache): void {
   if (found !== 'ok') throw new IndexFault(`it is damaged: ${found}`)
 }
 
-/** Makes an index without plants in place of whatever is there. Like the store it is its owner's alone. */
+/** Creates an index without plants, and replaces what is there. Only the owner may read it, as the store. */
 export function createIndexFile(path: string, identity: Uint8Array, state: IndexState): DatabaseSync {
-  // The file goes first: with its log alone nothing is read, and a log that was left would be taken for the new file's.
+  // The file is removed first: SQLite does not read a log alone, but would apply a leftover log to the new file.
   for (const suffix of ['', '-wal', '-shm']) rmSync(path + suffix, { force: true })
   closeSync(openSync(path, 'wx', 0o600))
   return inIndex(() => {
@@ -98,7 +101,7 @@ export function createIndexFile(path: string, identity: Uint8Array, state: Index
         state.plants,
       )
     })
-    // SQLite removes the log of a file that is empty, as this one would be after a power cut.
+    // SQLite removes the log of an empty file, which this one would be after a power cut.
     db.exec('PRAGMA wal_checkpoint(PASSIVE)')
     return db
   })

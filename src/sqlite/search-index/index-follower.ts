@@ -4,29 +4,26 @@ import { IndexFault } from './index-fault.ts'
 import { Indexer, type IndexProgress } from './indexer.ts'
 
 export type IndexReport =
-  /** What a step has done, and how long it took in milliseconds. */
+  /** A step ended, after `time` milliseconds. */
   | { readonly progress: IndexProgress; readonly time: number }
-  /** The index will never again be further back than this position. */
+  /** The index is durable up to this position. */
   | { readonly durable: number }
   /** A step failed; the next ones are tried. */
   | { readonly fault: string }
   /** The store's file can't be trusted any more. */
   | { readonly storeFault: SqliteFault }
 
-/**
- * How long changes are gathered, in milliseconds: many together take half the time of few. From so many on they are indexed
- * at once.
- */
+/** Milliseconds to gather changes: many together take half the time each. From MANY on they are indexed at once. */
 const NAP = 200
 const SHORT_NAP = 50
 const MANY = 4000
-/** How often it is made sure that the index is on stable storage, so that the log of changes can be trimmed. */
+/** Milliseconds between syncs of the index to stable storage, after which the log of changes can be trimmed. */
 const SYNC_INTERVAL = 2000
-/** How soon a step that failed is tried again: twice as long each further time. */
+/** Milliseconds before a failed step is retried; doubled each further time. */
 const FIRST_RETRY = 1000
 const LAST_RETRY = 60_000
 
-/** Makes the search index follow the log of changes: when it takes a step, and what it does after one that failed. */
+/** Decides when the indexer takes its next step, and retries a failed one. */
 export class IndexFollower implements Served {
   readonly #path: string
   readonly #report: (report: IndexReport) => void
@@ -44,12 +41,12 @@ export class IndexFollower implements Served {
     this.#report = report
   }
 
-  /** There are changes to index: at once, or when more have come together. */
+  /** Called when there are changes. Indexes them at once when urgent, otherwise together with those of the next NAP. */
   wake(isUrgent: boolean): void {
     if (this.#retry === FIRST_RETRY) this.#schedule(isUrgent ? 0 : NAP)
   }
 
-  /** Makes the index anew, as a reader found a fault in the file with this inode. */
+  /** Rebuilds the index after a reader found a fault in the file with this inode. */
   remake(inode: number, why: string): void {
     this.#indexer?.remake(inode, why)
     this.#schedule(0)
@@ -60,7 +57,7 @@ export class IndexFollower implements Served {
     this.#indexer?.close()
   }
 
-  /** Has a step follow after so many milliseconds, if none is due sooner. */
+  /** Schedules the next step in `time` milliseconds, unless one is due sooner. */
   #schedule(time: number): void {
     if (performance.now() + time >= this.#dueAt) return
     clearTimeout(this.#next)
@@ -86,10 +83,10 @@ export class IndexFollower implements Served {
     }
   }
 
-  /** How long to wait before the next step, if nobody wakes the thread sooner. */
+  /** Milliseconds before the next step, unless `wake` is called sooner. */
   #pauseAfter({ isDone, behind, share, indexed }: IndexProgress): number {
     if (!isDone) return behind < MANY && share === 1 ? NAP : 0
-    // Another process may be writing, of which nobody tells.
+    // Another process may be writing, which does not call `wake`.
     if (indexed > 0) return indexed < MANY ? NAP : SHORT_NAP
     return this.#durable < this.#position ? SYNC_INTERVAL : Number.POSITIVE_INFINITY
   }

@@ -7,11 +7,11 @@ import { IndexView } from './index-view.ts'
 
 /** Changes that the index may be behind while a command imports beside a service. */
 const NEAR = 8000
-/** How long an import waits at once for the index, and how often it looks, in milliseconds. */
+/** Milliseconds that an import waits for the index, and between its checks. */
 const PATIENCE = 10_000
 const NAP = 20
 
-/** How far an index is behind that another process makes. */
+/** Measures the lag of an index that another process updates. */
 export class IndexLag {
   readonly #store: DatabaseSync
   readonly #changes: ChangeReader
@@ -25,7 +25,7 @@ export class IndexLag {
     this.#view = new IndexView(storePath)
   }
 
-  /** Resolves when the index is near, or there is none that is up to date but for the newest changes. */
+  /** Resolves when the index is at most NEAR changes behind, or is missing or being built. */
   async near(): Promise<void> {
     const deadline = performance.now() + PATIENCE
     while (this.#behind() > NEAR && performance.now() < deadline) await sleep(NAP)

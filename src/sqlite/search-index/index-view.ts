@@ -10,7 +10,7 @@ interface Open {
   readonly inode: number
 }
 
-/** The search index as a reader sees it, at one position of the log of changes. */
+/** A reader's view of the search index, at one position of the log of changes. */
 export class IndexView {
   readonly #path: string
   #open: Open | undefined
@@ -20,9 +20,10 @@ export class IndexView {
   }
 
   /**
-   * Begins to read. It must come before the transaction of the store begins: the store then has all changes that the index has.
+   * Begins a read. Call it before the transaction of the store begins, so that the store has all changes that the index
+   * has.
    *
-   * @returns how far the index is; undefined where there is none of this store and this version
+   * @returns the progress of the index; undefined when there is none of this store and this version
    */
   begin(identity: Uint8Array): IndexState | undefined {
     const open = this.#current()
@@ -32,28 +33,28 @@ export class IndexView {
       return readState(open.statements, identity)
     } catch (error) {
       this.close()
-      // Who makes the index finds its faults too.
+      // The indexer finds this fault as well.
       if (error instanceof IndexFault) return undefined
       throw error
     }
   }
 
   /**
-   * Whether the log of the store goes on from the index.
+   * Whether the log of the store continues from the index.
    *
-   * @param changes in a transaction that began after the one of the index
+   * @param changes in a transaction that began after that of the index
    */
   isContinued(changes: ChangeReader, { position, mark }: IndexState): boolean {
     return changes.goesOnFrom(position, mark)
   }
 
-  /** While it reads. */
+  /** Valid between `begin` and `end`. */
   get statements(): IndexStatements {
     if (this.#open === undefined) throw new IndexFault('the index is not open')
     return this.#open.statements
   }
 
-  /** What is to be told of a fault that one of the statements met. */
+  /** The error to report for an error of a statement. */
   faultOf(error: unknown): unknown {
     if (!(error instanceof IndexFault)) return error
     return new DamagedIndex(error.isPassing ? -1 : (this.#open?.inode ?? -1), error.message)
@@ -72,7 +73,7 @@ export class IndexView {
     this.#open = undefined
   }
 
-  /** The file that is at the path now. */
+  /** The connection to the file that is at the path now. */
   #current(): Open | undefined {
     const inode = inodeOf(this.#path)
     if (this.#open !== undefined && this.#open.inode !== inode) this.close()

@@ -10,31 +10,31 @@ import { IndexFault, IndexStatements, inIndex } from './index-fault.ts'
 import { checkFile, createIndexFile, type IndexState, indexPath, inodeOf, readState, writeState } from './index-file.ts'
 import { PlantIndex } from './plant-index.ts'
 
-/** What is done with one transaction. */
+/** Bounds of one transaction. */
 export interface IndexerBounds {
-  /** Plants, at least where there are so many. */
+  /** Plants of a batch, if there are as many. */
   readonly batch: number
-  /** From so many new names on they are merged into the large table. */
+  /** New names from which on they are merged into the large table. */
   readonly mergeFrom: number
 }
 /** 1,000 plants take 27 µs each, 5,000 take 21. */
 const BOUNDS: IndexerBounds = { batch: 5000, mergeFrom: 200_000 }
 
-/** Why the index of a new store is made. */
+/** Why the index of a new store is built. */
 export const NONE_YET = 'there is none yet'
 
 export interface IndexProgress {
   readonly inode: number
   readonly position: number
-  /** Changes of the log that are not in the index. */
+  /** Changes of the log that the index lacks. */
   readonly behind: number
   /** Plants that this step indexed. */
   readonly indexed: number
   /** The part of all plants that is in the index, from 0 to 1. */
   readonly share: number
-  /** There is nothing more to do. */
+  /** Nothing more remains to be done. */
   readonly isDone: boolean
-  /** Why the index was made anew by this step. */
+  /** Why this step rebuilt the index. */
   readonly remade?: string
 }
 
@@ -47,8 +47,8 @@ interface Open {
 }
 
 /**
- * Makes the search index follow the log of changes, one transaction at a time. Several may do so at once: each takes SQLite's
- * write lock of the index and looks again how far it is.
+ * Updates the search index from the log of changes, one transaction at a time. Several processes may do so at once:
+ * each takes the write lock of the index and reads its position again.
  */
 export class Indexer {
   readonly #path: string
@@ -72,7 +72,7 @@ export class Indexer {
   }
 
   /**
-   * Indexes some plants. An index that is missing, damaged, of another version or of another history is made anew first.
+   * Indexes some plants. It first rebuilds an index that is missing, damaged, of another version or of another history.
    *
    * @throws IndexFault when that is not possible now; it may be called again
    */
@@ -81,8 +81,8 @@ export class Indexer {
   }
 
   /**
-   * Waits until what is committed so far is on stable storage, and so are the names of the files. SQLite writes the log again from its start only after it has
-   * copied all of it back, and synced that, so the log and the file together always hold it from then on.
+   * Makes all commits so far, and the names of the files, durable. SQLite restarts the log only after it has copied all
+   * of it into the file and synced the file, so they stay durable.
    */
   sync(): void {
     const log = openSync(`${this.#path}-wal`, 'r+')
@@ -94,7 +94,7 @@ export class Indexer {
     syncDirectory(dirname(this.#path))
   }
 
-  /** Makes the index anew with the next step, unless the fault was in a file that is not used any more. */
+  /** Rebuilds the index with the next step, unless the fault was in a file that is no longer used. */
   remake(inode: number, why: string): void {
     if (inodeOf(this.#path) === inode) this.#remakeBecause = why
   }
@@ -104,7 +104,7 @@ export class Indexer {
     this.#store.close()
   }
 
-  /** @returns undefined where the index has a fault, so that it has to be made anew */
+  /** @returns undefined when the index has a fault and must be rebuilt */
   #try(): IndexProgress | undefined {
     let remade: string | undefined
     try {
@@ -112,7 +112,7 @@ export class Indexer {
       const progress = this.#advance()
       return remade === undefined ? progress : { ...progress, remade }
     } catch (error) {
-      // What is in memory may be ahead of a transaction that was undone.
+      // The state in memory may be ahead of a rolled-back transaction.
       this.#closeIndex()
       if (!(error instanceof IndexFault) || error.isPassing || remade !== undefined) throw error
       this.#remakeBecause = error.message
@@ -120,7 +120,7 @@ export class Indexer {
     }
   }
 
-  /** @returns why it was made anew, if it was */
+  /** @returns why the index was rebuilt, if it was */
   #open(): string | undefined {
     const inode = inodeOf(this.#path)
     if (this.#index !== undefined && this.#index.inode !== inode) this.#remakeBecause ??= 'it was removed or replaced'
@@ -182,7 +182,7 @@ export class Indexer {
     const [present, head] = this.#inStore(() => [this.#state(index), this.#changes.head()] as const)
     if (isIdle(present, head)) return progressOf(index, present, head, 0, true)
     return inTransaction(index.db, () => {
-      // The store is read and left first: a reader that stays keeps its log from being begun again.
+      // The read of the store ends first: an open one keeps SQLite from restarting the store's log.
       const batch = this.#inStore(() => this.#batches.read(this.#state(index)))
       index.plants.remove(batch.gone)
       index.plants.add(batch.added)
@@ -192,7 +192,7 @@ export class Indexer {
     })
   }
 
-  /** The state of the index comes first, so that the store has all changes that it has. */
+  /** The state of the index is read first, so that the store has all its changes. */
   #state({ statements }: Open): IndexState {
     const state = readState(statements, this.#identity)
     if (state === undefined) throw new IndexFault('it belongs to another version or another store')
@@ -202,7 +202,7 @@ export class Indexer {
     return state
   }
 
-  /** Runs `work` in a read transaction of the store, which begins with the first query of it. */
+  /** Runs `work` in a read transaction of the store, which begins with its first query. */
   #inStore<T>(work: () => T): T {
     this.#store.exec('BEGIN')
     try {
@@ -213,7 +213,7 @@ export class Indexer {
   }
 }
 
-/** Where it fails, the connection is closed, which undoes what was done. */
+/** After a failure the caller closes the connection, which rolls the transaction back. */
 function inTransaction<T>(db: DatabaseSync, work: () => T): T {
   inIndex(() => db.exec('BEGIN IMMEDIATE'))
   const result = work()

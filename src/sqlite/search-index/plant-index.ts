@@ -4,7 +4,7 @@ import type { StatementCache } from '../statement-cache.ts'
 import { IndexFault } from './index-fault.ts'
 import { indexedTerms } from './terms.ts'
 
-/** A merge goes through the large table of names once, in its order, in so many transactions; new names come in meanwhile. */
+/** Transactions of one merge, which writes to the large table of names in its order. New names are added meanwhile. */
 const MERGE_STEPS = 10
 
 interface NameEntry {
@@ -18,7 +18,7 @@ export class PlantIndex {
   readonly #mergeFrom: number
   /** Entries of the small table of names. */
   #recent: number
-  /** How far the merge that is under way has come. */
+  /** The last entry of the current merge so far. */
   #mergedTo: NameEntry | undefined
 
   /** @param mergeFrom new names from which on they are merged into the large table */
@@ -30,7 +30,7 @@ export class PlantIndex {
 
   /** Adds plants that have no entries yet. */
   add(plants: readonly NewPlant[]): void {
-    // In the order of their keys, so that those on one page are written together.
+    // In the order of their keys, so that entries on one page are written together.
     const names = plants.map(({ id, name }): [key: string, id: bigint] => [sortKey(name), id])
     names.sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0))
     this.#statements.runEach('INSERT INTO recent_names (key, id) VALUES (?, ?)', names)
@@ -38,7 +38,7 @@ export class PlantIndex {
     const terms: [id: bigint, terms: string][] = []
     const tags: [tag: string, id: bigint][] = []
     const counts = new Map<string, number>()
-    // In the order of their ids: where they go back, the full-text index begins a segment.
+    // In the order of their ids: a smaller id makes the full-text index begin a segment.
     for (const plant of plants.toSorted((a, b) => (a.id < b.id ? -1 : 1))) {
       const { id, tag } = plant
       terms.push([id, indexedTerms(plant)])
@@ -53,9 +53,9 @@ export class PlantIndex {
   }
 
   /**
-   * Takes out the entries of plants, which are given as they were added.
+   * Removes the entries of plants, which must be in the state in which they were added.
    *
-   * @throws IndexFault when one is not there
+   * @throws IndexFault when an entry is missing
    */
   remove(plants: readonly NewPlant[]): void {
     const isDone = (sql: string, first: string, id: bigint) => this.#statements.run(sql, first, id) === 1n
@@ -71,7 +71,7 @@ export class PlantIndex {
     }
   }
 
-  /** Moves some names on, if a merge is due. */
+  /** Moves some names to the large table, if a merge is due. */
   merge(): void {
     if (this.#mergedTo === undefined && this.#recent < this.#mergeFrom) return
     const { key, id } = this.#mergedTo ?? FIRST
@@ -101,5 +101,5 @@ export class PlantIndex {
   }
 }
 
-/** Where a merge begins. An entry with just this key and id stays in the small table. */
+/** The start of a merge. An entry with exactly this key and id stays in the small table. */
 const FIRST: NameEntry = { key: '', id: -(2n ** 63n) }

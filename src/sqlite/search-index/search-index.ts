@@ -5,33 +5,33 @@ import type { IndexReport } from './index-follower.ts'
 import { type IndexProgress, NONE_YET } from './indexer.ts'
 import { WritePace } from './write-pace.ts'
 
-/** So many changes behind, the follower is told not to wait for more. */
+/** Changes behind, from which on the follower indexes at once. */
 const MANY = 4000
-/** How soon a follower that ended is started again, in milliseconds: twice as long each further time. */
+/** Milliseconds before a follower that ended is started again; doubled each further time. */
 const FIRST_RESTART = 1000
 const LAST_RESTART = 60_000
-/** How often it is looked whether others have written, in milliseconds. */
+/** Milliseconds between checks whether other processes have written. */
 const LOOK_INTERVAL = 1000
-/** How often a write that waits looks whether it still has to, in milliseconds. */
+/** Milliseconds between checks of a delayed write whether it may proceed. */
 const NAP = 500
-/** An import waits from this pressure on: while the index takes one batch, the import brings the next. */
+/** The pressure from which on an import waits: it prepares the next batch while the index takes one. */
 const IMPORT_PRESSURE = 1.6
-/** How long an import waits at once for the index to come nearer. */
+/** Milliseconds that one batch of an import waits for the index. */
 const IMPORT_PATIENCE = 10_000
 
-/** Who makes the search index follow the log of changes: an IndexFollower in a thread, unless a test has another one. */
+/** Updates the search index: an IndexFollower in a thread, or a stand-in of a test. */
 export interface Follower {
   /** See IndexFollower.wake. */
   wake(isUrgent: boolean): void
   /** See IndexFollower.remake. */
   remake(inode: number, why: string): void
-  /** Ends what is under way and lets go of the index. */
+  /** Ends the step under way and closes the index. */
   close(): Promise<void>
 }
 
 export interface FollowerEvents {
   onReport(report: IndexReport): void
-  /** Called once when it has ended without being asked to. */
+  /** Called once when it has ended unexpectedly. */
   onEnd(why: string): void
 }
 
@@ -39,19 +39,19 @@ export type StartFollower = (path: string, events: FollowerEvents) => Follower
 
 export interface SearchIndexOptions {
   readonly start: StartFollower | undefined
-  /** Whether this process makes the index where a search needs it. */
+  /** Whether this process may update the index when a search needs it. */
   readonly mayStart: () => boolean
-  /** Told what the operator should know. */
+  /** Called with a message for the operator. */
   readonly onNotice: (text: string) => void
-  /** Told that the index is, and stays, at this position of the log of changes. */
+  /** Called when the index is durable up to a position of the log of changes. */
   readonly onDurable: (position: number) => unknown
-  /** Told of a fault of the store that the follower met. */
+  /** Called with a fatal fault of the store that the follower met. */
   readonly onStoreFault: (fault: SqliteFault) => unknown
 }
 
 /**
- * The search index as the rest of the store sees it: how far behind it is, what slows writes down for that, and the thread
- * that makes it follow. No fault of it is one of the store.
+ * The search index as the rest of the store sees it: its lag, the delay of writes by its lag, and the thread that
+ * updates it. Its faults never fail a write.
  */
 export class SearchIndex {
   readonly #path: string
@@ -62,7 +62,7 @@ export class SearchIndex {
   #looking: NodeJS.Timeout | undefined
   #restartTime = FIRST_RESTART
   #progress: IndexProgress | undefined
-  /** What was written since the step that told of its progress last began: when, and how many plants. */
+  /** The writes since the last reported step began. */
   #writes: { readonly at: number; readonly plants: number }[] = []
   #written = 0
   #isAsleep = false
@@ -76,9 +76,9 @@ export class SearchIndex {
     this.#options = options
   }
 
-  /** Starts the thread, unless it runs. */
+  /** Starts the thread, unless it is running. */
   start(): void {
-    // Commands write to the store as well.
+    // Other processes write to the store as well.
     this.#looking ??= setInterval(() => this.wrote(0), LOOK_INTERVAL).unref()
     if (this.#follower !== undefined || this.#isClosed || this.#restart !== undefined) return
     const start = this.#options.start ?? startThread
@@ -88,12 +88,12 @@ export class SearchIndex {
     })
   }
 
-  /** Told that a search waits for the index. */
+  /** Called when a search waits for the index. */
   need(): void {
     if (this.#follower === undefined && this.#options.mayStart()) this.start()
   }
 
-  /** Told after every commit of this process that changed plants, and now and then for the commits of others. */
+  /** Called after every commit that changed plants, and regularly for the commits of other processes. */
   wrote(plants: number): void {
     this.#written += plants
     if (plants > 0) this.#writes.push({ at: performance.now(), plants })
@@ -104,7 +104,7 @@ export class SearchIndex {
     }
   }
 
-  /** Changes that are not in the index, about. */
+  /** The approximate number of changes that the index lacks. */
   get behind(): number {
     return (this.#progress?.behind ?? 0) + this.#written
   }
@@ -114,13 +114,13 @@ export class SearchIndex {
     return this.#progress?.share ?? 0
   }
 
-  /** Resolves when so many plants may be written; undefined where that is at once. */
+  /** Resolves when this many plants may be written; undefined when they may be at once. */
   admit(plants: number): Promise<void> | undefined {
     const delay = this.#isFollowed ? this.#pace.delay(plants, this.behind) : 0
     return delay > 0 ? this.#wait(delay) : undefined
   }
 
-  /** Resolves when an import may write: sooner than others it waits until the index is near. */
+  /** Resolves when an import may write. Imports wait for the index sooner than other writes. */
   async room(): Promise<void> {
     const deadline = performance.now() + IMPORT_PATIENCE
     while (this.#isFollowed && this.#pace.pressure(this.behind) > IMPORT_PRESSURE && performance.now() < deadline) {
@@ -129,7 +129,7 @@ export class SearchIndex {
     }
   }
 
-  /** Resolves when the index has come on, or after so many milliseconds. */
+  /** Resolves at the next report of the follower, or after `time` milliseconds. */
   async changed(time: number): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>()
     this.#waiting.push(resolve)
@@ -139,12 +139,12 @@ export class SearchIndex {
     this.#waiting = this.#waiting.filter((waiting) => waiting !== resolve)
   }
 
-  /** A reader found a fault in the file with this inode. */
+  /** Called when a reader found a fault in the file with this inode. */
   suspect(inode: number, why: string): void {
     this.#follower?.remake(inode, why)
   }
 
-  /** What is left undone is done after the next start. */
+  /** The next start continues what remains. */
   async close(): Promise<void> {
     this.#isClosed = true
     clearTimeout(this.#restart)
@@ -167,7 +167,7 @@ export class SearchIndex {
     }
   }
 
-  /** Nobody waits for an index that does not come on. */
+  /** Whether the index makes progress; otherwise no write waits for it. */
   get #isFollowed(): boolean {
     return this.#follower !== undefined && !this.#isFaulty && !this.#isClosed
   }
@@ -230,9 +230,9 @@ function startThread(path: string, { onReport, onEnd }: FollowerEvents): Followe
       if (!isClosed) onEnd(message)
     },
   })
-  // It holds up nobody's end: what it leaves undone is done after the next start.
+  // The process may end while it runs: the next start continues.
   thread.unref()
-  // Where a call is not answered, the thread has ended, which onEnd tells.
+  // A call fails only when the thread has ended, which onEnd reports.
   const send = (call: Promise<void>) => void call.catch(() => {})
   send(thread.remote.wake(true))
   return {

@@ -16,20 +16,20 @@ import { IdSet } from './id-set.ts'
 import type { IndexView } from './index-view.ts'
 import { matchExpression } from './terms.ts'
 
-/** Plants, and UTF-16 units of them, that are looked at in one step. */
+/** Plants, and their UTF-16 units, that one step reads. */
 const STEP = 64
 const STEP_TEXT = 100_000
-/** Ids that are read in one step without the plants. */
+/** Ids that one step reads without their plants. */
 const IDS = 500
-/** Ids that are picked from all in the order of names. */
+/** The most ids for which `picked` filters all names. */
 const MOST_PICKED = 50_000
-/** Ids that are read at once over all tags. */
+/** Ids that are read at once for all tags together. */
 const TAGGED = 2000
 
 /**
- * Finds plants by the indexes, as they are on this connection at the moment. Which index leads to them soonest is not
- * guessed: those that can are followed by turns until one has led to all that were asked for, which takes at most as
- * many times as long as there are. Every plant is verified before it is returned.
+ * Finds plants by the indexes, in the state that this connection sees. It does not guess the best index: the candidates
+ * take turns until one has found the page. With n candidates this costs at most n times as much as the best of them.
+ * Every plant is verified before it is returned.
  */
 export class PlantSearch {
   readonly #statements: StatementCache
@@ -41,9 +41,9 @@ export class PlantSearch {
   }
 
   /**
-   * The first of the indexed plants that the query means; all plants where it means all, by id.
+   * The first indexed plants that match the query. Without a filter, by id, it reads all plants from the store.
    *
-   * @param unindexed plants that are left out, as the index may have them as they were
+   * @param unindexed plants to leave out, as the index may have an old state of them
    */
   find(query: PlantQuery, limit: PageLimit, unindexed: ReadonlySet<bigint>): Task<ResultPage> {
     const isFiltered = query.tags.length + query.words.length > 0
@@ -66,12 +66,12 @@ export class PlantSearch {
     return row === undefined ? undefined : plantOf(row)
   }
 
-  /** The first of the plants with these ids that the query means. The ids are in its order. */
+  /** The first of these plants that match the query. The ids are in its order. */
   *#verified(ids: Iterable<bigint | undefined>, query: PlantQuery, limit: PageLimit): Task<ResultPage> {
     const found = new ResultPage(limit)
     const turn = new Turn()
     for (const id of ids) {
-      // Nothing was found for a while.
+      // An id set yields undefined after many ids that it does not have.
       if (id === undefined) {
         yield
         continue
@@ -84,7 +84,7 @@ export class PlantSearch {
     return found
   }
 
-  /** The same for ids in any order. Keeps no more than the places of a few times as many as are asked for. */
+  /** The same for ids in any order. Keeps the positions of at most a few times as many as the page holds. */
   *#sorted(ids: Iterable<bigint>, query: PlantQuery, limit: PageLimit): Task<ResultPage> {
     const { order, after } = query
     const compare = (a: Position, b: Position) => comparePositions(order, a, b)
@@ -95,7 +95,7 @@ export class PlantSearch {
       const plant = this.get(id)
       if (plant !== undefined) {
         const position = positionOf(order, plant)
-        // What comes behind the last that is wanted need not be verified: most do.
+        // Most plants come after the last wanted position and need no verification.
         const isWanted = (!after || compare(position, after) > 0) && (!last || compare(position, last) < 0)
         if (isWanted && matches(query, plant)) first.push(position)
       }
@@ -114,7 +114,7 @@ export class PlantSearch {
     return found
   }
 
-  /** The same by way of all names in their order, of which only those with these ids are looked at. */
+  /** The same by reading all names in their order, and the plants with these ids only. */
   *#picked(
     ids: Iterable<bigint>,
     query: PlantQuery,
@@ -126,7 +126,7 @@ export class PlantSearch {
     let seen = 0
     for (const id of ids) {
       wanted.add(id)
-      // With so many of them among all plants, all are looked at as soon.
+      // With this many ids, reading every plant takes no longer.
       if (seen === MOST_PICKED) return yield* this.#verified(names, query, limit)
       if (++seen % IDS === 0) yield
     }
@@ -146,9 +146,9 @@ export class PlantSearch {
   }
 
   /**
-   * Ids from each index that holds all plants the filter means, in the query's order by id.
+   * Ids from each index that has all plants which match the filter, in the query's order by id.
    *
-   * @param purpose tells statements apart that are stepped through at the same time
+   * @param purpose distinguishes statements that are iterated at the same time
    */
   #filtered(query: PlantQuery, purpose = 'to look at'): Iterable<bigint>[] {
     const expression = matchExpression(query)
@@ -171,7 +171,7 @@ export class PlantSearch {
     const [sign, direction] = isDescending(order) ? ['<', 'DESC'] : ['>', 'ASC']
     const condition = after === undefined ? 'TRUE' : `(key, id) ${sign} (?, ?)`
     const values = after === undefined ? [] : [after.key, after.id]
-    // SQLite merges the two in the order of their primary keys, without reading them to their ends.
+    // SQLite merges the two in the order of their primary keys, without reading either to its end.
     const from = (table: string) => `SELECT key, id FROM ${table} WHERE ${condition}`
     yield* this.#indexed(
       `SELECT id FROM (${from('names')} UNION ALL ${from('recent_names')} ORDER BY key ${direction}, id ${direction})`,
@@ -186,7 +186,7 @@ export class PlantSearch {
     for (const [id] of this.#statements.iterate(sql, ...values)) yield id as bigint
   }
 
-  /** Merges the ids of each tag, of which it reads some at a time. */
+  /** Merges the ids of each tag, reading some of each at a time. */
   *#byTags(query: PlantQuery): Iterable<bigint> {
     const tags = Array.from(new Set(query.tags))
     const atOnce = Math.max(16, Math.trunc(TAGGED / tags.length))
@@ -200,7 +200,7 @@ export class PlantSearch {
       const parts = tags.map((tag) =>
         this.#index.statements.all(sql, tag, ...values, atOnce).map((row) => row[0] as bigint),
       )
-      // Beyond the end of a part that was cut, others may already be ahead.
+      // Past the end of a full part, the other parts may lack ids that precede.
       const ends = parts.filter((part) => part.length === atOnce).flatMap((part) => part.at(-1) ?? [])
       const [end] = ends.sort(compare)
       const ids = parts.flat().sort(compare)
@@ -215,12 +215,12 @@ export class PlantSearch {
   }
 }
 
-/** Says when others have their turn. */
+/** Decides when a task yields to others. */
 export class Turn {
   #seen = 0
   #text = 0
 
-  /** @param plant that was looked at */
+  /** @param plant that was read */
   isOverAfter(plant: NewPlant | undefined): boolean {
     this.#seen++
     this.#text += plant === undefined ? 0 : textOf(plant)
@@ -234,7 +234,7 @@ function* without(unwanted: ReadonlySet<bigint>, ids: Iterable<bigint>): Iterabl
   for (const id of ids) if (!unwanted.has(id)) yield id
 }
 
-/** The ids behind the query's position, as SQL over a column. */
+/** The ids after the query's position, as SQL for a column. */
 function range(
   { order, after }: PlantQuery,
   column: string,

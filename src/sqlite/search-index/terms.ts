@@ -7,14 +7,14 @@ import { type PlantFilter, plantWords } from '../../plant-query.ts'
  * (sql/sqlite-index.sql) reads all terms that begin so, which are few.
  */
 const TERM_LENGTH = 20
-/** More words, tags and words of a tag than these are not looked for: they narrow nothing any more. */
+/** Further words, tags and words of a tag are ignored: they hardly narrow the search. */
 const MAX_WORDS = 16
 const MAX_TAGS = 8
 const MAX_TAG_WORDS = 4
-/** What a word looks like; other text is in no plant's words, and must not get into an expression. */
+/** The form of a word. Other text is in no plant's words, and must not get into an expression. */
 const WORD = /^(?:[\p{L}\p{N}]+|\p{Extended_Pictographic})$/u
 
-/** Characters of ASCII alone, and no word that is cut: the tokenizer of the index takes such a text apart as `words` does. */
+/** ASCII alone, and no word that is cut: the tokenizer of the index splits such a text as `words` does. */
 const PLAIN = /^[\0-\x7f]*$/
 const LONG_WORD = /[a-z0-9]{21}/i
 
@@ -26,13 +26,13 @@ export function indexedTerms(plant: Plant): string {
 }
 
 /**
- * The full-text expression (https://sqlite.org/fts5.html) that finds every plant which the filter means, and others
- * beside; undefined where there is none. A tag's words are words of the plant too, so they narrow the search.
+ * The full-text expression (https://sqlite.org/fts5.html) that finds every plant which matches the filter, and possibly
+ * others; undefined when there is none. The words of a tag are words of the plant too, so they narrow the search.
  */
 export function matchExpression(filter: PlantFilter): string | undefined {
   const asked = unique(filter.words.filter((word) => WORD.test(word)))
   if (asked.length === 0) return undefined
-  // The longest are the rarest.
+  // Longer words are rarer.
   const terms = asked
     .toSorted((a, b) => b.length - a.length)
     .slice(0, MAX_WORDS)

@@ -1,27 +1,27 @@
-/** Writes are slowed down from so many changes on that the index is behind, or from so long on that it needs for them. */
+/** Changes, and milliseconds of work of the index, from which on writes are slowed down. */
 const FREE_CHANGES = 5000
 const FREE_TIME = 2000
-/** How many times as far behind it may be before next to nothing is written; ten times FREE_CHANGES are 50,000. */
+/** The pressure at which writes are slowest: ten times FREE_CHANGES are 50,000 changes. */
 const LIMIT = 10
-/** A write waits no longer than this, in milliseconds: not as long as clients wait for an answer. */
+/** Milliseconds of the longest delay: less than clients wait for an answer. */
 const LONGEST = 20_000
-/** Steps of so many plants, or so long, tell how quick the index is. */
+/** Plants, or milliseconds, of a step from which on it counts for the rate. */
 const TELLING_PLANTS = 500
 const TELLING_TIME = 50
-/** Plants per millisecond that are assumed before any such step. */
+/** Plants per millisecond before the first such step. */
 const FIRST_RATE = 30
-/** How long a step counts, in milliseconds. */
+/** Milliseconds after which the weight of earlier steps has fallen to 1/e. */
 const MEMORY = 1000
 
 /**
- * How much writes are slowed down, so that the index stays a bounded number of changes behind: not at all while it is near
- * enough, then to half again as many as it takes, and to a tenth of them when it is ten times as far behind.
+ * Delays writes so that the lag of the index stays bounded: not at all below pressure 1, then to one and a half times
+ * the rate of the index, falling to a tenth of it at pressure LIMIT.
  */
 export class WritePace {
   readonly #now: () => number
-  /** Plants that the index takes per millisecond. */
+  /** Plants that the index adds per millisecond. */
   #rate = FIRST_RATE
-  /** When the writes that were admitted so far are due. */
+  /** The time at which all admitted writes are due. */
   #due = 0
 
   /** @param now milliseconds */
@@ -29,13 +29,13 @@ export class WritePace {
     this.#now = now
   }
 
-  /** Told of a step of the index that took so many milliseconds. */
+  /** Called after a step of the index. */
   learn(plants: number, time: number): void {
     if (plants === 0 || (plants < TELLING_PLANTS && time < TELLING_TIME)) return
     this.#rate += (1 - Math.exp(-time / MEMORY)) * (plants / Math.max(time, 1) - this.#rate)
   }
 
-  /** How long a write of so many plants waits, in milliseconds, while the index is so many changes behind. */
+  /** Milliseconds that a write of this many plants waits while the index is this many changes behind. */
   delay(plants: number, behind: number): number {
     const pressure = this.pressure(behind)
     const now = this.#now()
@@ -48,7 +48,7 @@ export class WritePace {
     return Math.min(LONGEST, this.#due - now)
   }
 
-  /** From 1 on writes are slowed down. */
+  /** Writes are slowed down from pressure 1 on. */
   pressure(behind: number): number {
     return Math.max(behind / FREE_CHANGES, behind / this.#rate / FREE_TIME)
   }

@@ -6,7 +6,7 @@ const MAGIC = 0x377f0682
 const VERSION = 3007000
 const PAGE_SIZES = new Set(Array.from({ length: 8 }, (_, i) => 512 << i))
 
-/** The first page, as a transaction in a log has left it. */
+/** A version of the first page that a transaction has left in the log. */
 export interface FirstPage {
   readonly bytes: Buffer
   /** The transaction wrote no other page. */
@@ -15,7 +15,7 @@ export interface FirstPage {
 
 /** What the committed transactions of a write-ahead log hold. */
 export interface LogFile {
-  /** Other ones after each restart of the log. */
+  /** They change when the log restarts. */
   readonly salts: string
   readonly transactions: number
   /** The oldest version of the first page. */
@@ -25,11 +25,11 @@ export interface LogFile {
 }
 
 /**
- * Reads a log as SQLite does when it recovers (https://sqlite.org/fileformat2.html section 4): up to the last commit before
- * the first frame that is not whole. SQLite has no locks on a log, so this is safe at any time.
+ * Reads a log as SQLite's recovery does (https://sqlite.org/fileformat2.html section 4): up to the last commit before
+ * the first incomplete frame. SQLite holds no locks on a log, so this is safe at any time.
  *
- * @param page the first page to look for in it
- * @returns undefined where there is no log or SQLite would not use it
+ * @param page the version of the first page to look for
+ * @returns undefined when there is no log or SQLite would ignore it
  */
 export function readLog(path: string, page: Buffer): LogFile | undefined {
   let file: number
@@ -63,7 +63,7 @@ function readFrames(file: number, page: Buffer): LogFile | undefined {
   let transactions = 0
   let firstPage: FirstPage | undefined
   let hasFirstPage = false
-  /** Versions of the first page in the transaction that is being read, and its frames. */
+  /** Versions of the first page in the current transaction, and the number of its frames. */
   let written: Buffer[] = []
   let frames = 0
   for (let at = HEADER; at + frame.length <= size; at += frame.length) {
@@ -87,7 +87,7 @@ function readFrames(file: number, page: Buffer): LogFile | undefined {
   return { salts, transactions, firstPage, hasFirstPage }
 }
 
-/** The sums over all that came before, which every frame carries (https://sqlite.org/fileformat2.html section 4.2). */
+/** The checksum of all that precedes, which every frame has (https://sqlite.org/fileformat2.html section 4.2). */
 class Checksum {
   readonly #isLittleEndian: boolean
   #first = 0

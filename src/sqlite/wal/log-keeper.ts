@@ -3,14 +3,16 @@ import { BUSY_TIMEOUT, transaction } from '../connection.ts'
 import { FULL, isBusy, isFull, sqliteFault } from '../errors.ts'
 import { advanceMark } from './log-mark.ts'
 
-/** 16 MiB: folding so much of log in at once copies a page that many groups touched once. */
+/** In pages: 16 MiB. A page that many groups have changed is then copied into the file once. */
 const LONGEST_LOG = 4000
-/** 2 MiB. In between the log is as long as the store. */
+/** In pages: 2 MiB. Between the two bounds the log may become as long as the store. */
 const SHORTEST_LOG = 512
-/** Milliseconds between attempts to fold the log of a store without space: each copies pages up to where the space ends. */
+/**
+ * Milliseconds between attempts to copy the log into the file on a full disk: each copies pages until the space ends.
+ */
 const ROOM_INTERVAL = 200
 
-/** Commits, and keeps the log in proportion to the store. */
+/** Commits, and keeps the write-ahead log in proportion to the store. */
 export class LogKeeper {
   readonly #db: DatabaseSync
   readonly #folds: boolean
@@ -18,11 +20,14 @@ export class LogKeeper {
   readonly #logSize: StatementSync
   readonly #foldNow: StatementSync
   readonly #emptyNow: StatementSync
-  /** Why there is no space. Until the log could be folded in nothing is written behind it, as it would take all space anew. */
+  /**
+   * The error of the full disk. Nothing is written until the log was copied into the file, as the log would take all
+   * space again.
+   */
   #full: unknown
   #triedAt = Number.NEGATIVE_INFINITY
 
-  /** @param folds whether its transactions fold the log in themselves, which can take long */
+  /** @param folds whether its transactions also copy the log into the file, which can take long */
   constructor(db: DatabaseSync, { folds }: { folds: boolean }) {
     this.#db = db
     this.#folds = folds
@@ -40,35 +45,41 @@ export class LogKeeper {
     return result
   }
 
-  /** Whether it is time to fold the log in. */
+  /** Whether the log is long enough to be copied into the file. */
   isLong(): boolean {
     const pages = Number(this.#logSize.get()?.['log'] ?? 0)
     if (pages < SHORTEST_LOG) return false
     return pages >= Math.min(LONGEST_LOG, Math.max(SHORTEST_LOG, Number(this.#storeSize.get()?.['page_count'] ?? 0)))
   }
 
-  /** Copies the log back into the file, so that it can be written from its start again. What it can't copy stays in it. */
+  /**
+   * Copies the log into the file (a passive checkpoint), so that SQLite can write it from its start again. Pages that
+   * readers still need stay in the log.
+   */
   fold(): void {
     this.#unlessHarmless(() => {
       if (this.#full === undefined) this.#unlessHarmless(() => this.#noting(() => this.#advanceMark()))
       const { log, checkpointed } = this.#noting(() => this.#foldNow.get()) ?? {}
-      // This mark begins the log again: nothing is written in between but by another process.
+      // This mark is the first write of the restarted log, unless another process writes in between.
       if (log === checkpointed && this.#full === undefined) this.#noting(() => this.#advanceMark())
     })
   }
 
-  /** Folds the log in whole and gives its space back, for a connection that found none. Nothing is written before that. */
+  /**
+   * Copies the whole log into the file and frees its space, after another connection found the disk full. Nothing is
+   * written before that.
+   */
   makeRoom(): void {
     this.#full ??= Object.assign(new Error('database or disk is full'), { errcode: FULL })
     this.#empty()
   }
 
-  /** @throws what took the space away, while there is still none */
+  /** @throws the error of the full disk while there is still no space */
   #empty(): void {
     const now = performance.now()
     if (now - this.#triedAt < ROOM_INTERVAL) throw this.#full
     this.#triedAt = now
-    // A reader that has the log open must not hold up the writer.
+    // The writer must not wait for a reader that has the log open.
     this.#db.exec('PRAGMA busy_timeout = 0')
     try {
       this.#emptyNow.get()
@@ -83,7 +94,7 @@ export class LogKeeper {
     transaction(this.#db, () => advanceMark(this.#db))
   }
 
-  /** Remembers that there was no space. The connection that may not wait leaves the making of room to the other. */
+  /** Remembers that the disk was full. The connection of the event loop leaves freeing space to the thread. */
   #noting<T>(work: () => T): T {
     try {
       return work()
@@ -94,7 +105,7 @@ export class LogKeeper {
     }
   }
 
-  /** For what may be left for later: there is no space for it, or another process writes. */
+  /** Ignores a full disk and a write of another process: the work can wait. */
   #unlessHarmless(work: () => void): void {
     try {
       work()

@@ -5,28 +5,28 @@ import { follows } from './log-mark.ts'
 /** Where the first page has its numbers (https://sqlite.org/fileformat2.html section 1.3). */
 const SCHEMA_COOKIE = 40
 const USER_VERSION = 60
-/** Looks at a store and its log, when they change meanwhile. */
+/** Attempts while the store and its log change. */
 const LOOKS = 5
 
 /**
- * Holds a store's file and the log beside it against one another. It reads the file, so this process must not have the
- * store open; other processes may, and may write.
+ * Decides whether a log belongs to the store's file. It reads the file, so this process must not have the store open;
+ * other processes may have it open and write.
  *
- * A log goes on from one state of the file, its base; then parts of it are folded in, up to any of its pages. So the first
- * page of the file is that of the base or one that the log has, and the oldest first page in the log tells the base's mark.
+ * A log continues one state of the file, its base. Checkpoints then copy parts of the log into the file. So the first
+ * page of the file is that of the base or one of the log's, and the oldest first page in the log names the base's mark.
  *
- * @returns `cut` when the file is shorter than it was when its first page was written
+ * @returns `cut` when the file is shorter than its first page says
  */
 export function judgeLog(path: string): 'own' | 'foreign' | 'cut' {
   for (let look = 0; look < LOOKS; look++) {
     const page = firstPageOf(path)
     const log = readLog(`${path}-wal`, page)
     const isInUse = log !== undefined && log.transactions > 0
-    // Only a log that is being folded in may have the pages that the file lacks. No process makes the file shorter.
+    // During a checkpoint, the log may have the pages that the file lacks. No process makes the file shorter.
     const isFolding = isInUse && log.hasFirstPage
     if (!isFolding && statSync(path).size < sizeIn(page)) return 'cut'
     if (!isInUse || belongs(page, log)) return 'own'
-    // Another process may have folded the log in between the two readings.
+    // Another process may have copied the log into the file between the two reads.
     const isStill = firstPageOf(path).equals(page) && readLog(`${path}-wal`, page)?.salts === log.salts
     if (isStill) return 'foreign'
   }
@@ -45,7 +45,7 @@ function belongs(page: Buffer, { firstPage, hasFirstPage }: LogFile): boolean {
   const oldest = bytes.readUInt32BE(USER_VERSION)
   if (follows(oldest, mark)) return true
   if (oldest !== mark) return false
-  // The oldest first page is no mark of ours then. A copy that SQLite made has another count of changes of the schema.
+  // The oldest first page is not one of our marks. A copy by SQLite has another schema cookie.
   const changes = bytes.readUInt32BE(SCHEMA_COOKIE) - page.readUInt32BE(SCHEMA_COOKIE)
   return isAlone ? changes === 0 || changes === 1 : changes >= 0
 }

@@ -16,8 +16,8 @@ export function serve(open: (report: (progress: IndexReport) => void) => Served)
   const post = (reply: Reply) => port.postMessage(reply)
   let served: Served | undefined
   /**
-   * Set for good by a fault after which the file can't be trusted: a later fsync that succeeds proves nothing then, so a
-   * group that was sent before anybody knew must not be committed and acknowledged.
+   * Refuses all later calls after a fault that casts doubt on the file. A later fsync that succeeds proves nothing, so a
+   * group that was sent before the client knew must not be committed and acknowledged.
    */
   let broken: Failure | undefined
 

@@ -3,27 +3,27 @@ import { ThreadClient } from '../worker/client.ts'
 import type { Remote } from '../worker/protocol.ts'
 import { type Put, type PutResponse, SqliteWriter } from './writer.ts'
 
-/** A commit that took longer, in milliseconds, is one that the event loop should not have waited for. */
+/** A commit that takes more milliseconds is slow: the event loop should not have waited for it. */
 const QUICK = 2
 /**
- * The disk is slow when more than one commit in ten is, for some time: a few may have waited for the processor. A slow
- * commit adds these points, a quick one takes one off, and from the limit on groups go to the thread.
+ * The disk is slow when more than one commit in ten is slow for some time: a few may have waited for the processor. A
+ * slow commit adds SLOW_POINTS, a quick one subtracts one. At SLOW_LIMIT groups go to the thread.
  */
 const SLOW_POINTS = 10
 const SLOW_LIMIT = 100
-/** After the pause it is seen sooner that nothing has changed. */
+/** Fewer slow commits after a pause show that the disk is still slow. */
 const POINTS_AFTER_PAUSE = SLOW_LIMIT - 3 * SLOW_POINTS
-/** How long they go there, in milliseconds: twice as long each further time. */
+/** Milliseconds that groups go to the thread; doubled each further time. */
 const FIRST_PAUSE = 1000
 const LONGEST_PAUSE = 60_000
-/** How long groups go there after one found no space, in milliseconds. */
+/** Milliseconds that groups go to the thread after one found the disk full. */
 const FULL_PAUSE = 1000
-/** Creates in a group that the event loop may wait for: half a millisecond of work. */
+/** Creates in the largest group that the event loop commits: half a millisecond of work. */
 const MAX_ROWS = 128
-/** Commits between looks at the length of the log. */
+/** Commits between checks of the log's length. */
 const LOG_CHECK_INTERVAL = 16
 
-/** Where the store writes. */
+/** Writes to the store. */
 export interface Writer {
   /** Resolves after the commit. @throws AppError 50301 when the outcome can't be known, 50304 when there is no space */
   createPlants(puts: readonly Put[]): Promise<PutResponse[]>
@@ -34,17 +34,17 @@ export interface Writer {
 }
 
 /**
- * Commits small groups of creates on the event loop as long as the disk is quick, and does everything else in a thread.
+ * Commits small groups of creates on the event loop while the disk is quick, and does everything else in a thread.
  *
- * Waking a thread and being woken costs more than a commit on a quick disk; waiting for a slow disk costs everybody who
- * only reads. docs/decisions/0015-writer-placement.md has the measurements.
+ * A message to a thread and back costs more than a commit on a quick disk, and a commit on a slow disk delays every
+ * read. docs/decisions/0015-writer-placement.md has the measurements.
  */
 export class AdaptiveWriter implements Writer {
   readonly #path: string
   readonly #client: ThreadClient<'writer'>
   readonly #onFatal: (error: Error) => void
   readonly #now: () => number
-  /** The connection of the event loop. */
+  /** The connection of the event loop, opened by its first group. */
   #here: SqliteWriter | undefined
   #threadUntil = 0
   #pause = FIRST_PAUSE
@@ -52,7 +52,7 @@ export class AdaptiveWriter implements Writer {
   #sinceLogCheck = 0
 
   /**
-   * @param onFatal called when the writer can't go on; only a restart of the process mends that
+   * @param onFatal called when the writer can't continue; only a restart of the process helps
    * @param now milliseconds
    */
   constructor(path: string, onFatal: (error: Error) => void, now: () => number = () => performance.now()) {
@@ -76,12 +76,12 @@ export class AdaptiveWriter implements Writer {
     await this.#client.close()
   }
 
-  /** Where a small group would be committed now: not before what the thread was given earlier. */
+  /** Where a small group would be committed now. It must not overtake what the thread received earlier. */
   get place(): 'event loop' | 'thread' {
     return this.#client.unanswered === 0 && this.#now() >= this.#threadUntil ? 'event loop' : 'thread'
   }
 
-  /** @returns undefined when another process writes at the moment: the thread can wait for it */
+  /** @returns undefined when another process is writing: the thread can wait for it */
   #createHere(puts: readonly Put[]): PutResponse[] | undefined {
     const startedAt = this.#now()
     let outcomes: PutResponse[]
@@ -115,20 +115,23 @@ export class AdaptiveWriter implements Writer {
     this.#pause = Math.min(this.#pause * 2, LONGEST_PAUSE)
   }
 
-  /** Folding a long log in takes tens of milliseconds, so the thread does it, and groups go behind it meanwhile. */
+  /**
+   * Copying a long log into the file takes tens of milliseconds, so the thread does it. Groups queue behind it
+   * meanwhile.
+   */
   #checkLog(here: SqliteWriter): void {
     this.#sinceLogCheck = 0
-    // What is worse than a log that stays as it is, the thread tells of by itself.
+    // The client reports a fatal fault by onFatal; any other one leaves the log as it is.
     if (here.isLogLong()) this.thread.foldLog().catch(() => {})
   }
 
-  /** The thread makes room before it writes again, so that what becomes free is not taken by the log. */
+  /** The thread frees space before it writes again, so that the log does not take the space. */
   #makeRoom(): void {
     this.#threadUntil = this.#now() + FULL_PAUSE
     this.thread.makeRoom().catch(() => {})
   }
 
-  /** A later fsync that succeeds would prove nothing, so neither connection commits any more. */
+  /** A later fsync that succeeds proves nothing, so neither connection commits again. */
   #fail(error: Error): void {
     this.#client.refuse(error)
     this.#threadUntil = Number.POSITIVE_INFINITY
@@ -136,7 +139,9 @@ export class AdaptiveWriter implements Writer {
   }
 }
 
-/** A writer in a thread of its own. Where it ends by itself, the outcome of the calls under way is not known. */
+/**
+ * A writer in a thread of its own. When the thread ends unexpectedly, the outcome of the calls under way is unknown.
+ */
 export function writerThread(path: string, onFatal: (error: Error) => void): ThreadClient<'writer'> {
   return new ThreadClient('writer', path, {
     onFatal,

@@ -10,7 +10,7 @@ import type { Task } from '../worker/cooperative.ts'
 /** Plants of one step. */
 const STEP = 200
 
-/** An import that stores nothing. A temporary file holds what it would have stored, so its memory is bounded. */
+/** An import that stores nothing. A temporary file holds what it would have stored, which bounds its memory. */
 export class SqliteDryRun {
   readonly #db: DatabaseSync
   readonly #statements: StatementCache
@@ -26,7 +26,7 @@ export class SqliteDryRun {
 
   *importPlants(plants: PlantColumns): Task<PutOutcome[]> {
     const outcomes: PutOutcome[] = []
-    // One transaction for each call and none between them, as a reader that stays keeps the log from being folded in.
+    // One transaction for each call and none in between, as an open one keeps the log from being copied into the file.
     this.#db.exec('BEGIN')
     for (const plant of plantsOf(plants)) {
       outcomes.push(this.#import(plant))

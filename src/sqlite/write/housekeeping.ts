@@ -2,29 +2,29 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Remote } from '../worker/protocol.ts'
 import type { SqliteWriter } from './writer.ts'
 
-/** The pause between two transactions is so many times as long as the first of them, and at least so many milliseconds. */
+/** After each transaction a pause of PAUSE_SHARE times its duration, and at least LEAST_PAUSE milliseconds. */
 const PAUSE_SHARE = 4
 const LEAST_PAUSE = 20
 
-/** What a service does in its store while others write: in small transactions, with the store free most of the time. */
+/** Cleans up in small transactions with pauses, so that other writes hardly wait. */
 export class Housekeeping {
   readonly #writer: Remote<SqliteWriter>
   readonly #changesKeep: number
   readonly #onNotice: (text: string) => void
-  /** The changes before this position are not needed for the index any more. */
+  /** The search index no longer needs changes before this position. */
   #durable = 0
   #trimming: Promise<void> | undefined
   #removing: Promise<void> | undefined
   #isClosed = false
 
-  /** @param changesKeep how long changes are kept that the search index does not need, in milliseconds */
+  /** @param changesKeep milliseconds that the log keeps changes which the search index no longer needs */
   constructor(writer: Remote<SqliteWriter>, changesKeep: number, onNotice: (text: string) => void) {
     this.#writer = writer
     this.#changesKeep = changesKeep
     this.#onNotice = onNotice
   }
 
-  /** Begins to remove what older versions have left. */
+  /** Begins to remove the indexes that older versions kept in the store. */
   start(): void {
     this.#removing = this.#removeOldIndexes().catch(() => {})
   }
@@ -32,7 +32,7 @@ export class Housekeeping {
   /** Trims the log of changes, which the search index needs from this position on. */
   trim(durable: number): void {
     this.#durable = durable
-    // A fault is told by whoever writes next. What could not be trimmed is trimmed later.
+    // The next write reports a fault. The next call trims what this one could not.
     this.#trimming ??= this.#trim()
       .catch(() => {})
       .finally(() => {
@@ -40,7 +40,7 @@ export class Housekeeping {
       })
   }
 
-  /** Resolves when nothing is under way; the rest is done after the next start. */
+  /** Resolves when no transaction is under way. The rest follows after the next start. */
   async close(): Promise<void> {
     this.#isClosed = true
     await Promise.all([this.#trimming, this.#removing])
@@ -59,7 +59,7 @@ export class Housekeeping {
     if (parts > 1 && !this.#isClosed) this.#onNotice('removed the indexes of an older version from the store')
   }
 
-  /** @param part returns whether there is more to do */
+  /** @param part returns whether more remains to be done */
   async #inParts(part: () => Promise<boolean>): Promise<void> {
     while (!this.#isClosed) {
       const startedAt = performance.now()

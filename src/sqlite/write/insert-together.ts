@@ -6,8 +6,8 @@ import { isRowFault, sqliteFault } from '../errors.ts'
 const ROWS = 8
 
 /**
- * Inserts eight plants with one statement, in two thirds of the time of eight statements. It is all of them or none: where
- * one of them is there already, the statement is undone (https://sqlite.org/lang_conflict.html, ABORT).
+ * Inserts eight plants with one statement, in two thirds of the time of eight statements. If one of the ids exists,
+ * SQLite inserts none of them (https://sqlite.org/lang_conflict.html, ABORT).
  */
 export class InsertTogether {
   readonly #insert: StatementSync
@@ -18,9 +18,9 @@ export class InsertTogether {
   }
 
   /**
-   * Inserts the first plants, up to the eight of which one is there already or is refused.
+   * Inserts the first plants, up to the eight of which SQLite refuses one.
    *
-   * @returns how many it has inserted; the others have to be put one by one
+   * @returns the number of inserted plants; the caller puts the others one by one
    */
   insertFirst(rows: readonly { readonly plant: NewPlant }[]): number {
     let count = 0

@@ -10,15 +10,15 @@ import { errorOf } from '../worker/failure.ts'
 import type { Writer } from './adaptive-writer.ts'
 import type { ChangeRequest, Put } from './writer.ts'
 
-/** UTF-16 code units of names and tags that may wait at once. */
+/** UTF-16 units of names and tags that may wait at once. */
 const MAX_WAITING_TEXT = 64 * 2 ** 20
 /**
- * On one core the writer runs when the event loop waits, so a second group would only make both smaller: 8% fewer creates
- * a second there, and 8% more on two.
+ * With a second group in flight, a machine with two cores makes 8% more creates a second. On one core the writer runs
+ * while the event loop waits, so a second group makes both smaller: 8% fewer.
  */
 const GROUPS_IN_FLIGHT = availableParallelism() > 1 ? 2 : 1
 
-/** Groups what is to be written of plants, hands it to the writer, and waits where the search index would fall too far behind. */
+/** Groups writes of plants for the writer, and delays them when the search index falls too far behind. */
 export class WriteQueue {
   readonly #writer: Writer
   readonly #index: SearchIndex
@@ -56,12 +56,12 @@ export class WriteQueue {
     )
   }
 
-  /** Writes of single plants that wait for their commit. */
+  /** Creates and changes that wait for their commit. */
   get waiting(): number {
     return this.#creates.waiting + this.#changes.waiting
   }
 
-  /** Takes no more, and resolves when what waits is answered. */
+  /** Takes no more writes, and resolves when the waiting ones are answered. */
   async close(): Promise<void> {
     await Promise.all([this.#creates.close(), this.#changes.close()])
   }

@@ -80,21 +80,21 @@ export class SqliteWriter implements Served {
     return this.createPlants(plantsOf(plants).map((plant) => ({ plant, mode, actor })))
   }
 
-  /** In the order of the changes, each on what the one before has left; a refused one changes nothing. */
+  /** Applies the changes in their order. A refused one changes nothing. */
   changePlants(requests: readonly ChangeRequest[]): ChangeResponse[] {
     return this.#writePlants(() => requests.map((request) => this.#change(request)))
   }
 
   /**
-   * Forgets changes up to, and without, a position that were made before a time in milliseconds since 1970.
+   * Removes changes before a position, and before a time in milliseconds since 1970, from the log.
    *
-   * @returns whether there may be more of them
+   * @returns whether more of them may remain
    */
   trimChanges(position: number, before: number): boolean {
     return this.#keeper.transaction(() => this.#log.trim(position, before))
   }
 
-  /** Removes a part of the indexes of older versions. @returns whether there is more of them */
+  /** Removes a part of the indexes of older versions. @returns whether more remains */
   removeOldIndexes(): boolean {
     return removeOldIndexes(this.#db, this.#keeper)
   }
@@ -119,12 +119,12 @@ export class SqliteWriter implements Served {
     return this.#keeper.transaction(() => this.#tokens.revoke(id, now, sparesLast))
   }
 
-  /** Begins a log by the mark that tells whose it is; a real write, so it also tells whether there can be any. */
+  /** Begins the log with the mark of its store. It is a real write, so it also shows whether the store is writable. */
   beginLog(): void {
     this.#keeper.transaction(() => advanceMark(this.#db))
   }
 
-  /** Whether it is time to fold the log in. */
+  /** Whether the log is long enough to be copied into the file. */
   isLogLong(): boolean {
     return this.#keeper.isLong()
   }
@@ -133,7 +133,7 @@ export class SqliteWriter implements Served {
     this.#keeper.fold()
   }
 
-  /** Called when another connection found no space. */
+  /** Called when another connection found the disk full. */
   makeRoom(): void {
     this.#keeper.makeRoom()
   }
@@ -142,7 +142,7 @@ export class SqliteWriter implements Served {
     this.#db.close()
   }
 
-  /** One transaction that also logs its changes. */
+  /** Runs `work` in one transaction, which also logs its changes. */
   #writePlants<T>(work: () => T): T {
     return this.#keeper.transaction(() => {
       this.#log.begin()
@@ -152,7 +152,7 @@ export class SqliteWriter implements Served {
     })
   }
 
-  /** Inserts first and reads only on a conflict, as most puts are new. */
+  /** Inserts first and reads only after a conflict, as most puts are of new plants. */
   #put(put: Put): PutResponse {
     const { plant, mode, actor } = put
     const { id, name, tag } = plant
@@ -185,7 +185,7 @@ export class SqliteWriter implements Served {
     return row === undefined ? undefined : plantOf(row)
   }
 
-  /** @returns why this plant alone was refused; a fault of the log of changes is thrown, and undoes the group */
+  /** @returns why this plant alone was refused; a fault of the log of changes is thrown and rolls the group back */
   #replace(plant: NewPlant, present: NewPlant | undefined, kind: ChangeKind, actor: string): Refusal | undefined {
     const { id, name, tag } = plant
     const refusal = orRefusal(() => void this.#putPlant.run(id, name, tag ?? null))
@@ -204,7 +204,7 @@ export class SqliteWriter implements Served {
   }
 }
 
-/** Runs the part of the work that refuses a plant alone; any other fault undoes the transaction. */
+/** Returns an error that refuses one plant alone. Any other one is thrown and rolls the transaction back. */
 function orRefusal<T>(work: () => T): T | Refusal {
   try {
     return work()
