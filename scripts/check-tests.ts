@@ -12,7 +12,7 @@ interface Rule {
 }
 
 const MAX_LINES = 300
-const CODE = ['src', 'test', 'bench', 'scripts']
+const CODE = ['src', 'client/src', 'test', 'bench', 'scripts']
 const RULES: readonly Rule[] = [
   {
     folders: ['test'],

@@ -2,7 +2,9 @@
 // read. With --check it writes nothing and fails where a file differs.
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { bundledClient } from './build-client.ts'
 import { generatedContract } from './contract-source.ts'
+import { clientTypes } from './generate-client.ts'
 import { commandsPage } from './generate-commands.ts'
 import { configurationPage } from './generate-configuration.ts'
 import { errorsPage } from './generate-errors.ts'
@@ -10,9 +12,11 @@ import { operationTypes } from './generate-operations.ts'
 import { ROOT, report } from './repository.ts'
 
 /** The contract comes first: the pages are made of what it says. */
-const FILES: Readonly<Record<string, () => string>> = {
+const FILES: Readonly<Record<string, () => string | Promise<string>>> = {
   'src/http/contract.generated.json': generatedContract,
   'src/http/operations.generated.ts': () => operationTypes(),
+  'client/src/contract.generated.ts': () => clientTypes(),
+  'client/dist/plantstore-client.js': bundledClient,
   'docs/reference/commands.md': page(commandsPage),
   'docs/reference/configuration.md': page(configurationPage),
   'docs/reference/errors.md': page(errorsPage),
@@ -21,7 +25,7 @@ const FILES: Readonly<Record<string, () => string>> = {
 const check = process.argv.includes('--check')
 const faults: string[] = []
 for (const [path, make] of Object.entries(FILES)) {
-  const text = make()
+  const text = await make()
   if (text === current(path)) continue
   if (check) faults.push(`${path} is not what npm run generate makes`)
   else write(path, text)

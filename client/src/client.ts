@@ -1,0 +1,240 @@
+import {
+  type CreatedToken,
+  type ExportPlantsQuery,
+  type Health,
+  type ImportPlantsQuery,
+  type ImportReport,
+  type ListPlantsQuery,
+  type ListTagsQuery,
+  type ListTokensQuery,
+  type NewPlant,
+  type NewToken,
+  OPERATIONS,
+  type Operation,
+  type OwnToken,
+  type Plant,
+  type PlantPatch,
+  type StoredPlant,
+  type TagCount,
+  type Token,
+} from './contract.generated.ts'
+import { PlantstoreError } from './errors.ts'
+import { exactId, parseExact, withId } from './exact-json.ts'
+import { batchesOf, emptyReport, type ImportSource, joined } from './import.ts'
+import { linesOf } from './lines.ts'
+import { Listing, nextIn, queryOf } from './listing.ts'
+import type { CallOptions, ClientOptions } from './options.ts'
+import { isPatched, isSame, type KeptPlant, plantOf } from './plants.ts'
+import { type Call, Transport } from './transport.ts'
+
+export interface CreateOptions extends CallOptions {
+  /** Refuses an id that exists, even with an equal plant (`If-None-Match: *`). */
+  readonly mustBeNew?: boolean
+}
+
+export interface WriteOptions extends CallOptions {
+  /** Refuses to write a plant that has changed since it had this entity tag; `*`: one that does not exist. */
+  readonly ifMatch?: string | undefined
+  /** `*` refuses to write a plant that exists. */
+  readonly ifNoneMatch?: string | undefined
+}
+
+export interface ImportOptions extends CallOptions, ImportPlantsQuery {
+  /** What a file is; `ndjson` unless it says otherwise. Plants one by one need none. */
+  readonly format?: 'ndjson' | 'csv'
+  /** Called with the report so far, after each part of plants that come one by one. */
+  readonly onProgress?: (report: ImportReport) => void
+}
+
+const JSON_TYPE = { 'Content-Type': 'application/json' }
+const FILE_TYPES = { ndjson: 'application/x-ndjson', csv: 'text/csv' } as const
+
+/** The operations of a Plantstore service, under the names that its contract gives them. */
+export class PlantstoreClient {
+  readonly #transport: Transport
+
+  constructor(options: ClientOptions) {
+    this.#transport = new Transport(options)
+  }
+
+  /** Stores a plant if its id is free or belongs to an equal plant. */
+  async createPlant(
+    { id, name, tag }: NewPlant,
+    { mustBeNew = false, signal }: CreateOptions = {},
+  ): Promise<KeptPlant> {
+    const headers = mustBeNew ? { ...JSON_TYPE, 'If-None-Match': '*' } : JSON_TYPE
+    const call = { operation: OPERATIONS.createPlant, headers, body: withId(id, { name, tag }), signal }
+    const plant = tag === undefined ? { id, name } : { id, name, tag }
+    return this.#transport
+      .send(call, async (response) => ({ plant, etag: etagOf(response) }))
+      .catch((error: unknown) => this.#unlessDone(error, id, signal, (kept) => isSame(kept, plant)))
+  }
+
+  async getPlant(id: bigint, { signal }: CallOptions = {}): Promise<KeptPlant> {
+    return this.#transport.send({ operation: OPERATIONS.getPlant, id: exactId(id), signal }, keptPlant)
+  }
+
+  /** Creates or replaces the plant under this id. */
+  async replacePlant(id: bigint, { name, tag }: Plant, options: WriteOptions = {}): Promise<KeptPlant> {
+    const call = writeCall(OPERATIONS.replacePlant, id, options, JSON.stringify({ name, tag }))
+    return this.#transport
+      .send(call, keptPlant)
+      .catch((error: unknown) => this.#unlessDone(error, id, options.signal, (kept) => isSame(kept, { name, tag })))
+  }
+
+  /** Changes what the patch names; a tag of null takes the tag away. */
+  async updatePlant(id: bigint, { name, tag }: PlantPatch, options: WriteOptions = {}): Promise<KeptPlant> {
+    const call = writeCall(OPERATIONS.updatePlant, id, options, JSON.stringify({ name, tag }))
+    return this.#transport
+      .send(call, keptPlant)
+      .catch((error: unknown) => this.#unlessDone(error, id, options.signal, (kept) => isPatched(kept, { name, tag })))
+  }
+
+  async deletePlant(id: bigint, options: WriteOptions = {}): Promise<void> {
+    try {
+      await this.#transport.send(writeCall(OPERATIONS.deletePlant, id, options), nothing)
+    } catch (error) {
+      // An attempt whose answer was lost has deleted it.
+      if (!(error instanceof PlantstoreError && error.number === 40402 && error.mayHaveSucceeded)) throw error
+    }
+  }
+
+  listPlants(query: ListPlantsQuery = {}, options: CallOptions = {}): Listing<StoredPlant> {
+    return this.#list(OPERATIONS.listPlants, query, options, plantOf)
+  }
+
+  listTags(query: ListTagsQuery = {}, options: CallOptions = {}): Listing<TagCount> {
+    return this.#list(OPERATIONS.listTags, query, options, (json) => json as TagCount)
+  }
+
+  /** Plants as they were at one moment, one by one. */
+  async *exportPlants(
+    query: Omit<ExportPlantsQuery, 'format'> = {},
+    { signal }: CallOptions = {},
+  ): AsyncGenerator<StoredPlant, void, undefined> {
+    const stream = await this.exportFile({ ...query, format: 'ndjson' }, { signal })
+    for await (const line of linesOf(stream, signal)) yield plantOf(parseExact(line))
+  }
+
+  /** The same as a file. A stream that ends with an error is not the whole of it. */
+  async exportFile(query: ExportPlantsQuery = {}, { signal }: CallOptions = {}): Promise<ReadableStream<Uint8Array>> {
+    const call = { operation: OPERATIONS.exportPlants, query: queryOf(query), signal }
+    return this.#transport.send(call, async ({ body }) => body ?? new Blob().stream())
+  }
+
+  /**
+   * Imports a file, or plants one by one. Plants one by one are sent in parts, so their number has no limit; if a part
+   * fails, those before it are stored, and importing all of them again is safe.
+   */
+  async importPlants(source: ImportSource, options: ImportOptions = {}): Promise<ImportReport> {
+    const { mode, dryRun = false, format = 'ndjson', onProgress, signal } = options
+    const send = (body: Blob | string, type: string): Promise<ImportReport> => {
+      const headers = { 'Content-Type': type }
+      const query = queryOf({ mode, dryRun })
+      const call = { operation: OPERATIONS.importPlants, query, headers, body, signal, isLong: true }
+      return this.#transport.send(call, json<ImportReport>)
+    }
+    if (typeof source === 'string' || source instanceof Blob) return send(source, FILE_TYPES[format])
+    // What a dry run stores not, a later part would not see: all plants go together.
+    if (dryRun) return send(new Blob(await textsOf(source)), FILE_TYPES.ndjson)
+    let report = emptyReport(dryRun)
+    let before = 0
+    for await (const { ndjson, rows } of batchesOf(source)) {
+      report = joined(report, await send(ndjson, FILE_TYPES.ndjson), before)
+      before += rows
+      onProgress?.(report)
+    }
+    return report
+  }
+
+  /** Creates an access token, no stronger than that of this client. Only the result has its secret. */
+  async createToken(token: NewToken, { signal }: CallOptions = {}): Promise<CreatedToken> {
+    const headers = { ...JSON_TYPE, 'Idempotency-Key': randomKey() }
+    const call = { operation: OPERATIONS.createToken, headers, body: JSON.stringify(token), signal }
+    return this.#transport.send(call, json<CreatedToken>)
+  }
+
+  listTokens(query: ListTokensQuery = {}, options: CallOptions = {}): Listing<Token> {
+    return this.#list(OPERATIONS.listTokens, query, options, (json) => json as Token)
+  }
+
+  /** What the token of this client may do. */
+  async getOwnToken({ signal }: CallOptions = {}): Promise<OwnToken> {
+    return this.#transport.send({ operation: OPERATIONS.getOwnToken, signal }, json<OwnToken>)
+  }
+
+  async revokeToken(id: string, { signal }: CallOptions = {}): Promise<void> {
+    return this.#transport.send({ operation: OPERATIONS.revokeToken, id, signal }, nothing)
+  }
+
+  async getLiveness({ signal }: CallOptions = {}): Promise<Health> {
+    return this.#transport.send({ operation: OPERATIONS.getLiveness, signal }, json<Health>)
+  }
+
+  async getReadiness({ signal }: CallOptions = {}): Promise<Health> {
+    return this.#transport.send({ operation: OPERATIONS.getReadiness, signal }, json<Health>)
+  }
+
+  /** Text in the Prometheus exposition format. */
+  async getMetrics({ signal }: CallOptions = {}): Promise<string> {
+    return this.#transport.send({ operation: OPERATIONS.getMetrics, signal }, (response) => response.text())
+  }
+
+  /** The contract of the service, an OpenAPI document. */
+  async getContract({ signal }: CallOptions = {}): Promise<unknown> {
+    return this.#transport.send({ operation: OPERATIONS.getContract, signal }, json<unknown>)
+  }
+
+  #list<T>(operation: Operation, query: object, { signal }: CallOptions, itemOf: (json: unknown) => T): Listing<T> {
+    return new Listing(queryOf(query), (page) =>
+      this.#transport.send({ operation, query: page, signal }, async (response) => {
+        const items = await json<readonly unknown[]>(response)
+        return { items: items.map(itemOf), next: nextIn(response.headers.get('Link')) }
+      }),
+    )
+  }
+
+  /** Reads the plant after a 412 that an earlier attempt of the same write may have caused itself. */
+  async #unlessDone(
+    error: unknown,
+    id: bigint,
+    signal: AbortSignal | undefined,
+    isDone: (plant: StoredPlant) => boolean,
+  ): Promise<KeptPlant> {
+    if (!(error instanceof PlantstoreError && error.number === 41201 && error.mayHaveSucceeded)) throw error
+    const kept = await this.getPlant(id, { signal })
+    if (!isDone(kept.plant)) throw error
+    return kept
+  }
+}
+
+function writeCall(operation: Operation, id: bigint, options: WriteOptions, body?: string): Call {
+  const { ifMatch, ifNoneMatch, signal } = options
+  const headers = {
+    ...(body === undefined ? {} : JSON_TYPE),
+    ...(ifMatch === undefined ? {} : { 'If-Match': ifMatch }),
+    ...(ifNoneMatch === undefined ? {} : { 'If-None-Match': ifNoneMatch }),
+  }
+  return { operation, id: exactId(id), headers, body, signal }
+}
+
+const json = async <T>(response: Response): Promise<T> => parseExact(await response.text()) as T
+
+const nothing = async (): Promise<void> => {}
+
+const keptPlant = async (response: Response): Promise<KeptPlant> => ({
+  plant: plantOf(await json(response)),
+  etag: etagOf(response),
+})
+
+const etagOf = (response: Response): string => response.headers.get('ETag') ?? ''
+
+async function textsOf(source: Iterable<NewPlant> | AsyncIterable<NewPlant>): Promise<string[]> {
+  const texts: string[] = []
+  for await (const { ndjson } of batchesOf(source)) texts.push(ndjson)
+  return texts
+}
+
+/** crypto.randomUUID is missing on pages that are served without TLS. */
+const randomKey = (): string =>
+  Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('')

@@ -1,0 +1,36 @@
+import type { ErrorNumber } from './contract.generated.ts'
+
+interface RefusalDetails {
+  readonly status: number
+  readonly requestId: string | undefined
+  readonly retryAfter: number | undefined
+  readonly mayHaveSucceeded: boolean
+}
+
+/** The service refused a request. Decide by `number`; the message is for people. */
+export class PlantstoreError extends Error {
+  override readonly name = 'PlantstoreError'
+  /** One of the catalog's, or one that a later version of the service has added; 0 if the answer was not the service's. */
+  readonly number: ErrorNumber | 0
+  readonly status: number
+  /** Identifies the request in the service's log. */
+  readonly requestId: string | undefined
+  /** Seconds, as the service asked for; undefined where a retry does not help. */
+  readonly retryAfter: number | undefined
+  /** Whether an earlier attempt of the same call may have done it: its answer was lost, or said that nobody knows. */
+  readonly mayHaveSucceeded: boolean
+
+  constructor(number: ErrorNumber | 0, message: string, details: RefusalDetails) {
+    super(message)
+    this.number = number
+    this.status = details.status
+    this.requestId = details.requestId
+    this.retryAfter = details.retryAfter
+    this.mayHaveSucceeded = details.mayHaveSucceeded
+  }
+}
+
+/** No whole answer came, after all attempts. A write may or may not have been done; calling again is safe. */
+export class PlantstoreUnreachable extends Error {
+  override readonly name = 'PlantstoreUnreachable'
+}

@@ -1,0 +1,57 @@
+import type { ImportReport, NewPlant, RefusedRow } from './contract.generated.ts'
+import { withId } from './exact-json.ts'
+
+/** A file of plants, or plants one by one. */
+export type ImportSource = Blob | string | Iterable<NewPlant> | AsyncIterable<NewPlant>
+
+/** UTF-16 units and rows of a batch: small enough to be sent again, large enough to be quick. */
+const BATCH_TEXT = 1_000_000
+const BATCH_ROWS = 5000
+/** Refused rows that a report lists, as the service does. */
+const MOST_REFUSED = 1000
+
+export interface Batch {
+  readonly ndjson: string
+  readonly rows: number
+}
+
+/** Plants as NDJSON, in parts. */
+export async function* batchesOf(
+  plants: Iterable<NewPlant> | AsyncIterable<NewPlant>,
+): AsyncGenerator<Batch, void, undefined> {
+  let lines: string[] = []
+  let text = 0
+  const batch = (): Batch => ({ ndjson: lines.join(''), rows: lines.length })
+  for await (const { id, name, tag } of plants) {
+    const line = `${withId(id, { name, tag })}\n`
+    lines.push(line)
+    text += line.length
+    if (text < BATCH_TEXT && lines.length < BATCH_ROWS) continue
+    yield batch()
+    lines = []
+    text = 0
+  }
+  if (lines.length > 0) yield batch()
+}
+
+export const emptyReport = (dryRun: boolean): ImportReport => ({
+  dryRun,
+  added: 0,
+  updated: 0,
+  unchanged: 0,
+  refused: 0,
+  refusedRows: [],
+})
+
+/** @param rows that come before those of `next` */
+export function joined(before: ImportReport, next: ImportReport, rows: number): ImportReport {
+  const moved = next.refusedRows.map((row): RefusedRow => ({ ...row, line: row.line + rows }))
+  return {
+    dryRun: next.dryRun,
+    added: before.added + next.added,
+    updated: before.updated + next.updated,
+    unchanged: before.unchanged + next.unchanged,
+    refused: before.refused + next.refused,
+    refusedRows: [...before.refusedRows, ...moved].slice(0, MOST_REFUSED),
+  }
+}

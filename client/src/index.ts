@@ -1,0 +1,7 @@
+export * from './client.ts'
+export type * from './contract.generated.ts'
+export { PlantstoreError, PlantstoreUnreachable } from './errors.ts'
+export type { ImportSource } from './import.ts'
+export type { Listing } from './listing.ts'
+export type { CallOptions, ClientOptions, Retry } from './options.ts'
+export type { KeptPlant } from './plants.ts'

@@ -1,0 +1,52 @@
+export interface Page<T> {
+  readonly items: readonly T[]
+  /** The query string of the next page; undefined on the last one. */
+  readonly next: string | undefined
+}
+
+/**
+ * A list of the service. `for await` gives its items one by one, and `pages()` page by page; each page is asked for when
+ * it is needed.
+ */
+export class Listing<T> implements AsyncIterable<T> {
+  readonly #first: string
+  readonly #load: (query: string) => Promise<Page<T>>
+
+  /**
+   * @param first the query string of the first page
+   * @param load reads the page of a query string
+   */
+  constructor(first: string, load: (query: string) => Promise<Page<T>>) {
+    this.#first = first
+    this.#load = load
+  }
+
+  async *pages(): AsyncGenerator<readonly T[], void, undefined> {
+    for (let query: string | undefined = this.#first; query !== undefined; ) {
+      const page: Page<T> = await this.#load(query)
+      yield page.items
+      query = page.next
+    }
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<T, void, undefined> {
+    for await (const page of this.pages()) yield* page
+  }
+}
+
+/** The query string of the next page, from the header `Link` (RFC 8288). */
+export function nextIn(link: string | null): string | undefined {
+  const target = /<([^<>]*)>\s*;\s*rel="?next"?/.exec(link ?? '')?.[1]
+  const mark = target?.indexOf('?') ?? -1
+  return mark === -1 ? undefined : target?.slice(mark)
+}
+
+/** A query string with its question mark; values that are undefined are left out, and each one of a list has its name. */
+export function queryOf(parameters: object): string {
+  const pairs = Object.entries(parameters).flatMap(([name, value]: [string, unknown]) =>
+    (Array.isArray(value) ? value : [value])
+      .filter((each: unknown) => each !== undefined)
+      .map((each) => `${encodeURIComponent(name)}=${encodeURIComponent(String(each))}`),
+  )
+  return pairs.length === 0 ? '' : `?${pairs.join('&')}`
+}

@@ -1,0 +1,163 @@
+import type { ErrorNumber, Operation } from './contract.generated.ts'
+import { PlantstoreError, PlantstoreUnreachable } from './errors.ts'
+import { parseExact } from './exact-json.ts'
+import type { ClientOptions } from './options.ts'
+
+export interface Call {
+  readonly operation: Operation
+  /** What stands for `{id}` in the path. */
+  readonly id?: string
+  /** With its question mark, or empty. */
+  readonly query?: string
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body?: string | Blob | undefined
+  readonly signal?: AbortSignal | undefined
+  /** Whether the body may take any time. */
+  readonly isLong?: boolean
+}
+
+/** Statuses of refusals that pass by themselves; 502 and 504 are of proxies. */
+const PASSING: readonly number[] = [408, 429, 500, 502, 503, 504]
+/** Milliseconds before the second attempt, at least; twice as long each further time. */
+const FIRST_WAIT = 100
+
+/** Sends requests, and sends them again where that may help. Every operation of the service may be repeated. */
+export class Transport {
+  readonly #base: string
+  readonly #options: ClientOptions
+  readonly #fetch: typeof globalThis.fetch
+
+  constructor(options: ClientOptions) {
+    this.#base = String(options.url).replace(/\/+$/, '')
+    this.#options = options
+    this.#fetch = options.fetch ?? ((...request) => globalThis.fetch(...request))
+  }
+
+  /**
+   * Resolves with what `read` makes of a good answer.
+   *
+   * @throws PlantstoreError when the service refuses; PlantstoreUnreachable when no whole answer comes; the reason of the
+   *   call's signal
+   */
+  async send<T>(call: Call, read: (response: Response) => Promise<T>): Promise<T> {
+    const { attempts = 6, patience = 60_000, onRetry } = this.#options
+    let mayHaveSucceeded = false
+    let waited = 0
+    for (let attempt = 1; ; attempt++) {
+      const outcome = await this.#attempt(call, mayHaveSucceeded, read)
+      if ('value' in outcome) return outcome.value
+      const { reason } = outcome
+      const wait = waitAfter(reason, attempt)
+      if (attempt >= attempts || !isPassing(reason) || waited + wait > patience) throw reason
+      mayHaveSucceeded ||= isOpen(reason)
+      waited += wait
+      onRetry?.({ reason, attempt, wait })
+      await pause(wait, call.signal)
+    }
+  }
+
+  async #attempt<T>(
+    call: Call,
+    mayHaveSucceeded: boolean,
+    read: (response: Response) => Promise<T>,
+  ): Promise<{ readonly value: T } | { readonly reason: PlantstoreError | PlantstoreUnreachable }> {
+    const { signal } = call
+    signal?.throwIfAborted()
+    const ending = new AbortController()
+    const end = () => ending.abort(signal?.reason)
+    signal?.addEventListener('abort', end)
+    const timer = this.#startTimer(call, ending)
+    try {
+      const response = await this.#request(call, ending.signal)
+      if (!response.ok) return { reason: await refusalOf(response, mayHaveSucceeded) }
+      return { value: await read(response) }
+    } catch (cause) {
+      signal?.throwIfAborted()
+      const { method, path } = call.operation
+      return { reason: new PlantstoreUnreachable(`${method} ${path}: no whole answer came`, { cause }) }
+    } finally {
+      clearTimeout(timer)
+      signal?.removeEventListener('abort', end)
+    }
+  }
+
+  #startTimer({ isLong = false }: Call, ending: AbortController): ReturnType<typeof setTimeout> | undefined {
+    const { timeout = 30_000 } = this.#options
+    if (isLong) return undefined
+    return setTimeout(() => ending.abort(new Error(`no answer within ${timeout} ms`)), timeout)
+  }
+
+  #request({ operation, id = '', query = '', headers, body }: Call, signal: AbortSignal): Promise<Response> {
+    const { token } = this.#options
+    const path = operation.path.replace('{id}', encodeURIComponent(id))
+    const authorization = token === undefined ? {} : { Authorization: `Bearer ${token}` }
+    return this.#fetch(`${this.#base}${path}${query}`, {
+      method: operation.method,
+      headers: { ...authorization, ...headers },
+      signal,
+      // A token is no cookie, and nobody is to be asked for a password.
+      credentials: 'omit',
+      redirect: 'error',
+      ...(body === undefined ? {} : { body }),
+    })
+  }
+}
+
+async function refusalOf(response: Response, mayHaveSucceeded: boolean): Promise<PlantstoreError> {
+  const { status } = response
+  const text = await response.text()
+  const body = objectIn(text)
+  const number = typeof body['error'] === 'number' ? (body['error'] as ErrorNumber) : 0
+  // A proxy answers in its own form.
+  const message = number === 0 ? `HTTP status ${status}` : String(body['message'])
+  return new PlantstoreError(number, message, {
+    status,
+    requestId: response.headers.get('X-Request-Id') ?? undefined,
+    retryAfter: secondsIn(response.headers.get('Retry-After')),
+    mayHaveSucceeded,
+  })
+}
+
+function objectIn(text: string): Readonly<Record<string, unknown>> {
+  try {
+    const value = parseExact(text)
+    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
+  } catch {
+    return {}
+  }
+}
+
+/** Proxies may give a date (RFC 9110 section 10.2.3). */
+function secondsIn(header: string | null): number | undefined {
+  if (header === null) return undefined
+  const seconds = /^\d+$/.test(header) ? Number(header) : (Date.parse(header) - Date.now()) / 1000
+  return Number.isFinite(seconds) ? Math.max(0, seconds) : undefined
+}
+
+const isPassing = (reason: PlantstoreError | PlantstoreUnreachable): boolean =>
+  reason instanceof PlantstoreUnreachable || PASSING.includes(reason.status)
+
+/** Whether the request may have been done all the same. Of the service's own refusals only these two leave that open. */
+const isOpen = (reason: PlantstoreError | PlantstoreUnreachable): boolean =>
+  reason instanceof PlantstoreUnreachable || [0, 50001, 50301].includes(reason.number)
+
+/** At least what the service asks for, and a random part, so that many clients do not come back at the same moment. */
+function waitAfter(reason: PlantstoreError | PlantstoreUnreachable, attempt: number): number {
+  const asked = reason instanceof PlantstoreError ? (reason.retryAfter ?? 0) * 1000 : 0
+  return Math.max(asked, FIRST_WAIT * 2 ** (attempt - 1)) * (1 + Math.random() / 2)
+}
+
+function pause(time: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const end = () => {
+      clearTimeout(timer)
+      reject(signal?.reason)
+    }
+    if (signal?.aborted) return reject(signal.reason)
+    const timer = setTimeout(() => {
+      signal?.removeEventListener('abort', end)
+      resolve()
+    }, time)
+    signal?.addEventListener('abort', end)
+  })
+}

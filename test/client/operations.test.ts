@@ -1,0 +1,149 @@
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import { type NewPlant, PlantstoreClient, PlantstoreError } from '../../client/src/index.ts'
+import { MAX_ID, MIN_ID } from '../../src/plant.ts'
+import { contract } from '../support/conforms.ts'
+import { withService } from '../support/service.ts'
+import { all, clientOf, urlOf } from './support.ts'
+
+const EDGE = 2n ** 53n
+const IDS = [MIN_ID, -EDGE - 1n, -1n, 0n, 1n, EDGE, EDGE + 1n, MAX_ID]
+
+/** How `assert.rejects` knows a refusal. */
+const refusal = (number: number) => (error: unknown) => error instanceof PlantstoreError && error.number === number
+
+suite('the client', () => {
+  test('has a method for every operation of the contract that is no page', () => {
+    const methods = Object.getOwnPropertyNames(PlantstoreClient.prototype)
+    const pages = ['getStart', 'getDocs', 'getDocsFile']
+    const missing = contract.operations.filter(({ id }) => !methods.includes(id) && !pages.includes(id))
+    assert.deepEqual(
+      missing.map(({ id }) => id),
+      [],
+    )
+  })
+
+  test('creates, reads, replaces, updates and deletes plants, every id and text exact', async (t) => {
+    const service = await withService(t)
+    const client = clientOf(service)
+    const name = 'Käse "12345678901234567890" \\ \u2028 🌱 \\"9007199254740993'
+    for (const id of IDS) {
+      const { etag } = await client.createPlant({ id, name, tag: '' })
+      assert.deepEqual(await client.getPlant(id), { plant: { id, name, tag: '' }, etag })
+      const replaced = await client.replacePlant(id, { name: 'y' }, { ifMatch: etag })
+      assert.deepEqual(replaced.plant, { id, name: 'y' })
+      assert.notEqual(replaced.etag, etag)
+      await assert.rejects(client.replacePlant(id, { name: 'z' }, { ifMatch: etag }), refusal(41201))
+      assert.deepEqual((await client.updatePlant(id, { tag: 'x' })).plant, { id, name: 'y', tag: 'x' })
+      assert.deepEqual((await client.updatePlant(id, { tag: null })).plant, { id, name: 'y' })
+      assert.deepEqual(
+        (await all(client.listPlants())).filter((plant) => plant.id === id),
+        [{ id, name: 'y' }],
+      )
+      await assert.rejects(client.createPlant({ id, name: 'y' }, { mustBeNew: true }), refusal(41201))
+      await client.deletePlant(id)
+      await assert.rejects(client.deletePlant(id), refusal(40402))
+    }
+    assert.deepEqual(await service.plants(), [])
+  })
+
+  test('refuses to guess what a number that may be rounded was', async (t) => {
+    const client = clientOf(await withService(t))
+    const rounded = JSON.parse('{"id":9007199254740993,"name":"x"}') as NewPlant
+    await assert.rejects(client.createPlant(rounded), /an id is a bigint, such as 7n, and not number/)
+  })
+
+  test('lists plants, tags and tokens one by one and in pages, with their filters', async (t) => {
+    const service = await withService(t)
+    const client = clientOf(service)
+    const plants = IDS.map((id, i) => ({ id, name: `plant ${i}`, tag: ['a & b', 'c+d', '%', ''][i % 4] ?? '' }))
+    await client.importPlants(plants)
+    assert.deepEqual(await all(client.listPlants({ limit: 3 })), plants)
+    const pages = await all(client.listPlants({ limit: 3, sort: '-id' }).pages())
+    assert.deepEqual(
+      pages.map((page) => page.length),
+      [3, 3, 2],
+    )
+    assert.deepEqual(pages.flat(), plants.toReversed())
+    assert.equal((await all(client.listPlants({ tag: 'a & b' }))).length, 2)
+    assert.equal((await all(client.listPlants({ tag: ['c+d', '%'], q: 'plant', limit: 1 }))).length, 4)
+    assert.deepEqual(
+      await all(client.listTags({ limit: 1 })),
+      ['', '%', 'a & b', 'c+d'].map((tag) => ({ tag, plants: 2 })),
+    )
+    for (let i = 0; i < 3; i++) await client.createToken({ name: `token ${i}`, scopes: ['plants:read'] })
+    const tokens = await all(client.listTokens({ limit: 2 }))
+    assert.deepEqual(new Set(tokens.map(({ name }) => name)), new Set(['token 0', 'token 1', 'token 2']))
+  })
+
+  test('exports plants one by one or as a file, and lets go of an export that is left', async (t) => {
+    const service = await withService(t)
+    const client = clientOf(service)
+    const plants = Array.from({ length: 3000 }, (_, i) => ({ id: MAX_ID - BigInt(i), name: `ü ${'x'.repeat(i)}` }))
+    assert.deepEqual(await client.importPlants(plants), {
+      dryRun: false,
+      added: 3000,
+      updated: 0,
+      unchanged: 0,
+      refused: 0,
+      refusedRows: [],
+    })
+    assert.deepEqual(await all(client.exportPlants({ sort: '-id' })), plants)
+    for await (const plant of client.exportPlants({ sort: '-id' })) {
+      assert.deepEqual(plant, plants[0])
+      break
+    }
+    const ending = new AbortController()
+    const left = client.exportPlants({}, { signal: ending.signal })
+    await left.next()
+    ending.abort(new Error('enough'))
+    await assert.rejects(all(left), /enough/)
+    const file = await new Response(await client.exportFile({ format: 'csv', q: 'ü', sort: '-id' })).text()
+    assert.ok(file.startsWith(`id,name,tag\r\n${MAX_ID},ü ,\r\n`))
+    assert.equal(file.split('\r\n').length, 3002)
+  })
+
+  test('imports files and plants, in parts that tell how far they are', async (t) => {
+    const client = clientOf(await withService(t))
+    const csv = 'id;name;tag\r\n1;a;x\r\n2;b;\r\nx;c;\r\n'
+    for (const source of [csv, new Blob([csv])]) {
+      const report = await client.importPlants(source, { format: 'csv', dryRun: true })
+      assert.deepEqual([report.added, report.refusedRows[0]?.line, report.dryRun], [2, 4, true])
+    }
+    const made = function* () {
+      for (let i = 0n; i < 12_000n; i++) yield { id: i, name: i === 11_999n ? 'a\0b' : 'x' }
+    }
+    const seen: number[] = []
+    const report = await client.importPlants(made(), { onProgress: ({ added }) => seen.push(added) })
+    assert.deepEqual(seen, [5000, 10_000, 11_999])
+    assert.deepEqual([report.refused, report.refusedRows[0]?.line, report.refusedRows[0]?.error], [1, 12_000, 40002])
+    assert.equal((await client.importPlants(made(), { dryRun: true })).unchanged, 11_999)
+    const updated = await client.importPlants([{ id: 1n, name: 'new' }], { mode: 'update' })
+    assert.equal(updated.updated, 1)
+  })
+
+  test('creates and revokes tokens, and tells what its own may do', async (t) => {
+    const service = await withService(t)
+    const { id, secret } = await clientOf(service).createToken({ name: 'reader', scopes: ['plants:read'] })
+    const reader = clientOf(service, { token: secret })
+    assert.deepEqual(await reader.getOwnToken(), { id, name: 'reader', scopes: ['plants:read'] })
+    await assert.rejects(reader.createPlant({ id: 1n, name: 'x' }), (error) => {
+      assert.ok(error instanceof PlantstoreError)
+      assert.deepEqual([error.number, error.status, error.mayHaveSucceeded], [40301, 403, false])
+      assert.match(error.requestId ?? '', /./)
+      return true
+    })
+    await clientOf(service).revokeToken(id)
+    await assert.rejects(clientOf(service).revokeToken('tok_00000000000'), refusal(40402))
+  })
+
+  test('reads health, metrics and the contract, and needs no token where the service does not', async (t) => {
+    const service = await withService(t)
+    const stranger = new PlantstoreClient({ url: new URL(`${urlOf(service)}/`) })
+    assert.deepEqual(await stranger.getLiveness(), { status: 'live' })
+    assert.deepEqual(await stranger.getReadiness(), { status: 'ready' })
+    assert.deepEqual(await stranger.getContract(), contract.document)
+    await assert.rejects(stranger.getMetrics(), refusal(40101))
+    assert.match(await clientOf(service).getMetrics(), /^plantstore_http_requests_total/m)
+  })
+})

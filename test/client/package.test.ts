@@ -1,0 +1,151 @@
+import assert from 'node:assert/strict'
+import { execFile, execFileSync } from 'node:child_process'
+import { once } from 'node:events'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import { stripTypeScriptTypes } from 'node:module'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { promisify } from 'node:util'
+import { gzipSync } from 'node:zlib'
+import { ROOT } from '../../scripts/repository.ts'
+import { hasBrowser, withBrowser } from '../support/browser.ts'
+import { notTestedHere } from '../support/not-tested.ts'
+import { type Scene, SECRET, temporaryFolder, withService } from '../support/service.ts'
+import { urlOf } from './support.ts'
+
+/** What a user of the package writes: every kind of call, ids beyond 2^53, in one module. */
+const PROGRAM = `
+export async function tour(client: PlantstoreClient): Promise<string[]> {
+  const id: bigint = 9007199254740993n
+  const { etag } = await client.createPlant({ id, name: 'Käse 🌱', tag: 'x' })
+  const refused = await client.replacePlant(id, { name: 'y' }, { ifMatch: '"other"' }).catch((error: unknown) => error)
+  const number = refused instanceof PlantstoreError ? refused.number : undefined
+  const texts = [etag === '' ? 'none' : 'tagged', String(number)]
+  await client.importPlants([{ id: id + 1n, name: 'b' }, { id: id + 2n, name: 'c' }])
+  for await (const page of client.listPlants({ limit: 2 }).pages()) texts.push(page.map((plant) => plant.id).join())
+  for await (const plant of client.exportPlants({ sort: '-id' })) texts.push(plant.id + plant.name)
+  const file = new Response(await client.exportFile({ format: 'csv', q: 'b' }))
+  texts.push((await file.text()).trimEnd())
+  const { secret } = await client.createToken({ name: 'x', scopes: ['plants:read'] })
+  texts.push(secret.slice(0, 3))
+  return texts
+}`
+const TOUR = [
+  'tagged',
+  '41201',
+  '9007199254740993,9007199254740994',
+  '9007199254740995',
+  '9007199254740995c',
+  '9007199254740994b',
+  '9007199254740993Käse 🌱',
+  'id,name,tag\r\n9007199254740994,b,',
+  'ps_',
+]
+
+/** Packs the client and installs it in a new folder. */
+function install(scene: Scene): string {
+  const folder = temporaryFolder(scene)
+  npm(join(ROOT, 'client'), 'pack', '--silent', '--pack-destination', folder)
+  writeFileSync(join(folder, 'package.json'), '{"private":true,"type":"module"}')
+  const archive = readdirSync(folder).find((name) => name.endsWith('.tgz')) ?? assert.fail('npm packed nothing')
+  npm(folder, 'install', '--silent', '--offline', '--no-audit', `./${archive}`)
+  return folder
+}
+
+const npm = (cwd: string, ...args: string[]): void => {
+  execFileSync('npm', args, { cwd, stdio: ['ignore', 'ignore', 'inherit'], shell: process.platform === 'win32' })
+}
+
+const tourFrom = (specifier: string): string =>
+  stripTypeScriptTypes(`import { type PlantstoreClient, PlantstoreError } from '${specifier}'\n${PROGRAM}`)
+
+test('the package of the client works where it is installed: in Node.js, for the type check, and in a browser', async (t) => {
+  const folder = install(t)
+  const installed = join(folder, 'node_modules/plantstore-client')
+  const run = (...args: string[]) => execFileSync(process.execPath, args, { cwd: folder, encoding: 'utf8' })
+
+  await t.test('it has no dependencies, and is one module without imports', () => {
+    const { dependencies } = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8')) as {
+      dependencies?: object
+    }
+    assert.equal(dependencies, undefined)
+    assert.deepEqual(
+      readdirSync(join(folder, 'node_modules')).filter((name) => !name.startsWith('.')),
+      ['plantstore-client'],
+    )
+    const module = readFileSync(join(installed, 'dist/plantstore-client.js'), 'utf8')
+    assert.doesNotMatch(module, /^\s*import\b|\bimport\(|\bfrom\s*['"]|\brequire\(/m)
+    assert.ok(gzipSync(module).length < 8192, `${gzipSync(module).length} bytes compressed`)
+    for (const file of ['LICENSE', 'README.md']) assert.ok(readdirSync(installed).includes(file))
+  })
+
+  await t.test('Node.js runs it', async (t) => {
+    const service = await withService(t)
+    writeFileSync(join(folder, 'tour.js'), tourFrom('plantstore-client'))
+    const script = `import { PlantstoreClient } from 'plantstore-client'
+import { tour } from './tour.js'
+console.log(JSON.stringify(await tour(new PlantstoreClient({ url: '${urlOf(service)}', token: '${SECRET}' }))))`
+    const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', script], {
+      cwd: folder,
+    })
+    assert.deepEqual(JSON.parse(stdout), TOUR)
+  })
+
+  await t.test('its types hold, and say no to what is wrong', () => {
+    const check = (file: string, text: string): string => {
+      writeFileSync(
+        join(folder, file),
+        `import { PlantstoreClient, PlantstoreError } from 'plantstore-client'\n${text}`,
+      )
+      const flags = [
+        '--noEmit',
+        '--strict',
+        '--target',
+        'es2022',
+        '--module',
+        'nodenext',
+        '--lib',
+        'es2022,dom',
+        '--types',
+        '',
+      ]
+      try {
+        return run(join(ROOT, 'node_modules/typescript/bin/tsc'), ...flags, file)
+      } catch (error) {
+        return (error as { stdout: string }).stdout
+      }
+    }
+    assert.equal(check('right.ts', PROGRAM), '')
+    const wrong = `export const a = new PlantstoreClient({ url: '' }).getPlant(7)
+export const b = (error: PlantstoreError) => error.number === 12345`
+    assert.match(check('wrong.ts', wrong), /wrong\.ts\(2,.*'number'.*'bigint'.*wrong\.ts\(3,.*no overlap/s)
+  })
+
+  await t.test('a browser runs it on a page of another origin', async (t) => {
+    if (!hasBrowser) return notTestedHere(t, 'the client in a browser')
+    const files: Readonly<Record<string, readonly [string, string]>> = {
+      '/': ['text/html', '<!doctype html><title>x</title>'],
+      '/tour.js': ['text/javascript', tourFrom('./plantstore-client.js')],
+      '/plantstore-client.js': ['text/javascript', readFileSync(join(installed, 'dist/plantstore-client.js'), 'utf8')],
+    }
+    const server = createServer(({ url = '' }, response) => {
+      const [type, text] = files[url] ?? ['text/plain', '']
+      response.writeHead(files[url] === undefined ? 404 : 200, { 'Content-Type': `${type}; charset=utf-8` }).end(text)
+    })
+    await once(server.listen(0, '127.0.0.1'), 'listening')
+    t.after(() => server.close())
+    const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+    const service = await withService(t, { corsOrigins: origin })
+    const browser = await withBrowser(t)
+    const page = await browser.newPage()
+    await page.goto(origin)
+    const texts = await page.evaluate(`(async () => {
+      const { PlantstoreClient } = await import('/plantstore-client.js')
+      const { tour } = await import('/tour.js')
+      return await tour(new PlantstoreClient({ url: '${urlOf(service)}', token: '${SECRET}' }))
+    })()`)
+    assert.deepEqual(texts, TOUR)
+  })
+})

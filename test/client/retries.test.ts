@@ -1,0 +1,163 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { suite, type TestContext, test } from 'node:test'
+import { PlantstoreClient, PlantstoreError, PlantstoreUnreachable, type Retry } from '../../client/src/index.ts'
+import { cuttingProxy } from '../support/cutting-proxy.ts'
+import { withService } from '../support/service.ts'
+import { all, clientOf } from './support.ts'
+
+/** A service that gives these answers in turn; undefined cuts the connection. */
+async function scripted(t: TestContext, answers: readonly (((response: ServerResponse) => void) | undefined)[]) {
+  let asked = 0
+  const server = createServer((request, response) => {
+    request.resume()
+    const answer = answers[Math.min(asked++, answers.length - 1)]
+    if (answer === undefined) request.socket.destroy()
+    else answer(response)
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  t.after(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked: () => asked }
+}
+
+const refuse =
+  (status: number, error: number, headers: Record<string, string> = {}) =>
+  (response: ServerResponse): void => {
+    response.writeHead(status, { 'Content-Type': 'application/json', ...headers })
+    response.end(JSON.stringify({ error, message: 'no' }))
+  }
+const live = (response: ServerResponse): void => void response.end('{"status":"live"}')
+
+suite('after a lost answer the client ends in the state that it asked for', () => {
+  /** A service whose first answer is lost on its way, and a client of it. */
+  async function withLoss(t: TestContext) {
+    const service = await withService(t)
+    const direct = clientOf(service)
+    const lossy = async () => {
+      const { address } = await cuttingProxy(t, `http://127.0.0.1:${service.port}`, { received: 1, connections: 1 })
+      return clientOf(service, { url: address })
+    }
+    return { direct, lossy }
+  }
+  const plant = { id: 2n ** 60n + 1n, name: 'x', tag: 't' }
+
+  test('by a create, also one that must be new', async (t) => {
+    const { direct, lossy } = await withLoss(t)
+    assert.deepEqual((await (await lossy()).createPlant(plant)).plant, plant)
+    await direct.deletePlant(plant.id)
+    assert.deepEqual((await (await lossy()).createPlant(plant, { mustBeNew: true })).plant, plant)
+    const other = (await lossy()).createPlant({ ...plant, name: 'y' }, { mustBeNew: true })
+    await assert.rejects(other, (error) => error instanceof PlantstoreError && error.number === 41201)
+  })
+
+  test('by a replacement and an update of what was read, and by a deletion', async (t) => {
+    const { direct, lossy } = await withLoss(t)
+    const { etag } = await direct.createPlant(plant)
+    const replaced = await (await lossy()).replacePlant(plant.id, { name: 'y' }, { ifMatch: etag })
+    assert.deepEqual(replaced.plant, { id: plant.id, name: 'y' })
+    const updated = await (await lossy()).updatePlant(plant.id, { tag: 'z' }, { ifMatch: replaced.etag })
+    assert.deepEqual(updated.plant, { id: plant.id, name: 'y', tag: 'z' })
+    const cleared = await (await lossy()).updatePlant(plant.id, { tag: null }, { ifMatch: updated.etag })
+    assert.deepEqual(cleared.plant, { id: plant.id, name: 'y' })
+    await (await lossy()).deletePlant(plant.id, { ifMatch: cleared.etag })
+    assert.deepEqual(await all(direct.listPlants()), [])
+  })
+
+  test('by a new token, which is one, with a secret that works', async (t) => {
+    const { direct, lossy } = await withLoss(t)
+    const { id, secret } = await (await lossy()).createToken({ name: 'x', scopes: ['plants:read'] })
+    assert.deepEqual(
+      (await all(direct.listTokens())).map((token) => token.id),
+      [id],
+    )
+    assert.match(secret, /^ps_/)
+  })
+
+  test('by an import, an export and a list', async (t) => {
+    const { lossy } = await withLoss(t)
+    assert.equal((await (await lossy()).importPlants([plant])).unchanged, 1)
+    assert.deepEqual(await all((await lossy()).exportPlants()), [plant])
+    assert.deepEqual(await all((await lossy()).listPlants()), [plant])
+  })
+})
+
+suite('the client sends a request again', () => {
+  test('while the service is busy, as late as it asks, and tells so', async (t) => {
+    const { url, asked } = await scripted(t, [refuse(503, 50302, { 'Retry-After': '1' }), undefined, live])
+    const retries: Retry[] = []
+    const client = new PlantstoreClient({ url, onRetry: (retry) => retries.push(retry) })
+    assert.deepEqual(await client.getLiveness(), { status: 'live' })
+    assert.equal(asked(), 3)
+    assert.deepEqual(
+      retries.map(({ attempt }) => attempt),
+      [1, 2],
+    )
+    const [busy, cut] = retries
+    assert.ok(busy?.reason instanceof PlantstoreError && busy.reason.number === 50302 && busy.wait >= 1000)
+    assert.ok(cut?.reason instanceof PlantstoreUnreachable && cut.wait >= 200 && cut.wait < 1000)
+  })
+
+  test('as often as it may, and no longer than it has patience', async (t) => {
+    const { url, asked } = await scripted(t, [undefined])
+    await assert.rejects(new PlantstoreClient({ url, attempts: 3 }).getLiveness(), PlantstoreUnreachable)
+    assert.equal(asked(), 3)
+    const slow = await scripted(t, [refuse(503, 50303, { 'Retry-After': '3600' })])
+    const refused = new PlantstoreClient({ url: slow.url }).getLiveness()
+    await assert.rejects(refused, (error) => error instanceof PlantstoreError && error.retryAfter === 3600)
+    assert.equal(slow.asked(), 1)
+  })
+
+  test('not where that can not help', async (t) => {
+    for (const [status, error] of [
+      [400, 40002],
+      [401, 40102],
+      [403, 40301],
+      [404, 40402],
+      [409, 40901],
+    ] as const) {
+      const { url, asked } = await scripted(t, [refuse(status, error), live])
+      await assert.rejects(new PlantstoreClient({ url }).getLiveness(), {
+        name: 'PlantstoreError',
+        number: error,
+        status,
+      })
+      assert.equal(asked(), 1)
+    }
+  })
+
+  test('not when its caller has ended the call, at any time', async (t) => {
+    const { url, asked } = await scripted(t, [() => {}])
+    const client = new PlantstoreClient({ url })
+    const reason = new Error('enough')
+    await assert.rejects(client.getLiveness({ signal: AbortSignal.abort(reason) }), reason)
+    assert.equal(asked(), 0)
+    const ending = new AbortController()
+    const waiting = client.getLiveness({ signal: ending.signal })
+    ending.abort(reason)
+    await assert.rejects(waiting, reason)
+    const between = new AbortController()
+    const busy = await scripted(t, [refuse(503, 50302, { 'Retry-After': '30' })])
+    const options = { url: busy.url, onRetry: () => between.abort(reason) }
+    await assert.rejects(new PlantstoreClient(options).getLiveness({ signal: between.signal }), reason)
+  })
+
+  test('that was not answered in time', async (t) => {
+    const { url } = await scripted(t, [() => {}, live])
+    assert.deepEqual(await new PlantstoreClient({ url, timeout: 300 }).getLiveness(), { status: 'live' })
+  })
+
+  test('and takes what is no answer of the service for what it is', async (t) => {
+    const html = (response: ServerResponse) => void response.writeHead(502).end('<html>Bad gateway</html>')
+    const { url } = await scripted(t, [html])
+    const refused = new PlantstoreClient({ url, attempts: 1 }).getLiveness()
+    await assert.rejects(refused, { name: 'PlantstoreError', number: 0, status: 502, message: 'HTTP status 502' })
+    const cutShort = await scripted(t, [(response) => void response.end('{"status":')])
+    await assert.rejects(new PlantstoreClient({ url: cutShort.url, attempts: 2 }).getLiveness(), PlantstoreUnreachable)
+    assert.equal(cutShort.asked(), 2)
+  })
+})
