@@ -12,6 +12,10 @@ const CONNECTIONS = 400
 const MIB = 2 ** 20
 const FIELDS = `Host: a\r\nAuthorization: Bearer ${TOKEN}\r\n`
 const LARGE = 'x'.repeat(MIB - 100)
+/** Longer than it may take to notice that the clients of a flood have left. */
+const TIMEOUTS = ['--headers-timeout', '2m', '--request-timeout', '2m', '--stall-timeout', '2m']
+/** A second on a quiet machine. */
+const SOON = 10_000
 
 /** The service under test, in a process of its own. */
 class Flooded {
@@ -24,7 +28,7 @@ class Flooded {
   }
 
   static async start(t: TestContext): Promise<Flooded> {
-    const flooded = new Flooded((await startServer(t, tempFolder(t))).address)
+    const flooded = new Flooded((await startServer(t, tempFolder(t), TIMEOUTS)).address)
     for (let id = 0; id < 3; id++) assert.equal(await flooded.#create(JSON.stringify({ id, name: LARGE })), 200)
     return flooded
   }
@@ -57,8 +61,11 @@ class Flooded {
       }
       most = Math.max(most, await this.metric('process_resident_memory_bytes'))
     }
+    const left = performance.now()
     for (const { socket } of connections) socket.destroy()
     await this.#untilLeft()
+    const took = performance.now() - left
+    assert.ok(took < SOON, `the last client was noticed after ${Math.round(took)} ms`)
     return (most - before) / MIB
   }
 

@@ -97,6 +97,10 @@ suite('good requests before bytes that are none', () => {
     post('1\r\n{}\r\n0\r\n\r\n', 'Transfer-Encoding: chunked'),
   ]
 
+  /** From here on, the service parses what comes on the connection in small parts. */
+  const LARGE_PLANT = JSON.stringify({ id: 2, name: 'x'.repeat(150_000) })
+  const LARGE = post(LARGE_PLANT, `Content-Length: ${LARGE_PLANT.length}`)
+
   test('are answered, each with its own answer; then comes the refusal, and then the end', async (t) => {
     const service = await withService(t)
     await service.create(PLANT)
@@ -106,9 +110,14 @@ suite('good requests before bytes that are none', () => {
         fc.array(fc.constantFrom(...GOOD), { maxLength: 6 }),
         fc.constantFrom(...BAD),
         splits,
-        async (good, bad, cuts) => {
+        fc.boolean(),
+        async (good, bad, cuts, isParted) => {
           const connection = new RawConnection(service.port)
           connection.socket.setNoDelay(true)
+          if (isParted) {
+            connection.write(LARGE)
+            await connection.until('"name":"xxx')
+          }
           const bytes = good.map(([text]) => text).join('') + bad
           let from = 0
           for (const to of [...cuts.filter((cut) => cut < bytes.length).sort((a, b) => a - b), bytes.length]) {
@@ -119,13 +128,22 @@ suite('good requests before bytes that are none', () => {
           const answers = answersIn(await connection.untilClosed()).filter(({ status }) => status !== 100)
           assert.deepEqual(
             answers.map(({ status }) => status),
-            [...good.map(([, status]) => status), 400],
+            [...(isParted ? [200] : []), ...good.map(([, status]) => status), 400],
           )
           assert.match(answers.at(-1)?.body ?? '', /"error":40004/)
         },
       ),
       { numRuns: 120 },
     )
+  })
+
+  test('are answered in their order, however many come at once behind a large body', async (t) => {
+    const service = await withService(t)
+    const many = Array.from({ length: 800 }, (_, i) => `GET /plants/${i % 7} HTTP/1.1\r\nHost: a\r\n\r\n`)
+    const last = `${LIVE}Connection: close\r\n\r\n`
+    const answers = await raw(service.port, `${LARGE}${many.join('')}${LARGE}${LARGE}${whole()}${last}`)
+    const statuses = answers.map(({ status }) => status)
+    assert.deepEqual(statuses, [200, ...many.map(() => 401), 200, 200, 200, 200])
   })
 
   test('are answered where the length of a body is not told, whatever happened the second before', async (t) => {

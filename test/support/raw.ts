@@ -37,7 +37,8 @@ export class RawConnection {
   readonly socket: Socket
   wasReset = false
   readonly #closed: Promise<void>
-  #received = Buffer.alloc(0)
+  /** Joined only when somebody looks: thousands of small answers would be copied again and again. */
+  #chunks: Buffer[] = []
   readonly #sent: Buffer[] = []
 
   constructor(port: number) {
@@ -48,14 +49,12 @@ export class RawConnection {
     })
     this.#closed = new Promise((resolve) => this.socket.once('close', () => resolve()))
     const isToService = isExpected(port)
-    this.socket.once('close', () => recordConnection(Buffer.concat(this.#sent), this.#received, isToService))
-    this.socket.on('data', (chunk: Buffer) => {
-      this.#received = Buffer.concat([this.#received, chunk])
-    })
+    this.socket.once('close', () => recordConnection(Buffer.concat(this.#sent), this.#received(), isToService))
+    this.socket.on('data', (chunk: Buffer) => this.#chunks.push(chunk))
   }
 
   get received(): string {
-    return this.#received.toString('utf8')
+    return this.#received().toString('utf8')
   }
 
   write(bytes: string | Buffer): void {
@@ -66,7 +65,7 @@ export class RawConnection {
   /** Everything that came, once the service has closed the connection. */
   async untilClosed(): Promise<Buffer> {
     await this.#patiently(this.#closed, 'the connection stays open')
-    return this.#received
+    return this.#received()
   }
 
   /** Waits until what came holds the text. */
@@ -76,6 +75,11 @@ export class RawConnection {
       await this.#patiently(came, `"${text}" does not come; "${this.received}" did`)
       if (this.socket.closed && !this.received.includes(text)) assert.fail(`closed after "${this.received}"`)
     }
+  }
+
+  #received(): Buffer {
+    if (this.#chunks.length > 1) this.#chunks = [Buffer.concat(this.#chunks)]
+    return this.#chunks[0] ?? Buffer.alloc(0)
   }
 
   async #patiently(happening: Promise<unknown>, complaint: string): Promise<void> {

@@ -3,11 +3,12 @@ import type { Socket } from 'node:net'
 import type { AppError } from '../../errors.ts'
 import { Exchange } from '../exchange.ts'
 import { endRefused } from './connection-errors.ts'
+import { PartedInput } from './parted-input.ts'
 import type { ReadTurns } from './read-turns.ts'
 import type { SharedTurns } from './shared-turns.ts'
 
 /** How long nothing is read from a connection whose requests wait, in ms: see `#waitFor`. */
-const READ_PAUSE = 250
+const READ_PAUSE = 100
 
 /** How long a connection stays that is refused as a whole, in ms. */
 const LAST_WORDS = 1000
@@ -32,7 +33,7 @@ export interface Shared {
   readonly reading: ReadTurns
   /** In which the requests that waited behind others are begun. */
   readonly working: SharedTurns
-  /** Told of bytes that requests take which wait, and, below 0, that they take no more. */
+  /** Told of bytes that waiting requests take, parsed or not, and, below 0, that they take no more. */
   readonly hold: (bytes: number) => void
 }
 
@@ -40,7 +41,8 @@ export interface Shared {
  * The requests of one connection. It works on one at a time: the next is looked at once the answer to the one before was
  * handed to the operating system. Refusals of bytes that are no request come behind all answers that are due.
  *
- * Node's parser reads ahead: a chunk of 64 KiB becomes up to 3,600 requests at once. They wait here as Node made them.
+ * Node's parser reads ahead: a chunk of 64 KiB becomes up to 3,600 requests at once. They wait here as Node made them. A
+ * connection that sends ahead in a flood, or for long, has a PartedInput instead.
  */
 export class Connection {
   readonly #socket: Socket
@@ -52,7 +54,12 @@ export class Connection {
   #refusal: AppError | undefined
   #denial: AppError | undefined
   #readPause: NodeJS.Timeout | undefined
+  #isParted = false
+  #input: PartedInput | undefined
+  /** The exchange whose end brings the next one. */
+  #awaited: Exchange | undefined
   #isHeld = false
+  #isEnded = false
   #held = 0
 
   constructor(socket: Socket, shared: Shared) {
@@ -60,9 +67,7 @@ export class Connection {
     this.#handlers = shared.handlers
     this.#shared = shared
     // Node resumes a socket behind each whole request.
-    socket.on('resume', () => {
-      if (this.#isHeld) this.#stopReading()
-    })
+    socket.on('resume', () => this.#resumed())
     socket.on('close', () => this.#close())
   }
 
@@ -76,7 +81,7 @@ export class Connection {
     }
     const current = this.#current
     if (this.#waiting.length === 0 && (current === undefined || current.isAnswered)) this.#work(response)
-    else this.#waitFor(current as Exchange, response)
+    else this.#waitFor(response)
   }
 
   /** Refuses what can't be read any further, once all answers that are due before it have gone out. */
@@ -89,7 +94,7 @@ export class Connection {
     else if (this.#waiting.length > 0) return
     else if (current === undefined || current.isAnswered) this.#end()
     else {
-      current.response.once('finish', this.#goOn)
+      this.#goOnAfter(current)
       if (!current.request.complete) current.failBody(refusal)
     }
   }
@@ -97,7 +102,7 @@ export class Connection {
   /** Refuses the connection as a whole, with the answers that are due if they come at once. */
   deny(refusal: AppError): void {
     setTimeout(() => this.#socket.destroy(), LAST_WORDS).unref()
-    if (this.hasAsked) this.#refusal = refusal
+    if (this.hasAsked) this.refuse(refusal)
     else this.#denial = refusal
     this.#release()
   }
@@ -118,16 +123,22 @@ export class Connection {
     }
   }
 
-  /** Reads nothing until `read`. */
+  /** Reads nothing until `read`, but for a chunk that waits in the socket's own buffer once the input is parted. */
   hold(): void {
     this.#isHeld = true
     this.#stopReading()
   }
 
   read(): void {
-    if (!this.#isHeld) return
+    const wasHeld = this.#isHeld
     this.#isHeld = false
-    this.#socket.resume()
+    if (this.#input !== undefined) this.#input.read()
+    else if (wasHeld) this.#socket.resume()
+  }
+
+  /** Has Node parse the bytes of this connection in small parts, from the next time on that it is resumed. */
+  partInput(): void {
+    this.#isParted = true
   }
 
   get isHeld(): boolean {
@@ -143,7 +154,17 @@ export class Connection {
     return this.#socket.bytesRead > 0
   }
 
-  /** Bytes that waiting requests take. */
+  /** Whether bytes wait that Node's parser has not been given. */
+  get hasUnparsed(): boolean {
+    return this.#input?.isEmpty === false
+  }
+
+  /** Whether it sends ahead, or sends a large body. */
+  get isHeavy(): boolean {
+    return this.#held > 0 || (this.#input !== undefined && this.#current?.request.complete === false)
+  }
+
+  /** Bytes that waiting requests take, parsed or not. */
   get held(): number {
     return this.#held
   }
@@ -156,7 +177,7 @@ export class Connection {
   /** Whether closing it would cost no client an answer that is due. */
   get isIdle(): boolean {
     const isRefused = this.#refusal !== undefined || this.#denial !== undefined || this.#socket.destroyed
-    return !isRefused && this.#waiting.length === 0 && (this.#current === undefined || this.#current.isAnswered)
+    return !isRefused && this.#held === 0 && (this.#current === undefined || this.#current.isAnswered)
   }
 
   /** Whether a body is being read in pieces. */
@@ -169,18 +190,62 @@ export class Connection {
    * Nothing is read meanwhile, so that what a client sends ahead stays in its socket. But a client that leaves is seen by
    * reading alone; so another chunk is read now and then.
    */
-  #waitFor(current: Exchange, response: ServerResponse): void {
-    if (this.#waiting.length === 0 && this.#refusal === undefined) current.response.once('finish', this.#goOn)
+  #waitFor(response: ServerResponse): void {
+    if (this.#refusal === undefined) this.#goOnAfter(this.#current)
     this.#waiting.push(response)
     if (!this.#isHeld) this.hold()
-    this.#readPause ??= setTimeout(() => this.#askToRead(), READ_PAUSE).unref()
-    this.#account(sizeOf(response.req))
+    this.#readLater()
+    const size = sizeOf(response.req)
+    this.#shared.reading.countRequest(size)
+    this.#account(size)
+  }
+
+  #goOnAfter(exchange: Exchange | undefined): void {
+    if (this.#awaited === exchange) return
+    this.#awaited = exchange
+    exchange?.response.once('finish', this.#goOn)
+  }
+
+  #readLater(): void {
+    this.#readPause ??= setTimeout(() => {
+      this.partInput()
+      this.#askToRead()
+    }, READ_PAUSE).unref()
+  }
+
+  #mayParse(): boolean {
+    if (this.#waiting.length > 0 || this.#refusal !== undefined) return false
+    const current = this.#current
+    if (current === undefined || current.isAnswered) return true
+    const { complete, readableLength, readableHighWaterMark } = current.request
+    return !complete && readableLength < readableHighWaterMark
   }
 
   #askToRead(): void {
     clearTimeout(this.#readPause)
     this.#readPause = undefined
     this.#shared.reading.ask(this)
+  }
+
+  /** Node has just begun to read again: a `PartedInput` that is made before would get nothing. */
+  #resumed(): void {
+    if (this.#isHeld) {
+      this.#stopReading()
+    } else if (this.#input !== undefined) {
+      this.#input.resumed()
+    } else if (this.#isParted) {
+      this.#input = PartedInput.of(this.#socket, {
+        mayParse: () => this.#mayParse(),
+        hold: (bytes) => this.#holdInput(bytes),
+        wait: () => this.#readLater(),
+      })
+      if (this.#isEnded) this.#input?.drop()
+    }
+  }
+
+  #holdInput(bytes: number): void {
+    if (bytes > 0) this.#shared.reading.countInput(bytes)
+    this.#account(bytes)
   }
 
   #stopReading(): void {
@@ -193,27 +258,32 @@ export class Connection {
   readonly #goOn = (): void => {
     this.#shared.working.add(() => {
       if (this.#socket.destroyed) return
-      const next = this.#waiting.shift()
-      if (next === undefined || !this.#socket.writable) {
-        this.#end()
+      const next = this.#socket.writable ? this.#waiting.shift() : undefined
+      if (next === undefined) {
+        if (this.#refusal !== undefined) this.#end()
+        else this.#askToRead()
         return
       }
       this.#account(-sizeOf(next.req))
       this.#work(next)
-      const { response } = this.#current as Exchange
-      if (this.#waiting.length > 0) response.once('finish', this.#goOn)
-      else if (this.#refusal === undefined) this.#askToRead()
+      if (this.#waiting.length > 0) this.#goOnAfter(this.#current)
+      else if (this.#refusal === undefined && this.#input === undefined) this.#askToRead()
     })
   }
 
   #work(response: ServerResponse): void {
     const exchange = new Exchange(response.req, response)
     this.#current = exchange
+    if (this.#input === undefined && hasLargeBody(response.req)) {
+      this.#isParted = true
+      this.#socket.pause()
+      this.#socket.resume()
+    }
     const isLast = this.#refusal !== undefined && this.#waiting.length === 0
     if (isLast && !response.req.complete) {
       this.#handlers.refuse(exchange, this.#refusal as AppError)
     } else {
-      if (isLast) response.once('finish', this.#goOn)
+      if (isLast || this.#input !== undefined) this.#goOnAfter(exchange)
       this.#handlers.work(exchange)
     }
   }
@@ -221,7 +291,12 @@ export class Connection {
   /** Ends a connection that can't be read any further. */
   #end(): void {
     const refusal = this.#refusal
-    if (refusal === undefined) return
+    if (refusal === undefined || this.#isEnded) return
+    this.#isEnded = true
+    // Parsing what still comes would cost more than reading it.
+    this.#isParted = true
+    this.#socket.pause()
+    this.#input?.drop()
     const isOfAnswered = this.#current?.request.complete === false
     if (this.#socket.writable && !isOfAnswered) {
       endRefused(this.#socket, { refusal, requestId: this.#handlers.note(refusal, this.#socket.remoteAddress) })
@@ -237,6 +312,7 @@ export class Connection {
 
   #release(): void {
     this.#waiting = []
+    this.#input?.drop()
     this.#account(-this.#held)
   }
 
@@ -246,6 +322,12 @@ export class Connection {
     this.#release()
     if (this.#current?.isAnswered === false) this.#current.giveUp()
   }
+}
+
+/** Whether a request has a body of 100,000 bytes or more, or one that does not tell its length. */
+function hasLargeBody({ headers }: IncomingMessage): boolean {
+  const length = headers['content-length']
+  return length === undefined ? headers['transfer-encoding'] !== undefined : length.length > 5
 }
 
 const sizeOf = ({ url = '', rawHeaders }: IncomingMessage): number =>

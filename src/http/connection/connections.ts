@@ -73,6 +73,7 @@ export class Connections {
       group?.delete(connection)
       if (group?.size === 0) this.#groups.delete(addressGroup(remote))
     })
+    this.#shared.working.arrive()
     if (refusal === undefined) this.#shared.reading.add(connection)
     else this.#refuse(connection, refusal)
   }
@@ -129,7 +130,6 @@ export class Connections {
   /** Past the bound, the connection with the most waiting requests is refused. */
   #hold(bytes: number): void {
     this.#pipelined += bytes
-    if (bytes > 0) this.#shared.reading.count(bytes)
     if (bytes < 0 || this.#pipelined <= this.#limits.pipelineLimit) return
     let most: Connection | undefined
     for (const connection of this.#all.values()) if (connection.held > (most?.held ?? 0)) most = connection

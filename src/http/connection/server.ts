@@ -27,6 +27,8 @@ export function httpServer(config: Config, connections: Connections): Server {
   server.on('clientError', (error: ParserError, socket) => {
     const connection = connections.of(socket as Socket)
     if (connection === undefined || error.code === 'ECONNRESET') socket.destroy()
+    // The client has left, as Node takes an end of its bytes. The parser lacks what it was not given.
+    else if (error.code === 'HPE_INVALID_EOF_STATE' && connection.hasUnparsed) socket.end()
     else if (!connection.isStreaming) connection.refuse(refusalOfError(error))
     // A body that is read in pieces has a time limit for each instead.
     else if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') return

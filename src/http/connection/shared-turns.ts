@@ -1,16 +1,28 @@
+import { Arrivals } from './arrivals.ts'
+
 /** Milliseconds of one turn of the event loop. */
 const SHARE = 5
 
 /** Runs tasks in later turns of the event loop, in their order, and only for a part of each. */
 export class SharedTurns {
   #tasks: (() => void)[] = []
+  readonly #arrivals = new Arrivals()
 
   add(task: () => void): void {
     this.#tasks.push(task)
     if (this.#tasks.length === 1) setImmediate(this.#run)
   }
 
+  /** Takes note of a new connection, which shall not wait for these tasks. */
+  arrive(): void {
+    this.#arrivals.add()
+  }
+
   readonly #run = (): void => {
+    if (this.#arrivals.giveWay()) {
+      setImmediate(this.#run)
+      return
+    }
     const tasks = this.#tasks
     this.#tasks = []
     const end = performance.now() + SHARE
