@@ -1,7 +1,20 @@
+import type { Asker } from './asker.ts'
+
 interface Waiting<Key, Value> {
   readonly key: Key
+  readonly asker: Asker | undefined
   readonly resolve: (value: Value) => void
   readonly reject: (error: unknown) => void
+}
+
+export interface GroupReader<Key, Value> {
+  /** Gives the value of each key, in their order: of all, or of as many of the first as are enough at once. */
+  readonly read: (keys: readonly Key[]) => readonly Value[]
+  /**
+   * Tells of each key, in their order, whether its value is small: of all, or of as many of the first as can be looked up
+   * at once. Asked only about keys that have waited for longer than a turn.
+   */
+  readonly areSmall: (keys: readonly Key[]) => readonly boolean[]
 }
 
 /**
@@ -10,42 +23,90 @@ interface Waiting<Key, Value> {
  *
  * A read by itself takes SQLite's locks for itself, and an answer by itself wakes its client: together they are half
  * again as many (docs/decisions/0006-hot-path.md). What is too much for one turn waits for as long as the part before it
- * took, so that large values leave half of the time to everybody else.
+ * took, so that large values leave half of the time to everybody else. Small values then have every other turn, however
+ * many large ones wait.
  */
 export class GroupRead<Key, Value> {
-  readonly #read: (keys: readonly Key[]) => readonly Value[]
-  #waiting: Waiting<Key, Value>[] = []
+  readonly #reader: GroupReader<Key, Value>
+  #asked: Waiting<Key, Value>[] = []
+  /** Of those that were too much for a turn: what is known to be small, and to be large. */
+  #small: Waiting<Key, Value>[] = []
+  #large: Waiting<Key, Value>[] = []
+  #isScheduled = false
+  #isCrowded = false
+  #isLargeFirst = false
 
-  /** @param read gives the value of each key, in their order: of all, or of as many of the first as are enough at once */
-  constructor(read: (keys: readonly Key[]) => readonly Value[]) {
-    this.#read = read
+  constructor(reader: GroupReader<Key, Value>) {
+    this.#reader = reader
   }
 
-  /** Resolves with what `read` gives for the key, or rejects with what it throws. */
-  get(key: Key): Promise<Value> {
+  /** Resolves with what `read` gives for the key, or rejects with what it throws; with some error where the asker is over. */
+  get(key: Key, asker?: Asker): Promise<Value> {
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ key, resolve, reject })
-      if (this.#waiting.length === 1) setImmediate(this.#answer)
+      this.#asked.push({ key, asker, resolve, reject })
+      if (this.#isScheduled) return
+      this.#isScheduled = true
+      setImmediate(this.#answer)
     })
   }
 
   readonly #answer = (): void => {
     const startedAt = performance.now()
-    const waiting = this.#waiting
+    let group = this.#asked
     let values: readonly Value[]
     try {
-      values = this.#read(waiting.map(({ key }) => key))
+      if (this.#isCrowded) group = this.#sorted()
+      values = this.#reader.read(group.map(({ key }) => key))
     } catch (error) {
-      this.#waiting = []
-      for (const { reject } of waiting) reject(error)
+      this.#fail(error)
       return
     }
-    this.#waiting = waiting.slice(values.length)
-    if (this.#waiting.length > 0) setImmediate(() => this.#pause(startedAt))
-    for (let i = 0; i < values.length; i++) waiting[i]?.resolve(values[i] as Value)
+    if (this.#isCrowded) this.#forget(values.length)
+    else this.#asked = values.length === group.length ? [] : group.slice(values.length)
+    this.#isCrowded = this.#asked.length + this.#small.length + this.#large.length > 0
+    this.#isScheduled = this.#isCrowded
+    if (this.#isCrowded) setImmediate(() => this.#pause(startedAt))
+    for (let i = 0; i < values.length; i++) group[i]?.resolve(values[i] as Value)
   }
 
   #pause(startedAt: number): void {
     setTimeout(this.#answer, performance.now() - startedAt)
   }
+
+  /** What waits, in the order of this turn: the small values and the large ones, each first in every other turn. */
+  #sorted(): Waiting<Key, Value>[] {
+    this.#asked = wanted(this.#asked)
+    const areSmall = this.#reader.areSmall(this.#asked.map(({ key }) => key))
+    const known = this.#asked.splice(0, areSmall.length)
+    this.#small = wanted(this.#small).concat(known.filter((_, i) => areSmall[i]))
+    this.#large = wanted(this.#large).concat(known.filter((_, i) => !areSmall[i]))
+    this.#isLargeFirst = !this.#isLargeFirst
+    return this.#isLargeFirst ? [...this.#large, ...this.#small] : [...this.#small, ...this.#large]
+  }
+
+  /** Forgets as many of the first in the order of this turn. */
+  #forget(count: number): void {
+    const [first, second] = this.#isLargeFirst ? [this.#large, this.#small] : [this.#small, this.#large]
+    const { length } = first.splice(0, count)
+    second.splice(0, count - length)
+  }
+
+  #fail(error: unknown): void {
+    const all = [...this.#asked, ...this.#small, ...this.#large]
+    this.#asked = []
+    this.#small = []
+    this.#large = []
+    this.#isCrowded = false
+    this.#isScheduled = false
+    for (const { reject } of all) reject(error)
+  }
+}
+
+/** Those that somebody still waits for. */
+function wanted<Key, Value>(waiting: readonly Waiting<Key, Value>[]): Waiting<Key, Value>[] {
+  return waiting.filter(({ asker, reject }) => {
+    if (asker?.isOver !== true) return true
+    reject(new Error('nobody waits for this value'))
+    return false
+  })
 }

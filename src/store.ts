@@ -1,4 +1,5 @@
 import type { Actor } from './actor.ts'
+import type { Asker } from './asker.ts'
 import type { AppError } from './errors.ts'
 import type { NewPlant } from './plant.ts'
 import type { PlantFilter, PlantOrder, PlantQuery } from './plant-query.ts'
@@ -71,8 +72,10 @@ export interface Store {
   /**
    * The plant with this id; undefined when there is none. It sees every write that was answered before.
    * Several calls may get the same object, which never changes.
+   *
+   * @param asker where it is over before its turn has come, nothing is read for it, and it rejects with some error
    */
-  getPlant(id: bigint): Promise<NewPlant | undefined>
+  getPlant(id: bigint, asker?: Asker): Promise<NewPlant | undefined>
 
   /**
    * Puts the plant, whatever was there. Resolves after the commit.

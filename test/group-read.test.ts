@@ -5,12 +5,12 @@ import { GroupRead } from '../src/group-read.ts'
 /** Reads the length of texts, and remembers what it was asked for together. */
 function make() {
   const groups: (readonly string[])[] = []
-  const group = new GroupRead<string, number>((texts) => {
+  const read = (texts: readonly string[]) => {
     groups.push(texts)
     if (texts.includes('bad')) throw new Error('no such text')
     return texts.map((text) => text.length)
-  })
-  return { group, groups }
+  }
+  return { group: new GroupRead<string, number>({ read, areSmall: () => assert.fail('all fit a turn') }), groups }
 }
 
 test('what is asked for in one turn of the event loop is read together, and each is told of its own', async () => {
@@ -42,19 +42,63 @@ test('a read that fails is told to all who asked, and to nobody after them', asy
   assert.equal(await group.get('good'), 4)
 })
 
-test('what is too much for one turn is read in later ones, each once and in order, with what is asked for meanwhile', async () => {
+/** Reads two texts in a turn, of which those of one character are small, and tells of three at once whether they are. */
+function makeNarrow() {
   const groups: string[][] = []
-  const group = new GroupRead<string, number>((texts) => {
+  const read = (texts: readonly string[]) => {
     groups.push([...texts])
+    if (texts[0] === 'bad') throw new Error('no such text')
     return texts.slice(0, 2).map((text) => text.length)
-  })
-  const first = ['a', 'bc', 'def', 'g', 'hi'].map((text) => group.get(text))
+  }
+  const areSmall = (texts: readonly string[]) => texts.slice(0, 3).map((text) => text.length === 1)
+  return { group: new GroupRead<string, number>({ read, areSmall }), groups }
+}
+
+test('what is too much for one turn is read in later ones, each once, with what is asked for meanwhile', async () => {
+  const { group, groups } = makeNarrow()
+  const first = ['aa', 'bbb', 'cc', 'ddd', 'e'].map((text) => group.get(text))
   await first[0]
   const late = group.get('late')
-  assert.deepEqual(await Promise.all([...first, late]), [1, 2, 3, 1, 2, 4])
+  assert.deepEqual(await Promise.all([...first, late]), [2, 3, 2, 3, 1, 4])
   assert.deepEqual(groups, [
-    ['a', 'bc', 'def', 'g', 'hi'],
-    ['def', 'g', 'hi', 'late'],
-    ['hi', 'late'],
+    ['aa', 'bbb', 'cc', 'ddd', 'e'],
+    ['cc', 'ddd', 'e'],
+    ['e', 'late'],
   ])
+})
+
+test('small values are read in every other turn, however many large ones were asked for before', async () => {
+  const { group } = makeNarrow()
+  const done: string[] = []
+  const ask = (text: string) => group.get(text).then(() => done.push(text))
+  const large = Array.from({ length: 30 }, (_, i) => ask(`large ${i}`))
+  await large[5]
+  const small = ['a', 'b', 'c', 'd'].map(ask)
+  await Promise.all([...large, ...small])
+  const before = (text: string) => done.slice(0, done.indexOf(text)).filter((one) => one.length > 1).length
+  // Three of all that wait are told small or large in a turn, so it takes some turns until these are known.
+  assert.ok(before('d') <= before('a') + 4, done.join())
+  assert.ok(before('large 29') >= 29, 'and large ones go on')
+  assert.equal(done.length, 34)
+})
+
+test('nothing is read for askers that are over', async () => {
+  const { group, groups } = makeNarrow()
+  const asker = { isOver: false }
+  const wanted = ['aa', 'bb'].map((text) => group.get(text))
+  const abandoned = ['cc', 'dd', 'ee'].map((text) => group.get(text, asker))
+  asker.isOver = true
+  await Promise.all(wanted)
+  for (const value of abandoned) await assert.rejects(value, /nobody waits/)
+  assert.equal(await group.get('f'), 1)
+  assert.deepEqual(groups.at(-1), ['f'])
+})
+
+test('a read that fails is told to those that waited for their turn, too', async () => {
+  const { group } = makeNarrow()
+  const values = ['aa', 'bb', 'bad', 'cc'].map((text) => group.get(text))
+  const [first, second, ...late] = await Promise.allSettled(values)
+  assert.deepEqual([first?.status, second?.status], ['fulfilled', 'fulfilled'])
+  for (const { status } of late) assert.equal(status, 'rejected')
+  assert.equal(await group.get('good'), 4)
 })

@@ -1,3 +1,4 @@
+import type { Asker } from '../asker.ts'
 import type { AppError } from '../errors.ts'
 import type { NewPlant } from '../plant.ts'
 import { replaceResult, updatedPlant } from '../plant-change.ts'
@@ -25,7 +26,7 @@ import { Pool } from './pool/pool.ts'
 import { dividePool, type PoolShareOptions, type PoolShares, storePool } from './pool/pool-shares.ts'
 import { preflight, reach } from './preflight.ts'
 import { countPlants, exported } from './read/long-reads.ts'
-import { PointReader, type Read, selectPlants } from './read/point-reader.ts'
+import { PointReader, type PointReads, selectPlants, selectSmallPlants } from './read/point-reader.ts'
 import { listPlants, listTags } from './read/query-reader.ts'
 import { RequestDeadlines } from './request-deadlines.ts'
 import { PostgresTokenStore } from './token-store.ts'
@@ -100,8 +101,11 @@ export class PostgresStore implements Store {
     this.tokens = new PostgresTokenStore(main, (work) => this.#ask(work))
     this.#wordIndex = new WordIndex(this.#dedicated)
     const deadlines = new RequestDeadlines(timeout)
-    const read: Read = (wanted, budget) => this.#do(() => selectPlants(main.within(budget), wanted))
-    this.#points = new PointReader(read, deadlines, options)
+    const reads: PointReads = {
+      small: (wanted, budget) => this.#do(() => selectSmallPlants(main.within(budget), wanted)),
+      any: (wanted, budget) => this.#do(() => selectPlants(main.within(budget), wanted)),
+    }
+    this.#points = new PointReader(reads, deadlines, options)
     const writes: GroupWrites = {
       create: (...group) => this.#create(...group),
       change: (changes, budget) => this.#do(() => changePlants(main.within(budget), changes, budget)),
@@ -113,8 +117,8 @@ export class PostgresStore implements Store {
     return this.#queue.create(plant, mustBeNew)
   }
 
-  getPlant(id: bigint): Promise<NewPlant | undefined> {
-    return this.#points.get(id)
+  getPlant(id: bigint, asker?: Asker): Promise<NewPlant | undefined> {
+    return this.#points.get(id, asker)
   }
 
   async replacePlant(plant: NewPlant, expected: Expectation): Promise<ReplaceResult> {

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Actor } from '../actor.ts'
+import { type Asker, askerOf } from '../asker.ts'
 import { GroupRead } from '../group-read.ts'
 import { OperatorError } from '../operator-error.ts'
 import type { NewPlant } from '../plant.ts'
@@ -102,8 +103,14 @@ export class SqliteStore implements Store {
     this.#unlock = unlock
     this.#onFatal = options.onFatal
     this.#reader = new PointReader(path, fail)
-    this.#lookups = new GroupRead((ids) => this.#open.plants(ids))
-    this.#pages = new GroupRead((pages) => this.#open.pages(pages))
+    this.#lookups = new GroupRead({
+      read: (ids) => this.#open.plants(ids),
+      areSmall: (ids) => this.#open.arePlantsSmall(ids),
+    })
+    this.#pages = new GroupRead({
+      read: (pages) => this.#open.pages(pages),
+      areSmall: (pages) => this.#open.arePagesSmall(pages),
+    })
     this.#writer = options.startWriter?.(path, fail) ?? new AdaptiveWriter(path, fail)
     this.tokens = new SqliteTokenStore(this.#reader, this.#writer.thread, () => this.#mustBeOpen())
     const onNotice = (text: string) => {
@@ -129,8 +136,8 @@ export class SqliteStore implements Store {
     return this.#writes.create(plant, mustBeNew, actor)
   }
 
-  getPlant(id: bigint): Promise<NewPlant | undefined> {
-    return this.#lookups.get(id)
+  getPlant(id: bigint, asker?: Asker): Promise<NewPlant | undefined> {
+    return this.#lookups.get(id, asker)
   }
 
   async replacePlant(plant: NewPlant, expected: Expectation, actor: Actor): Promise<ReplaceResult> {
@@ -151,7 +158,13 @@ export class SqliteStore implements Store {
   async listPlants(query: PlantQuery, limit: number, signal?: AbortSignal): Promise<readonly NewPlant[]> {
     this.#mustBeOpen()
     signal?.throwIfAborted()
-    return isShortPage(query, limit) ? this.#pages.get({ query, limit }) : this.#reads.listPlants(query, limit, signal)
+    if (!isShortPage(query, limit)) return this.#reads.listPlants(query, limit, signal)
+    try {
+      return await this.#pages.get({ query, limit }, signal && askerOf(signal))
+    } catch (error) {
+      signal?.throwIfAborted()
+      throw error
+    }
   }
 
   async listTags(after: string | undefined, limit: number, signal?: AbortSignal): Promise<TagCount[]> {

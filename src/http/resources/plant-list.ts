@@ -28,7 +28,7 @@ export function plantListHandlers(
       const after = cursor === undefined ? undefined : readPosition(query, cursor)
       const wanted = { ...filterOf(query), order, after }
       const found = isShortPage(wanted, limit + 1)
-        ? store.listPlants(wanted, limit + 1)
+        ? store.listPlants(wanted, limit + 1, exchange.signal)
         : admission.during('search', exchange, (signal) => store.listPlants(wanted, limit + 1, signal))
       found
         // Queries with `q` and no word in it list the same array as queries without `q`, but their links have `q`.

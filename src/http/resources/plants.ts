@@ -60,7 +60,7 @@ export function plantHandlers(store: Store, responder: Responder, nestingLimit: 
 
     getPlant(exchange, parameters) {
       const { id } = parameters
-      store.getPlant(id).then(
+      store.getPlant(id, exchange).then(
         (plant) => answerFound(exchange, id, plant, expectationOf(parameters)),
         (error: unknown) => responder.refuse(exchange, error),
       )

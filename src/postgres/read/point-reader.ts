@@ -1,3 +1,4 @@
+import type { Asker } from '../../asker.ts'
 import { GroupCommit } from '../../group-commit.ts'
 import type { NewPlant } from '../../plant.ts'
 import { bigintArray } from '../binary-arrays.ts'
@@ -5,40 +6,83 @@ import { type GroupOptions, groupLimits } from '../group-limits.ts'
 import type { Budget } from '../pool/budget.ts'
 import type { Run } from '../pool/client.ts'
 import { RequestDeadlines, type Timed } from '../request-deadlines.ts'
-import { byId, plantOf } from '../rows.ts'
+import { plantOf } from '../rows.ts'
 
-/** Gives the plants of these ids that exist, in any order. */
-export type Read = (wanted: readonly { readonly id: bigint }[], budget: Budget) => Promise<readonly NewPlant[]>
+/** UTF-8 bytes of a plant that is read together with any number of others. */
+const SMALL = 2 ** 16
+/** Larger plants that are read at once: their texts stay in this process until all of them have come. */
+const LARGE_AT_ONCE = 2
 
-type Row = Timed & { readonly id: bigint }
-type Found = { readonly plant: NewPlant | undefined }
+type Wanted = readonly { readonly id: bigint }[]
 
-/** Reads plants by id: look-ups that come together share a statement. Answers each one by its deadline. */
+/** How plants are read by their ids. Both give those that exist, in any order. */
+export interface PointReads {
+  /** Gives large plants by their ids alone. */
+  readonly small: (wanted: Wanted, budget: Budget) => Promise<readonly (NewPlant | LargePlant)[]>
+  readonly any: (wanted: Wanted, budget: Budget) => Promise<readonly NewPlant[]>
+}
+
+/** A plant of more than SMALL bytes. */
+export interface LargePlant {
+  readonly id: bigint
+  readonly isLarge: true
+}
+
+type Row = Timed & { readonly id: bigint; readonly asker: Asker | undefined }
+type Found<Plant> = { readonly plant: Plant | undefined }
+
+/**
+ * Reads plants by id: look-ups that come together share a statement. Answers each one by its deadline. Large plants are
+ * read by a second statement, few at a time, so that they hold up each other and no small ones.
+ */
 export class PointReader {
   readonly #deadlines: RequestDeadlines
-  readonly #gets: GroupCommit<Row, Found>
+  readonly #small: GroupCommit<Row, Found<NewPlant | LargePlant>>
+  readonly #large: GroupCommit<Row, Found<NewPlant>>
 
-  constructor(read: Read, deadlines: RequestDeadlines, options: GroupOptions) {
+  constructor(reads: PointReads, deadlines: RequestDeadlines, options: GroupOptions) {
     this.#deadlines = deadlines
-    const find = async (rows: readonly Row[], budget: Budget): Promise<Found[]> => {
-      const found = byId(await read(rows, budget))
-      return rows.map(({ id }) => ({ plant: found.get(id) }))
-    }
-    this.#gets = new GroupCommit<Row, Found>((rows) => RequestDeadlines.inTime(rows, find), {
-      ...groupLimits(options),
-      weigh: () => 1,
+    const limits = { ...groupLimits(options), weigh: () => 1 }
+    this.#small = new GroupCommit<Row, Found<NewPlant | LargePlant>>(inTime(reads.small), limits)
+    this.#large = new GroupCommit<Row, Found<NewPlant>>(inTime(reads.any), {
+      ...limits,
+      maxGroup: LARGE_AT_ONCE,
+      maxInFlight: 1,
+      parts: 1,
     })
   }
 
-  async get(id: bigint): Promise<NewPlant | undefined> {
+  async get(id: bigint, asker?: Asker): Promise<NewPlant | undefined> {
     const { deadline } = this.#deadlines
-    return (await this.#deadlines.limit(deadline, this.#gets.submit({ id, deadline }))).plant
+    return this.#deadlines.limit(deadline, this.#find({ id, deadline, asker }))
+  }
+
+  async #find(row: Row): Promise<NewPlant | undefined> {
+    const { plant } = await this.#small.submit(row)
+    if (plant === undefined || !('isLarge' in plant)) return plant
+    return (await this.#large.submit(row)).plant
   }
 
   /** Refuses new look-ups, and resolves after the waiting ones. */
-  close(): Promise<void> {
-    return this.#gets.close()
+  async close(): Promise<void> {
+    await this.#small.close()
+    await this.#large.close()
   }
+}
+
+/** Reads a group in the time that it has, without what nobody waits for any more. */
+function inTime<Plant extends { readonly id: bigint }>(
+  read: (wanted: Wanted, budget: Budget) => Promise<readonly Plant[]>,
+) {
+  const find = async (rows: readonly Row[], budget: Budget): Promise<Found<Plant>[]> => {
+    const plants = await read(
+      rows.filter(({ asker }) => asker?.isOver !== true),
+      budget,
+    )
+    const found = new Map(plants.map((plant) => [plant.id, plant]))
+    return rows.map(({ id }) => ({ plant: found.get(id) }))
+  }
+  return (rows: readonly Row[]) => RequestDeadlines.inTime(rows, find)
 }
 
 const SELECTS = {
@@ -55,4 +99,17 @@ export async function selectPlants(
   if (wanted.length === 0) return []
   const values = [bigintArray(wanted.map(({ id }) => id))]
   return (await run({ name: `select-${from}`, text: SELECTS[from], values })).rows.map(plantOf)
+}
+
+const SIZE = 'octet_length(name) + coalesce(octet_length(tag), 0)'
+/** PostgreSQL knows the length of a text without fetching it. */
+const SELECT_SMALL = `SELECT id, CASE WHEN ${SIZE} <= ${SMALL} THEN name END, CASE WHEN ${SIZE} <= ${SMALL} THEN tag END
+  FROM plants WHERE id = ANY ($1::bigint[])`
+
+/** The small plants of these ids that exist, and of the large ones that they are. */
+export async function selectSmallPlants(run: Run, wanted: Wanted): Promise<(NewPlant | LargePlant)[]> {
+  if (wanted.length === 0) return []
+  const values = [bigintArray(wanted.map(({ id }) => id))]
+  const { rows } = await run({ name: 'select-small', text: SELECT_SMALL, values })
+  return rows.map((row) => (row[1] === null ? { id: BigInt(row[0] ?? ''), isLarge: true } : plantOf(row)))
 }

@@ -18,11 +18,23 @@ const KEPT_PLANTS = 100_000
 const KEPT_PAGES = 1_000_000
 /** UTF-16 units after which no more plants are read in one turn of the event loop: their answers take about 10 ms. */
 const TURN_TEXT = PAGE_TEXT
+/** Bytes of a small plant, or page. */
+const SMALL = 2 ** 16
+/** Milliseconds for which it is looked up at once what is small. */
+const LOOK_TIME = 5
 
 export interface PlantPage {
   readonly query: PlantQuery
   readonly limit: number
 }
+
+interface PageStatements {
+  readonly first: StatementSync
+  readonly next: StatementSync
+}
+
+/** Bytes of a plant. SQLite reads them from the head of the row, and leaves the texts where they are. */
+const SIZE = 'octet_length(name) + coalesce(octet_length(tag), 0)'
 
 /** Reads on the event loop that take less time than a message to another thread and back. */
 export class PointReader {
@@ -32,7 +44,9 @@ export class PointReader {
   readonly #plant: StatementSync
   readonly #token: StatementSync
   readonly #tokens: StatementSync
-  readonly #pages: Readonly<Record<'id' | '-id', { first: StatementSync; next: StatementSync }>>
+  readonly #pages: Readonly<Record<'id' | '-id', PageStatements>>
+  readonly #plantSize: StatementSync
+  readonly #pageSizes: Readonly<Record<'id' | '-id', PageStatements>>
   readonly #keptPlants = new ReadCache<bigint, NewPlant>(KEPT_PLANTS, textOf)
   readonly #keptPages = new ReadCache<string, readonly NewPlant[]>(KEPT_PAGES, textOfPage)
 
@@ -41,8 +55,8 @@ export class PointReader {
     const db = openReader(path)
     this.#db = db
     this.#onFatal = onFatal
-    const prepare = (sql: string) => {
-      const statement = db.prepare(`SELECT id, name, tag FROM plants ${sql}`)
+    const prepare = (sql: string, columns = 'id, name, tag') => {
+      const statement = db.prepare(`SELECT ${columns} FROM plants ${sql}`)
       statement.setReturnArrays(true)
       return statement
     }
@@ -51,11 +65,13 @@ export class PointReader {
     this.#token = db.prepare('SELECT * FROM tokens WHERE hash = ? AND revoked_at IS NULL')
     // By row values SQLite finds the place in the index (https://sqlite.org/rowvalue.html#scrolling_window_queries).
     this.#tokens = db.prepare('SELECT * FROM tokens WHERE (created_at, id) > (?, ?) ORDER BY created_at, id LIMIT ?')
-    const pages = (sign: string, direction: string) => ({
-      first: prepare(`ORDER BY id ${direction} LIMIT ?`),
-      next: prepare(`WHERE id ${sign} ? ORDER BY id ${direction} LIMIT ?`),
+    const pages = (sign: string, direction: string, columns?: string) => ({
+      first: prepare(`ORDER BY id ${direction} LIMIT ?`, columns),
+      next: prepare(`WHERE id ${sign} ? ORDER BY id ${direction} LIMIT ?`, columns),
     })
     this.#pages = { id: pages('>', 'ASC'), '-id': pages('<', 'DESC') }
+    this.#plantSize = prepare('WHERE id = ?', SIZE)
+    this.#pageSizes = { id: pages('>', 'ASC', SIZE), '-id': pages('<', 'DESC', SIZE) }
   }
 
   /** The plants with these ids, in their order, up to TURN_TEXT. */
@@ -73,6 +89,19 @@ export class PointReader {
     return this.#together(this.#keptPages, (kept) =>
       upToTurnText(pages, textOfPage, (page) => kept.get(keyOf(page), () => this.#page(page))),
     )
+  }
+
+  /** Whether the plants with these ids are small, each where its id stands, as far as LOOK_TIME reaches. */
+  arePlantsSmall(ids: readonly bigint[]): boolean[] {
+    return this.#areSmall(ids, (id) => sizeOf(this.#plantSize.all(id)))
+  }
+
+  /** The same of pages. */
+  arePagesSmall(pages: readonly PlantPage[]): boolean[] {
+    return this.#areSmall(pages, ({ query: { order, after }, limit }) => {
+      const { first, next } = this.#pageSizes[isDescending(order) ? '-id' : 'id']
+      return sizeOf(after === undefined ? first.all(limit) : next.all(after.id, limit))
+    })
   }
 
   token(hash: Buffer): Token | undefined {
@@ -112,6 +141,18 @@ export class PointReader {
     }
   }
 
+  #areSmall<Key>(keys: readonly Key[], sizeOf: (key: Key) => number): boolean[] {
+    const end = performance.now() + LOOK_TIME
+    return this.#read(() => {
+      const areSmall: boolean[] = []
+      for (const key of keys) {
+        areSmall.push(sizeOf(key) <= SMALL)
+        if (performance.now() > end) break
+      }
+      return areSmall
+    })
+  }
+
   /**
    * Takes SQLite's locks once for several reads: they cost four times as much as one read of a plant. Cached values are
    * never stale: the version belongs to the state that the transaction sees, and changes with every commit of another
@@ -144,6 +185,9 @@ export class PointReader {
 
 /** The first time that a Date can hold: no token was created sooner. */
 const BEFORE_ALL = { createdAt: new Date(-8.64e15), id: '' }
+
+/** What rows of SIZE come to together. */
+const sizeOf = (rows: unknown[]): number => (rows as [bigint][]).reduce((sum, [size]) => sum + Number(size), 0)
 
 const textOfPage = (plants: readonly NewPlant[]): number => plants.reduce((sum, plant) => sum + textOf(plant), 0)
 
