@@ -3,6 +3,7 @@ import { type Setting, setting, size } from './setting.ts'
 /** Bytes that all connections may make the service keep, together. */
 export interface MemoryLimits {
   readonly unreadLimit: number
+  readonly compressionLimit: number
   readonly pipelineLimit: number
   readonly bodyMemory: number
 }
@@ -13,6 +14,13 @@ export const MEMORY_LIMITS: { readonly [K in keyof MemoryLimits]-?: Setting<Memo
     'SIZE',
     '256MiB',
     'memory for answers that clients have not read yet, in total; beyond it the slowest clients are cut off',
+    size,
+  ),
+  compressionLimit: setting(
+    'compression-limit',
+    'SIZE',
+    '16MiB',
+    'memory for answers that are being compressed, in total; more are sent uncompressed',
     size,
   ),
   pipelineLimit: setting(

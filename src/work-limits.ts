@@ -12,6 +12,7 @@ export interface WorkLimits {
   readonly maxImportsPerToken: number
   readonly maxDryRuns: number
   readonly maxDryRunsPerToken: number
+  readonly maxPatches: number
   /** Active tokens. */
   readonly maxTokens: number
   readonly changeQueue: number
@@ -51,6 +52,11 @@ export const WORK_LIMITS: { readonly [K in keyof WorkLimits]-?: Setting<WorkLimi
   maxImportsPerToken: count('max-imports-per-token', '4', 'imports of one token at once; more are answered 429'),
   maxDryRuns: count('max-dry-runs', '4', 'dry runs of imports at once; more are answered 503'),
   maxDryRunsPerToken: count('max-dry-runs-per-token', '2', 'dry runs of one token at once; more are answered 429'),
+  maxPatches: count(
+    'max-patches',
+    '64',
+    'PATCH requests at once, as each reads a whole plant; further ones are queued, as many as --max-waiting says',
+  ),
   maxTokens: count('max-tokens', '10000', 'active tokens that clients may create; more are answered 409'),
   changeQueue: count('change-queue', '100', 'queued creations and revocations of tokens; more are answered 503'),
   changeQueuePerToken: count(

@@ -192,6 +192,13 @@ const CASES: { readonly [K in Key]: { right: readonly [string, Config[K]][]; wro
     ],
     wrong: ['0', '1GB', 'off'],
   },
+  compressionLimit: {
+    right: [
+      ['1MiB', 2 ** 20],
+      ['1', 1],
+    ],
+    wrong: ['0', '1GB', 'off'],
+  },
   pipelineLimit: {
     right: [
       ['64KiB', 65_536],
@@ -307,6 +314,7 @@ suite('the configuration', () => {
       requestTimeout: 30_000,
       stallTimeout: 30_000,
       unreadLimit: 2 ** 28,
+      compressionLimit: 2 ** 24,
       pipelineLimit: 2 ** 25,
       bodyMemory: 2 ** 28,
       maxConnections: 10_000,

@@ -9,6 +9,7 @@ import { exportTests } from './export-suite.ts'
 import { freshnessTests, propertyTests } from './freshness-suite.ts'
 import { importTests } from './import-suite.ts'
 import { listTests } from './list-suite.ts'
+import { lookupTests } from './lookup-suite.ts'
 import { TESTER } from './support/actor.ts'
 import { createPlant } from './support/create-plant.ts'
 import { EVERYTHING, exportAll } from './support/store-calls.ts'
@@ -20,6 +21,7 @@ import { token, tokenTests } from './token-suite.ts'
 export function storeSuite(name: string, open: OpenStore): void {
   const suite: Suite = (title, work) => void test(`${name}: ${title}`, work)
   createTests(suite, open)
+  lookupTests(suite, open)
   concurrencyTests(suite, open)
   changeTests(suite, open)
   listTests(suite, open)

@@ -98,7 +98,7 @@ export function buildApp(options: AppOptions): App {
     router,
     contract,
     {
-      ...plantHandlers(store, responder, config.nestingLimit),
+      ...plantHandlers(store, responder, admission, config.nestingLimit),
       ...plantListHandlers(store, responder, admission),
       ...importHandlers(store, responder, admission, config, stopping.signal),
       ...exportHandlers(store, responder, admission, config),

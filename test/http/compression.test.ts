@@ -20,6 +20,25 @@ async function fetched(service: Service, path: string, headers: Record<string, s
 }
 
 suite('an answer of a kilobyte or more', () => {
+  test('is sent as it is while those that are being compressed take too much memory', async (t) => {
+    const service = await withService(t, { compressionLimit: '2000' })
+    await service.create({ id: 1, name: NAME })
+    const asked = { 'Accept-Encoding': 'br' }
+    // Node compresses in threads, so that several requests come before the first answer is compressed.
+    const answers = await Promise.all(Array.from({ length: 30 }, () => fetched(service, '/plants/1', asked)))
+    const codings = answers.map(({ fields }) => fields['content-encoding'])
+    assert.ok(codings.includes('br') && codings.includes(undefined), codings.join())
+    const plain = (await fetched(service, '/plants/1', {})).bytes
+    for (const { fields, bytes } of answers) {
+      assert.match(String(fields.vary), /Accept-Encoding/)
+      assert.deepEqual(fields['content-encoding'] === undefined ? bytes : brotliDecompressSync(bytes), plain)
+    }
+    const { body } = await service.send('GET', '/metrics')
+    const skipped = codings.filter((coding) => coding === undefined).length
+    assert.match(body, new RegExp(`^plantstore_answers_uncompressed_total ${skipped}$`, 'm'))
+    assert.match(body, /^plantstore_compressing_bytes 0$/m)
+  })
+
   test('is compressed as the client asks, and is the same in every coding', async (t) => {
     const service = await withService(t)
     await service.create({ id: 1, name: NAME })

@@ -66,6 +66,25 @@ suite('more connections than are allowed', () => {
     assert.equal(answers[0]?.headers['retry-after'], '1')
   })
 
+  test('are told why, eight of them at a time; others are just closed', async (t) => {
+    const service = await withService(t, { maxConnections: '3' })
+    const release = await busy(t, service, 3)
+    let told = 0
+    // On a slow machine, the second in which the first of them may ask can be over before the last one has come.
+    for (let round = 0; round < 10 && told !== 8; round++) {
+      const refused = await Promise.all(Array.from({ length: 20 }, () => opened(t, service, '')))
+      let closed = 0
+      for (const { socket } of refused) socket.once('close', () => closed++)
+      while (closed < 12) await sleep(5)
+      for (const connection of refused) if (!connection.socket.closed) connection.write(`${LIVE}\r\n`)
+      const received = await Promise.all(refused.map((connection) => connection.untilClosed()))
+      told = received.filter((bytes) => bytes.includes('"error":50302')).length
+      assert.ok(told <= 8, `${told}`)
+    }
+    await release()
+    assert.equal(told, 8)
+  })
+
   test('are let in from a trusted proxy, as they are those of many clients', async (t) => {
     const service = await withService(t, { maxAddressConnections: '3', trustedProxies: '127.0.0.1' })
     const release = await busy(t, service, 3)
@@ -151,6 +170,28 @@ suite('an answer that its client does not take', () => {
       if ((await metric(service, 'plantstore_answers_cut_total')) === 1) break
     }
     assert.equal(await metric(service, 'plantstore_answers_cut_total'), 1)
+  })
+
+  test('is never that of a PATCH that was carried out: it is refused before while there is no memory', async (t) => {
+    const pageSize = 3_000_058
+    const service = await withLargePlants(t, { unreadLimit: String(pageSize) })
+    const headers = { 'Content-Type': 'application/json' }
+    const patch = (tag: string) => service.send('PATCH', '/plants/7', { headers, body: JSON.stringify({ tag }) })
+    const tag = async () => (await service.plants()).find(({ id }) => id === 7n)?.tag
+    let refused = await patch('stays')
+    assert.equal(refused.status, 200)
+    // On a slow machine, the answer may have waited for a second before the patch comes, and makes room for it.
+    for (let round = 0; round < 10 && refused.status === 200; round++) {
+      assert.equal((await patch('stays')).status, 200)
+      await unread(t, service)
+      while ((await metric(service, 'plantstore_unread_answer_bytes')) < pageSize) await sleep(5)
+      refused = await patch('changed')
+    }
+    assert.equal(refused.status, 503)
+    assert.match(refused.body, /"error":50302,"message":"too many answers wait/)
+    assert.equal(await tag(), 'stays')
+    while ((await patch('changed')).status === 503) await sleep(200)
+    assert.equal(await tag(), 'changed')
   })
 
   test('is cut off or refused where all of them together take too much memory, and other clients are served', async (t) => {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { patch } from '../support/exchanges.ts'
 import { errorOf, messageOf, withService } from '../support/service.ts'
 
@@ -31,6 +32,24 @@ suite('updating a plant', () => {
       }
     })
   }
+
+  test('is queued where many are under way, and then done', async (t) => {
+    const service = await withService(t, { maxPatches: '2' })
+    await service.create(MONSTERA)
+    const release = await service.under.lock()
+    const patches = Array.from({ length: 6 }, (_, i) => patch(service, 1, `{"tag":"${i}"}`))
+    const work = async (state: string) =>
+      Number(
+        new RegExp(`plantstore_work_${state}\\{work="patch"\\} (\\d+)`).exec(
+          (await service.send('GET', '/metrics')).body,
+        )?.[1],
+      )
+    while ((await work('waiting')) < 4) await sleep(10)
+    assert.equal(await work('running'), 2)
+    await release()
+    for (const { status } of await Promise.all(patches)) assert.equal(status, 200)
+    assert.equal(await work('running'), 0)
+  })
 
   test('ignores members that a plant does not have, as a create does', async (t) => {
     const service = await withService(t)

@@ -7,7 +7,7 @@ export function observeAdmission(registry: Registry, { queues }: Admission): voi
   const each = Object.entries(queues)
   new Gauge({
     name: 'plantstore_work_running',
-    help: 'Searches, exports, imports, dry runs and changes of tokens in progress.',
+    help: 'Searches, exports, imports, dry runs, patches and changes of tokens in progress.',
     labelNames: ['work'],
     registers,
     collect() {
@@ -16,16 +16,16 @@ export function observeAdmission(registry: Registry, { queues }: Admission): voi
   })
   new Gauge({
     name: 'plantstore_work_waiting',
-    help: 'Queued searches and changes of tokens.',
+    help: 'Queued searches, patches and changes of tokens.',
     labelNames: ['work'],
     registers,
     collect() {
-      for (const work of ['search', 'change'] as const) this.set({ work }, queues[work].waiting)
+      for (const work of ['search', 'patch', 'change'] as const) this.set({ work }, queues[work].waiting)
     },
   })
   new Counter({
     name: 'plantstore_work_refused_total',
-    help: 'Searches, exports, imports, dry runs and changes of tokens refused by a limit per token or for all clients.',
+    help: 'Searches, exports, imports, dry runs, patches and changes of tokens refused by a limit per token or for all clients.',
     labelNames: ['work', 'bound'],
     registers,
     collect() {

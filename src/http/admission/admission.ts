@@ -4,7 +4,7 @@ import type { TokenWatch } from '../auth/token-watch.ts'
 import type { Exchange } from '../exchange.ts'
 import { FairQueue, SharedBound } from './fair-queue.ts'
 
-export type Work = 'search' | 'export' | 'import' | 'dryRun' | 'change'
+export type Work = 'search' | 'export' | 'import' | 'dryRun' | 'patch' | 'change'
 
 /**
  * Runs long work: a bounded number at once, fairly between tokens. Ends it when its client leaves, its token is revoked
@@ -30,6 +30,14 @@ export class Admission {
       }),
       export: atOnce('exports', config.maxExports, config.maxExportsPerToken, long),
       import: atOnce('imports', config.maxImports, config.maxImportsPerToken),
+      // A patch of a few bytes reads and answers a plant of two mebibytes.
+      patch: new FairQueue({
+        noun: 'patches',
+        running: config.maxPatches,
+        runningPerToken: config.maxPatches,
+        waiting: config.maxWaiting,
+        waitingPerToken: config.maxWaiting,
+      }),
       // One after the other: each is a commit of its own, and creates of plants wait for at most one of them.
       change: new FairQueue({
         noun: 'creations and revocations of tokens',

@@ -1,41 +1,17 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { AppError } from '../../errors.ts'
 import { Exchange } from '../exchange.ts'
+import { hasLargeBody, sizeOf } from '../request/head.ts'
 import { endRefused } from './connection-errors.ts'
 import { PartedInput } from './parted-input.ts'
-import type { ReadTurns } from './read-turns.ts'
-import type { SharedTurns } from './shared-turns.ts'
+import type { ConnectionHandlers, Shared } from './shared.ts'
 
 /** How long nothing is read from a connection whose requests wait, in ms: see `#waitFor`. */
 const READ_PAUSE = 100
 
 /** How long a connection stays that is refused as a whole, in ms. */
 const LAST_WORDS = 1000
-
-/** Bytes that Node keeps for a request and its response, beside the text of the head (measured: 1,550 to 1,850). */
-const REQUEST_SIZE = 2048
-
-/** What a connection does with its requests. */
-export interface ConnectionHandlers {
-  /** Answers a request. */
-  readonly work: (exchange: Exchange) => void
-  /** Answers a request that can't be read to its end. */
-  readonly refuse: (exchange: Exchange, refusal: AppError) => void
-  /** Takes note of a refusal of bytes that are no request, and gives it an id. */
-  readonly note: (refusal: AppError, address: string | undefined) => string
-}
-
-/** What all connections share. */
-export interface Shared {
-  readonly handlers: ConnectionHandlers
-  /** Whose turn it is to be read. */
-  readonly reading: ReadTurns
-  /** In which the requests that waited behind others are begun. */
-  readonly working: SharedTurns
-  /** Told of bytes that waiting requests take, parsed or not, and, below 0, that they take no more. */
-  readonly hold: (bytes: number) => void
-}
 
 /**
  * The requests of one connection. It works on one at a time: the next is looked at once the answer to the one before was
@@ -229,18 +205,15 @@ export class Connection {
 
   /** Node has just begun to read again: a `PartedInput` that is made before would get nothing. */
   #resumed(): void {
-    if (this.#isHeld) {
-      this.#stopReading()
-    } else if (this.#input !== undefined) {
-      this.#input.resumed()
-    } else if (this.#isParted) {
-      this.#input = PartedInput.of(this.#socket, {
-        mayParse: () => this.#mayParse(),
-        hold: (bytes) => this.#holdInput(bytes),
-        wait: () => this.#readLater(),
-      })
-      if (this.#isEnded) this.#input?.drop()
-    }
+    if (this.#isHeld) this.#stopReading()
+    if (this.#isHeld || !this.#isParted) return
+    this.#input?.resumed()
+    this.#input ??= PartedInput.of(this.#socket, {
+      mayParse: () => this.#mayParse(),
+      hold: (bytes) => this.#holdInput(bytes),
+      wait: () => this.#readLater(),
+    })
+    if (this.#isEnded) this.#input?.drop()
   }
 
   #holdInput(bytes: number): void {
@@ -323,12 +296,3 @@ export class Connection {
     if (this.#current?.isAnswered === false) this.#current.giveUp()
   }
 }
-
-/** Whether a request has a body of 100,000 bytes or more, or one that does not tell its length. */
-function hasLargeBody({ headers }: IncomingMessage): boolean {
-  const length = headers['content-length']
-  return length === undefined ? headers['transfer-encoding'] !== undefined : length.length > 5
-}
-
-const sizeOf = ({ url = '', rawHeaders }: IncomingMessage): number =>
-  rawHeaders.reduce((sum, { length }) => sum + length, REQUEST_SIZE + url.length)

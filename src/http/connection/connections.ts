@@ -4,8 +4,9 @@ import { addressGroup } from '../../network.ts'
 import type { ClientAddresses } from '../auth/client-address.ts'
 import type { Metrics } from '../metrics.ts'
 import { HttpError } from '../response/http-error.ts'
-import { Connection, type ConnectionHandlers, type Shared } from './connection.ts'
+import { Connection } from './connection.ts'
 import { ReadTurns } from './read-turns.ts'
+import type { ConnectionHandlers, Shared } from './shared.ts'
 import { SharedTurns } from './shared-turns.ts'
 
 export interface ConnectionLimits {

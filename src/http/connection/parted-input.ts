@@ -31,7 +31,6 @@ export class PartedInput {
   #chunks: Buffer[] = []
   #partSize = FIRST_PART
   #wantsChunk = true
-  #isParsing = false
   #isDropping = false
 
   /** @returns undefined where Node has no listener for `data`, or the connection has several */
@@ -57,7 +56,7 @@ export class PartedInput {
 
   /** Parses what waits, as far as it may, or reads one more chunk, which shows whether the client is still there. */
   read(): void {
-    if (this.#chunks.length > 0 && this.#options.mayParse()) {
+    if (this.#chunks.length > 0 && this.#mayParse()) {
       this.parse()
     } else {
       this.#wantsChunk = true
@@ -65,21 +64,22 @@ export class PartedInput {
     }
   }
 
-  /** To be called when the socket is resumed, by Node in most cases. */
+  /** To be called when the socket is resumed, in most cases by Node, which wants more of a body. */
   resumed(): void {
-    if (this.#wantsChunk || this.#isDropping || this.#chunks.length === 0) return
-    this.#socket.pause()
-    this.parse()
+    if (this.#chunks.length === 0) return
+    if (!this.#wantsChunk || this.#mayParse()) this.parse()
   }
 
   /** Gives the parser parts for as long as it may have them. */
   parse(): void {
-    // A part may end a body, and its end may ask for more.
-    if (this.#isParsing) return
-    this.#isParsing = true
+    this.#wantsChunk = false
     while (this.#chunks.length > 0 && this.#mayParse()) this.#parse(this.#nextPart())
-    this.#isParsing = false
-    if (this.#chunks.length === 0 && this.#mayParse()) this.#socket.resume()
+    if (this.#chunks.length > 0) {
+      this.#socket.pause()
+      this.#options.wait()
+    } else if (this.#mayParse()) {
+      this.#socket.resume()
+    }
   }
 
   /** Throws away what waits, and what is still to come. */
@@ -96,12 +96,9 @@ export class PartedInput {
 
   #add(chunk: Buffer): void {
     if (this.#isDropping) return
-    this.#wantsChunk = false
     this.#chunks.push(chunk)
     this.#options.hold(chunk.length)
-    this.#socket.pause()
     this.parse()
-    if (this.#chunks.length > 0) this.#options.wait()
   }
 
   /** Ends behind a head where it can: a head that is begun has to be whole within a time limit. */

@@ -27,3 +27,16 @@ const HOST = /^(?:\[[\da-f:.]+\]|(?:[\w\-.~!$&'()*+,;=]|%[\da-f]{2})*)(?::\d*)?$
 
 /** What follows such a head may be framed in another way than this service believes, so the connection is closed. */
 const refusal = (message: string): AppError => new HttpError(40004, message, { headers: { Connection: 'close' } })
+
+/** Bytes that Node keeps for a request and its response, beside the text of the head (measured: 1,550 to 1,850). */
+const REQUEST_SIZE = 2048
+
+/** Whether a request has a body of 100,000 bytes or more, or one that does not tell its length. */
+export function hasLargeBody({ headers }: IncomingMessage): boolean {
+  const length = headers['content-length']
+  return length === undefined ? headers['transfer-encoding'] !== undefined : length.length > 5
+}
+
+/** Bytes that a request takes while it waits. */
+export const sizeOf = ({ url = '', rawHeaders }: IncomingMessage): number =>
+  rawHeaders.reduce((sum, { length }) => sum + length, REQUEST_SIZE + url.length)

@@ -4,6 +4,7 @@ import { parsePatch, parsePlant, parseReplacement } from '../../parse-plant.ts'
 import { type NewPlant, newPlantJson, plantJson } from '../../plant.ts'
 import { type Expectation, isAt } from '../../plant-version.ts'
 import type { PlantPatch, Store } from '../../store.ts'
+import type { Admission } from '../admission/admission.ts'
 import type { Exchange } from '../exchange.ts'
 import type { OperationBodies } from '../operations.generated.ts'
 import { expectationOf, namingPreconditions, plantETag } from '../request/entity-tags.ts'
@@ -14,7 +15,12 @@ import type { Handlers } from '../routes.ts'
 type PlantHandlers = Pick<Handlers, 'createPlant' | 'getPlant' | 'replacePlant' | 'updatePlant' | 'deletePlant'>
 
 /** The operations on one plant. */
-export function plantHandlers(store: Store, responder: Responder, nestingLimit: number): PlantHandlers {
+export function plantHandlers(
+  store: Store,
+  responder: Responder,
+  admission: Admission,
+  nestingLimit: number,
+): PlantHandlers {
   const refuse = (exchange: Exchange, parameters: object) => (error: unknown) =>
     responder.refuse(exchange, namingPreconditions(error, parameters))
 
@@ -80,9 +86,11 @@ export function plantHandlers(store: Store, responder: Responder, nestingLimit: 
     updatePlant(exchange, parameters, body) {
       const { id } = parameters
       const patch: OperationBodies['updatePlant'] & PlantPatch = parsePatch(readJsonBody(body, nestingLimit), id)
-      store
-        .updatePlant(id, patch, expectationOf(parameters), exchange.actor)
-        .then((plant) => answerChanged(exchange, 200, plant), refuse(exchange, parameters))
+      const update = async () => {
+        responder.mustHaveRoom()
+        answerChanged(exchange, 200, await store.updatePlant(id, patch, expectationOf(parameters), exchange.actor))
+      }
+      admission.during('patch', exchange, update).catch(refuse(exchange, parameters))
     },
 
     deletePlant(exchange, parameters) {

@@ -8,7 +8,8 @@ import type { Metrics } from '../metrics.ts'
 import { preferredCoding } from '../request/negotiation.ts'
 import { RequestIds } from '../request/request-id.ts'
 import type { ServiceState } from '../service-state.ts'
-import { CompressedFiles, codingOf, compress, compressPieces, encoded, withCodedTag } from './compression.ts'
+import { CompressedFiles, codingOf, compressPieces, encoded, withCodedTag } from './compression.ts'
+import { Compressor } from './compressor.ts'
 import type { Cors } from './cors.ts'
 import { refusalHeaders } from './http-error.ts'
 import { LogThrottle } from './log-throttle.ts'
@@ -25,7 +26,12 @@ export interface ResponderOptions {
   readonly addresses: ClientAddresses
   /** Undefined: scripts of other origins can read no answer. */
   readonly cors: Cors | undefined
-  readonly limits: UnreadLimits
+  readonly limits: ResponderLimits
+}
+
+export interface ResponderLimits extends UnreadLimits {
+  /** Bytes of answers that are being compressed at once. */
+  readonly compressionLimit: number
 }
 
 /** Writes, counts and logs every answer to a request. */
@@ -40,6 +46,7 @@ export class Responder {
   readonly #throttle = new LogThrottle()
   readonly #ids = new RequestIds()
   readonly #files = new CompressedFiles()
+  readonly #compressor: Compressor
 
   constructor({ log, metrics, state, addresses, cors, limits }: ResponderOptions) {
     this.#log = log
@@ -49,19 +56,25 @@ export class Responder {
     this.#cors = cors
     this.#unread = new UnreadAnswers(limits, (exchange, reason) => this.#logCut(exchange, reason))
     this.#unread.describe(metrics)
+    this.#compressor = new Compressor(limits.compressionLimit)
+    this.#compressor.describe(metrics)
     this.#logsEveryRequest = log.isLevelEnabled('debug')
   }
 
   /**
-   * Answers a request. A body of a kilobyte or more is compressed where the client asks for it.
+   * Answers a request. A body of a kilobyte or more is compressed where the client asks for it and there is room.
    *
    * @param headers names and values in turn, without Content-Length and Connection
    * @param body left out with 204, which has none and no length
    */
   reply(exchange: Exchange, status: number, headers: string[], body?: string | Buffer): void {
     const coding = body === undefined ? undefined : codingOf(exchange.request, body)
-    if (body === undefined || coding === undefined) this.#reply(exchange, status, headers, body)
-    else this.#replyCompressed(exchange, status, encoded(headers, coding), compress(Buffer.from(body), coding))
+    if (body === undefined || coding === undefined || !this.#compressor.hasRoom(Buffer.byteLength(body))) {
+      this.#reply(exchange, status, headers, body)
+    } else {
+      const compressing = this.#compressor.compress(Buffer.from(body), coding)
+      this.#replyCompressed(exchange, status, encoded(headers, coding), compressing)
+    }
   }
 
   /** Answers 200 with a file that is the same each time, and is compressed once for each coding. */
@@ -69,6 +82,15 @@ export class Responder {
     const coding = codingOf(exchange.request, file)
     if (coding === undefined) this.#reply(exchange, 200, headers, file)
     else this.#replyCompressed(exchange, 200, encoded(headers, coding), this.#files.compress(file, coding))
+  }
+
+  /**
+   * For requests whose answers are large and can't be refused once their work is done.
+   *
+   * @throws AppError 50302 while the answers that clients have not read take all the memory that they may have
+   */
+  mustHaveRoom(): void {
+    if (!this.#unread.makeRoom(1)) throw unreadAnswers()
   }
 
   /**
@@ -169,8 +191,9 @@ export class Responder {
   }
 
   async #replyInSlices(exchange: Exchange, status: number, headers: string[], body: Buffer): Promise<void> {
-    if (exchange.request.method === 'GET' && !this.#unread.makeRoom(body.length)) {
-      this.refuse(exchange, new AppError(50302, 'too many answers wait for slow clients; retry in a second'))
+    // What has been changed is never answered by a refusal.
+    if (!this.#unread.makeRoom(body.length) && exchange.request.method === 'GET') {
+      this.refuse(exchange, unreadAnswers())
       return
     }
     headers.push('Content-Length', String(body.length))
@@ -260,6 +283,8 @@ export class Responder {
 
 /** The status in the metrics, as nginx counts it (https://nginx.org/en/docs/http/ngx_http_log_module.html). */
 const CLIENT_GONE = 499
+
+const unreadAnswers = (): AppError => new AppError(50302, 'too many answers wait for slow clients; retry in a second')
 
 const asRefusal = (error: unknown): AppError =>
   error instanceof AppError

@@ -1,0 +1,27 @@
+import assert from 'node:assert/strict'
+import { TESTER } from './support/actor.ts'
+import { type OpenStore, plant, type Suite } from './support/store-under-test.ts'
+
+/** Plants that are read by their ids, many at once. */
+export function lookupTests(suite: Suite, open: OpenStore): void {
+  suite('plants of every size are found together, whatever they are read with', async (t) => {
+    const { store } = await open(t)
+    const sizes = [0, 1, 1000, 2 ** 16 - 1, 2 ** 16, 2 ** 16 + 1, 2 ** 18, 2 ** 20, 2 ** 20]
+    const made = sizes.map((size, i) => plant(BigInt(i), 'é'.repeat(size / 2), i % 2 === 0 ? undefined : 'x'.repeat(i)))
+    await store.importPlants(made, 'add', TESTER)
+    const ids = Array.from({ length: 60 }, (_, i) => (i * 7) % 11)
+    const found = await Promise.all(ids.map((id) => store.getPlant(BigInt(id))))
+    ids.forEach((id, i) => void assert.deepEqual(found[i], made[id]))
+  })
+
+  suite('nothing is found for somebody who no longer waits, and others are answered', async (t) => {
+    const { store } = await open(t)
+    const large = [0n, 1n, 2n].map((id) => plant(id, 'x'.repeat(2 ** 20)))
+    await store.importPlants([...large, plant(3n)], 'add', TESTER)
+    const abandoned = Array.from({ length: 30 }, (_, i) => store.getPlant(BigInt(i % 3), { isOver: true }))
+    const gone = Promise.allSettled(abandoned)
+    const others = await Promise.all([0n, 1n, 2n, 3n].map((id) => store.getPlant(id, { isOver: false })))
+    assert.deepEqual(others, [...large, plant(3n)])
+    await gone
+  })
+}
