@@ -3,8 +3,8 @@ import { ThreadClient } from '../worker/client.ts'
 import type { Remote } from '../worker/protocol.ts'
 import { type Put, type PutResponse, SqliteWriter } from './writer.ts'
 
-/** A commit that takes more milliseconds is slow: the event loop should not have waited for it. */
-const QUICK = 2
+/** A commit that took longer, in milliseconds, waited for a slow disk and not only for the processor. */
+const QUICK = 4
 /**
  * The disk is slow when more than one commit in ten is slow for some time: a few may have waited for the processor. A
  * slow commit adds SLOW_POINTS, a quick one subtracts one. At SLOW_LIMIT groups go to the thread.
