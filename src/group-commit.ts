@@ -14,6 +14,8 @@ export interface GroupCommitOptions<Row> {
    * elsewhere, this process prepares one group while another is committed.
    */
   readonly parts?: number
+  /** Rows of different keys are never in one group; all rows have the same key, if nothing is said. */
+  keyOf?(row: Row): unknown
   weigh(row: Row): number
 }
 
@@ -96,7 +98,7 @@ export class GroupCommit<Row, Result> {
     // A single row may be heavier than the bound: alone it is always taken, or it could never be sent.
     const isHeavy = this.#weight > 0 && this.#weight + weight > this.#options.maxWeight
     if (this.#waiting < this.#options.maxWaiting && !isHeavy) return undefined
-    return new AppError(50302, 'too many writes are queued; nothing was done, retry later')
+    return queueFull()
   }
 
   /** Whether those that queue are the part of all rows that a group should have. */
@@ -119,11 +121,12 @@ export class GroupCommit<Row, Result> {
       if (this.#queue.length > length && turns > 1) return this.#waitForMore(this.#queue.length, turns - 1)
       this.#scheduled = false
       this.#flush()
+      if (this.#options.keyOf !== undefined) this.#schedule()
     })
   }
 
   #flush(): void {
-    const group = this.#queue.splice(0, this.#options.maxGroup)
+    const group = this.#takeGroup()
     if (group.length === 0) return
     this.#inFlight++
     Promise.try(
@@ -133,6 +136,22 @@ export class GroupCommit<Row, Result> {
       (results) => this.#settle(group, ({ resolve, reject }, i) => answer(results[i], resolve, reject)),
       (error: unknown) => this.#settle(group, ({ reject }) => reject(error)),
     )
+  }
+
+  /** The oldest row, and those behind it that have the same key. */
+  #takeGroup(): Waiting<Row, Result>[] {
+    const { keyOf, maxGroup } = this.#options
+    const [oldest] = this.#queue
+    if (keyOf === undefined || oldest === undefined) return this.#queue.splice(0, maxGroup)
+    const key = keyOf(oldest.row)
+    const group: Waiting<Row, Result>[] = []
+    const others: Waiting<Row, Result>[] = []
+    for (const waiting of this.#queue) {
+      if (group.length < maxGroup && keyOf(waiting.row) === key) group.push(waiting)
+      else others.push(waiting)
+    }
+    this.#queue = others
+    return group
   }
 
   #settle(group: readonly Waiting<Row, Result>[], answerOne: (waiting: Waiting<Row, Result>, i: number) => void): void {
@@ -158,3 +177,6 @@ function answer<Result>(
   else if (result instanceof Error) reject(result)
   else resolve(result)
 }
+
+export const queueFull = (): AppError =>
+  new AppError(50302, 'too many writes are queued; nothing was done, retry later')

@@ -118,7 +118,8 @@ export interface Store {
 
   /**
    * Puts many plants with one commit, in their order, so that a later one sees the earlier. Results are in the same
-   * order. Rejects as a whole, with nothing stored, only where every write can (50301, 50303, 50304).
+   * order. Rejects as a whole, with nothing stored, only where every write can (50301, 50303, 50304). In a sharded
+   * store, each shard has a commit of its own, and some of them may be done when it rejects.
    */
   importPlants(plants: readonly NewPlant[], mode: ImportMode, actor: Actor): Promise<ImportResult[]>
 

@@ -81,6 +81,16 @@ test('while every turn of the event loop brings more rows, a group waits for the
   assert.deepEqual(await Promise.all(sent), rows)
 })
 
+test('rows of different keys are never in one commit, and those of the oldest row go first', async () => {
+  const { commits, group } = make({ maxInFlight: 2, maxGroup: 2, keyOf: (row) => row[0] })
+  const sent = ['a1', 'b1', 'a2', 'c1', 'b2', 'a3'].map((row) => group.submit(row))
+  await turns()
+  assert.equal(commits.groups.join(' '), 'a1,a2 b1,b2')
+  for (const i of [1, 0, 2, 3]) await commits.succeed(i)
+  assert.equal(commits.groups.join(' '), 'a1,a2 b1,b2 c1 a3')
+  assert.deepEqual(await Promise.all(sent), ['a1', 'b1', 'a2', 'c1', 'b2', 'a3'])
+})
+
 test('nobody is answered before the commit that holds their row has ended', async () => {
   const { commits, group } = make()
   const settled = watch({ a: group.submit('a'), b: group.submit('b') })

@@ -7,7 +7,7 @@ import { abortTests } from './abort-suite.ts'
 import { changeTests } from './change-suite.ts'
 import { exportTests } from './export-suite.ts'
 import { freshnessTests, propertyTests } from './freshness-suite.ts'
-import { importTests } from './import-suite.ts'
+import { importTests, wholeImportTests } from './import-suite.ts'
 import { listTests } from './list-suite.ts'
 import { lookupTests } from './lookup-suite.ts'
 import { TESTER } from './support/actor.ts'
@@ -17,8 +17,8 @@ import { type OpenStore, plant, refusal, type Suite } from './support/store-unde
 import { tagTests } from './tag-suite.ts'
 import { token, tokenTests } from './token-suite.ts'
 
-/** The specification of Store (src/store.ts) as tests; every engine passes it unchanged. */
-export function storeSuite(name: string, open: OpenStore): void {
+/** The specification of Store (src/store.ts) as tests. In a sharded store, each shard commits its part of an import. */
+export function storeSuite(name: string, open: OpenStore, { isSharded = false } = {}): void {
   const suite: Suite = (title, work) => void test(`${name}: ${title}`, work)
   createTests(suite, open)
   lookupTests(suite, open)
@@ -29,6 +29,7 @@ export function storeSuite(name: string, open: OpenStore): void {
   propertyTests(suite, open)
   tagTests(suite, open)
   importTests(suite, open)
+  if (!isSharded) wholeImportTests(suite, open)
   exportTests(suite, open)
   abortTests(suite, open)
   tokenTests(suite, open)

@@ -128,6 +128,10 @@ export interface OwnToken {
 
 export interface Health {
   readonly status: 'live' | 'ready'
+  /** Only of a sharded store that is ready; into how many parts its plants are divided. */
+  readonly shards?: number | undefined
+  /** Only of a sharded store that is ready; how many of these parts do not take requests now. */
+  readonly shardsOutOfReach?: number | undefined
 }
 
 export interface ListPlantsQuery {

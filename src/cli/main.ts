@@ -6,6 +6,7 @@ import { printable } from '../printable.ts'
 import { unknownVariables } from '../unknown-variables.ts'
 import { addHelp, addSettings, command, examples, HELP } from './command.ts'
 import { addCopy } from './copy-command.ts'
+import { addDistribute } from './distribute-command.ts'
 import { serve } from './serve.ts'
 import { createToken, listTokens, revokeToken } from './token.ts'
 import { addExport, addImport } from './transfer-commands.ts'
@@ -77,6 +78,7 @@ function program(): Command {
   addRestore(root, settings)
   addCheck(root, settings)
   addStatus(root, settings)
+  addDistribute(root, settings)
 
   const token = command(
     root,

@@ -1,6 +1,8 @@
 import { mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { type StoreAddress, shownStore } from '../config.ts'
+import { OperatorError } from '../operator-error.ts'
+import type { DistributeOptions } from '../postgres/sharding/distribute.ts'
 import { printable } from '../printable.ts'
 import type { Store } from '../store.ts'
 import type { StorePool } from '../store-pool.ts'
@@ -35,6 +37,8 @@ export interface OpenStore extends Store {
   readonly indexBehind?: number
   /** Absent where it has no connections. */
   readonly pool?: StorePool
+  /** Of an engine that can be sharded: how much of the store can be reached; undefined while it is not sharded. */
+  readonly shardState?: { readonly shards: number; readonly outOfReach: number } | undefined
 }
 
 /**
@@ -92,6 +96,20 @@ export async function bytesOf(address: StoreAddress): Promise<(() => StoreBytes)
   if (address.engine === 'postgres') return undefined
   const { sqliteUpkeep } = await import('../sqlite/upkeep/upkeep.ts')
   return sqliteUpkeep(address.path).bytes
+}
+
+/**
+ * Distributes a PostgreSQL store over several servers.
+ *
+ * @throws OperatorError when it can't be distributed
+ */
+export async function distributeStore(address: StoreAddress, options: DistributeOptions): Promise<void> {
+  if (address.engine !== 'postgres') {
+    const message = `the store ${shownStore(address)} is a file; only a store in PostgreSQL can be distributed`
+    throw new OperatorError(`${message}. "plantstore copy" moves it there`)
+  }
+  const { distribute } = await import('../postgres/sharding/distribute.ts')
+  await distribute(address, options)
 }
 
 /** For a command, which a person waits for and which does one thing at a time. */

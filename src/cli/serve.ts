@@ -75,6 +75,7 @@ export async function serve(config: Config, notice: string | undefined): Promise
       pool: store.pool,
       backups,
       facts: { version: version(), engine: config.store.engine, bytes },
+      shards: 'shardState' in store ? () => store.shardState : undefined,
     })
     lifecycle.register('the HTTP server', () => closeApp(app))
     const port = await listen(app, config)

@@ -27,7 +27,7 @@ import { faultOfHead } from './request/head.ts'
 import { docsHandlers } from './resources/docs.ts'
 import { exportHandlers } from './resources/export.ts'
 import { importHandlers } from './resources/import.ts'
-import { monitoringHandlers } from './resources/monitoring.ts'
+import { monitoringHandlers, type ShardState } from './resources/monitoring.ts'
 import { plantListHandlers } from './resources/plant-list.ts'
 import { checkPlantSchemas } from './resources/plant-schemas.ts'
 import { plantHandlers } from './resources/plants.ts'
@@ -56,6 +56,8 @@ export interface AppOptions {
   readonly backups?: BackupsMade | undefined
   /** What the metrics say of the program and its store. */
   readonly facts?: ServiceFacts | undefined
+  /** Of a store that can be sharded; gives undefined while it is not. */
+  readonly shards?: (() => ShardState | undefined) | undefined
 }
 
 /** The HTTP side of the service. */
@@ -68,7 +70,7 @@ export interface App {
 
 /** Builds the HTTP side of the service from its contract. It does not listen. */
 export function buildApp(options: AppOptions): App {
-  const { config, contract, store, log, state, waiting, indexBehind, pool, backups, facts } = options
+  const { config, contract, store, log, state, waiting, indexBehind, pool, backups, facts, shards } = options
   checkPlantSchemas(contract.document)
   const metrics = new Metrics(waiting)
   if (indexBehind?.() !== undefined) {
@@ -76,6 +78,11 @@ export function buildApp(options: AppOptions): App {
   }
   if (backups !== undefined) observeBackups(metrics, backups)
   if (facts !== undefined) observeFacts(metrics, facts)
+  if (shards !== undefined) {
+    metrics.gauge('plantstore_shards', 'Shards of the store; 0 if it is not sharded.', () => shards()?.shards ?? 0)
+    const read = () => shards()?.outOfReach ?? 0
+    metrics.gauge('plantstore_shards_out_of_reach', 'Shards that do not take requests.', read)
+  }
   const addresses = new ClientAddresses(config.trustedProxies)
   const cors = config.corsOrigins === undefined ? undefined : new Cors(config.corsOrigins)
   const responder = new Responder({ log, metrics, state, addresses, cors, limits: config })
@@ -104,7 +111,7 @@ export function buildApp(options: AppOptions): App {
       ...exportHandlers(store, responder, admission, config),
       ...tagHandlers(store, responder, admission),
       ...tokenHandlers(store, responder, admission, log, config),
-      ...monitoringHandlers(store, responder, state, metrics),
+      ...monitoringHandlers(store, responder, state, metrics, shards),
       ...docsHandlers(contract, responder, config.docs),
     },
     {

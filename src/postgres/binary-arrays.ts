@@ -49,15 +49,28 @@ export function tsvectorArray(values: readonly ReadonlySet<string>[]): Buffer {
   let at = writeHead(bytes, TSVECTOR, values.length)
   for (const lexemes of values) {
     const start = at
-    at = bytes.writeInt32BE(lexemes.size, start + LENGTH)
-    for (const lexeme of lexemes) {
-      at += bytes.write(lexeme, at, 'utf8')
-      // The text ends with a zero byte; it has no positions.
-      at = bytes.writeUInt16BE(0, bytes.writeUInt8(0, at))
-    }
+    at = writeTsvector(bytes, lexemes, start + LENGTH)
     bytes.writeInt32BE(at - start - LENGTH, start)
   }
   return bytes.subarray(0, at)
+}
+
+/** A single tsvector in the same format. */
+export function tsvector(lexemes: ReadonlySet<string>): Buffer {
+  let room = LENGTH
+  for (const lexeme of lexemes) room += lexeme.length * WIDEST + 3
+  const bytes = Buffer.allocUnsafe(room)
+  return bytes.subarray(0, writeTsvector(bytes, lexemes, 0))
+}
+
+function writeTsvector(bytes: Buffer, lexemes: ReadonlySet<string>, start: number): number {
+  let at = bytes.writeInt32BE(lexemes.size, start)
+  for (const lexeme of lexemes) {
+    at += bytes.write(lexeme, at, 'utf8')
+    // The text ends with a zero byte; it has no positions.
+    at = bytes.writeUInt16BE(0, bytes.writeUInt8(0, at))
+  }
+  return at
 }
 
 /** One dimension, counted from 1. An array without elements has none. */

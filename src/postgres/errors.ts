@@ -23,6 +23,11 @@ export class ConnectionFault extends Error {
   override readonly name: string = 'ConnectionFault'
 }
 
+/** A statement that did not answer in time. */
+export class Unanswered extends ConnectionFault {
+  override readonly name = 'Unanswered'
+}
+
 /** A ConnectionFault that lasts until an operator acts: a server setting, a certificate, a missing password. */
 export class LastingFault extends ConnectionFault {
   override readonly name = 'LastingFault'
@@ -62,6 +67,19 @@ export function isPassing(error: unknown): boolean {
   return PASSING.includes(sqlState(error)?.slice(0, 2) ?? '')
 }
 
+/**
+ * Whether the coordinator of a sharded store can not reach another server. Citus passes on what that server said, or
+ * connection_failure (08006). Faults of the coordinator itself are FATAL, or end the connection.
+ */
+export const isNodeFault = (error: unknown): boolean =>
+  error instanceof DatabaseError && error.severity === 'ERROR' && /^(?:08|57P)/.test(error.code ?? '')
+
+const QUERY_CANCELED = '57014'
+
+/** Whether a statement took too long, perhaps because a server of a sharded store does not answer. */
+export const isNodeSuspect = (error: unknown): boolean =>
+  error instanceof Unanswered || sqlState(error) === QUERY_CANCELED
+
 /** Whether the connection can be used again after the error. */
 export function isConnectionSound(error: unknown): boolean {
   if (error instanceof ConnectionFault) return false
@@ -74,6 +92,7 @@ export function appErrorOf(error: unknown): unknown {
   if (error instanceof ConnectionFault || error instanceof WriteConflict) return outOfReach(error)
   const code = sqlState(error)
   if (code === undefined) return error
+  if (isNodeFault(error)) return partOutOfReach(error)
   if (code === DISK_FULL) {
     return new AppError(50304, 'the store has no space left; nothing was stored, retry later', { cause: error })
   }
@@ -87,6 +106,13 @@ export const refusedRecord = (cause: unknown): AppError =>
 
 export const outOfReach = (cause: unknown): AppError =>
   new AppError(50301, 'the store is out of reach; a later retry is safe', { cause })
+
+export const partOutOfReach = (cause: unknown): AppError =>
+  new AppError(
+    50301,
+    'a part of the store is out of reach; a later retry is safe, and plants in other parts can be used meanwhile',
+    { cause },
+  )
 
 export const shuttingDown = (): AppError => new AppError(50303, 'the service is shutting down; nothing was done')
 

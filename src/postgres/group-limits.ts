@@ -18,7 +18,7 @@ const GROUPS_IN_FLIGHT = 2
 export const groupLimits = ({
   maxWaiting,
   groupsInFlight,
-}: GroupOptions): Required<Omit<GroupCommitOptions<never>, 'weigh'>> => ({
+}: GroupOptions): Required<Omit<GroupCommitOptions<never>, 'weigh' | 'keyOf'>> => ({
   maxWaiting,
   maxWeight: MAX_WAITING_TEXT,
   maxGroup: MAX_GROUP,

@@ -1,7 +1,7 @@
 import type { AppError } from '../errors.ts'
 import { sortKey } from '../fold.ts'
 import { type NewPlant, validatePlant } from '../plant.ts'
-import { bigintArray, textArray, tsvectorArray } from './binary-arrays.ts'
+import { bigintArray, textArray, tsvector, tsvectorArray } from './binary-arrays.ts'
 import { refusedRecord } from './errors.ts'
 import type { Outcome, Row } from './pool/client.ts'
 import { indexedWords } from './search-terms.ts'
@@ -16,6 +16,12 @@ export function columnsOf(plants: readonly NewPlant[]): Buffer[] {
     textArray(keys),
     tsvectorArray(plants.map((plant, i) => indexedWords(plant, keys[i] ?? ''))),
   ]
+}
+
+/** A plant as the values of one row. */
+export function valuesOf(plant: NewPlant): unknown[] {
+  const key = sortKey(plant.name)
+  return [String(plant.id), plant.name, plant.tag, key, tsvector(indexedWords(plant, key))]
 }
 
 /** Parameters of a statement that takes `columnsOf`. */

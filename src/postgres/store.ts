@@ -29,6 +29,7 @@ import { countPlants, exported } from './read/long-reads.ts'
 import { PointReader, type PointReads, selectPlants, selectSmallPlants } from './read/point-reader.ts'
 import { listPlants, listTags } from './read/query-reader.ts'
 import { RequestDeadlines } from './request-deadlines.ts'
+import { type ShardState, Shards } from './sharding/shards.ts'
 import { PostgresTokenStore } from './token-store.ts'
 import { WordIndex } from './word-index.ts'
 import { changePlants } from './write/compare-and-swap.ts'
@@ -64,6 +65,7 @@ export class PostgresStore implements Store {
   readonly #shares: PoolShares
   readonly #writer: PostgresWriter
   readonly #wordIndex: WordIndex
+  readonly #shards: Shards
   readonly #points: PointReader
   readonly #queue: WriteQueue
   /** For long work, which `close` ends at once. */
@@ -97,7 +99,8 @@ export class PostgresStore implements Store {
     const { main, imports, long } = this.#shares
     this.pool = storePool(this.#pool, this.#shares)
     this.#dedicated = new DedicatedClients(long)
-    this.#writer = new PostgresWriter(main, imports)
+    this.#shards = new Shards(main)
+    this.#writer = new PostgresWriter(main, imports, this.#shards)
     this.tokens = new PostgresTokenStore(main, (work) => this.#ask(work))
     this.#wordIndex = new WordIndex(this.#dedicated)
     const deadlines = new RequestDeadlines(timeout)
@@ -105,12 +108,13 @@ export class PostgresStore implements Store {
       small: (wanted, budget) => this.#do(() => selectSmallPlants(main.within(budget), wanted)),
       any: (wanted, budget) => this.#do(() => selectPlants(main.within(budget), wanted)),
     }
-    this.#points = new PointReader(reads, deadlines, options)
+    this.#points = new PointReader(reads, deadlines, this.#shards, options)
     const writes: GroupWrites = {
       create: (...group) => this.#create(...group),
-      change: (changes, budget) => this.#do(() => changePlants(main.within(budget), changes, budget)),
+      change: (changes, budget) =>
+        this.#do(() => changePlants(main.within(budget), changes, budget, this.#shards.map !== undefined)),
     }
-    this.#queue = new WriteQueue(writes, deadlines, options)
+    this.#queue = new WriteQueue(writes, deadlines, this.#shards, options)
   }
 
   createPlant(plant: NewPlant, { mustBeNew }: CreateOptions): Promise<CreateResult> {
@@ -146,7 +150,7 @@ export class PostgresStore implements Store {
   importPlants(plants: readonly NewPlant[], mode: ImportMode): Promise<ImportResult[]> {
     return this.#ask(async () => {
       const results = await this.#writer.importPlants(plants, mode)
-      this.#wordIndex.wrote(plants.length)
+      this.#wrote(plants.length)
       return results
     })
   }
@@ -181,6 +185,7 @@ export class PostgresStore implements Store {
     const values = [Date.now()]
     return this.#ask(async () => {
       await this.#shares.main.run({ name: 'check', text: 'UPDATE write_check SET checked_at = $1', values })
+      await this.#shards.check()
     })
   }
 
@@ -193,6 +198,11 @@ export class PostgresStore implements Store {
     return this.#closing
   }
 
+  /** How much of a distributed store can be reached; undefined where it is not distributed. */
+  get shardState(): ShardState | undefined {
+    return this.#shards.state
+  }
+
   /** Writes of single plants that wait for their commit, for the metrics. */
   get waiting(): number {
     return this.#queue.waiting
@@ -203,6 +213,7 @@ export class PostgresStore implements Store {
     await reach(this.#shares.main, { patience, onWaiting })
     for (const notice of await preflight(this.#shares.main)) onNotice(notice)
     const isNew = await migrate(this.#shares.main, create)
+    await this.#shards.read()
     await this.checkWritable()
     if (isNew) onMade?.()
   }
@@ -210,9 +221,14 @@ export class PostgresStore implements Store {
   #create(rows: readonly CreateRow[], budget: Budget): Promise<(CreateResult | AppError)[]> {
     return this.#do(async () => {
       const results = await this.#writer.createPlants(rows, budget)
-      this.#wordIndex.wrote(rows.length)
+      this.#wrote(rows.length)
       return results
     })
+  }
+
+  #wrote(plants: number): void {
+    this.#wordIndex.wrote(plants)
+    this.#shards.used()
   }
 
   async #ask<T>(work: () => Promise<T>): Promise<T> {
@@ -224,11 +240,13 @@ export class PostgresStore implements Store {
     try {
       return await work()
     } catch (error) {
+      this.#shards.suspect(error)
       throw appErrorOf(error)
     }
   }
 
   async #close(): Promise<void> {
+    this.#shards.close()
     await Promise.all([this.#queue.close(), this.#points.close()])
     this.#dedicated.end()
     await this.#pool.close()

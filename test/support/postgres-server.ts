@@ -13,21 +13,33 @@ const WATCHDOG = fileURLToPath(new URL('./postgres-watchdog.ts', import.meta.url
 const USER = 'plantstore'
 const PASSWORD = 'a password: 100% /of@it?'
 
+export interface ServerOptions {
+  /** A folder with `bin/postgres`, in place of the PostgreSQL that npm brought. */
+  readonly build?: string
+  /** Those of postgresql.conf, `name=value`, at every start. */
+  readonly settings?: readonly string[]
+}
+
 /** A PostgreSQL of the tests' own, in a temporary folder and on a free port, with the settings it comes with. */
 export class PostgresServer {
   readonly port: number
   readonly #folder: string
+  /** Where its programs are: those from npm, in a folder of their own. */
+  readonly #programs: string
+  readonly #settings: readonly string[]
   readonly #watchdog: ChildProcess
   #process: ChildProcess | undefined
 
-  private constructor(folder: string, port: number, watchdog: ChildProcess) {
+  private constructor(folder: string, port: number, watchdog: ChildProcess, { build, settings = [] }: ServerOptions) {
     this.#folder = folder
+    this.#programs = join(build ?? join(folder, 'native'), 'bin')
+    this.#settings = settings
     this.port = port
     this.#watchdog = watchdog
   }
 
-  static async create(): Promise<PostgresServer> {
-    const server = await PostgresServer.#prepare()
+  static async create(options: ServerOptions = {}): Promise<PostgresServer> {
+    const server = await PostgresServer.#prepare(options)
     try {
       server.#initialise()
       await server.start()
@@ -40,7 +52,7 @@ export class PostgresServer {
 
   /** A standby that follows this one, which is stopped for a moment. */
   async createStandby(): Promise<PostgresServer> {
-    const standby = await PostgresServer.#prepare()
+    const standby = await PostgresServer.#prepare({})
     try {
       await this.stop()
       execFileSync('cp', ['-a', this.#data, standby.#data])
@@ -55,7 +67,7 @@ export class PostgresServer {
     }
   }
 
-  static async #prepare(): Promise<PostgresServer> {
+  static async #prepare(options: ServerOptions): Promise<PostgresServer> {
     const folder = mkdtempSync(join(tmpdir(), 'plantstore-postgres-'))
     // Before anything is there to be left over. Of its own, so that it outlives a signal to the whole test run.
     const watchdog = spawn(process.execPath, [WATCHDOG, folder], {
@@ -63,9 +75,9 @@ export class PostgresServer {
       detached: true,
     })
     watchdog.unref()
-    copyBinaries(join(folder, 'native'))
+    if (options.build === undefined) copyBinaries(join(folder, 'native'))
     chmodSync(folder, 0o755)
-    return new PostgresServer(folder, await freePort(), watchdog)
+    return new PostgresServer(folder, await freePort(), watchdog, options)
   }
 
   /** Its address, for a database of it. */
@@ -75,7 +87,8 @@ export class PostgresServer {
 
   /** @param settings those of postgresql.conf, `name=value` */
   async start(settings: readonly string[] = []): Promise<void> {
-    const args = ['-D', this.#data, '-p', String(this.port), ...settings.flatMap((setting) => ['-c', setting])]
+    const all = [...this.#settings, ...settings]
+    const args = ['-D', this.#data, '-p', String(this.port), ...all.flatMap((setting) => ['-c', setting])]
     const log = openSync(join(this.#folder, 'log'), 'a')
     try {
       this.#process = this.#spawn(args, log)
@@ -118,8 +131,12 @@ export class PostgresServer {
     return join(this.#folder, 'data')
   }
 
+  get #passFile(): string {
+    return join(this.#folder, 'pgpass')
+  }
+
   #program(name: string): string {
-    return join(this.#folder, 'native', 'bin', name)
+    return join(this.#programs, name)
   }
 
   #initialise(): void {
@@ -127,7 +144,10 @@ export class PostgresServer {
     const passwordFile = join(this.#folder, 'password')
     writeFileSync(passwordFile, PASSWORD)
     mkdirSync(this.#data)
-    if (user !== undefined) for (const path of [passwordFile, this.#data]) chownSync(path, user.uid, user.gid)
+    // With it, a coordinator logs in to its workers.
+    writeFileSync(this.#passFile, `*:*:*:${USER}:${PASSWORD.replaceAll(/[\\:]/g, '\\$&')}`, { mode: 0o600 })
+    const paths = [passwordFile, this.#passFile, this.#data]
+    if (user !== undefined) for (const path of paths) chownSync(path, user.uid, user.gid)
     const args = ['-D', this.#data, '-U', USER, '-E', 'UTF8', '--locale=C', '-A', 'scram-sha-256', '--no-sync']
     execFileSync(this.#program('initdb'), [...args, '--no-instructions', `--pwfile=${passwordFile}`], {
       stdio: 'pipe',
@@ -137,7 +157,8 @@ export class PostgresServer {
   }
 
   #spawn(args: readonly string[], log: number): ChildProcess {
-    const child = spawn(this.#program('postgres'), args, { stdio: ['ignore', log, log], ...serverUser() })
+    const env = { ...process.env, PGPASSFILE: this.#passFile }
+    const child = spawn(this.#program('postgres'), args, { stdio: ['ignore', log, log], env, ...serverUser() })
     // Not what keeps a test's process alive; the watchdog ends it then.
     child.unref()
     return child

@@ -1,7 +1,11 @@
 import { randomBytes } from 'node:crypto'
-import { Client, type QueryResultRow } from 'pg'
+import { Client } from 'pg'
 import type { NewPlant } from '../../src/plant.ts'
+import { CITUS_VARIABLE, newCitusDatabase } from './citus.ts'
 import { PostgresServer } from './postgres-server.ts'
+import { query } from './query.ts'
+
+export { query } from './query.ts'
 
 /** Names the server on which tests make their databases, as `postgres://…`; one that may create databases. */
 export const SERVER_VARIABLE = 'PLANTSTORE_TEST_POSTGRES'
@@ -21,6 +25,8 @@ async function serverUrl(): Promise<URL> {
 
 /** The address of a new, empty database, which is gone after the test. */
 export async function newDatabase(cleanUp: CleanUp, options = ''): Promise<string> {
+  const citus = process.env[CITUS_VARIABLE] ?? ''
+  if (citus !== '') return newCitusDatabase(citus, cleanUp)
   const server = await serverUrl()
   const name = `plantstore_test_${randomBytes(6).toString('hex')}`
   await onServer(server, `CREATE DATABASE ${name} ${options}`)
@@ -28,18 +34,6 @@ export async function newDatabase(cleanUp: CleanUp, options = ''): Promise<strin
   const database = new URL(server)
   database.pathname = name
   return database.href
-}
-
-/** Runs one statement past the store. */
-export async function query<R extends QueryResultRow>(url: string, sql: string, values: unknown[] = []): Promise<R[]> {
-  const client = new Client({ connectionString: url })
-  client.on('error', () => {})
-  await client.connect()
-  try {
-    return (await client.query<R>(sql, values)).rows
-  } finally {
-    await client.end()
-  }
 }
 
 /** Takes a lock that keeps everybody from the plants; resolves with what gives it back. */

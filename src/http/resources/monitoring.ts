@@ -6,6 +6,12 @@ import { JSON_TYPE, type Responder } from '../response/responder.ts'
 import type { Handlers } from '../routes.ts'
 import type { ServiceState } from '../service-state.ts'
 
+/** How much of a sharded store can be reached. */
+export interface ShardState {
+  readonly shards: number
+  readonly outOfReach: number
+}
+
 /** How long the result of a check is reused, in ms. Probes cost at most one write a second. */
 const FRESH = 1000
 
@@ -15,6 +21,7 @@ export function monitoringHandlers(
   responder: Responder,
   state: ServiceState,
   metrics: Metrics,
+  shards: (() => ShardState | undefined) | undefined,
 ): Pick<Handlers, 'getLiveness' | 'getReadiness' | 'getMetrics'> {
   let checkedAt = Number.NEGATIVE_INFINITY
   let check: Promise<unknown> = Promise.resolve()
@@ -35,7 +42,7 @@ export function monitoringHandlers(
     getReadiness(exchange) {
       if (state.current !== 'serving') throw new AppError(50303, 'the service is shutting down')
       checkStore()
-        .then(() => reply(exchange, JSON_TYPE, '{"status":"ready"}'))
+        .then(() => reply(exchange, JSON_TYPE, ready(shards?.())))
         .catch((error: unknown) => responder.refuse(exchange, error))
     },
     getMetrics(exchange) {
@@ -46,3 +53,8 @@ export function monitoringHandlers(
     },
   }
 }
+
+const ready = (state: ShardState | undefined): string =>
+  state === undefined
+    ? '{"status":"ready"}'
+    : `{"status":"ready","shards":${state.shards},"shardsOutOfReach":${state.outOfReach}}`

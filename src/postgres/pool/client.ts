@@ -3,7 +3,7 @@ import type { ConnectionOptions } from 'node:tls'
 import { type ClientConfig, DatabaseError, Client as PgClient } from 'pg'
 import { OperatorError } from '../../operator-error.ts'
 import { isSocketFolder, type PostgresAddress, type PostgresTls } from '../../postgres-address.ts'
-import { ConnectionFault, LastingFault } from '../errors.ts'
+import { ConnectionFault, LastingFault, Unanswered } from '../errors.ts'
 import { type Budget, budgetOf, timeLeft, within } from './budget.ts'
 import { ClearTextGuard } from './clear-text-guard.ts'
 import { mustBePrivate } from './private-key.ts'
@@ -114,7 +114,7 @@ export class Client {
    */
   async run({ name, text, values = [] }: Statement, budget = budgetOf(this.#timeout)): Promise<Outcome> {
     budget.signal?.throwIfAborted()
-    if (timeLeft(budget) === 0) throw tooLate()
+    if (timeLeft(budget) === 0) throw new ConnectionFault('there was no time left to ask the database')
     const answer = this.#pg.query<(string | null)[], unknown[]>({
       ...(name === undefined ? {} : { name }),
       text,
@@ -170,6 +170,9 @@ export class Client {
         set_config('synchronous_commit', CASE current_setting('synchronous_commit') WHEN 'off' THEN 'on'
           ELSE current_setting('synchronous_commit') END, false),
         ${PLANNER_SETTINGS.map(([name, value]) => `set_config('${name}', '${value}', false)`).join(', ')},
+        -- Citus makes no generic plan of a statement on several shards.
+        set_config('plan_cache_mode', CASE WHEN to_regclass('pg_catalog.pg_dist_shard') IS NULL
+          THEN current_setting('plan_cache_mode') ELSE 'auto' END, false),
         current_setting('fsync')::boolean`,
         values: [timeout, Math.ceil(timeout / 2), IDLE_IN_TRANSACTION],
       },
@@ -186,7 +189,7 @@ export class Client {
 
 const CANCEL = 'SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE pid = $1 AND backend_start = $2'
 
-const tooLate = (): Error => new ConnectionFault('the database did not answer in time')
+const tooLate = (): Error => new Unanswered('the database did not answer in time')
 
 /** Keeps every value as text: a JavaScript number can not hold an int64. */
 const AS_TEXT = { getTypeParser: () => (text: string) => text }

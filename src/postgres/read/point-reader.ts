@@ -1,5 +1,4 @@
 import type { Asker } from '../../asker.ts'
-import { GroupCommit } from '../../group-commit.ts'
 import type { NewPlant } from '../../plant.ts'
 import { bigintArray } from '../binary-arrays.ts'
 import { type GroupOptions, groupLimits } from '../group-limits.ts'
@@ -7,6 +6,8 @@ import type { Budget } from '../pool/budget.ts'
 import type { Run } from '../pool/client.ts'
 import { RequestDeadlines, type Timed } from '../request-deadlines.ts'
 import { plantOf } from '../rows.ts'
+import { ShardGroups } from '../sharding/shard-groups.ts'
+import type { Shards } from '../sharding/shards.ts'
 
 /** UTF-8 bytes of a plant that is read together with any number of others. */
 const SMALL = 2 ** 16
@@ -37,14 +38,14 @@ type Found<Plant> = { readonly plant: Plant | undefined }
  */
 export class PointReader {
   readonly #deadlines: RequestDeadlines
-  readonly #small: GroupCommit<Row, Found<NewPlant | LargePlant>>
-  readonly #large: GroupCommit<Row, Found<NewPlant>>
+  readonly #small: ShardGroups<Row, Found<NewPlant | LargePlant>>
+  readonly #large: ShardGroups<Row, Found<NewPlant>>
 
-  constructor(reads: PointReads, deadlines: RequestDeadlines, options: GroupOptions) {
+  constructor(reads: PointReads, deadlines: RequestDeadlines, shards: Shards, options: GroupOptions) {
     this.#deadlines = deadlines
-    const limits = { ...groupLimits(options), weigh: () => 1 }
-    this.#small = new GroupCommit<Row, Found<NewPlant | LargePlant>>(inTime(reads.small), limits)
-    this.#large = new GroupCommit<Row, Found<NewPlant>>(inTime(reads.any), {
+    const limits = { ...groupLimits(options), idOf: ({ id }: Row) => id, weigh: () => 1 }
+    this.#small = new ShardGroups<Row, Found<NewPlant | LargePlant>>(shards, inTime(reads.small), limits)
+    this.#large = new ShardGroups<Row, Found<NewPlant>>(shards, inTime(reads.any), {
       ...limits,
       maxGroup: LARGE_AT_ONCE,
       maxInFlight: 1,
@@ -90,13 +91,20 @@ const SELECTS = {
   tried: 'SELECT id, name, tag FROM tried WHERE id = ANY ($1::bigint[])',
 }
 
+/** A sharded database finds the shard of a single id without planning. */
+const SELECT_ONE = 'SELECT id, name, tag FROM plants WHERE id = $1'
+
 /** The plants of these ids that exist, in any order. */
 export async function selectPlants(
   run: Run,
   wanted: readonly { readonly id: bigint }[],
   from: keyof typeof SELECTS = 'plants',
 ): Promise<NewPlant[]> {
-  if (wanted.length === 0) return []
+  const [first] = wanted
+  if (first === undefined) return []
+  if (wanted.length === 1 && from === 'plants') {
+    return (await run({ name: 'select-one', text: SELECT_ONE, values: [String(first.id)] })).rows.map(plantOf)
+  }
   const values = [bigintArray(wanted.map(({ id }) => id))]
   return (await run({ name: `select-${from}`, text: SELECTS[from], values })).rows.map(plantOf)
 }

@@ -6,7 +6,8 @@ import { type Budget, timeLeft } from '../pool/budget.ts'
 import type { Run } from '../pool/client.ts'
 import { selectPlants } from '../read/point-reader.ts'
 import { byId, refusalOf } from '../rows.ts'
-import { deletePlants, insertPlants, type Update, updatePlants } from './writer.ts'
+import { insertPlants } from './insert.ts'
+import { deletePlants, type Update, updatePlants } from './update.ts'
 
 /** The wanted plant of an id, and the one that was read before. */
 interface Swap {
@@ -26,6 +27,7 @@ export async function changePlants(
   run: Run,
   changes: readonly PlantChange[],
   budget: Budget,
+  isDistributed: boolean,
 ): Promise<(ChangeOutcome | AppError)[]> {
   const results: (ChangeOutcome | AppError)[] = []
   /** Per id, the indexes of the changes that are not written yet. */
@@ -55,7 +57,7 @@ export async function changePlants(
       }
       return { id, before, after }
     })
-    for (const id of await swapAll(run, swaps)) open.delete(id)
+    for (const id of await swapAll(run, swaps, isDistributed)) open.delete(id)
   }
   for (const i of [...open.values()].flat())
     results[i] = outOfReach(new WriteConflict('concurrent writes kept changing the plant'))
@@ -77,7 +79,7 @@ function decide(change: PlantChange, before: NewPlant | undefined): ChangeOutcom
 }
 
 /** @returns the ids of the plants that were equal to `before`, and now are equal to `after` */
-async function swapAll(run: Run, swaps: readonly Swap[]): Promise<bigint[]> {
+async function swapAll(run: Run, swaps: readonly Swap[], isDistributed: boolean): Promise<bigint[]> {
   const kept: bigint[] = []
   const added: NewPlant[] = []
   const removed: NewPlant[] = []
@@ -91,7 +93,7 @@ async function swapAll(run: Run, swaps: readonly Swap[]): Promise<bigint[]> {
   }
   return [
     kept,
-    await insertPlants(run, added),
+    await insertPlants(run, added, isDistributed),
     await deletePlants(run, removed),
     await updatePlants(run, updated),
   ].flat()

@@ -3,7 +3,7 @@ import type { ImportMode, ImportResult } from '../../store.ts'
 import type { Client, Statement } from '../pool/client.ts'
 import { selectPlants } from '../read/point-reader.ts'
 import { byId, COLUMNS, columnsOf, refusalOf } from '../rows.ts'
-import { imported } from './writer.ts'
+import { imported } from './imported.ts'
 
 /** An import that stores nothing: a temporary table of its connection holds what it would have stored. */
 export class PostgresDryRun {

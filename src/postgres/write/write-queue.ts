@@ -1,11 +1,12 @@
 import type { AppError } from '../../errors.ts'
-import { GroupCommit } from '../../group-commit.ts'
 import type { NewPlant } from '../../plant.ts'
-import { type ChangeOutcome, type PlantChange, weightOf } from '../../plant-change.ts'
+import { type ChangeOutcome, idOf, type PlantChange, weightOf } from '../../plant-change.ts'
 import type { CreateResult } from '../../store.ts'
 import { type GroupOptions, groupLimits } from '../group-limits.ts'
 import type { Budget } from '../pool/budget.ts'
 import { RequestDeadlines, type Timed } from '../request-deadlines.ts'
+import { ShardGroups } from '../sharding/shard-groups.ts'
+import type { Shards } from '../sharding/shards.ts'
 import type { CreateRow } from './writer.ts'
 
 /** Writes all rows of a group. Each row has a result of its own. */
@@ -19,26 +20,28 @@ type ChangeRow = Timed & { readonly change: PlantChange }
 /** Groups writes of single plants: those that come together share a statement. Answers each one by its deadline. */
 export class WriteQueue {
   readonly #deadlines: RequestDeadlines
-  readonly #creates: GroupCommit<CreateRow & Timed, CreateResult>
-  readonly #changes: GroupCommit<ChangeRow, ChangeOutcome>
+  readonly #creates: ShardGroups<CreateRow & Timed, CreateResult>
+  readonly #changes: ShardGroups<ChangeRow, ChangeOutcome>
 
-  constructor(writes: GroupWrites, deadlines: RequestDeadlines, options: GroupOptions) {
+  constructor(writes: GroupWrites, deadlines: RequestDeadlines, shards: Shards, options: GroupOptions) {
     this.#deadlines = deadlines
     const limits = groupLimits(options)
     const { inTime } = RequestDeadlines
-    this.#creates = new GroupCommit<CreateRow & Timed, CreateResult>(
+    this.#creates = new ShardGroups<CreateRow & Timed, CreateResult>(
+      shards,
       (rows) => inTime(rows, (...group) => writes.create(...group)),
-      { ...limits, weigh: ({ plant }) => plant.name.length + (plant.tag?.length ?? 0) },
+      { ...limits, idOf: ({ plant }) => plant.id, weigh: ({ plant }) => plant.name.length + (plant.tag?.length ?? 0) },
     )
     const change = (rows: readonly ChangeRow[], budget: Budget) => {
       const changes = rows.map((row) => row.change)
       return writes.change(changes, budget)
     }
-    this.#changes = new GroupCommit<ChangeRow, ChangeOutcome>((rows) => inTime(rows, change), {
+    this.#changes = new ShardGroups<ChangeRow, ChangeOutcome>(shards, (rows) => inTime(rows, change), {
       ...limits,
       // Two groups with changes of the same plant would only conflict.
       maxInFlight: 1,
       parts: 1,
+      idOf: (row) => idOf(row.change),
       weigh: (row) => weightOf(row.change),
     })
   }

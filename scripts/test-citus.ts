@@ -1,0 +1,31 @@
+// Runs the tests of the store and the service on a Citus: on one that it starts from a build, or on a running one.
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { globSync } from 'node:fs'
+import { parseArgs } from 'node:util'
+import { CITUS_BUILD_VARIABLE, CITUS_VARIABLE, CitusCluster } from '../test/support/citus.ts'
+
+/** Files of `npm test` whose tests hold on every store of the engine. */
+const SHARED = ['store', 'model', 'http', 'instances'].map((name) => `test/postgres-${name}.test.ts`)
+
+const { values } = parseArgs({ options: { build: { type: 'string' } } })
+const named = process.env[CITUS_VARIABLE] ?? ''
+if (named === '' && values.build === undefined) {
+  console.error(`Give a build, as --build FOLDER with FOLDER/bin/postgres, or an address in ${CITUS_VARIABLE}.`)
+  process.exit(2)
+}
+const cluster = values.build === undefined ? undefined : await CitusCluster.create(values.build)
+try {
+  // Those that stop a worker need one of their own.
+  const own = globSync('test/citus/*.citus.ts').filter((file) => values.build !== undefined || !file.includes('lost'))
+  const env = {
+    ...process.env,
+    [CITUS_VARIABLE]: cluster?.url() ?? named,
+    ...(values.build === undefined ? {} : { [CITUS_BUILD_VARIABLE]: values.build }),
+  }
+  const args = ['--test', '--test-concurrency=1', '--test-timeout=600000', ...SHARED, ...own.sort()]
+  const [code] = (await once(spawn(process.execPath, args, { stdio: 'inherit', env }), 'exit')) as [number | null]
+  process.exitCode = code ?? 1
+} finally {
+  await cluster?.close()
+}

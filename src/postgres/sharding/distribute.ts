@@ -1,0 +1,173 @@
+import { OperatorError } from '../../operator-error.ts'
+import type { PostgresAddress } from '../../postgres-address.ts'
+import { openingError, sqlState } from '../errors.ts'
+import { migrate } from '../migrate.ts'
+import { budgetOf } from '../pool/budget.ts'
+import { PLANNER_SETTINGS, type Run } from '../pool/client.ts'
+import { Pool } from '../pool/pool.ts'
+import { PoolShare } from '../pool/pool-share.ts'
+import { preflight } from '../preflight.ts'
+
+/** Milliseconds for one step: moving the plants of a large store takes hours. */
+const PATIENCE = 7 * 24 * 60 * 60_000
+/** Milliseconds for a statement that only looks. */
+const TIMEOUT = 60_000
+/** Milliseconds between two looks at the progress. */
+const INTERVAL = 1000
+const INSUFFICIENT_PRIVILEGE = '42501'
+
+export interface DistributeOptions {
+  /** Shards of a store that is not distributed yet; undefined for SHARDS_PER_WORKER on each worker, at least SHARDS. */
+  readonly shards: number | undefined
+  /** Called with what is done or found, step by step. */
+  readonly onStep: (text: string) => void
+  /** Called while plants move. @param total an estimate of the database */
+  readonly onMoved: (plants: number, total: number) => void
+  readonly onNotice: (text: string) => void
+}
+
+/** Few shards make large groups of creates; each is the least that can move to another server. */
+const SHARDS_PER_WORKER = 2
+const SHARDS = 4
+
+/**
+ * Distributes a store over the workers of a Citus coordinator: the plants by their ids, the tokens as a copy on every
+ * server. Creates the store if there is none, and moves the plants of an existing one, which takes no writes meanwhile.
+ * What is done already is left as it is, so the work can be continued after a break.
+ *
+ * @throws OperatorError when the server can not distribute tables, or something else distributed them otherwise
+ */
+export async function distribute(address: PostgresAddress, options: DistributeOptions): Promise<void> {
+  const pool = new Pool({ address, max: 3, timeout: TIMEOUT, onTrouble: () => {} })
+  try {
+    const share = new PoolShare(pool, Number.POSITIVE_INFINITY)
+    for (const notice of await preflight(share)) options.onNotice(notice)
+    await new Distribution(share, options).run()
+  } catch (error) {
+    throw error instanceof OperatorError ? error : openingError(address, error)
+  } finally {
+    await pool.close()
+  }
+}
+
+class Distribution {
+  readonly #share: PoolShare
+  readonly #options: DistributeOptions
+
+  constructor(share: PoolShare, options: DistributeOptions) {
+    this.#share = share
+    this.#options = options
+  }
+
+  async run(): Promise<void> {
+    await this.#haveExtension()
+    const workers = await this.#countWorkers()
+    if (await migrate(this.#share, true)) this.#options.onStep('created a new store')
+    if ((await this.#methodOf('tokens')) === undefined) {
+      await this.#long("SELECT create_reference_table('tokens')")
+      this.#options.onStep('tokens: copied to every server')
+    } else {
+      this.#options.onStep('tokens: every server has them already')
+    }
+    if ((await this.#methodOf('plants')) === undefined) await this.#movePlants(workers)
+    else this.#options.onStep('plants: distributed already')
+    // Citus leaves the rows from before in a hidden part of each table on the coordinator.
+    for (const table of ['tokens', 'plants']) {
+      await this.#long(`SELECT truncate_local_data_after_distributing_table('${table}')`)
+    }
+    this.#options.onStep(await this.#summary())
+  }
+
+  async #haveExtension(): Promise<void> {
+    const { rows } = await this.#share.run({
+      text: "SELECT installed_version FROM pg_available_extensions WHERE name = 'citus'",
+    })
+    if (rows.length === 0) throw new OperatorError(PLAIN)
+    if (rows[0]?.[0] != null) return
+    try {
+      await this.#long('CREATE EXTENSION citus')
+    } catch (error) {
+      if (sqlState(error) === INSUFFICIENT_PRIVILEGE) throw new OperatorError(NOT_ALLOWED, { cause: error })
+      throw error
+    }
+    this.#options.onStep('created the extension citus')
+  }
+
+  async #countWorkers(): Promise<number> {
+    const { rows } = await this.#share.run({
+      text: "SELECT count(*) FROM pg_dist_node WHERE shouldhaveshards AND isactive AND noderole = 'primary'",
+    })
+    const workers = Number(rows[0]?.[0])
+    if (workers === 0) throw new OperatorError(NO_WORKERS)
+    return workers
+  }
+
+  /** @returns undefined for a table that is not distributed */
+  async #methodOf(table: 'plants' | 'tokens'): Promise<string | undefined> {
+    const { rows } = await this.#share.run({
+      text: `SELECT partmethod::text || coalesce(':' || column_to_column_name(logicalrelid, partkey), '')
+        FROM pg_dist_partition WHERE logicalrelid = $1::text::regclass`,
+      values: [table],
+    })
+    const method = rows[0]?.[0] ?? undefined
+    if (method === undefined || method === { plants: 'h:id', tokens: 'n' }[table]) return method
+    throw new OperatorError(`the table ${table} is distributed in another way (${method}); undistribute it first`)
+  }
+
+  async #movePlants(workers: number): Promise<void> {
+    const { shards = Math.max(SHARDS, SHARDS_PER_WORKER * workers), onStep, onMoved } = this.#options
+    const { rows } = await this.#share.run({ text: "SELECT reltuples FROM pg_class WHERE oid = 'plants'::regclass" })
+    const total = Math.max(0, Number(rows[0]?.[0]))
+    const watch = setInterval(() => {
+      this.#moved().then(
+        (plants) => onMoved(plants, total),
+        () => {},
+      )
+    }, INTERVAL)
+    try {
+      await this.#long(`SELECT create_distributed_table('plants', 'id', shard_count := ${shards})`)
+    } finally {
+      clearInterval(watch)
+    }
+    onStep(`plants: moved to ${shards} shards`)
+  }
+
+  /** Plants that have arrived on the workers, as these see it. */
+  async #moved(): Promise<number> {
+    const { rows } = await this.#share.run({
+      text: `SELECT sum(result::bigint) FROM run_command_on_workers(
+        'SELECT coalesce(sum(tuples_processed), 0) FROM pg_stat_progress_copy') WHERE success`,
+    })
+    return Number(rows[0]?.[0] ?? 0)
+  }
+
+  async #summary(): Promise<string> {
+    const { rows } = await this.#share.run({
+      text: `SELECT count(DISTINCT shardid), count(DISTINCT groupid) FROM pg_dist_shard JOIN pg_dist_placement
+        USING (shardid) WHERE logicalrelid = 'plants'::regclass`,
+    })
+    const [shards, servers] = rows[0] ?? []
+    return `done: ${shards} shards on ${servers} servers`
+  }
+
+  /** Runs one statement with the planner's own settings, and without a limit of time. */
+  #long(text: string): Promise<void> {
+    const work = async (run: Run) => {
+      await run({ text: 'SET LOCAL statement_timeout = 0' })
+      await run({ text: 'SET LOCAL lock_timeout = 0' })
+      for (const [name] of PLANNER_SETTINGS) await run({ text: `SET LOCAL ${name} TO DEFAULT` })
+      await run({ text })
+    }
+    return this.#share.transaction('BEGIN', work, budgetOf(PATIENCE))
+  }
+}
+
+const PLAIN =
+  'the server is a plain PostgreSQL: it does not have the extension citus, which distributes tables over several ' +
+  'servers (docs/guides/scale-out.md says how to get it)'
+const NOT_ALLOWED =
+  'this role may not create the extension citus; let a superuser run CREATE EXTENSION citus in this database, on the ' +
+  'coordinator and on every worker'
+const NO_WORKERS =
+  'the coordinator has no workers for this database. On every worker, create the database and in it the extension citus. ' +
+  "Then run on the coordinator: SELECT citus_set_coordinator_host('COORDINATOR'); SELECT citus_add_node('WORKER', 5432)"

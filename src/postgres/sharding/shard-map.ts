@@ -1,0 +1,64 @@
+import type { Run } from '../pool/client.ts'
+import { hashInt8 } from './hash.ts'
+
+/** A part of the plants that lies on one server. */
+export interface Shard {
+  readonly number: string
+  /** The lowest hash of its ids; the next shard's begins behind its highest. */
+  readonly first: number
+  /** The server that has it, as `host:port`. */
+  readonly node: string
+}
+
+/** Which shard and which server each id is on, as the coordinator knew at one moment. */
+export class ShardMap {
+  readonly shards: readonly Shard[]
+  readonly nodes: readonly string[]
+
+  /** @param shards at least one */
+  constructor(shards: readonly Shard[]) {
+    this.shards = shards.toSorted((a, b) => a.first - b.first)
+    this.nodes = [...new Set(shards.map(({ node }) => node))].sort()
+  }
+
+  shardOf(id: bigint): Shard {
+    const hash = hashInt8(id)
+    let low = 0
+    for (let high = this.shards.length; high - low > 1; ) {
+      const middle = (low + high) >>> 1
+      if ((this.shards[middle]?.first ?? 0) <= hash) low = middle
+      else high = middle
+    }
+    return this.shards[low] as Shard
+  }
+
+  /** Some id that a server has, whether or not it has a plant. */
+  idOn(node: string): bigint {
+    for (let id = 0n; ; id++) if (this.shardOf(id).node === node) return id
+  }
+
+  shardsOn(node: string): number {
+    return this.shards.filter((shard) => shard.node === node).length
+  }
+}
+
+/** @returns undefined where the plants are not distributed by their ids */
+export async function readShards(run: Run): Promise<ShardMap | undefined> {
+  const [row] = (await run({ name: 'citus', text: "SELECT to_regclass('pg_catalog.pg_dist_shard')" })).rows
+  if (row?.[0] == null) return undefined
+  const { rows } = await run({ name: 'shards', text: SHARDS })
+  const shards = rows.map(([number, first, node]) => ({
+    number: number ?? '',
+    first: Number(first),
+    node: node ?? '',
+  }))
+  return shards.length === 0 ? undefined : new ShardMap(shards)
+}
+
+/** A shard that is on several servers is looked for on the first of them. */
+const SHARDS = `SELECT DISTINCT ON (shardid) shardid, shardminvalue, nodename || ':' || nodeport
+  FROM pg_dist_partition JOIN pg_dist_shard USING (logicalrelid) JOIN pg_dist_placement USING (shardid)
+    JOIN pg_dist_node USING (groupid)
+  WHERE logicalrelid = 'plants'::regclass AND partmethod = 'h' AND noderole = 'primary'
+    AND column_to_column_name(logicalrelid, partkey) = 'id'
+  ORDER BY shardid, placementid`

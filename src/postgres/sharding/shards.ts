@@ -1,0 +1,128 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { AppError } from '../../errors.ts'
+import { isNodeFault, isNodeSuspect, outOfReach, partOutOfReach } from '../errors.ts'
+import { budgetOf } from '../pool/budget.ts'
+import type { PoolShare } from '../pool/pool-share.ts'
+import { readShards, type Shard, type ShardMap } from './shard-map.ts'
+
+/** Milliseconds after which the next write reads the map again: shards may have moved, or been split. */
+const MAX_AGE = 10_000
+/** Milliseconds between two attempts to reach a server, and for each of them. */
+const INTERVAL = 500
+const PATIENCE = 3000
+
+/** How much of a distributed store can be reached. */
+export interface ShardState {
+  readonly shards: number
+  readonly outOfReach: number
+}
+
+/**
+ * The shards of a distributed store, and which of their servers are out of reach. Plants on such a server are refused at
+ * once, so that they hold no connection that the others need; an attempt every half second finds out when it is back.
+ */
+export class Shards {
+  readonly #share: PoolShare
+  readonly #lost = new Set<string>()
+  #map: ShardMap | undefined
+  #readAt = Number.NEGATIVE_INFINITY
+  #isClosed = false
+  readonly #attempts = new Map<string, Promise<void>>()
+  readonly #watched = new Set<string>()
+
+  constructor(share: PoolShare) {
+    this.#share = share
+  }
+
+  /** Undefined where the plants are not distributed. */
+  get map(): ShardMap | undefined {
+    return this.#map
+  }
+
+  get state(): ShardState | undefined {
+    const map = this.#map
+    if (map === undefined) return undefined
+    const outOfReach = map.shards.filter(({ node }) => this.#lost.has(node)).length
+    return { shards: map.shards.length, outOfReach }
+  }
+
+  async read(): Promise<void> {
+    this.#readAt = performance.now()
+    this.#map = await readShards(this.#share.run)
+  }
+
+  /** Call it with each write. In the background, it reads the map again when that is old. */
+  used(): void {
+    if (performance.now() - this.#readAt < MAX_AGE) return
+    this.read().catch(() => {})
+  }
+
+  /** The refusal of a plant whose server is out of reach. */
+  refusalOf({ node }: Shard): AppError | undefined {
+    return this.#lost.has(node) ? partOutOfReach(undefined) : undefined
+  }
+
+  /** Call it with each error of a statement on one shard. */
+  failed({ node }: Shard, error: unknown): void {
+    if (isNodeFault(error)) this.#lost.add(node)
+    if (isNodeFault(error) || isNodeSuspect(error)) void this.#watch(node)
+  }
+
+  /** Call it with each error of a statement on all shards. */
+  suspect(error: unknown): void {
+    if (isNodeFault(error)) for (const node of this.#map?.nodes ?? []) void this.#watch(node)
+  }
+
+  /**
+   * Asks each server for a plant. Afterwards, `state` is up to date.
+   *
+   * @throws AppError 50301 when none can be reached
+   */
+  async check(): Promise<void> {
+    this.used()
+    const nodes = this.#map?.nodes ?? []
+    await Promise.all(nodes.map((node) => this.#attempt(node)))
+    if (nodes.length > 0 && nodes.every((node) => this.#lost.has(node))) throw outOfReach(undefined)
+  }
+
+  close(): void {
+    this.#isClosed = true
+  }
+
+  /** Attempts to reach a server until it answers. */
+  async #watch(node: string): Promise<void> {
+    if (this.#watched.has(node)) return
+    this.#watched.add(node)
+    await this.#attempt(node)
+    while (this.#lost.has(node) && !this.#isClosed) {
+      await sleep(INTERVAL, undefined, { ref: false })
+      await this.#attempt(node)
+    }
+    this.#watched.delete(node)
+  }
+
+  #attempt(node: string): Promise<void> {
+    if (this.#isClosed) return Promise.resolve()
+    const running = this.#attempts.get(node) ?? this.#ask(node).finally(() => this.#attempts.delete(node))
+    this.#attempts.set(node, running)
+    return running
+  }
+
+  async #ask(node: string): Promise<void> {
+    const map = this.#map
+    if (map?.nodes.includes(node) !== true) {
+      this.#lost.delete(node)
+      return
+    }
+    try {
+      const values = [String(map.idOn(node))]
+      await this.#share.run(
+        { name: 'ask-node', text: 'SELECT 1 FROM plants WHERE id = $1', values },
+        budgetOf(PATIENCE),
+      )
+      this.#lost.delete(node)
+    } catch (error) {
+      if (isNodeFault(error) || isNodeSuspect(error)) this.#lost.add(node)
+    }
+  }
+}

@@ -1,0 +1,25 @@
+import type { NewPlant } from '../../plant.ts'
+import { decidePut, importResult } from '../../plant-change.ts'
+import type { ImportMode, ImportResult } from '../../store.ts'
+import { refusalOf } from '../rows.ts'
+
+/**
+ * What an import does where `there` is what is there.
+ *
+ * @returns one result for each, and the plants that it changes as they are to be
+ */
+export function imported(
+  plants: readonly NewPlant[],
+  mode: ImportMode,
+  there: ReadonlyMap<bigint, NewPlant>,
+): { results: ImportResult[]; changed: NewPlant[] } {
+  const changed = new Map<bigint, NewPlant>()
+  const results = plants.map((plant) => {
+    const refusal = refusalOf(plant)
+    if (refusal !== undefined) return refusal
+    const outcome = decidePut(mode, plant, changed.get(plant.id) ?? there.get(plant.id))
+    if (outcome === 'created' || outcome === 'updated') changed.set(plant.id, plant)
+    return importResult(outcome, plant.id)
+  })
+  return { results, changed: [...changed.values()] }
+}

@@ -1,0 +1,71 @@
+import type { NewPlant } from '../../plant.ts'
+import type { Run, Statement } from '../pool/client.ts'
+import { selectPlants } from '../read/point-reader.ts'
+import { COLUMNS, columnsOf, idsIn, valuesOf } from '../rows.ts'
+
+/** Inserts in the order of ids, so that two groups with the same ids can not deadlock. */
+const INSERT = `INSERT INTO plants (id, name, tag, sort_key, words) SELECT * FROM unnest(${COLUMNS}) ORDER BY 1
+  ON CONFLICT (id) DO NOTHING RETURNING id`
+
+/** Most rows in a statement with VALUES. */
+const MOST = 512
+/** The numbers of rows for which a server keeps the plan of a statement. */
+const SIZES = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, MOST]
+
+/** Inserts the plants whose ids are free. @returns the plants that have the other ids */
+export async function putPlants(
+  run: Run,
+  plants: readonly NewPlant[],
+  isDistributed: boolean,
+): Promise<Map<bigint, NewPlant>> {
+  const there = new Map<bigint, NewPlant>()
+  for (let rest = plants; rest.length > 0; ) {
+    const created = new Set(await insertPlants(run, rest, isDistributed))
+    rest = rest.filter(({ id }) => !created.has(id))
+    for (const plant of await selectPlants(run, rest)) there.set(plant.id, plant)
+    // An id with neither outcome was deleted in between: its plant is inserted again.
+    rest = rest.filter(({ id }) => !there.has(id))
+  }
+  return there
+}
+
+/**
+ * @param isDistributed whether the plants are; then these should be on one shard
+ * @returns the ids of the plants that it inserted; the other ids exist
+ */
+export async function insertPlants(run: Run, plants: readonly NewPlant[], isDistributed: boolean): Promise<bigint[]> {
+  if (!isDistributed) return insertGroup(run, plants, { name: 'insert', text: INSERT, values: columnsOf(plants) })
+  const ids: bigint[] = []
+  for (let i = 0; i < plants.length; i += MOST) {
+    const some = plants.slice(i, i + MOST)
+    ids.push(...(await insertGroup(run, some, insertValues(some))))
+  }
+  return ids
+}
+
+async function insertGroup(run: Run, plants: readonly NewPlant[], statement: Statement): Promise<bigint[]> {
+  if (plants.length === 0) return []
+  const outcome = await run(statement)
+  return outcome.count === plants.length ? plants.map(({ id }) => id) : idsIn(outcome)
+}
+
+/** Citus sends rows of VALUES to their shard; it reads those of a SELECT into its coordinator first. */
+function insertValues(plants: readonly NewPlant[]): Statement {
+  const values = plants.toSorted((a, b) => (a.id < b.id ? -1 : 1)).map(valuesOf)
+  const size = SIZES.find((each) => each >= plants.length) ?? MOST
+  // Repeated rows conflict with the first of them, and so do nothing.
+  const last = values.at(-1) ?? []
+  while (values.length < size) values.push(last)
+  return { name: `insert-${size}`, text: TEXTS[size] ?? '', values: values.flat() }
+}
+
+const TEXTS: Readonly<Record<number, string>> = Object.fromEntries(SIZES.map((size) => [size, textFor(size)]))
+
+function textFor(size: number): string {
+  const rows = Array.from({ length: size }, (_, i) => {
+    const [id, name, tag, key, words] = [1, 2, 3, 4, 5].map((column) => `$${5 * i + column}`)
+    return `(${id}::bigint, ${name}::text, ${tag}::text, ${key}::text, ${words}::tsvector)`
+  })
+  return `INSERT INTO plants (id, name, tag, sort_key, words) VALUES ${rows.join(', ')}
+    ON CONFLICT (id) DO NOTHING RETURNING id`
+}

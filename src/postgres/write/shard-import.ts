@@ -1,0 +1,91 @@
+import { AppError } from '../../errors.ts'
+import type { NewPlant } from '../../plant.ts'
+import type { ImportMode, ImportResult } from '../../store.ts'
+import type { Run } from '../pool/client.ts'
+import type { PoolShare } from '../pool/pool-share.ts'
+import { selectPlants } from '../read/point-reader.ts'
+import { byId, refusalOf } from '../rows.ts'
+import type { Shard } from '../sharding/shard-map.ts'
+import type { Shards } from '../sharding/shards.ts'
+import { imported } from './imported.ts'
+import { insertPlants, putPlants } from './insert.ts'
+import { type Update, updatePlants } from './update.ts'
+
+/**
+ * Imports plants into their shards, several at once, each with statements of its own: one transaction over all of them
+ * would commit in two phases. When it throws, some shards may have their plants.
+ */
+export async function importByShard(
+  share: PoolShare,
+  shards: Shards,
+  plants: readonly NewPlant[],
+  mode: ImportMode,
+): Promise<ImportResult[]> {
+  const groups = groupsOf(shards, plants)
+  for (const shard of groups.keys()) {
+    const refusal = shards.refusalOf(shard)
+    if (refusal !== undefined) throw refusal
+  }
+  const results: ImportResult[] = []
+  const budget = share.budget()
+  const all = [...groups].map(async ([shard, indexes]) => {
+    const some = indexes.map((i) => plants[i] as NewPlant)
+    const put = (run: Run) => (mode === 'add' ? add(run, some) : update(run, some))
+    try {
+      const done = await share.with(put, budget)
+      for (const [at, i] of indexes.entries()) results[i] = done[at] as ImportResult
+    } catch (error) {
+      if (!(error instanceof AppError)) shards.failed(shard, error)
+      throw error
+    }
+  })
+  // Only after the last statement has ended may the caller go on.
+  const failed = (await Promise.allSettled(all)).find((outcome) => outcome.status === 'rejected')
+  if (failed !== undefined) throw failed.reason
+  return results
+}
+
+function groupsOf({ map }: Shards, plants: readonly NewPlant[]): Map<Shard, number[]> {
+  const groups = new Map<Shard, number[]>()
+  for (const [i, { id }] of plants.entries()) {
+    const shard = map?.shardOf(id)
+    if (shard === undefined) continue
+    const group = groups.get(shard)
+    if (group === undefined) groups.set(shard, [i])
+    else group.push(i)
+  }
+  return groups
+}
+
+async function add(run: Run, plants: readonly NewPlant[]): Promise<ImportResult[]> {
+  const firsts = new Map<bigint, NewPlant>()
+  for (const plant of plants) {
+    if (!firsts.has(plant.id) && refusalOf(plant) === undefined) firsts.set(plant.id, plant)
+  }
+  return imported(plants, 'add', await putPlants(run, [...firsts.values()], true)).results
+}
+
+/** Plants that a concurrent write changed first are decided again. */
+async function update(run: Run, plants: readonly NewPlant[]): Promise<ImportResult[]> {
+  const results: ImportResult[] = []
+  for (let open = [...plants.keys()]; open.length > 0; ) {
+    const wanted = open.map((i) => plants[i] as NewPlant)
+    const there = byId(
+      await selectPlants(
+        run,
+        wanted.filter((plant) => refusalOf(plant) === undefined),
+      ),
+    )
+    const { results: now, changed } = imported(wanted, 'update', there)
+    const added = changed.filter(({ id }) => !there.has(id))
+    const updated = changed.flatMap((after): Update[] => {
+      const before = there.get(after.id)
+      return before === undefined ? [] : [{ before, after }]
+    })
+    const done = new Set([...(await insertPlants(run, added, true)), ...(await updatePlants(run, updated))])
+    const isLost = new Set(changed.map(({ id }) => id).filter((id) => !done.has(id)))
+    for (const [at, i] of open.entries()) results[i] = now[at] as ImportResult
+    open = open.filter((i) => isLost.has((plants[i] as NewPlant).id))
+  }
+  return results
+}

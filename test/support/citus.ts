@@ -1,0 +1,116 @@
+import { randomBytes } from 'node:crypto'
+import { distribute } from '../../src/postgres/sharding/distribute.ts'
+import { readPostgresAddress } from '../../src/postgres-address.ts'
+import { PostgresServer } from './postgres-server.ts'
+import { query } from './query.ts'
+
+/** Names a database of a Citus coordinator with workers, as `postgres://…`; tests make databases on all of them. */
+export const CITUS_VARIABLE = 'PLANTSTORE_TEST_CITUS'
+
+/** A folder with `bin/postgres` and the extension citus, for tests that stop servers. */
+export const CITUS_BUILD_VARIABLE = 'PLANTSTORE_TEST_CITUS_BUILD'
+
+const SETTINGS = ['shared_preload_libraries=citus', 'citus.node_conninfo=sslmode=disable', 'max_connections=150']
+
+/** A coordinator and two workers, each a process of its own on this machine. */
+export class CitusCluster {
+  readonly coordinator: PostgresServer
+  readonly workers: readonly PostgresServer[]
+
+  private constructor(coordinator: PostgresServer, workers: readonly PostgresServer[]) {
+    this.coordinator = coordinator
+    this.workers = workers
+  }
+
+  /** @param build a folder with `bin/postgres` and the extension citus */
+  static async create(build: string): Promise<CitusCluster> {
+    const servers: PostgresServer[] = []
+    try {
+      for (let i = 0; i < 3; i++) servers.push(await PostgresServer.create({ build, settings: SETTINGS }))
+      const [coordinator, ...workers] = servers
+      if (coordinator === undefined) throw new Error('no server was started')
+      await joinCluster(
+        coordinator.url(),
+        workers.map((worker) => worker.url()),
+      )
+      return new CitusCluster(coordinator, workers)
+    } catch (error) {
+      for (const server of servers) await server.close()
+      throw error
+    }
+  }
+
+  url(): string {
+    return this.coordinator.url()
+  }
+
+  async close(): Promise<void> {
+    for (const server of [this.coordinator, ...this.workers]) await server.close()
+  }
+}
+
+/** Makes the databases at these addresses, which are there, a coordinator and its workers. */
+export async function joinCluster(coordinator: string, workers: readonly string[]): Promise<void> {
+  for (const url of [coordinator, ...workers]) await query(url, 'CREATE EXTENSION IF NOT EXISTS citus')
+  const { hostname, port } = new URL(coordinator)
+  await query(coordinator, 'SELECT citus_set_coordinator_host($1, $2)', [hostname, Number(port)])
+  for (const worker of workers) {
+    const { hostname, port } = new URL(worker)
+    await query(coordinator, 'SELECT citus_add_node($1, $2)', [hostname, Number(port)])
+  }
+}
+
+/** The addresses of the workers of a coordinator, for its user and database. */
+export async function workersOf(coordinator: string): Promise<string[]> {
+  const rows = await query<{ nodename: string; nodeport: number }>(
+    coordinator,
+    'SELECT nodename, nodeport FROM pg_dist_node WHERE groupid > 0 ORDER BY nodeid',
+  )
+  return rows.map(({ nodename, nodeport }) => {
+    const url = new URL(coordinator)
+    url.hostname = nodename
+    url.port = String(nodeport)
+    return url.href
+  })
+}
+
+/** Databases of this process; those that nobody uses are empty, so that the next test need not make one. */
+const free: string[] = []
+
+/** The address of an empty store on the cluster of this coordinator, for one test. */
+export async function newCitusDatabase(
+  cluster: string,
+  cleanUp: (work: () => Promise<void>) => unknown,
+): Promise<string> {
+  const url = free.pop() ?? (await createDatabase(cluster))
+  cleanUp(async () => {
+    await query(url, 'TRUNCATE plants')
+    await query(url, 'TRUNCATE tokens')
+    free.push(url)
+  })
+  return url
+}
+
+async function createDatabase(cluster: string): Promise<string> {
+  const name = `plantstore_test_${randomBytes(6).toString('hex')}`
+  const servers = [cluster, ...(await workersOf(cluster))]
+  const urls = servers.map((server) => {
+    const url = new URL(server)
+    url.pathname = name
+    return url.href
+  })
+  for (const server of servers) await query(server, `CREATE DATABASE ${name}`)
+  process.once('beforeExit', async () => {
+    // A cluster of the test's own has ended before.
+    for (const server of servers) await query(server, `DROP DATABASE ${name} WITH (FORCE)`).catch(() => {})
+  })
+  const [coordinator = '', ...workers] = urls
+  await joinCluster(coordinator, workers)
+  await distribute(readPostgresAddress(coordinator, {}), {
+    shards: 4,
+    onStep: () => {},
+    onMoved: () => {},
+    onNotice: () => {},
+  })
+  return coordinator
+}
