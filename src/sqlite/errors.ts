@@ -55,6 +55,19 @@ export function appErrorOf(fault: SqliteFault): AppError {
   return outOfReach(cause)
 }
 
+/**
+ * The AppError for an error of SQLite, and any other error as it is.
+ *
+ * @param onFatal called when the file can't be trusted any more
+ */
+export function reported(error: unknown, onFatal: (error: Error) => void): unknown {
+  const fault = sqliteFault(error)
+  if (fault === undefined) return error
+  const appError = appErrorOf(fault)
+  if (isFatal(fault)) onFatal(appError)
+  return appError
+}
+
 export const outOfReach = (cause: Error): AppError =>
   new AppError(50301, 'the store is out of reach; a later retry is safe', { cause })
 

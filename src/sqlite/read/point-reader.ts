@@ -4,7 +4,7 @@ import { isDescending, PAGE_TEXT, type PlantQuery } from '../../plant-query.ts'
 import type { Token } from '../../token.ts'
 import type { StoredToken, TokenPage } from '../../token-store.ts'
 import { openReader } from '../connection.ts'
-import { appErrorOf, isFatal, sqliteFault } from '../errors.ts'
+import { reported } from '../errors.ts'
 import { plantOf, textOf } from '../rows.ts'
 import type { Row } from '../statement-cache.ts'
 import { tokenOf } from '../token-rows.ts'
@@ -174,11 +174,7 @@ export class PointReader {
     try {
       return query()
     } catch (error) {
-      const fault = sqliteFault(error)
-      if (fault === undefined) throw error
-      const appError = appErrorOf(fault)
-      if (isFatal(fault)) this.#onFatal(appError)
-      throw appError
+      throw reported(error, this.#onFatal)
     }
   }
 }

@@ -1,4 +1,4 @@
-import { appErrorOf, isBusy, isFatal, isFull, sqliteFault } from '../errors.ts'
+import { isBusy, isFull, reported, sqliteFault } from '../errors.ts'
 import { ThreadClient } from '../worker/client.ts'
 import type { Remote } from '../worker/protocol.ts'
 import { type Put, type PutResponse, SqliteWriter } from './writer.ts'
@@ -90,12 +90,9 @@ export class AdaptiveWriter implements Writer {
       outcomes = this.#here.createPlants(puts)
     } catch (error) {
       const fault = sqliteFault(error)
-      if (fault === undefined) throw error
-      if (isBusy(fault)) return undefined
-      if (isFull(fault)) this.#makeRoom()
-      const appError = appErrorOf(fault)
-      if (isFatal(fault)) this.#fail(appError)
-      throw appError
+      if (fault !== undefined && isBusy(fault)) return undefined
+      if (fault !== undefined && isFull(fault)) this.#makeRoom()
+      throw reported(error, (fatal) => this.#fail(fatal))
     }
     this.#judge(this.#now() - startedAt)
     if (++this.#sinceLogCheck >= LOG_CHECK_INTERVAL) this.#checkLog(this.#here)

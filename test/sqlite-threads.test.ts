@@ -1,0 +1,103 @@
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { setImmediate as turn } from 'node:timers/promises'
+import { AppError } from '../src/errors.ts'
+import { BehindError, DamagedIndex } from '../src/sqlite/search-index/index-fault.ts'
+import { ThreadClient } from '../src/sqlite/worker/client.ts'
+import { TaskRunner } from '../src/sqlite/worker/cooperative.ts'
+import { errorOf, failureOf } from '../src/sqlite/worker/failure.ts'
+import { cleanUp } from './support/clean-up.ts'
+import { tempFolder } from './support/files.ts'
+
+const crossed = (error: unknown): Error => errorOf(structuredClone(failureOf(error)))
+
+test('an error keeps its class and its members between threads', () => {
+  const refusal = crossed(new AppError(40901, 'it is different'))
+  assert.ok(refusal instanceof AppError)
+  assert.deepEqual([refusal.number, refusal.message], [40901, 'it is different'])
+  const full = crossed(Object.assign(new Error('database or disk is full'), { errcode: 13 }))
+  assert.ok(full instanceof AppError)
+  assert.equal(full.number, 50304)
+  assert.ok(crossed(new BehindError()) instanceof BehindError)
+  const damaged = crossed(new DamagedIndex(7, 'it is damaged'))
+  assert.ok(damaged instanceof DamagedIndex)
+  assert.deepEqual([damaged.inode, damaged.message], [7, 'it is damaged'])
+  const bug = new TypeError('no such member')
+  assert.equal(crossed(bug).message, bug.stack)
+  assert.equal(crossed('thrown text').message, 'thrown text')
+})
+
+test('tasks take turns, and an aborted one ends where it is, without an event', async () => {
+  const events: string[] = []
+  const runner = new TaskRunner({
+    onResult: (key, result) => events.push(`${key} ${result}`),
+    onError: (key, error) => events.push(`${key} ${error}`),
+  })
+  const ended: number[] = []
+  function* endless(key: number) {
+    try {
+      for (;;) {
+        // Longer than a turn.
+        for (const until = performance.now() + 6; performance.now() < until; );
+        yield
+      }
+    } finally {
+      ended.push(key)
+    }
+  }
+  function* short() {
+    yield
+    return 'result'
+  }
+  function* failing() {
+    yield
+    throw new Error('failed')
+  }
+  runner.add(1, endless(1))
+  runner.add(2, endless(2))
+  runner.add(3, short())
+  runner.add(4, failing())
+  while (events.length < 2) await turn()
+  assert.deepEqual(events.toSorted(), ['3 result', '4 Error: failed'])
+  runner.abort(1)
+  assert.deepEqual(ended, [1])
+  await turn()
+  runner.close()
+  assert.deepEqual(ended, [1, 2])
+  await turn()
+  assert.deepEqual(events.length, 2)
+})
+
+test('of many tasks sixteen run at once, and the next one starts when one ends or is aborted', () => {
+  const started: number[] = []
+  const runner = new TaskRunner({ onResult: () => {}, onError: (_, error) => assert.fail(String(error)) })
+  function* task(key: number) {
+    started.push(key)
+    for (const until = performance.now() + 6; performance.now() < until; );
+    yield
+    yield
+  }
+  for (let key = 0; key < 18; key++) runner.add(key, task(key))
+  assert.equal(started.length, 16)
+  // One that waits, and one that runs.
+  runner.abort(16)
+  runner.abort(0)
+  assert.deepEqual(started.slice(16), [17])
+  runner.close()
+})
+
+test('a thread whose store can not be opened answers, and refuses after its end', async (t) => {
+  const thread = new ThreadClient('queries', join(tempFolder(t), 'missing.db'), { onFatal: assert.fail })
+  cleanUp(t, () => thread.close())
+  const isOutOfReach = { number: 50301 }
+  await assert.rejects(thread.remote.countPlants(), isOutOfReach)
+  await assert.rejects(thread.unlessAborted(AbortSignal.timeout(60_000)).countPlants(), isOutOfReach)
+  assert.equal(thread.hasEnded, false)
+  assert.equal(thread.unanswered, 0)
+  const abandoned = assert.rejects(thread.remote.countPlants(), new Error('it closes'))
+  await thread.close(new Error('it closes'))
+  await abandoned
+  await assert.rejects(thread.remote.countPlants(), new Error('it closes'))
+  assert.equal(thread.hasEnded, true)
+})
