@@ -75,13 +75,19 @@ export class SqliteWriter implements Served {
 
   createPlants(puts: readonly Put[]): PutResponse[] {
     return this.#writePlants(() => {
-      const inserted = this.#insertFirst(puts)
-      return puts.map((put, i) => (i < inserted ? this.#created(put) : this.#put(put)))
+      const inserted = this.#insertFirst(puts.map(({ plant }) => plant))
+      return puts.map(({ plant, mode, actor }, i) =>
+        i < inserted ? this.#created(plant, actor) : this.#put(plant, mode, actor),
+      )
     })
   }
 
-  importPlants(plants: PlantColumns, mode: ImportMode, actor: string): PutResponse[] {
-    return this.createPlants(plantsOf(plants).map((plant) => ({ plant, mode, actor })))
+  importPlants(columns: PlantColumns, mode: ImportMode, actor: string): PutResponse[] {
+    return this.#writePlants(() => {
+      const plants = plantsOf(columns)
+      const inserted = this.#insertFirst(plants)
+      return plants.map((plant, i) => (i < inserted ? this.#created(plant, actor) : this.#put(plant, mode, actor)))
+    })
   }
 
   /** Applies the changes in their order. A refused one changes nothing. */
@@ -162,11 +168,11 @@ export class SqliteWriter implements Served {
    *
    * @returns the number of inserted plants
    */
-  #insertFirst(puts: readonly Put[]): number {
+  #insertFirst(plants: readonly NewPlant[]): number {
     let count = 0
-    while (count + TOGETHER <= puts.length) {
+    while (count + TOGETHER <= plants.length) {
       const values: (bigint | string | null)[] = []
-      for (const { plant } of puts.slice(count, count + TOGETHER)) values.push(plant.id, plant.name, plant.tag ?? null)
+      for (const { id, name, tag } of plants.slice(count, count + TOGETHER)) values.push(id, name, tag ?? null)
       if (orRefusal(() => void this.#insertMany.run(...values)) !== undefined) break
       count += TOGETHER
     }
@@ -174,11 +180,10 @@ export class SqliteWriter implements Served {
   }
 
   /** Inserts first and reads only after a conflict, as most puts are of new plants. */
-  #put(put: Put): PutResponse {
-    const { plant, mode, actor } = put
+  #put(plant: NewPlant, mode: PutMode, actor: string): PutResponse {
     const { id, name, tag } = plant
     const isNew = orRefusal(() => this.#insertPlant.run(id, name, tag ?? null).changes === 1n)
-    if (isNew === true) return this.#created(put)
+    if (isNew === true) return this.#created(plant, actor)
     if (isNew !== false) return isNew
     const present = this.#plant(id)
     if (present === undefined) throw new Error(`SQLite has not inserted the plant ${id}, and has none with its id`)
@@ -186,7 +191,7 @@ export class SqliteWriter implements Served {
     return outcome === 'updated' ? (this.#replace(plant, present, 'replace', actor) ?? outcome) : outcome
   }
 
-  #created({ plant, actor }: Put): 'created' {
+  #created(plant: NewPlant, actor: string): 'created' {
     this.#log.created(plant.id, textOf(plant), actor)
     return 'created'
   }
