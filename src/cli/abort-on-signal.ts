@@ -1,5 +1,3 @@
-import { onStopSignal } from '../lifecycle.ts'
-
 /** As a shell counts it: 128 plus the number of the signal. */
 const EXIT_CODES: Readonly<Partial<Record<NodeJS.Signals, number>>> = { SIGINT: 130, SIGTERM: 143 }
 
@@ -19,4 +17,16 @@ export function abortOnSignal(): AbortSignal {
   const controller = new AbortController()
   onStopSignal((signal) => controller.abort(new Stopped(signal)))
   return controller.signal
+}
+
+/** The first signal stops the service in order; a second one ends the process at once. */
+export function onStopSignal(stop: (signal: NodeJS.Signals) => void): void {
+  let stopping = false
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+    process.on(signal, () => {
+      if (stopping) process.exit(130)
+      stopping = true
+      stop(signal)
+    })
+  }
 }

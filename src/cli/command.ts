@@ -45,3 +45,9 @@ export function choice(flags: string, help: string, values: readonly string[]): 
     throw new InvalidArgumentError(`It is not one of ${values.join(', ')}.`)
   })
 }
+
+/** Ends a command with its exit code; at once after a signal, as a read that never ends may still be in progress. */
+export function endWith(exitCode: number): void {
+  process.exitCode = exitCode
+  if (exitCode > 2) process.exit()
+}

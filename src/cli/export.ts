@@ -2,18 +2,16 @@ import { pipeline } from 'node:stream'
 import { createGzip } from 'node:zlib'
 import type { Config } from '../config.ts'
 import { words } from '../fold.ts'
-import { type Format, MEDIA_TYPES, writeFile } from '../import/format.ts'
+import { type Format, headerOf, MEDIA_TYPES, writeFile } from '../import/format.ts'
 import { OperatorError } from '../operator-error.ts'
 import type { PlantOrder } from '../plant-query.ts'
 import type { Store } from '../store.ts'
 import { abortOnSignal, Stopped } from './abort-on-signal.ts'
-import { fileKind, type KindFlags } from './file-kind.ts'
 import { withStore } from './open-store.ts'
 import { outputFile, standardOutput } from './output-file.ts'
 import { counted, Progress, time } from './progress.ts'
-import { RowCounter } from './row-counter.ts'
 import type { ServiceClient } from './service-client.ts'
-import { type TargetFlags, targetOf } from './target.ts'
+import { fileKind, type KindFlags, type TargetFlags, targetOf } from './transfer-flags.ts'
 
 export interface ExportFlags extends KindFlags, TargetFlags {
   readonly tag?: readonly string[]
@@ -88,3 +86,33 @@ function bytesFrom(
 /** Errors of the rows are thrown where the packed bytes are read. */
 const packed = (rows: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> =>
   pipeline(rows, createGzip({ chunkSize: 2 ** 16 }), () => {})
+
+const QUOTE = 0x22
+const LF = 0x0a
+
+/** Counts the rows of a file that goes by. The header of a table is none of them. */
+class RowCounter {
+  readonly #isTable: boolean
+  #lines: number
+  #inQuotes = false
+
+  constructor(format: Format) {
+    this.#isTable = format === 'csv'
+    this.#lines = headerOf(format) === '' ? 0 : -1
+  }
+
+  get rows(): number {
+    return Math.max(0, this.#lines)
+  }
+
+  async *count(content: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+    for await (const chunk of content) {
+      for (const byte of chunk) {
+        // A line feed between quotation marks is part of a text; a doubled mark ends and begins such a text again.
+        if (byte === QUOTE && this.#isTable) this.#inQuotes = !this.#inQuotes
+        else if (byte === LF && !this.#inQuotes) this.#lines++
+      }
+      yield chunk
+    }
+  }
+}

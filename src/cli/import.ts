@@ -1,19 +1,17 @@
 import { commandActor } from '../actor.ts'
 import type { Config } from '../config.ts'
 import { readPlants } from '../import/format.ts'
-import type { ImportSummary } from '../import/import-summary.ts'
+import { type ImportSummary, ImportTotals, LISTED_ROWS } from '../import/import-summary.ts'
 import { runImport } from '../import/run-import.ts'
 import { OperatorError } from '../operator-error.ts'
 import { duration } from '../setting.ts'
 import type { ImportMode, Store } from '../store.ts'
 import { abortOnSignal, Stopped } from './abort-on-signal.ts'
-import { fileKind, type KindFlags } from './file-kind.ts'
-import { ImportNotes } from './import-notes.ts'
 import { openInput } from './input-file.ts'
 import { withStore } from './open-store.ts'
-import { Progress } from './progress.ts'
+import { count, counted, Progress, time } from './progress.ts'
 import { importThrough, tryThrough } from './service-import.ts'
-import { type TargetFlags, targetOf } from './target.ts'
+import { fileKind, type KindFlags, type TargetFlags, targetOf } from './transfer-flags.ts'
 
 export interface ImportFlags extends KindFlags, TargetFlags {
   readonly mode?: ImportMode
@@ -76,5 +74,36 @@ function retryTimeOf(time: string): number {
     return duration(time)
   } catch (error) {
     throw new OperatorError(`--retry-time: ${(error as Error).message}`, { exitCode: 2 })
+  }
+}
+
+/** Counts what became of the rows of a file, and notes the first refused ones as they come. */
+class ImportNotes {
+  readonly #totals = new ImportTotals()
+  readonly #startedAt = performance.now()
+
+  get rows(): number {
+    return this.#totals.rows
+  }
+
+  get refused(): number {
+    return this.#totals.counts.refused
+  }
+
+  add(summary: ImportSummary, progress: Progress): void {
+    const before = this.refused
+    for (const { line, error, message } of this.#totals.add(summary)) {
+      progress.note(`line ${line}: error ${error}: ${message}`)
+    }
+    if (before <= LISTED_ROWS && this.refused > LISTED_ROWS) {
+      progress.note('more rows were refused; they are counted but not listed')
+    }
+  }
+
+  /** `10 added, 0 updated, 1 unchanged, 1 refused; 12 rows in 0.1 s, 120/s` */
+  toString(): string {
+    const seconds = (performance.now() - this.#startedAt) / 1000
+    const counts = Object.entries(this.#totals.counts).map(([what, number]) => `${count(number)} ${what}`)
+    return `${counts.join(', ')}; ${counted(this.rows, 'row')} in ${time(seconds)}, ${count(Math.round(this.rows / seconds))}/s`
   }
 }

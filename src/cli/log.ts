@@ -1,6 +1,111 @@
+import { constants, fstatSync, openSync, write } from 'node:fs'
+import { isatty } from 'node:tty'
 import pino, { type Logger } from 'pino'
 import type { LogLevel } from '../config.ts'
-import { LogOutput } from './log-output.ts'
+
+/** Characters that wait for the reader of the log; lines beyond are dropped and counted. */
+const MAX_WAITING = 2 ** 20
+/** Milliseconds until a terminal that took nothing is tried again. */
+const RETRY = 50
+
+type Done = (error: NodeJS.ErrnoException | null, written: number) => void
+type Sink = (bytes: Buffer, done: Done) => void
+
+/**
+ * Standard error as a place for log lines, whose reader never holds the process up.
+ *
+ * A blocking write to a pipe that nobody reads, or to a terminal after Ctrl-S, also blocks the end of the process:
+ * Node.js waits there for its threads. So nothing here writes in a way that can block.
+ */
+class LogOutput {
+  readonly #sink: Sink
+  #waiting: string[] = []
+  #length = 0
+  #dropped = 0
+  #isWriting = false
+  #onEmpty: (() => void)[] = []
+
+  constructor() {
+    this.#sink = sinkOf(2)
+  }
+
+  write(line: string): void {
+    if (this.#length + line.length > MAX_WAITING) {
+      this.#dropped++
+      return
+    }
+    this.#waiting.push(line)
+    this.#length += line.length
+    if (!this.#isWriting) this.#writeNext()
+  }
+
+  /** Calls back once all lines so far are written, which may be never. */
+  flush(done: () => void): void {
+    if (this.#isWriting) this.#onEmpty.push(done)
+    else done()
+  }
+
+  #writeNext(): void {
+    if (this.#dropped > 0) {
+      this.#waiting.push(droppedLine(this.#dropped))
+      this.#dropped = 0
+    }
+    if (this.#waiting.length === 0) {
+      this.#isWriting = false
+      for (const done of this.#onEmpty.splice(0)) done()
+      return
+    }
+    this.#isWriting = true
+    const bytes = Buffer.from(this.#waiting.join(''))
+    this.#waiting = []
+    this.#writeBytes(bytes)
+  }
+
+  #writeBytes(bytes: Buffer): void {
+    this.#sink(bytes, (error, written) => {
+      if (error?.code === 'EAGAIN') {
+        setTimeout(() => this.#writeBytes(bytes), RETRY).unref()
+      } else if (error === null && written < bytes.length) {
+        this.#writeBytes(bytes.subarray(written))
+      } else {
+        // A reader that is gone is no fault of the service: its lines go nowhere.
+        this.#length = this.#waiting.reduce((sum, line) => sum + line.length, 0)
+        this.#writeNext()
+      }
+    })
+  }
+}
+
+function droppedLine(dropped: number): string {
+  const msg = 'log lines were dropped because their reader was too slow'
+  return `${JSON.stringify({ level: 40, time: new Date().toISOString(), dropped, msg })}\n`
+}
+
+function sinkOf(fd: number): Sink {
+  const stat = fstatSync(fd)
+  if (stat.isFIFO() || stat.isSocket()) return streamSink(process.stderr)
+  const target = isatty(fd) ? ownTerminal(fd) : fd
+  return (bytes, done) => write(target, bytes, 0, bytes.length, null, done)
+}
+
+/** Node.js writes to pipes and sockets without blocking. */
+function streamSink(stream: NodeJS.WriteStream): Sink {
+  stream.on('error', () => {})
+  return (bytes, done) => stream.write(bytes, (error) => done(error ?? null, bytes.length))
+}
+
+/**
+ * The terminal, opened once more so that it can be set not to block: `process.stderr` blocks on one, and a mode set on
+ * the shared descriptor would hold for the shell as well.
+ */
+function ownTerminal(fd: number): number {
+  try {
+    return openSync(`/proc/self/fd/${fd}`, constants.O_WRONLY | constants.O_NONBLOCK | constants.O_NOCTTY)
+  } catch {
+    // Not Linux, or somebody else's terminal.
+    return fd
+  }
+}
 
 /** JSON lines on standard error, so that standard output stays for people and pipes. */
 export function openLog(level: LogLevel): Logger {

@@ -5,11 +5,10 @@ import { OperatorError } from '../operator-error.ts'
 import { printable } from '../printable.ts'
 import { unknownVariables } from '../unknown-variables.ts'
 import { addHelp, addSettings, command, examples, HELP } from './command.ts'
-import { addCopy } from './copy-command.ts'
 import { addDistribute } from './distribute-command.ts'
 import { serve } from './serve.ts'
 import { createToken, listTokens, revokeToken } from './token.ts'
-import { addExport, addImport } from './transfer-commands.ts'
+import { addCopy, addExport, addImport } from './transfer-commands.ts'
 import { addBackup, addCheck, addRestore, addStatus } from './upkeep-commands.ts'
 import { version } from './version.ts'
 
@@ -109,7 +108,11 @@ function program(): Command {
 
   command(root, 'openapi', 'print the contract of the API as JSON (OpenAPI 3.1)')
     .addHelpText('after', examples('plantstore openapi > plantstore.json'))
-    .action(async () => (await import('./openapi.ts')).printContract())
+    .action(async () => {
+      const { readContract } = await import('../http/operations.ts')
+      // In lines, to be read by people and by generators.
+      process.stdout.write(`${JSON.stringify(readContract().document, null, 2)}\n`)
+    })
   addHelp(token)
   addHelp(root)
   return root

@@ -7,8 +7,8 @@ import type { Logger } from 'pino'
 import { type Config, shownStore } from '../config.ts'
 import type { App } from '../http/app.ts'
 import type { ServiceState } from '../http/service-state.ts'
-import { Lifecycle, onStopSignal } from '../lifecycle.ts'
 import { OperatorError } from '../operator-error.ts'
+import { onStopSignal } from './abort-on-signal.ts'
 import { banner } from './banner.ts'
 import { makeFirstToken } from './first-token.ts'
 import { openLog } from './log.ts'
@@ -30,7 +30,7 @@ const LAST_LINES = 1000
 export async function serve(config: Config, notice: string | undefined): Promise<void> {
   const log = openLog(config.logLevel)
   const state: ServiceState = { current: 'serving' }
-  const lifecycle = new Lifecycle()
+  const opened = new AsyncDisposableStack()
   let isNew = false
   if (notice !== undefined) log.warn(notice)
   try {
@@ -62,8 +62,8 @@ export async function serve(config: Config, notice: string | undefined): Promise
     const contract = readContract()
     const store = await opening
     const bytes = await bytesOf(config.store)
-    lifecycle.register('the store', () => store.close())
-    if (backups !== undefined) lifecycle.register('the backups', () => backups.close())
+    opened.defer(() => closed('the store', store.close(), log))
+    if (backups !== undefined) opened.defer(() => closed('the backups', backups.close(), log))
     const app = buildApp({
       config,
       contract,
@@ -77,18 +77,18 @@ export async function serve(config: Config, notice: string | undefined): Promise
       facts: { version: version(), engine: config.store.engine, bytes },
       shards: 'shardState' in store ? () => store.shardState : undefined,
     })
-    lifecycle.register('the HTTP server', () => closeApp(app))
+    opened.defer(() => closed('the HTTP server', closeApp(app), log))
     const port = await listen(app, config)
     // Only now: a start that failed between making the secret and printing it would have lost it for good.
     const firstToken = await makeFirstToken(store, config)
     // Before the banner: whoever has read it may send a signal.
-    onStopSignal((signal) => void stop(signal, app.server, config, log, state, lifecycle))
+    onStopSignal((signal) => void stop(signal, app.server, config, log, state, opened))
     backups?.start()
     process.stdout.write(banner({ config, port, isNew, firstToken }))
     const configuredToken = config.token !== undefined
     log.info({ host: config.host, port, store: shownStore(config.store), isNew, configuredToken }, 'serving')
   } catch (error) {
-    await lifecycle.close()
+    await opened.disposeAsync()
     // Lines that nobody reads would keep the process from ending by itself.
     setTimeout(() => process.exit(), LAST_LINES).unref()
     throw error
@@ -132,21 +132,26 @@ async function stop(
   config: Config,
   log: Logger,
   state: ServiceState,
-  lifecycle: Lifecycle,
+  opened: AsyncDisposableStack,
 ): Promise<void> {
   log.info({ signal }, 'stopping')
   state.current = 'draining'
   if (await hasConnections(server)) await sleep(config.drainWindow)
   state.current = 'closing'
-  try {
-    await lifecycle.close()
-    log.info('stopped')
-  } catch (error) {
-    log.error({ err: error }, 'stopping failed')
-    process.exitCode = 1
-  }
+  await opened.disposeAsync()
+  log.info('stopped')
   await flushed(log)
   process.exit()
+}
+
+/** Resolves in any case, so that a close that fails keeps no other from being done. */
+async function closed(what: string, closing: Promise<void>, log: Logger): Promise<void> {
+  try {
+    await closing
+  } catch (error) {
+    log.error({ err: error }, `closing ${what} failed`)
+    process.exitCode = 1
+  }
 }
 
 /** Most stops by hand find no client, and need not wait for the window. */

@@ -5,7 +5,7 @@ import { statusOf } from './open-store.ts'
 import { count, time } from './progress.ts'
 import type { ServiceClient } from './service-client.ts'
 import { Unavailable } from './service-client.ts'
-import { type TargetFlags, targetOf } from './target.ts'
+import { type TargetFlags, targetOf } from './transfer-flags.ts'
 
 export interface StatusFlags extends TargetFlags {
   readonly json?: true

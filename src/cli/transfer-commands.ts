@@ -1,8 +1,9 @@
 import type { Command } from 'commander'
-import type { Config } from '../config.ts'
+import { type Config, SETTINGS, type StoreAddress } from '../config.ts'
 import { FORMATS } from '../import/format.ts'
+import { OperatorError } from '../operator-error.ts'
 import { PLANT_ORDERS } from '../plant-query.ts'
-import { addSettings, choice, command, examples } from './command.ts'
+import { addSettings, choice, command, endWith, examples } from './command.ts'
 import type { ExportFlags } from './export.ts'
 import type { ImportFlags } from './import.ts'
 
@@ -23,7 +24,7 @@ export function addImport(root: Command, settings: ReadSettings): void {
     .addHelpText('after', examples(...IMPORT_EXAMPLES))
     .action(async (file: string, flags: ImportFlags) => {
       const { importFile } = await import('./import.ts')
-      end(await importFile(file, flags, settings(flags)))
+      endWith(await importFile(file, flags, settings(flags)))
     })
 }
 
@@ -42,7 +43,7 @@ export function addExport(root: Command, settings: ReadSettings): void {
     .addHelpText('after', examples(...EXPORT_EXAMPLES))
     .action(async (file: string, flags: ExportFlags) => {
       const { exportFile } = await import('./export.ts')
-      end(await exportFile(file, flags, settings(flags)))
+      endWith(await exportFile(file, flags, settings(flags)))
     })
 }
 
@@ -86,8 +87,52 @@ export function addTargetOptions(to: Command): void {
 
 const collect = (value: string, before: readonly string[] = []): readonly string[] => [...before, value]
 
-/** A command that was stopped may still have a read under way that never ends. */
-function end(exitCode: number): void {
-  process.exitCode = exitCode
-  if (exitCode > 2) process.exit()
+export function addCopy(root: Command, environment: NodeJS.ProcessEnv): void {
+  command(root, 'copy', 'copy a store to another one, on the same or another engine, and compare both')
+    .option('--from <URL>', 'the store to copy; a service may serve it meanwhile')
+    .option('--to <URL>', 'the target store; created if it does not exist')
+    .option('--no-tokens', 'do not copy the access tokens')
+    .option('--quiet', 'show errors only: no progress, no summary')
+    .addHelpText('after', COPY_NOTES)
+    .addHelpText('after', examples(...COPY_EXAMPLES))
+    .action(async ({ from, to, tokens, quiet }: CopyOptions) => {
+      const flags = { ...addresses(from, to, environment), tokens, quiet: quiet === true }
+      const { copyStore } = await import('./copy.ts')
+      endWith(await copyStore(flags))
+    })
+}
+
+interface CopyOptions {
+  readonly from?: string
+  readonly to?: string
+  readonly tokens: boolean
+  readonly quiet?: true
+}
+
+const COPY_NOTES = `
+Plants that are written while they are copied may be missing, so stop the service before the last run. Copying again is
+safe, and writes only what is missing.
+Tokens come along as the hashes that the store keeps, so that they go on working.
+
+Exit codes: 0 done and both are equal, 1 failed or they differ, 2 called wrongly, 130 or 143 stopped by a signal.`
+const COPY_EXAMPLES = [
+  'plantstore copy --from sqlite:data/plants.db --to postgres://plantstore@db.example/plants',
+  'plantstore copy --from postgres://plantstore@db.example/plants --to sqlite:/srv/plants.db --no-tokens',
+]
+
+/** @throws OperatorError (exit code 2) that names all that is missing or wrong */
+function addresses(from: string | undefined, to: string | undefined, environment: NodeJS.ProcessEnv) {
+  const faults: string[] = []
+  const read = (flag: string, text: string | undefined): StoreAddress | undefined => {
+    try {
+      if (text === undefined) throw new Error('is missing; give the address of a store, such as sqlite:data/plants.db')
+      return SETTINGS.store.parse(text, environment, 'client')
+    } catch (error) {
+      faults.push(`--${flag}: ${error instanceof Error ? error.message : String(error)}`)
+      return undefined
+    }
+  }
+  const found = { from: read('from', from), to: read('to', to) }
+  if (found.from !== undefined && found.to !== undefined) return { from: found.from, to: found.to }
+  throw new OperatorError(faults.join('\n'), { exitCode: 2 })
 }

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { addSettings, command, examples } from './command.ts'
+import { addSettings, command, endWith, examples } from './command.ts'
 import type { StatusFlags } from './status.ts'
 import { addTargetOptions, type ReadSettings } from './transfer-commands.ts'
 import type { RestoreFlags, UpkeepFlags } from './upkeep.ts'
@@ -13,7 +13,7 @@ export function addBackup(root: Command, settings: ReadSettings): void {
     .addHelpText('after', examples(...BACKUP_EXAMPLES))
     .action(async (file: string, flags: UpkeepFlags) => {
       const { backupStore } = await import('./upkeep.ts')
-      end(await backupStore(file, flags, settings(flags)))
+      endWith(await backupStore(file, flags, settings(flags)))
     })
 }
 
@@ -27,7 +27,7 @@ export function addRestore(root: Command, settings: ReadSettings): void {
     .addHelpText('after', examples(...RESTORE_EXAMPLES))
     .action(async (file: string, flags: RestoreFlags) => {
       const { restoreStore } = await import('./upkeep.ts')
-      end(await restoreStore(file, flags, settings(flags)))
+      endWith(await restoreStore(file, flags, settings(flags)))
     })
 }
 
@@ -39,7 +39,7 @@ export function addCheck(root: Command, settings: ReadSettings): void {
     .addHelpText('after', examples(...CHECK_EXAMPLES))
     .action(async (flags: UpkeepFlags) => {
       const { checkStore } = await import('./upkeep.ts')
-      end(await checkStore(flags, settings(flags)))
+      endWith(await checkStore(flags, settings(flags)))
     })
 }
 
@@ -92,9 +92,3 @@ Without --url the command looks at the store itself, also beside a service that 
 
 Exit codes: 0 done, 1 failed, or the service is not ready, 2 called wrongly.`
 const STATUS_EXAMPLES = ['plantstore status', 'plantstore status --url http://127.0.0.1:8080 --json']
-
-/** A command that was stopped may still have a read under way. */
-function end(exitCode: number): void {
-  process.exitCode = exitCode
-  if (exitCode > 2) process.exit()
-}
