@@ -1,5 +1,5 @@
 import { openLog } from '../src/cli/log.ts'
-import { type SqliteAddress, readConfig } from '../src/config.ts'
+import { readConfig, type SqliteAddress } from '../src/config.ts'
 import { buildApp } from '../src/http/app.ts'
 import { readContract } from '../src/http/operations.ts'
 import type { ServiceState } from '../src/http/service-state.ts'

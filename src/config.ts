@@ -1,6 +1,6 @@
 import { BACKUP_SCHEDULE, type BackupSchedule, scheduleFault } from './backup-schedule.ts'
 import { readConfiguredToken, type TokenUse } from './configured-token.ts'
-import { MEMORY_LIMITS, type MemoryLimits } from './memory-limits.ts'
+import { MEMORY_LIMITS, type MemoryLimits, WORK_LIMITS, type WorkLimits } from './limits.ts'
 import { type Network, readNetworks } from './network.ts'
 import { OperatorError } from './operator-error.ts'
 import { isPostgresAddress, type PostgresAddress, readPostgresAddress } from './postgres-address.ts'
@@ -17,7 +17,6 @@ import {
   text,
   timeout,
 } from './setting.ts'
-import { WORK_LIMITS, type WorkLimits } from './work-limits.ts'
 
 export type SqliteAddress = { readonly engine: 'sqlite'; readonly path: string; readonly isDefault: boolean }
 export type StoreAddress = SqliteAddress | PostgresAddress

@@ -9,6 +9,12 @@ export interface PlantFilter {
   readonly words: readonly string[]
 }
 
+/** The filter for plants with one of the tags, if there are any, and with every word of a text. */
+export const filterOf = (tags: readonly string[] = [], text = ''): PlantFilter => ({
+  tags: [...new Set(tags)],
+  words: [...new Set(words(text))],
+})
+
 export const PLANT_ORDERS = ['id', '-id', 'name', '-name'] as const
 /** By id or by folded name and then id, upwards or, with the minus, downwards in both. */
 export type PlantOrder = (typeof PLANT_ORDERS)[number]

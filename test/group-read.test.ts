@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { GroupRead } from '../src/group-read.ts'
+import { GroupRead } from '../src/sqlite/read/group-read.ts'
 
 /** Reads the length of texts, and remembers what it was asked for together. */
 function make() {

@@ -2,8 +2,7 @@ import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import fc from 'fast-check'
 import { AppError } from '../src/errors.ts'
-import { int64Of } from '../src/int64.ts'
-import { NOT_TEXT, readJsonBody } from '../src/json-body.ts'
+import { int64Of, NOT_TEXT, readJsonBody } from '../src/json-body.ts'
 import { holds } from './support/property.ts'
 
 const read = (text: string, maxDepth = 32) => readJsonBody(Buffer.from(text), maxDepth)

@@ -1,10 +1,9 @@
 import { pipeline } from 'node:stream'
 import { createGzip } from 'node:zlib'
 import type { Config } from '../config.ts'
-import { words } from '../fold.ts'
 import { type Format, headerOf, MEDIA_TYPES, writeFile } from '../import/format.ts'
 import { OperatorError } from '../operator-error.ts'
-import type { PlantOrder } from '../plant-query.ts'
+import { filterOf, type PlantOrder } from '../plant-query.ts'
 import type { Store } from '../store.ts'
 import { abortOnSignal, Stopped } from './abort-on-signal.ts'
 import { withStore } from './open-store.ts'
@@ -65,10 +64,9 @@ const READER_LEFT = 'ended early: the reader closed standard output before all p
 async function* bytesIn(
   store: Store,
   format: Format,
-  { tag = [], q = '', sort = 'id' }: ExportFlags,
+  { tag, q, sort = 'id' }: ExportFlags,
 ): AsyncGenerator<Uint8Array> {
-  const filter = { tags: [...new Set(tag)], words: [...new Set(words(q))] }
-  for await (const text of writeFile(format, store.exportPlants(filter, sort))) yield Buffer.from(text)
+  for await (const text of writeFile(format, store.exportPlants(filterOf(tag, q), sort))) yield Buffer.from(text)
 }
 
 function bytesFrom(

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { suite, type TestContext, test } from 'node:test'
-import { BoundedMap } from '../../src/bounded-map.ts'
 import type { AppError } from '../../src/errors.ts'
+import { BoundedMap } from '../../src/http/auth/bounded-map.ts'
 import { FailureLimit } from '../../src/http/auth/failure-limit.ts'
 import { RateLimiter } from '../../src/http/auth/rate-limit.ts'
 import { makeSecret } from '../../src/token.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import fc from 'fast-check'
-import { int64Of } from '../../src/int64.ts'
+import { int64Of } from '../../src/json-body.ts'
 import { MAX_ID, MIN_ID } from '../../src/plant.ts'
 import { exactInteger, integerSpelling, numberText } from '../support/numbers.ts'
 import { holds } from '../support/property.ts'

@@ -1,4 +1,4 @@
-import type { WorkLimits } from '../../src/work-limits.ts'
+import type { WorkLimits } from '../../src/limits.ts'
 
 interface Cases<T> {
   readonly right: readonly [string, T][]

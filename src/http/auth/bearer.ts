@@ -1,11 +1,11 @@
 import { timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { type Actor, CONFIGURED_TOKEN } from '../../actor.ts'
-import { BoundedMap } from '../../bounded-map.ts'
 import { AppError } from '../../errors.ts'
 import { hashSecret, isWellFormed, SCOPES, type Scope, type Token } from '../../token.ts'
 import type { TokenStore } from '../../token-store.ts'
 import { HttpError } from '../response/http-error.ts'
+import { BoundedMap } from './bounded-map.ts'
 import type { ClientAddresses } from './client-address.ts'
 import { FailureLimit } from './failure-limit.ts'
 

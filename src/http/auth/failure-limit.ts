@@ -1,5 +1,5 @@
-import { BoundedMap } from '../../bounded-map.ts'
 import { addressGroup } from '../../network.ts'
+import { BoundedMap } from './bounded-map.ts'
 
 const WINDOW = 60_000
 const MAX_ADDRESSES = 10_000

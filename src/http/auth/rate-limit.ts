@@ -1,5 +1,5 @@
-import { BoundedMap } from '../../bounded-map.ts'
 import { HttpError } from '../response/http-error.ts'
+import { BoundedMap } from './bounded-map.ts'
 
 interface Bucket {
   left: number

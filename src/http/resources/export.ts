@@ -1,5 +1,6 @@
 import { AppError } from '../../errors.ts'
 import { FORMATS, type Format, MEDIA_TYPES, writeFile } from '../../import/format.ts'
+import { filterOf } from '../../plant-query.ts'
 import type { Store } from '../../store.ts'
 import type { Admission } from '../admission/admission.ts'
 import type { PaceOptions } from '../connection/pace.ts'
@@ -7,7 +8,6 @@ import type { Exchange } from '../exchange.ts'
 import { preferredType } from '../request/negotiation.ts'
 import { READ_CACHING, type Responder } from '../response/responder.ts'
 import type { Handlers } from '../routes.ts'
-import { filterOf } from './plant-filter.ts'
 
 /** As RFC 4180 and RFC 7111 have it; JSON is always UTF-8. */
 const CONTENT_TYPES: Readonly<Record<Format, string>> = {
@@ -31,7 +31,7 @@ export function exportHandlers(
       headers.push('Content-Disposition', `attachment; filename="plants.${format}"`)
       admission
         .during('export', exchange, (signal) => {
-          const file = writeFile(format, store.exportPlants(filterOf(parameters), sort, signal))
+          const file = writeFile(format, store.exportPlants(filterOf(parameters.tag, parameters.q), sort, signal))
           return responder.stream(exchange, headers, file, { stallTimeout, leastSpeed, signal })
         })
         .catch((error: unknown) => responder.refuse(exchange, error))

@@ -1,14 +1,15 @@
 import type { Config } from '../../config.ts'
-import { AppError } from '../../errors.ts'
+import { AppError, type ErrorNumber } from '../../errors.ts'
 import { FORMATS, type Format, MEDIA_TYPES, readPlants } from '../../import/format.ts'
+import { type ImportSummary, ImportTotals, type RefusedRow } from '../../import/import-summary.ts'
 import { runImport } from '../../import/run-import.ts'
 import type { Store } from '../../store.ts'
 import type { Admission } from '../admission/admission.ts'
 import { bodyPieces } from '../request/body-pieces.ts'
 import { readMediaType } from '../request/media-type.ts'
+import { HttpError } from '../response/http-error.ts'
 import { JSON_TYPE, type Responder } from '../response/responder.ts'
 import type { Handlers } from '../routes.ts'
-import { ImportReporter } from './import-report.ts'
 
 /** @param stopping ends imports that are under way, with the AppError that is its reason */
 export function importHandlers(
@@ -45,4 +46,60 @@ export function importHandlers(
 function formatOfType(contentType: string): Format {
   const type = readMediaType(contentType)?.type
   return FORMATS.find((format) => MEDIA_TYPES[format] === type) ?? 'ndjson'
+}
+
+/** What became of the rows of a file, as the service answers it. */
+export interface ImportReport extends ImportSummary {
+  readonly dryRun: boolean
+}
+
+/** Collects what became of the rows of a file, for the answer or for the refusal of an import that breaks off. */
+export class ImportReporter {
+  readonly #dryRun: boolean
+  readonly #totals = new ImportTotals()
+  readonly #refusedRows: RefusedRow[] = []
+  /** The line in which the last row begins whose outcome is known. */
+  #line = 0
+
+  constructor(dryRun: boolean) {
+    this.#dryRun = dryRun
+  }
+
+  get report(): ImportReport {
+    return { dryRun: this.#dryRun, ...this.#totals.counts, refusedRows: this.#refusedRows }
+  }
+
+  add(summary: ImportSummary, lastLine: number): void {
+    this.#refusedRows.push(...this.#totals.add(summary))
+    this.#line = lastLine
+  }
+
+  /** The error with what was imported before it. What is stored by then stays. */
+  endedBy(error: AppError): AppError {
+    const { number, retryAfter, cause } = error
+    const message = [STORE_FAULTS[number] ?? error.message, this.#reached(), this.#rest(number)].join('; ')
+    return error instanceof HttpError
+      ? new HttpError(number, message, { headers: error.headers, retryAfter, cause })
+      : new AppError(number, message, { retryAfter, cause })
+  }
+
+  #reached(): string {
+    const { added, updated, unchanged, refused } = this.#totals.counts
+    if (this.#line === 0) return 'no row was processed'
+    const counts = `${added} added, ${updated} updated, ${unchanged} unchanged, ${refused} refused`
+    return `all rows up to line ${this.#line} were processed (${counts})`
+  }
+
+  #rest(number: ErrorNumber): string {
+    if (this.#dryRun) return 'nothing was stored'
+    if (number === 50301) return 'further rows may be stored; importing the file again is safe'
+    return 'no further row was stored; importing the file again is safe'
+  }
+}
+
+/** The store's own messages speak of one request, all of whose rows have the same fate. */
+const STORE_FAULTS: Readonly<Partial<Record<ErrorNumber, string>>> = {
+  50301: 'the store is out of reach',
+  50303: 'the service is shutting down',
+  50304: 'the store has no space left',
 }

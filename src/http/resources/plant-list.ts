@@ -1,5 +1,5 @@
 import { type NewPlant, newPlantJson } from '../../plant.ts'
-import { isShortPage, type Position, positionOf } from '../../plant-query.ts'
+import { filterOf, isShortPage, type Position, positionOf } from '../../plant-query.ts'
 import type { Store } from '../../store.ts'
 import type { Admission } from '../admission/admission.ts'
 import type { OperationParameters } from '../operations.generated.ts'
@@ -8,7 +8,6 @@ import type { Responder } from '../response/responder.ts'
 import type { Handlers } from '../routes.ts'
 import { readCursor, writeCursor } from './cursor.ts'
 import { answerPage, writePage } from './pagination.ts'
-import { filterOf } from './plant-filter.ts'
 
 type ListParameters = OperationParameters['listPlants']
 
@@ -26,7 +25,7 @@ export function plantListHandlers(
     listPlants(exchange, query) {
       const { limit, sort: order, cursor } = query
       const after = cursor === undefined ? undefined : readPosition(query, cursor)
-      const wanted = { ...filterOf(query), order, after }
+      const wanted = { ...filterOf(query.tag, query.q), order, after }
       const found = isShortPage(wanted, limit + 1)
         ? store.listPlants(wanted, limit + 1, exchange.signal)
         : admission.during('search', exchange, (signal) => store.listPlants(wanted, limit + 1, signal))

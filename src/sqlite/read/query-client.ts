@@ -3,7 +3,6 @@ import type { NewPlant } from '../../plant.ts'
 import { importResult } from '../../plant-change.ts'
 import type { PlantFilter, PlantOrder, PlantQuery } from '../../plant-query.ts'
 import type { DryRun, ImportMode, TagCount } from '../../store.ts'
-import { unlessAborted } from '../../unless-aborted.ts'
 import { outOfReach, shuttingDown } from '../errors.ts'
 import { columnsOf, type PlantColumns, plantsOf } from '../rows.ts'
 import { BehindError, DamagedIndex } from '../search-index/index-fault.ts'
@@ -145,4 +144,15 @@ export class QueryClient {
       retryAfter: 5,
     })
   }
+}
+
+/** Resolves as the work does, or rejects with the signal's reason as soon as that aborts. It does not end the work. */
+export function unlessAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (signal === undefined) return work
+  return new Promise((resolve, reject) => {
+    const abort = () => reject(signal.reason)
+    if (signal.aborted) abort()
+    else signal.addEventListener('abort', abort, { once: true })
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort))
+  })
 }

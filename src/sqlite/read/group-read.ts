@@ -1,4 +1,4 @@
-import type { Asker } from './asker.ts'
+import type { Asker } from '../../asker.ts'
 
 interface Waiting<Key, Value> {
   readonly key: Key
