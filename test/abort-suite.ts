@@ -12,7 +12,7 @@ const REASON = new Error('the client has left')
 
 /** The part of the Store's specification that is about reads that are ended early. */
 export function abortTests(suite: Suite, open: OpenStore): void {
-  suite('reads whose signal has aborted reject with its reason', async (t) => {
+  suite('a read whose signal has aborted rejects with the reason of the signal', async (t) => {
     const { store } = await open(t)
     const signal = AbortSignal.abort(REASON)
     await assert.rejects(store.listPlants({ ...EVERYTHING, order: 'id', after: undefined }, 10, signal), REASON)
@@ -21,7 +21,7 @@ export function abortTests(suite: Suite, open: OpenStore): void {
     await assert.rejects(Array.fromAsync(store.exportPlants(EVERYTHING, 'id', signal)), REASON)
   })
 
-  suite('searches that are ended early cost the next search next to nothing', async (t) => {
+  suite('a search that ends early does not delay the next one', async (t) => {
     const { store } = await open(t)
     await importAll(store, PLANTS)
     assert.deepEqual(await store.listPlants(SLOW, 10), [])
@@ -42,7 +42,7 @@ export function abortTests(suite: Suite, open: OpenStore): void {
     assert.ok(after < Math.max(50 * alone, 5000), `${after} ms instead of ${alone} ms`)
   })
 
-  suite('an export that is ended early, at its opening or in a chunk, can be followed by many others', async (t) => {
+  suite('exports that end early, at their opening or in a chunk, leave room for others', async (t) => {
     const { store } = await open(t)
     await importAll(store, PLANTS)
     for (let round = 0; round < 20; round++) {

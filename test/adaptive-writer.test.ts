@@ -47,7 +47,7 @@ test('groups are committed on the event loop while the disk is quick', async (t)
   assert.equal(plantsIn(path).size, 50)
 })
 
-test('on a slow disk they go to the thread, which is tried less and less often whether it still is', async (t) => {
+test('on a slow disk groups go to the thread, and the event loop is tried again at growing intervals', async (t) => {
   const clock = new Clock()
   const { writer, path } = newWriter(t, clock.now)
   let id = 0n
@@ -71,7 +71,7 @@ test('on a slow disk they go to the thread, which is tried less and less often w
   assert.equal(plantsIn(path).size, 14)
 })
 
-test('a few slow commits among quick ones move nothing', async (t) => {
+test('a few slow commits among quick ones move no group to the thread', async (t) => {
   const clock = new Clock()
   const { writer } = newWriter(t, clock.now)
   for (let id = 1n; id <= 200n; id++) {
@@ -82,7 +82,7 @@ test('a few slow commits among quick ones move nothing', async (t) => {
   assert.equal(writer.place, 'event loop')
 })
 
-test('a large group goes to the thread, and what comes next goes behind it', async (t) => {
+test('a large group goes to the thread, and later groups follow it there', async (t) => {
   const { writer } = newWriter(t, new Clock().now)
   const large = Array.from({ length: 1000 }, (_, i) => put(BigInt(i)))
   const first = writer.createPlants(large)
@@ -92,7 +92,7 @@ test('a large group goes to the thread, and what comes next goes behind it', asy
   assert.equal(writer.place, 'event loop')
 })
 
-test('while another process writes, the event loop does not wait for it', async (t) => {
+test('the event loop does not wait while another process writes', async (t) => {
   const { writer, path } = newWriter(t)
   await writer.createPlants([put(1n)])
   const other = openWriter(path)

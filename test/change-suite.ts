@@ -36,7 +36,7 @@ export function changeTests(suite: Suite, open: OpenStore): void {
 }
 
 function getTests(suite: Suite, open: OpenStore): void {
-  suite('a plant is read as it was created, and where there is none nothing is', async (t) => {
+  suite('a plant reads as it was created, and an absent one as undefined', async (t) => {
     const { store } = await open(t)
     assert.equal(await store.getPlant(1n), undefined)
     const plants = [plant(MIN_ID, '', ''), plant(-1n, 'e\u0301', undefined), plant(MAX_ID, '🌵', '\u00e9')]
@@ -47,7 +47,7 @@ function getTests(suite: Suite, open: OpenStore): void {
     assert.equal(await store.getPlant(MIN_ID + 1n), undefined)
   })
 
-  suite('a read sees every write that was answered before it', async (t) => {
+  suite('a read sees every write that was acknowledged before it', async (t) => {
     const { store } = await open(t)
     for (let i = 0; i < 100; i++) {
       await store.replacePlant(plant(1n, `version ${i}`), NO_EXPECTATION, TESTER)
@@ -59,7 +59,7 @@ function getTests(suite: Suite, open: OpenStore): void {
 }
 
 function replaceTests(suite: Suite, open: OpenStore): void {
-  suite('a replacement puts the plant, and says whether there was one', async (t) => {
+  suite('a replacement stores the plant, and tells whether it replaced one', async (t) => {
     const { store, reopen, plants } = await open(t)
     assert.equal(await store.replacePlant(monstera, NO_EXPECTATION, TESTER), 'created')
     assert.equal(await store.replacePlant(monstera, NO_EXPECTATION, TESTER), 'replaced')
@@ -68,7 +68,7 @@ function replaceTests(suite: Suite, open: OpenStore): void {
     assert.deepEqual(await plants(), [other])
   })
 
-  suite('a replacement takes a tag away, and keeps an empty one apart from none', async (t) => {
+  suite('a replacement removes a tag, and keeps an empty tag apart from none', async (t) => {
     const { store } = await open(t)
     for (const tag of ['houseplant', undefined, '', undefined]) {
       await store.replacePlant(plant(1n, 'Monstera', tag), NO_EXPECTATION, TESTER)
@@ -76,7 +76,7 @@ function replaceTests(suite: Suite, open: OpenStore): void {
     }
   })
 
-  suite('a replacement is done where its expectation holds, and else refused and changes nothing', async (t) => {
+  suite('a replacement whose expectation does not hold is refused and changes nothing', async (t) => {
     const { store, plants } = await open(t)
     for (const expected of HOLDING) {
       await store.replacePlant(monstera, NO_EXPECTATION, TESTER)
@@ -100,7 +100,7 @@ function replaceTests(suite: Suite, open: OpenStore): void {
 }
 
 function updateTests(suite: Suite, open: OpenStore): void {
-  suite('an update changes what it names, leaves the rest, and returns the whole', async (t) => {
+  suite('an update changes the members that it names, and returns the whole plant', async (t) => {
     const { store, plants } = await open(t)
     await createPlant(store, monstera, lenient)
     const steps = [
@@ -117,7 +117,7 @@ function updateTests(suite: Suite, open: OpenStore): void {
     }
   })
 
-  suite('an update is done where its expectation holds, and else refused and changes nothing', async (t) => {
+  suite('an update whose expectation does not hold is refused and changes nothing', async (t) => {
     const { store, plants } = await open(t)
     for (const expected of HOLDING) {
       await store.replacePlant(monstera, NO_EXPECTATION, TESTER)
@@ -129,7 +129,7 @@ function updateTests(suite: Suite, open: OpenStore): void {
     assert.deepEqual(await plants(), [monstera])
   })
 
-  suite('an update of no plant is refused, whatever its expectation, and makes none', async (t) => {
+  suite('an update of an absent plant is refused, whatever it expects, and creates none', async (t) => {
     const { store, plants } = await open(t)
     for (const expected of [...HOLDING, ...FAILING]) {
       await assert.rejects(store.updatePlant(1n, { name: 'x' }, expected, TESTER), refusal(40402))
@@ -139,7 +139,7 @@ function updateTests(suite: Suite, open: OpenStore): void {
 }
 
 function deleteTests(suite: Suite, open: OpenStore): void {
-  suite('a deleted plant is gone, and its id free for any other', async (t) => {
+  suite('a deleted plant is gone, and its id is free', async (t) => {
     const { store, reopen, plants } = await open(t)
     await createPlant(store, monstera, lenient)
     await createPlant(store, plant(2n), lenient)
@@ -150,7 +150,7 @@ function deleteTests(suite: Suite, open: OpenStore): void {
     assert.equal(await createPlant(again, other, { mustBeNew: true }), 'created')
   })
 
-  suite('a delete is done where its expectation holds, and else refused and changes nothing', async (t) => {
+  suite('a delete whose expectation does not hold is refused and changes nothing', async (t) => {
     const { store, plants } = await open(t)
     for (const expected of HOLDING) {
       await store.replacePlant(monstera, NO_EXPECTATION, TESTER)
@@ -174,7 +174,7 @@ const WRITES: readonly ((store: Store, by: string, expected: Expectation) => Pro
 ]
 
 function raceTests(suite: Suite, open: OpenStore): void {
-  suite('of two writes with the same If-Match exactly one is done, whichever two they are', async (t) => {
+  suite('of two writes that expect the same version exactly one succeeds', async (t) => {
     const { store } = await open(t)
     for (let round = 0; round < 90; round++) {
       const [one, another] = [WRITES[round % 3], WRITES[Math.trunc(round / 3) % 3]]
@@ -192,7 +192,7 @@ function raceTests(suite: Suite, open: OpenStore): void {
     }
   })
 
-  suite('counting by read and conditional write loses no count', async (t) => {
+  suite('a counter of conditional writes loses no count', async (t) => {
     const { store } = await open(t)
     await createPlant(store, plant(1n, '0'), lenient)
     const client = async () => {
@@ -208,7 +208,7 @@ function raceTests(suite: Suite, open: OpenStore): void {
     assert.equal((await store.getPlant(1n))?.name, '80')
   })
 
-  suite('updates of different parts at the same time are all kept', async (t) => {
+  suite('concurrent updates of different members are all kept', async (t) => {
     const { store } = await open(t)
     for (let round = 0; round < 50; round++) {
       await store.replacePlant(plant(1n, 'before', 'before'), NO_EXPECTATION, TESTER)
@@ -220,7 +220,7 @@ function raceTests(suite: Suite, open: OpenStore): void {
     }
   })
 
-  suite('of many replacements of one id at once the first creates, and one of them stays', async (t) => {
+  suite('of concurrent replacements of a new id one creates, and one of them stays', async (t) => {
     const { store, plants } = await open(t)
     const rivals = Array.from({ length: 200 }, (_, i) => plant(1n, `rival ${i}`))
     const results = await Promise.all(rivals.map((rival) => store.replacePlant(rival, NO_EXPECTATION, TESTER)))
@@ -229,7 +229,7 @@ function raceTests(suite: Suite, open: OpenStore): void {
     assert.ok(rivals.some((rival) => rival.name === last?.name))
   })
 
-  suite('a refused change among many takes none with it', async (t) => {
+  suite('a refused change in a group fails alone', async (t) => {
     const { store, plants } = await open(t)
     const results = await Promise.allSettled([
       store.replacePlant(plant(1n), NO_EXPECTATION, TESTER),

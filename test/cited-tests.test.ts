@@ -27,7 +27,7 @@ suite('the tests that a page of the reference cites', () => {
     }
   })
 
-  test('have titles that are read from their files at all', () => {
+  test('have titles that the pattern finds in their files', () => {
     assert.deepEqual(titlesIn(`test('a, b', () => {})\n  suite("it's", async () => {})\ntest(\`of \${x}\`, f)`), [
       'a, b',
       "it's",

@@ -75,7 +75,7 @@ const MISUSES: readonly Misuse[] = [
 ]
 
 for (const [args, says] of MISUSES) {
-  test(`plantstore ${args.join(' ').replace('\u202e', '<control>')} is a wrong call: it says why, ends with 2 and does nothing`, async (t) => {
+  test(`plantstore ${args.join(' ').replace('\u202e', '<control>')} is wrong usage: it says why, exits with 2 and does nothing`, async (t) => {
     const folder = tempFolder(t)
     const { code, stdout, stderr } = await run(t, args, { cwd: folder })
     assert.match(stderr, says)
@@ -85,7 +85,7 @@ for (const [args, says] of MISUSES) {
   })
 }
 
-test('plantstore help shows what --help behind the same command shows', async (t) => {
+test('plantstore help COMMAND shows the same as COMMAND --help', async (t) => {
   for (const path of [[], ['copy'], ['token'], ['token', 'create']]) {
     const [by, behind] = await Promise.all([run(t, ['help', ...path]), run(t, [...path, '--help'])])
     assert.deepEqual([by.code, by.stderr, by.stdout], [0, '', behind.stdout], path.join(' '))
@@ -105,7 +105,7 @@ const pretend = (versions: Record<string, string | undefined>) => {
   return ['--import', `data:text/javascript,${encodeURIComponent(script)}`]
 }
 
-test('a Node.js that is too old, or has too old a SQLite, is told so in one line', async (t) => {
+test('a Node.js or a SQLite that is too old is refused in one line', async (t) => {
   const folder = tempFolder(t)
   const tooOld = [
     { node: '20.19.5' },
@@ -123,7 +123,7 @@ test('a Node.js that is too old, or has too old a SQLite, is told so in one line
   assert.deepEqual(snapshot(folder), {})
 })
 
-test('a Node.js and a SQLite that are just new enough, or much newer, will do', async (t) => {
+test('a Node.js and a SQLite that are just new enough, or much newer, are accepted', async (t) => {
   for (const versions of [
     { node: '24.15.0', sqlite: '3.51.3' },
     { node: '30.0.0', sqlite: '4.0.0' },

@@ -279,7 +279,7 @@ const CASES: { readonly [K in Key]: { right: readonly [string, Config[K]][]; wro
 }
 
 suite('the configuration', () => {
-  test('takes a flag before the environment, and that before the default', () => {
+  test('prefers a flag to the environment, and the environment to the default', () => {
     for (const key of KEYS) {
       const [[first, one], [second, two]] = CASES[key].right as [[string, unknown], [string, unknown]]
       const folder = key === 'backupEvery' ? { PLANTSTORE_BACKUP_FOLDER: '/backup' } : {}
@@ -289,7 +289,7 @@ suite('the configuration', () => {
     }
   })
 
-  test('is as documented when nothing is said', () => {
+  test('has the documented defaults', () => {
     assert.deepEqual(readConfig({}, {}), {
       host: '127.0.0.1',
       port: 8080,
@@ -329,7 +329,7 @@ suite('the configuration', () => {
     } satisfies Config)
   })
 
-  test('is one name in three spellings', () => {
+  test('spells each name alike as flag, variable and member', () => {
     for (const key of KEYS) {
       const { flag } = SETTINGS[key]
       assert.equal(
@@ -340,7 +340,7 @@ suite('the configuration', () => {
     }
   })
 
-  test('takes an empty variable for none, as most tools spell that', () => {
+  test('treats an empty variable as absent', () => {
     const environment = Object.fromEntries(KEYS.map((key) => [environmentName(SETTINGS[key].flag), '']))
     assert.deepEqual(readConfig({}, environment), readConfig({}, {}))
   })
@@ -361,7 +361,7 @@ suite('a wrong configuration', () => {
     return assert.fail(`taken as right: ${JSON.stringify([flags, environment])}`)
   }
 
-  test('is refused for each setting, by the name that it was given under', () => {
+  test('is refused for each setting, by the name that was used', () => {
     for (const key of KEYS) {
       const { flag } = SETTINGS[key]
       for (const wrong of CASES[key].wrong) {
@@ -376,7 +376,7 @@ suite('a wrong configuration', () => {
     }
   })
 
-  test('is told whole, a line for each fault', () => {
+  test('is reported whole, with a line for each fault', () => {
     const flags = Object.fromEntries(KEYS.map((key) => [key, CASES[key].wrong.at(-1) ?? '']))
     const { message, exitCode } = faultsOf(flags)
     assert.equal(exitCode, 2)
@@ -400,7 +400,7 @@ suite('a wrong configuration', () => {
     }
   })
 
-  test('is one whose searches and long reads leave fewer than two connections to all others', () => {
+  test('is one whose searches and long reads leave fewer than two connections for other work', () => {
     const why = /^--store-connections: must be at least two more than those for searches and for long reads together$/
     assert.match(faultsOf({ storeSearchConnections: '6' }).message, why)
     assert.match(

@@ -38,7 +38,7 @@ test('the contract is valid OpenAPI 3.1', async () => {
   assert.equal(validator.version, '3.1')
 })
 
-suite('what the interface document shows is kept', () => {
+suite('the contract keeps what the interface document shows', () => {
   const create = document.paths['/plants']?.['post'] as OperationObject
   const schema = (name: string) => document.components['schemas']?.[name] as SchemaObject
   interface SchemaObject {
@@ -102,7 +102,7 @@ suite('the error numbers', () => {
     40501: 'a method that a path does not have is no operation of the contract',
   }
 
-  test('of every answer are in the catalog and have its status', () => {
+  test('of every answer are in the catalog and fit its status', () => {
     for (const { name, status, numbers } of answers) {
       assert.equal(new Set(numbers).size, numbers.length, name)
       assert.equal(numbers.length > 0, status >= 400, `${name}: a refusal has numbers, and nothing else does`)
@@ -113,7 +113,7 @@ suite('the error numbers', () => {
     }
   })
 
-  test('of the catalog are all in the contract, or there is a reason', () => {
+  test('of the catalog are all in the contract, except with a reason', () => {
     const used = new Set(answers.flatMap(({ numbers }) => numbers))
     for (const key of Object.keys(ERRORS)) {
       const number = Number(key) as ErrorNumber
@@ -128,7 +128,7 @@ suite('the error numbers', () => {
     }
   })
 
-  test('of what can meet any request are declared for every operation', () => {
+  test('that any request may get are declared for every operation', () => {
     for (const { id, scopes } of operations) {
       const declared = new Set(
         answers.filter(({ name }) => name.startsWith(`${id} `)).flatMap(({ numbers }) => numbers),
@@ -143,7 +143,7 @@ suite('the error numbers', () => {
   })
 })
 
-test('the limits that the contract tells are the defaults of the configuration', () => {
+test('the limits in the contract are the defaults of the configuration', () => {
   const { bodyLimit, nestingLimit } = readConfig({}, {})
   const [, mebibytes, levels] = /at most (\d+) MiB, nested at most (\d+) levels/.exec(TEXT) ?? assert.fail()
   assert.deepEqual([Number(mebibytes) * 2 ** 20, Number(levels)], [bodyLimit, nestingLimit])
@@ -189,7 +189,7 @@ suite('the service does not start', () => {
     assert.throws(() => checkPlantSchemas(old), /schemas\/Old leads nowhere/)
   })
 
-  test('with an operation that nothing handles, or a handler of no operation', () => {
+  test('with an operation without a handler, or a handler without an operation', () => {
     const handler = () => {}
     const all = Object.fromEntries(operations.map(({ id }) => [id, handler]))
     const { createPlant: _, ...missing } = all

@@ -6,7 +6,7 @@ import { Load } from './support/load.ts'
 import { Program, startServer } from './support/process.ts'
 import { assertSearchable } from './support/sqlite-indexes.ts'
 
-test('killed in mid-load again and again, it loses and changes nothing that it acknowledged', async (t) => {
+test('killed under load again and again, the service loses nothing that it acknowledged', async (t) => {
   const folder = tempFolder(t)
   const loads: Load[] = []
   for (let round = 0; round < 6; round++) {
@@ -28,7 +28,7 @@ test('killed in mid-load again and again, it loses and changes nothing that it a
   await assertSearchable(storePath)
 })
 
-test('killed during its first start, it leaves no store that the next start can not use', async (t) => {
+test('killed during its first start, the service leaves no store that the next start cannot use', async (t) => {
   // From before the store is made to about when it is served.
   for (const delay of [100, 150, 200, 250, 300, 350]) {
     const folder = tempFolder(t)

@@ -11,7 +11,7 @@ const MANY = Array.from({ length: 3500 }, (_, i) =>
 
 /** The part of the Store's specification that is about exports. */
 export function exportTests(suite: Suite, open: OpenStore): void {
-  suite('an export has all plants that are meant, in every order, in chunks of up to about a thousand', async (t) => {
+  suite('an export has all plants of its filter, in every order, in chunks of about a thousand', async (t) => {
     const { store } = await open(t)
     assert.deepEqual(await exportAll(store), [])
     await importAll(store, MANY)
@@ -25,7 +25,7 @@ export function exportTests(suite: Suite, open: OpenStore): void {
     }
   })
 
-  suite('all plants are counted', async (t) => {
+  suite('countPlants counts all plants', async (t) => {
     const { store } = await open(t)
     assert.equal(await store.countPlants(), 0)
     await importAll(store, MANY)
@@ -34,7 +34,7 @@ export function exportTests(suite: Suite, open: OpenStore): void {
   })
 
   for (const order of PLANT_ORDERS) {
-    suite(`an export by ${order} has the plants as they were at its start, whatever others write meanwhile`, async (t) => {
+    suite(`an export by ${order} has the plants of its start, whatever others write meanwhile`, async (t) => {
       const { store } = await open(t)
       await importAll(store, MANY)
       const before = await listAll(store, { order })
@@ -53,14 +53,14 @@ export function exportTests(suite: Suite, open: OpenStore): void {
     })
   }
 
-  suite('an export sees every write that was answered before its first chunk was asked for', async (t) => {
+  suite('an export sees every write that was acknowledged before its first chunk was requested', async (t) => {
     const { store } = await open(t)
     const exporting = store.exportPlants({ tags: [], words: ['late'] }, 'name')
     await importAll(store, [plant(1n, 'too late?')])
     assert.deepEqual((await Array.fromAsync(exporting)).flat(), [plant(1n, 'too late?')])
   })
 
-  suite('an export that is left early frees what it holds', async (t) => {
+  suite('leaving an export early frees what it holds', async (t) => {
     const { store } = await open(t)
     await importAll(store, MANY)
     for (let i = 0; i < 50; i++) {
@@ -74,14 +74,14 @@ export function exportTests(suite: Suite, open: OpenStore): void {
     await store.close()
   })
 
-  suite('exports at the same time are apart from each other', async (t) => {
+  suite('concurrent exports do not affect each other', async (t) => {
     const { store } = await open(t)
     await importAll(store, MANY)
     const exports = await Promise.all(PLANT_ORDERS.map((order) => exportAll(store, EVERYTHING, order)))
     for (const [i, order] of PLANT_ORDERS.entries()) assert.deepEqual(exports[i], await listAll(store, { order }))
   })
 
-  suite('an export that is under way when the store closes ends with a refusal, and does not hold it up', async (t) => {
+  suite('closing the store ends an open export with a refusal, and does not wait for it', async (t) => {
     const { store } = await open(t)
     await importAll(store, MANY)
     const exporting = store.exportPlants(EVERYTHING, 'id')[Symbol.asyncIterator]()
@@ -91,7 +91,7 @@ export function exportTests(suite: Suite, open: OpenStore): void {
     assert.deepEqual(await exporting.next(), { done: true, value: undefined })
   })
 
-  suite('what was exported and imported elsewhere is exported the same', async (t) => {
+  suite('exporting, importing elsewhere and exporting again gives the same', async (t) => {
     const { store } = await open(t)
     const { store: elsewhere } = await open(t)
     await importAll(store, MANY)
@@ -100,7 +100,7 @@ export function exportTests(suite: Suite, open: OpenStore): void {
     assert.deepEqual(await exportAll(elsewhere, EVERYTHING, 'name'), exported)
   })
 
-  suite('plants with texts of a megabyte are exported whole', async (t) => {
+  suite('an export has texts of a megabyte whole', async (t) => {
     const { store } = await open(t)
     const large = Array.from({ length: 6 }, (_, i) =>
       plant(BigInt(i), `${i}${'🌵'.repeat(2 ** 18)}`, 'x'.repeat(2 ** 19)),

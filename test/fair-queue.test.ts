@@ -30,7 +30,7 @@ function queueOf(options: Partial<QueueOptions> = {}) {
 }
 
 suite('work', () => {
-  test('runs at once while there is a place for it, and else when one becomes free', async () => {
+  test('runs at once while there is a free place, and otherwise when one becomes free', async () => {
     const { queue, begun, enter, end } = queueOf()
     for (const work of ['a1', 'b1', 'c1', 'd1']) void enter(work)
     await turns()
@@ -42,7 +42,7 @@ suite('work', () => {
     assert.deepEqual([queue.running, queue.waiting], [0, 0])
   })
 
-  test('of one token runs in a number of its own, though there are places', async () => {
+  test('of one token is bounded, even with free places', async () => {
     const { begun, enter, end } = queueOf({ running: 10, runningPerToken: 2 })
     for (const work of ['a1', 'a2', 'a3', 'b1']) void enter(work)
     await turns()
@@ -53,7 +53,7 @@ suite('work', () => {
     assert.deepEqual(begun, ['a1', 'a2', 'b1', 'a3'])
   })
 
-  test('of the tokens runs in turn, however much of it one of them has', async () => {
+  test('of several tokens runs in turns, however much one of them has', async () => {
     const { begun, enter, end } = queueOf({ running: 1 })
     for (let i = 0; i < 64; i++) void enter(`a${i}`)
     for (const work of ['b0', 'c0', 'b1']) void enter(work)
@@ -64,7 +64,7 @@ suite('work', () => {
     }
   })
 
-  test('ends once: leaving again frees no second place', async () => {
+  test('frees its place once, even when it leaves twice', async () => {
     const { begun, enter, end } = queueOf({ running: 1 })
     for (const work of ['a1', 'b1', 'c1']) void enter(work)
     await turns()
@@ -73,7 +73,7 @@ suite('work', () => {
     assert.deepEqual(begun, ['a1', 'b1'])
   })
 
-  test('leaves the queue as soon as its signal aborts, and is never begun', async () => {
+  test('leaves the queue when its signal aborts, and never runs', async () => {
     const { queue, begun, enter, end } = queueOf({ running: 1 })
     const leaving = new AbortController()
     const reason = new Error('the client has left')
@@ -91,7 +91,7 @@ suite('work', () => {
 })
 
 suite('too much work', () => {
-  test('of one token is refused by 42901, and that of others is not', async () => {
+  test('of one token is refused with 42901, and work of others is not', async () => {
     const { queue, enter } = queueOf({ waitingPerToken: 3 })
     for (let i = 0; i < 4; i++) void enter(`a${i}`)
     await assert.rejects(enter('a4'), refusal(42901))
@@ -119,7 +119,7 @@ suite('too much work', () => {
     assert.deepEqual([queue.running, queue.waiting, queue.refused], [3, 0, { token: 1, all: 1 }])
   })
 
-  test('is told when to come back', async () => {
+  test('is refused with the time of a retry', async () => {
     const { enter } = queueOf({ waitingPerToken: 0, waiting: 0 })
     await enter('a1')
     await assert.rejects(enter('a2'), { retryAfter: 1 })

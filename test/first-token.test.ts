@@ -24,7 +24,7 @@ const stop = async (program: Program): Promise<void> => {
 }
 
 suite('the first token', () => {
-  test('is nowhere in what a start says that is not on a terminal, but in a file for its owner alone', async (t) => {
+  test('goes to a file for its owner alone when the start is not on a terminal', async (t) => {
     const folder = tempFolder(t)
     const [program, banner] = await start(t, folder, { under: ['sh', '-c', 'umask 0; exec "$0" "$@"'] })
     assert.match(banner, /^ {2}Token {4}in plants\.db\.first-token$/m)
@@ -47,7 +47,7 @@ suite('the first token', () => {
     assert.ok(!(FILE in snapshot(folder)))
   })
 
-  test('never takes the place of a file that is there: the start is refused', async (t) => {
+  test('never replaces a file: the start is refused', async (t) => {
     const folder = tempFolder(t)
     writeFileSync(join(folder, FILE), 'mine')
     const args = ['serve', '--port', '0', '--store', 'sqlite:plants.db']
@@ -62,7 +62,7 @@ suite('the first token', () => {
     assert.match(banner, /first-token/, 'the refused start made no token')
   })
 
-  test('is not made again in a store that ever had a token, also when all of them are revoked', async (t) => {
+  test('is not made in a store that ever had a token, even when all are revoked', async (t) => {
     const folder = tempFolder(t)
     const [program] = await start(t, folder)
     await stop(program)

@@ -39,11 +39,11 @@ suite('folding', () => {
     '🌵 × ½': '🌵 × 1⁄2',
   }
 
-  test('takes away case, accents and forms', () => {
+  test('removes case, accents and compatibility forms', () => {
     for (const [text, folded] of Object.entries(FOLDED)) assert.equal(fold(text), folded, text)
   })
 
-  test('what is folded stays as it is, for every character and for any text', () => {
+  test('folding twice changes nothing more', () => {
     for (const character of characters()) {
       const folded = fold(character)
       if (fold(folded) !== folded) assert.fail(`U+${character.codePointAt(0)?.toString(16)}`)
@@ -51,7 +51,7 @@ suite('folding', () => {
     holds(fc.property(anyText, (text) => assert.equal(fold(fold(text)), fold(text))))
   })
 
-  test('each character folds as its small and its composed form do', () => {
+  test('each character folds like its lower case and its composed form', () => {
     for (const character of characters()) {
       const folded = fold(character)
       const same = fold(character.toLowerCase()) === folded && fold(character.normalize('NFC')) === folded

@@ -65,7 +65,7 @@ test('rows of one turn of the event loop share a commit, in their order', async 
   assert.deepEqual(commits.groups, [['a', 'b', 'c']])
 })
 
-test('while every turn of the event loop brings more rows, a group waits for them, up to eight turns', async () => {
+test('a group waits up to eight turns of the event loop while each brings more rows', async () => {
   const { commits, group } = make({ maxGroup: 100 })
   const rows = Array.from({ length: 12 }, (_, i) => `row ${i}`)
   const sent: Promise<string>[] = []
@@ -91,7 +91,7 @@ test('rows of different keys are never in one commit, and those of the oldest ro
   assert.deepEqual(await Promise.all(sent), ['a1', 'b1', 'a2', 'c1', 'b2', 'a3'])
 })
 
-test('nobody is answered before the commit that holds their row has ended', async () => {
+test('no caller is answered before the commit of its row has ended', async () => {
   const { commits, group } = make()
   const settled = watch({ a: group.submit('a'), b: group.submit('b') })
   await turns()
@@ -100,7 +100,7 @@ test('nobody is answered before the commit that holds their row has ended', asyn
   assert.deepEqual(settled, ['a: a', 'b: b'])
 })
 
-test('rows that come while a commit is under way share the next one', async () => {
+test('rows that arrive during a commit share the next one', async () => {
   const { commits, group } = make()
   const settled = watch({ a: group.submit('a') })
   await turns()
@@ -124,7 +124,7 @@ test('each caller gets the result of its own row', async () => {
   assert.deepEqual(settled, ['a: first', 'b: second', 'c: third'])
 })
 
-test('a group has at most maxGroup rows; the rest goes into the next, in order', async () => {
+test('a group has at most maxGroup rows, and the next groups take the rest in order', async () => {
   const { commits, group } = make({ maxGroup: 2 })
   for (const row of ['a', 'b', 'c', 'd', 'e']) watch({ [row]: group.submit(row) })
   await turns()
@@ -140,7 +140,7 @@ test('a row whose result is an Error is rejected alone', async () => {
   assert.deepEqual(settled.sort(), ['a: a', 'b! bad row', 'c: c'])
 })
 
-test('a row that gets no result is rejected rather than left hanging', async () => {
+test('a row without a result is rejected', async () => {
   const { commits, group } = make()
   const settled = watch({ a: group.submit('a'), b: group.submit('b') })
   await turns()
@@ -159,7 +159,7 @@ test('a commit that fails rejects all rows in it and no other', async () => {
   assert.equal(group.waiting, 0)
 })
 
-test('it goes on after a commit that failed', async () => {
+test('a failed commit does not stop later ones', async () => {
   const { commits, group } = make()
   watch({ a: group.submit('a') })
   await turns()
@@ -170,7 +170,7 @@ test('it goes on after a commit that failed', async () => {
   assert.deepEqual(settled, ['b: b'])
 })
 
-test('rows beyond maxWaiting, in flight ones included, are refused at once and never committed', async () => {
+test('rows beyond maxWaiting, with those in flight, are refused at once and never committed', async () => {
   const { commits, group } = make({ maxWaiting: 3 })
   watch({ a: group.submit('a') })
   await turns()
@@ -185,7 +185,7 @@ test('rows beyond maxWaiting, in flight ones included, are refused at once and n
   assert.deepEqual(commits.groups.flat(), ['a', 'b', 'c', 'e'])
 })
 
-test('rows beyond maxWeight are refused; lighter ones still fit, and answers make room', async () => {
+test('rows beyond maxWeight are refused, lighter ones still fit, and answers make room', async () => {
   const { commits, group } = make({ maxWeight: 10 })
   watch({ six: group.submit('123456') })
   await assert.rejects(group.submit('12345'), refusal(50302))
@@ -269,7 +269,7 @@ test('a row heavier than the bound is taken when it is alone', async () => {
   assert.deepEqual(settled, ['heavy: heavy'])
 })
 
-test('rows that come at once are divided into parts, and what is too little for one waits for the commit under way', async () => {
+test('rows that arrive together are divided into parts, and a smaller rest waits for the commit in flight', async () => {
   const { commits, group } = make({ maxInFlight: 2, parts: 2 })
   const send = (...rows: string[]) => rows.map((row) => group.submit(row))
   const answers = send('a', 'b')

@@ -13,13 +13,13 @@ function make() {
   return { group: new GroupRead<string, number>({ read, areSmall: () => assert.fail('all fit a turn') }), groups }
 }
 
-test('what is asked for in one turn of the event loop is read together, and each is told of its own', async () => {
+test('the reads of one turn of the event loop run together, and each caller gets its own value', async () => {
   const { group, groups } = make()
   assert.deepEqual(await Promise.all([group.get('a'), group.get('bcd'), group.get('ef')]), [1, 3, 2])
   assert.deepEqual(groups, [['a', 'bcd', 'ef']])
 })
 
-test('nothing is read before the turn is over, so that it is never older than the question', async () => {
+test('nothing is read before the turn is over, so no value is older than its request', async () => {
   const { group, groups } = make()
   const value = group.get('a')
   await Promise.resolve()
@@ -28,14 +28,14 @@ test('nothing is read before the turn is over, so that it is never older than th
   assert.deepEqual(groups, [['a']])
 })
 
-test('the next turn is read by itself', async () => {
+test('the next turn reads for itself', async () => {
   const { group, groups } = make()
   await group.get('a')
   await group.get('b')
   assert.deepEqual(groups, [['a'], ['b']])
 })
 
-test('a read that fails is told to all who asked, and to nobody after them', async () => {
+test('a failed read rejects the calls of its turn, and no later ones', async () => {
   const { group } = make()
   const both = [group.get('bad'), group.get('good')]
   for (const value of both) await assert.rejects(value, /no such text/)

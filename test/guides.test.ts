@@ -239,7 +239,7 @@ guideTest('every line of Several instances on PostgreSQL works, in order, for a 
   await follow(t, 'docs/guides/scale-out.md', { before, own, isServiceUser: true })
 })
 
-test('few blocks of the guides are not run, each with a reason in the page', () => {
+test('each block of the guides that is not run has a reason in its page', () => {
   const pages = ['README.md', ...GUIDES.map((name) => `docs/guides/${name}.md`)]
   const left = pages.flatMap((page) => blocksOf(page).filter(({ notRun }) => notRun !== undefined))
   assert.ok(left.length <= MOST_NOT_RUN, left.map(({ text }) => text).join('\n'))

@@ -35,7 +35,7 @@ const told = (results: readonly ImportResult[]) =>
 /** The part of the Store's specification that is about imports and their dry runs. */
 export function importTests(suite: Suite, open: OpenStore): void {
   for (const mode of ['add', 'update'] as const) {
-    suite(`an import to ${mode} does for each plant what it should, and each sees the earlier`, async (t) => {
+    suite(`an import to ${mode} decides each plant after the ones before it`, async (t) => {
       const { store, plants, reopen } = await open(t)
       assert.deepEqual(told(await store.importPlants(BEFORE, mode, TESTER)), ['added', 'added', 'added'])
       assert.deepEqual(told(await store.importPlants(coming, mode, TESTER)), expected(mode))
@@ -89,7 +89,7 @@ export function importTests(suite: Suite, open: OpenStore): void {
     assert.deepEqual((await plants()).slice(1), all)
   })
 
-  suite('a dry run sees what others write, and they don’t see it', async (t) => {
+  suite('a dry run sees what others write, and stays invisible to them', async (t) => {
     const { store } = await open(t)
     const dryRun = await store.startDryRun('add')
     assert.deepEqual(told(await dryRun.importPlants([plant(1n, 'tried')])), ['added'])
@@ -101,7 +101,7 @@ export function importTests(suite: Suite, open: OpenStore): void {
     await dryRun.close()
   })
 
-  suite('many dry runs at once are apart from each other', async (t) => {
+  suite('concurrent dry runs do not affect each other', async (t) => {
     const { store, plants } = await open(t)
     const dryRuns = await Promise.all(Array.from({ length: 5 }, () => store.startDryRun('add')))
     for (const [i, dryRun] of dryRuns.entries()) {
@@ -125,7 +125,7 @@ export function importTests(suite: Suite, open: OpenStore): void {
 
 /** That each import has one commit. */
 export function wholeImportTests(suite: Suite, open: OpenStore): void {
-  suite('imports at the same time are done one behind the other', async (t) => {
+  suite('concurrent imports run one after the other', async (t) => {
     const { store, plants } = await open(t)
     const versions = Array.from({ length: 8 }, (_, version) =>
       Array.from({ length: 300 }, (_, i) => plant(BigInt(i), `version ${version}`)),

@@ -23,7 +23,7 @@ const json = fc
   .map(([text, space]) => `${space}${text}${space}`)
 
 suite('a JSON text', () => {
-  test('has the members that were written, however their names are spelled', () => {
+  test('has its members under their names, however these are escaped', () => {
     const ascii = fc.string({ unit: 'grapheme-ascii' })
     const value = fc.oneof(fc.dictionary(ascii, fc.jsonValue({ maxDepth: 4, stringUnit: 'binary' })), fc.jsonValue())
     holds(
@@ -42,7 +42,7 @@ suite('a JSON text', () => {
     )
   })
 
-  test('that JSON.parse refuses is 40001, and so is every cut of one', () => {
+  test('that JSON.parse refuses is 40001, and so is every truncated text', () => {
     holds(
       fc.property(fc.oneof(json, fc.string()), fc.nat(), (text, at) => {
         const cut = text.slice(0, at % (text.length + 1))
@@ -108,7 +108,7 @@ suite('the members of an object', () => {
     fc.string({ unit: 'binary' }),
   )
 
-  test('may stand once each, under any name', () => {
+  test('may each occur once, under any name', () => {
     holds(
       fc.property(fc.uniqueArray(member), json, (names, value) => {
         const text = `{${names.map((name) => `${JSON.stringify(name)}:${value}`).join(' , ')}}`
@@ -117,7 +117,7 @@ suite('the members of an object', () => {
     )
   })
 
-  test('have their names where JSON.parse of V8 has taken an escaped one for another', () => {
+  test('keep names apart that JSON.parse of V8 has confused by their escapes', () => {
     JSON.parse('{",":1,"\\\\":2}')
     const marks = read('{",":1,"\\"":2}')
     assert.deepEqual([marks.int64(','), marks.int64('"')], [1n, 2n])
@@ -126,7 +126,7 @@ suite('the members of an object', () => {
     assert.deepEqual([body.int64('id'), body.text('name'), body.text('n\\u0')], [1n, 'x', undefined])
   })
 
-  test('are found by their names, however these are spelled', () => {
+  test('are found by their names, however these are escaped', () => {
     const other = member.filter((name) => !['name', 'tag', 'x', 'nmae'].includes(name))
     holds(
       fc.property(fc.uniqueArray(other, { maxLength: 30 }), json, (names, value) => {
@@ -141,7 +141,7 @@ suite('the members of an object', () => {
     )
   })
 
-  test('are 40002 where one stands twice, also in two spellings and among many', () => {
+  test('are 40002 when one occurs twice, also in two spellings and among many', () => {
     const some = fc.uniqueArray(member, { minLength: 1, maxLength: 40 })
     holds(
       fc.property(some, fc.nat(), fc.nat(), fc.boolean(), (names, which, where, escaped) => {
@@ -157,7 +157,7 @@ suite('the members of an object', () => {
     )
   })
 
-  test('are told by name where one stands twice', () => {
+  test('are named in the refusal when one occurs twice', () => {
     for (const [names, told] of [
       [['id', 'i\\u0064'], 'id'],
       [['a', 'b', 'b'], 'b'],
@@ -171,7 +171,7 @@ suite('the members of an object', () => {
 })
 
 suite('an integer member', () => {
-  test('is exact, wherever it stands and whatever stands beside it', () => {
+  test('is exact, wherever it is and whatever is beside it', () => {
     const others = fc.array(fc.tuple(fc.constantFrom('a', 'b', 'c'), json), { maxLength: 3 })
     holds(
       fc.property(fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }), others, fc.nat(), (id, beside, at) => {
@@ -184,7 +184,7 @@ suite('an integer member', () => {
     )
   })
 
-  test('is none where it is absent, nested or not a number', () => {
+  test('is refused when it is absent, nested or not a number', () => {
     for (const text of [
       '{}',
       '{"a":{"id":1}}',
@@ -200,7 +200,7 @@ suite('an integer member', () => {
     }
   })
 
-  test('costs no more than its digits, even a million of them', () => {
+  test('costs time in proportion to its digits, even a million of them', () => {
     const digits = '9'.repeat(10 ** 6)
     for (const [source, expected] of [
       [digits, 'out of range'],

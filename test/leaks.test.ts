@@ -71,7 +71,7 @@ test('opening, using and closing a store leaves nothing behind', async (t) => {
   })
 })
 
-test('opening, using and closing a PostgreSQL store leaves nothing behind, nor does one that can not be opened', async (t) => {
+test('opening, using and closing a PostgreSQL store leaves nothing behind, and neither does a failed opening', async (t) => {
   const url = await newDatabase((work) => cleanUp(t, work))
   let id = 0n
   await assertNoLeak(t, async () => {
@@ -86,7 +86,7 @@ test('opening, using and closing a PostgreSQL store leaves nothing behind, nor d
   assert.deepEqual(rows, [], 'not on the side of the database either')
 })
 
-test('a store that can not be opened leaves nothing behind', async (t) => {
+test('a store that fails to open leaves nothing behind', async (t) => {
   const folder = tempFolder(t)
   const path = join(folder, 'plants.db')
   await (await open(path)).close()
@@ -108,7 +108,7 @@ test('a store that can not be opened leaves nothing behind', async (t) => {
   })
 })
 
-test('a second store on a file that is served leaves nothing behind, and the first one whole', async (t) => {
+test('a second store on a served file leaves nothing behind, and the first one unharmed', async (t) => {
   const folder = tempFolder(t)
   const path = join(folder, 'plants.db')
   await (await open(path)).close()
@@ -118,7 +118,7 @@ test('a second store on a file that is served leaves nothing behind, and the fir
   lock.close()
 })
 
-test('starting the service, a request and stopping it leave nothing behind', async (t) => {
+test('starting, using and stopping the service leaves nothing behind', async (t) => {
   const path = join(tempFolder(t), 'plants.db')
   const config = readConfig({ store: `sqlite:${path}`, token: TOKEN, port: '0' }, {})
   const contract = readContract()

@@ -28,7 +28,7 @@ export function listTests(suite: Suite, open: OpenStore): void {
 }
 
 function orderTests(suite: Suite, open: OpenStore): void {
-  suite('a page of long plants ends early, behind one more than it may have', async (t) => {
+  suite('a page of long plants ends early, with one extra plant', async (t) => {
     const { store } = await open(t)
     const fits = 4
     const text = PAGE_TEXT / fits
@@ -60,7 +60,7 @@ function orderTests(suite: Suite, open: OpenStore): void {
     assert.equal((await store.listPlants({ ...EVERYTHING, order: 'id', after: undefined }, 3)).length, 3)
   })
 
-  suite('plants are listed by id or by name, upwards or downwards, without regard to case and accents', async (t) => {
+  suite('plants are listed by id or by folded name, up or down', async (t) => {
     const { store } = await open(t)
     assert.deepEqual(await listAll(store), [])
     await importAll(store, PLANTS.toReversed())
@@ -71,7 +71,7 @@ function orderTests(suite: Suite, open: OpenStore): void {
     assert.deepEqual(ids(await listAll(store, { order: '-name' })), byName.toReversed())
   })
 
-  suite('pages of every size follow each other without a gap or a repetition', async (t) => {
+  suite('pages of every size have no gap and no repetition', async (t) => {
     const { store } = await open(t)
     // Names that are the same, or the same as far as they count.
     const alike = Array.from({ length: 40 }, (_, i) => plant(BigInt(i), `${'Á'.repeat(130 + (i % 2))}${i % 7}`))
@@ -82,7 +82,7 @@ function orderTests(suite: Suite, open: OpenStore): void {
     }
   })
 
-  suite('a list goes on behind a position, whether or not the plant there is still the same', async (t) => {
+  suite('a list continues after a position, even if the plant there has changed', async (t) => {
     const { store } = await open(t)
     await importAll(store, PLANTS)
     for (const order of PLANT_ORDERS) {
@@ -97,7 +97,7 @@ function orderTests(suite: Suite, open: OpenStore): void {
     }
   })
 
-  suite('names with texts beyond U+FFFF are in the order of code points', async (t) => {
+  suite('names beyond U+FFFF sort by code points', async (t) => {
     const { store } = await open(t)
     const names = ['\ud7ff', '\ue000', '\ufa0e', '\u{10000}', '\u{10ffff}']
     await importAll(
@@ -136,7 +136,7 @@ function filterTests(suite: Suite, open: OpenStore): void {
     [['herb'], 'aloe', []],
     [[''], 'aloe', [0n]],
   ]
-  suite('a filter by tags finds them exactly, one by words the beginnings of words, folded', async (t) => {
+  suite('tags filter exactly, and words by folded prefixes', async (t) => {
     const { store } = await open(t)
     await importAll(store, PLANTS)
     for (const [tags, text, found] of FILTERS) {
@@ -149,7 +149,7 @@ function filterTests(suite: Suite, open: OpenStore): void {
     }
   })
 
-  suite('words that are alike for long are told apart, wherever they begin to differ', async (t) => {
+  suite('long words are told apart wherever they begin to differ', async (t) => {
     const { store } = await open(t)
     const lengths = [6, 7, 8, 9, 18, 19, 20, 21, 40]
     for (const letter of ['a', '銀', '𐐨']) {

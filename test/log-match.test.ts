@@ -66,7 +66,7 @@ const mark = (db: DatabaseSync): void => transaction(db, () => advanceMark(db))
 const partly = (before: Buffer, after: Buffer, pages: number): Buffer =>
   Buffer.concat([after.subarray(0, pages * PAGE), before.subarray(pages * PAGE)])
 
-test('after a crash at any point of a commit or of folding, a log is its own; one of another time is not', async (t) => {
+test('a log matches its store after a crash at any point, and a log of another time does not', async (t) => {
   const { db, image, judge } = await openStore(t)
   mark(db)
   const bases: Image[] = []
@@ -114,7 +114,7 @@ test('another store with the same content has another log', async (t) => {
   assert.equal(one.judge(other.image().file, one.image().log), 'foreign')
 })
 
-test('a store of a program that had no marks, and the first mark that it gets, have their own log', async (t) => {
+test('the log of a store without marks, and of its first mark, matches', async (t) => {
   const { db, image, judge } = await openStore(t)
   db.exec('PRAGMA user_version = 0; PRAGMA wal_checkpoint(TRUNCATE)')
   const unmarked = image()
@@ -132,7 +132,7 @@ test('a store of a program that had no marks, and the first mark that it gets, h
   assert.equal(judge(unmarked.file, image().log), 'foreign', 'a later one')
 })
 
-test('a change of the schema before a mark leaves the log its own', async (t) => {
+test('a log still matches after a change of the schema before a mark', async (t) => {
   const { db, image, judge } = await openStore(t)
   const base = image()
   transaction(db, () => db.exec('CREATE TABLE a (b); CREATE TABLE c (d)'))

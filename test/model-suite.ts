@@ -48,7 +48,7 @@ export interface ModelStore {
 
 /** @param open called for each run, with a test that is over after all of them */
 export function modelSuite(name: string, open: (t: TestContext) => Promise<ModelStore>): void {
-  test(`${name}: whatever is done to a store by several clients, it holds and finds what a map would`, async (t) => {
+  test(`${name}: the store behaves like a map under any operations of several clients`, async (t) => {
     const property = fc.asyncProperty(fc.commands(COMMANDS, { maxCommands: 30 }), async (sequence) => {
       const real = await open(t)
       const model: Model = { plants: new Map(), tokens: new Map() }

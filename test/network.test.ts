@@ -22,7 +22,7 @@ suite('a list of networks', () => {
     assert.ok(!list.check('2001:db9::1', 'ipv6'))
   })
 
-  test('is refused by the first part that is none', () => {
+  test('is refused by its first invalid part', () => {
     for (const wrong of [
       '',
       'proxy.example',
@@ -43,7 +43,7 @@ suite('a list of networks', () => {
 })
 
 suite('an address', () => {
-  test('of IPv4 is one, also where it is written as one of IPv6', () => {
+  test('of IPv4 is the same, also when written as IPv6', () => {
     for (const mapped of ['::ffff:192.0.2.7', '::FFFF:c000:0207', '0:0:0:0:0:ffff:192.0.2.7']) {
       assert.equal(plainAddress(mapped), '192.0.2.7')
       assert.equal(addressGroup(mapped), '192.0.2.7')

@@ -34,7 +34,7 @@ suite('a put', () => {
     }
   })
 
-  test('is answered as a create and as an imported plant', () => {
+  test('has results for a create and for an imported plant', () => {
     assert.equal(createResult('created', 7n), 'created')
     assert.equal(importResult('created', 7n), 'added')
     assert.equal(importResult('updated', 7n), 'updated')
@@ -47,7 +47,7 @@ suite('a put', () => {
 })
 
 suite('a change', () => {
-  test('creates or replaces by a replace, and sets only what an update names', () => {
+  test('by a replace creates or replaces, and by an update sets only the named members', () => {
     const replace = { kind: 'replace', plant: monstera, expected: NO_EXPECTATION } as const
     assert.deepEqual(decideChange(replace, undefined), { result: 'created', plant: monstera })
     assert.deepEqual(decideChange(replace, monstera), { result: 'replaced', plant: monstera })

@@ -28,7 +28,7 @@ suite('murmur3', () => {
     }
   })
 
-  test('is the same as an implementation straight from its definition, on any text and with both seeds', () => {
+  test('equals an implementation by its definition, on any text and with both seeds', () => {
     const anySeed = fc.nat(0xffffffff)
     holds(
       fc.property(fc.string({ unit: 'binary', maxLength: 50 }), anySeed, anySeed, (text, first, second) => {
@@ -71,7 +71,7 @@ suite('the version of a plant', () => {
     assert.equal(versions.size, 200_000)
   })
 
-  test('can not be led astray by texts that run into one another', () => {
+  test('differs between plants whose joined texts are equal', () => {
     const pairs: readonly [NewPlant, NewPlant][] = [
       [
         { id: 1n, name: 'ab', tag: undefined },

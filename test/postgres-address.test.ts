@@ -29,14 +29,14 @@ suite('the address of a PostgreSQL database', () => {
     )
   })
 
-  test('may leave almost everything open', () => {
+  test('may omit almost everything', () => {
     const { hosts, database, user, password, connectTimeout } = read('postgresql://')
     const me = userInfo().username
     assert.deepEqual([hosts, database, user, password], [[{ host: 'localhost', port: 5432 }], me, me, undefined])
     assert.equal(connectTimeout, 5000)
   })
 
-  test('is completed by the variables of every PostgreSQL client, and goes before them', () => {
+  test('is completed by the variables of PostgreSQL clients, and overrides them', () => {
     const environment = {
       PGHOST: 'a,b',
       PGPORT: '1,2',
@@ -89,7 +89,7 @@ suite('the address of a PostgreSQL database', () => {
     })
   })
 
-  test('shows its password to nobody who prints it', () => {
+  test('never prints its password', () => {
     const address = readPostgresAddress('postgres://me:geheim@h/d', {})
     for (const printed of [inspect(address), JSON.stringify(address), address.shown]) {
       assert.ok(!printed.includes('geheim'), printed)

@@ -38,7 +38,7 @@ async function limitedRole(t: TestContext, limit: number): Promise<string> {
 }
 
 for (const limit of [1, 3]) {
-  test(`where the server lets the role have ${limit} of ten connections, all requests wait for these and none fails`, async (t) => {
+  test(`with ${limit} of ten connections for the role, requests wait and none fails`, async (t) => {
     const store = await openStore(t, await limitedRole(t, limit), { connections: 10, timeout: 60_000 })
     const exported = async () => {
       for await (const plants of store.exportPlants({ tags: [], words: [] }, 'id')) assert.ok(plants.length > 0)
@@ -60,7 +60,7 @@ for (const limit of [1, 3]) {
   })
 }
 
-test('every request to a server that no longer answers is refused in the time that it has', async (t) => {
+test('every request to a server that hangs is refused by its deadline', async (t) => {
   const url = await database(t)
   const proxy = await tcpProxy(t, Number(new URL(url).port))
   const store = await openStore(t, url.replace(new URL(url).port, String(proxy.port)), {
@@ -145,7 +145,7 @@ async function waiting(url: string): Promise<number> {
   return rows.length
 }
 
-suite('a statement that nobody waits for any more', () => {
+suite('a statement without a waiting caller', () => {
   const SLEEP = { text: 'SELECT pg_sleep(600)' }
   const PROCESS = { text: 'SELECT pg_backend_pid()' }
 
@@ -179,7 +179,7 @@ suite('a statement that nobody waits for any more', () => {
     }
   })
 
-  test('is not begun where it waited in line', async (t) => {
+  test('is not begun if it was queued', async (t) => {
     const { url, share } = await pool(t)
     const leaving = new AbortController()
     const first = share.run(SLEEP, share.budget(leaving.signal))
@@ -194,7 +194,7 @@ suite('a statement that nobody waits for any more', () => {
 })
 
 suite('a server that is reached without TLS', () => {
-  test('is warned about where it is on another machine', async (t) => {
+  test('gets a warning when it is on another machine', async (t) => {
     const url = await database(t)
     const warned = async (address: string) => {
       const told: string[] = []
@@ -206,7 +206,7 @@ suite('a server that is reached without TLS', () => {
     assert.equal(await warned(url.replace(host, `${host},db.example:5432`)), true)
   })
 
-  test('is not told the password where it asks for it in clear text', async (t) => {
+  test('never gets the password in clear text', async (t) => {
     const received: Buffer[] = []
     // Startup is answered with a notice, and with AuthenticationCleartextPassword.
     const server = createServer((socket) => {

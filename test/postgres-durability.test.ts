@@ -13,7 +13,7 @@ import { newDatabase, plantsOf, query } from './support/postgres.ts'
 import { plant, refusal } from './support/store-under-test.ts'
 import { token } from './token-suite.ts'
 
-test('every write waits for the disk, whatever the database is set to', async (t) => {
+test('every write waits for the disk, whatever the setting of the database', async (t) => {
   const url = await newDatabase((work) => cleanUp(t, work))
   await query(url, `ALTER DATABASE "${new URL(url).pathname.slice(1)}" SET synchronous_commit = off`)
   const store = await openStore(t, url)
@@ -52,7 +52,7 @@ test('every write waits for the disk, whatever the database is set to', async (t
   )
 })
 
-test('what fails in its commit, after its statement went well, is refused and not there', async (t) => {
+test('a write that fails in its commit is refused and not stored', async (t) => {
   const url = await newDatabase((work) => cleanUp(t, work))
   const store = await openStore(t, url)
   await query(
@@ -71,7 +71,7 @@ test('what fails in its commit, after its statement went well, is refused and no
   assert.deepEqual(await plantsOf(url), [])
 })
 
-test('a commit that PostgreSQL answers with ROLLBACK is none', async (t) => {
+test('a commit that PostgreSQL answers with ROLLBACK counts as failed', async (t) => {
   const url = await newDatabase((work) => cleanUp(t, work))
   await query(url, 'CREATE TABLE rows (id integer)')
   const address = readPostgresAddress(url, {})
@@ -97,13 +97,13 @@ suite('a server', () => {
     full_page_writes: 'on',
   }
 
-  test('that can be a store is taken without a word', () => {
+  test('that can be a store is accepted without a warning', () => {
     for (const number of ['150000', '160004', '180004']) {
       assert.deepEqual(judge({ ...GOOD, server_version_num: number }), [])
     }
   })
 
-  test('that is too old or can not keep every text is refused', () => {
+  test('that is too old or cannot store every text is refused', () => {
     const old = { server_version_num: '140023', server_version: '14.23' }
     assert.throws(() => judge({ ...GOOD, ...old }), /^OperatorError: PostgreSQL 14\.23 is too old; .* 15 or newer$/)
     for (const encoding of ['SQL_ASCII', 'LATIN1']) {
@@ -111,7 +111,7 @@ suite('a server', () => {
     }
   })
 
-  test('that may write pages by half is taken with a warning', () => {
+  test('that may tear pages is accepted with a warning', () => {
     const notices = judge({ ...GOOD, full_page_writes: 'off' })
     assert.equal(notices.length, 1)
     assert.match(notices[0] ?? '', /full_page_writes off/)

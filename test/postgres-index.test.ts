@@ -67,7 +67,7 @@ async function plansOf(url: string, wanted: PlantQuery): Promise<Plan[]> {
   return plans
 }
 
-test('every search reads by an index, and not many times more than the plants that lead to its page', async (t) => {
+test('every search uses an index, and reads few more plants than its page needs', async (t) => {
   const url = await newDatabase((work) => cleanUp(t, work))
   const store = await openStore(t, url)
   for (let first = 1; first <= 100_000; first += 1000) {
@@ -135,7 +135,7 @@ test('a search for frequent, rare and no words gives what filtering and sorting 
   }
 })
 
-test('plants whose words an earlier version has indexed are found as all others', async (t) => {
+test('plants with words indexed by an earlier version are found like all others', async (t) => {
   const url = await newDatabase((work) => cleanUp(t, work))
   const store = await openStore(t, url)
   const plants = Array.from({ length: 40 }, (_, i) => plant(BigInt(i), i % 2 === 0 ? `aloe ${i}` : `vera aloe ${i}`))
@@ -163,7 +163,7 @@ test('new words are sorted into their index beside the writes', async (t) => {
   while ((await pending()) > COUNT / 2) await sleep(50)
 })
 
-test('what the index can not hold whole is found all the same, and nothing else is', async (t) => {
+test('texts too long for the index are found all the same, and nothing else', async (t) => {
   const store = await openStore(t, await newDatabase((work) => cleanUp(t, work)))
   const many = Array.from({ length: 50_000 }, (_, i) => `w${i.toString(36)}x`)
   const plants = [

@@ -20,7 +20,7 @@ async function twoStores(t: TestContext): Promise<{ url: string; stores: readonl
   return { url, stores: [await openStore(t, url), await openStore(t, url)] }
 }
 
-test('of two instances that create the same ids at once exactly one wins each, in whatever order they come', async (t) => {
+test('of two instances that create the same ids at once exactly one wins each', async (t) => {
   const { url, stores } = await twoStores(t)
   const ids = Array.from({ length: 1000 }, (_, i) => BigInt(i))
   const won = await Promise.all(
@@ -38,7 +38,7 @@ test('of two instances that create the same ids at once exactly one wins each, i
   assert.equal(winners.length, 1000)
 })
 
-test('of two instances that replace a plant with one If-Match at once exactly one wins, a thousand times', async (t) => {
+test('of two instances that expect the same version exactly one wins, a thousand times', async (t) => {
   const { stores } = await twoStores(t)
   const [first] = stores
   await createPlant(first, plant(1n, 'round 0'), { mustBeNew: true })
@@ -56,7 +56,7 @@ test('of two instances that replace a plant with one If-Match at once exactly on
   }
 })
 
-test('of many instances that put a plant at once every one is told the truth, and the last one stays', async (t) => {
+test('concurrent puts of several instances all get true results, and the last one stays', async (t) => {
   const { url, stores } = await twoStores(t)
   const rivals = Array.from({ length: 100 }, (_, i) => plant(1n, `rival ${i}`))
   const results = await Promise.all(rivals.map((rival, i) => stores[i % 2]?.replacePlant(rival, {})))
@@ -66,7 +66,7 @@ test('of many instances that put a plant at once every one is told the truth, an
   assert.ok(rivals.some(({ name }) => name === left?.name))
 })
 
-test('updates of different parts by two instances are both kept', async (t) => {
+test('updates of different members by two instances are both kept', async (t) => {
   const { url, stores } = await twoStores(t)
   const [first, second] = stores
   await createPlant(first, plant(1n, 'name', 'tag'), { mustBeNew: true })
@@ -79,7 +79,7 @@ test('updates of different parts by two instances are both kept', async (t) => {
   }
 })
 
-test('imports of the same plants by two instances at once neither fail nor wait for each other for ever', async (t) => {
+test('concurrent imports of the same plants by two instances neither fail nor deadlock', async (t) => {
   const { url, stores } = await twoStores(t)
   const plants = Array.from({ length: 500 }, (_, i) => plant(BigInt(i)))
   for (const mode of ['add', 'update'] as const) {
@@ -101,7 +101,7 @@ test('imports of the same plants by two instances at once neither fail nor wait 
   assert.equal((await plantsOf(url)).length, 500)
 })
 
-test('pages that are asked of two instances in turn have every plant once, while both write', async (t) => {
+test('pages of two instances in turn have every plant once, while both write', async (t) => {
   const url = await newDatabase((work) => cleanUp(t, work))
   const addresses = [(await serveStore(t, url)).address, (await serveStore(t, url)).address]
   const staying = Array.from({ length: 300 }, (_, i) => plant(BigInt(2 * i), `name ${i % 50}`))
@@ -130,7 +130,7 @@ test('pages that are asked of two instances in turn have every plant once, while
   await Promise.all(writing)
 })
 
-test('each instance tells for itself whether it is ready', async (t) => {
+test('each instance reports its own readiness', async (t) => {
   const url = await newDatabase((work) => cleanUp(t, work))
   const proxy = await tcpProxy(t, Number(new URL(url).port))
   const proxied = new URL(url)
@@ -145,7 +145,7 @@ test('each instance tells for itself whether it is ready', async (t) => {
   await ready(cut, 200)
 })
 
-test('a token that is revoked is refused by every instance within a second', async (t) => {
+test('every instance refuses a revoked token within a second', async (t) => {
   const url = await newDatabase((work) => cleanUp(t, work))
   const env = { PLANTSTORE_STORE: url }
   const instances = [await serveStore(t, url), await serveStore(t, url)]

@@ -16,7 +16,7 @@ async function connectionsOf(service: Service, work: string): Promise<{ taken: n
 }
 
 suite('PostgreSQL: exports and dry runs share connections', () => {
-  test('so one more than there are connections is refused at once, whichever it is', async (t) => {
+  test('and refuse at once whichever exceeds them', async (t) => {
     const service = await withMuch(t)
     const other = await service.mint(['plants:read', 'plants:write'])
     assert.deepEqual(await connectionsOf(service, 'long'), { taken: 0, limit: 3 })

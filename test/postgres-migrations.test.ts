@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { statementsOf } from '../src/postgres/statements.ts'
 
-test('a file of SQL is read as its statements, whatever their texts and comments hold', () => {
+test('a file of SQL is divided into statements, whatever its strings and comments hold', () => {
   const sql = `
     -- A comment; with a semicolon and an apostrophe's end.
     CREATE TABLE a (b text DEFAULT ';''"'); /* another; one */

@@ -33,7 +33,7 @@ async function assertRefused(t: TestContext, url: string, why: RegExp, wait = '0
 }
 
 suite('a start on a PostgreSQL store', () => {
-  test('is refused in one line for whatever waiting will not mend', async (t) => {
+  test('is refused in one line when waiting does not help', async (t) => {
     const url = await database(t)
     const wrong = with_(url, (parts) => {
       parts.password = 'not-this-one'
@@ -68,19 +68,19 @@ suite('a start on a PostgreSQL store', () => {
     )
   })
 
-  test('is refused where the database can not keep every text', async (t) => {
+  test('is refused when the database cannot store every text', async (t) => {
     const latin = await database(t, "TEMPLATE template0 ENCODING 'LATIN1' LOCALE 'C'")
     await assertRefused(t, latin, /has the encoding LATIN1; create one with ENCODING 'UTF8'/)
   })
 
-  test('is refused where another program has tables of these names', async (t) => {
+  test('is refused when another program has tables of these names', async (t) => {
     const url = await database(t)
     await query(url, 'CREATE TABLE plants (id text)')
     await assertRefused(t, url, /it contains tables of another program: relation "plants" already exists/)
     assert.deepEqual(await query(url, "SELECT to_regclass('plantstore_migrations') AS made"), [{ made: null }])
   })
 
-  test('is refused where a newer program, or another, has made the store', async (t) => {
+  test('is refused on a store of a newer or another program', async (t) => {
     const url = await database(t)
     await (await openStore(t, url)).close()
     await query(url, "INSERT INTO plantstore_migrations VALUES (999999, 'from the future')")
@@ -90,7 +90,7 @@ suite('a start on a PostgreSQL store', () => {
     await assertRefused(t, url, /its schema 1 was created by a migration that differs/)
   })
 
-  test('is refused where nobody is at the address, once it has waited', async (t) => {
+  test('is refused after its wait when no server answers', async (t) => {
     const probe = createServer().listen(0, '127.0.0.1')
     await once(probe, 'listening')
     const { port } = probe.address() as { port: number }
@@ -107,7 +107,7 @@ suite('a start on a PostgreSQL store', () => {
     assert.ok(!stderr.includes(TOKEN), 'no password is told')
   })
 
-  test('may come before that of the database', async (t) => {
+  test('may precede the start of the database', async (t) => {
     const server = await ownServer(t)
     await server.stop()
     const program = new Program(t, ['serve', '--port', '0'], { env: { PLANTSTORE_STORE: server.url() } })
@@ -117,7 +117,7 @@ suite('a start on a PostgreSQL store', () => {
     assert.equal(program.stderr.match(/waiting for the database/g)?.length, 1)
   })
 
-  test('is refused on a server that would lose what it has acknowledged, or is a standby', async (t) => {
+  test('is refused on a server that could lose acknowledged writes, or is a standby', async (t) => {
     const server = await ownServer(t)
     const standby = await server.createStandby()
     cleanUp(t, () => standby.close())
@@ -134,7 +134,7 @@ suite('a start on a PostgreSQL store', () => {
     assert.deepEqual(rows, [{ synchronous_commit: 'off' }], 'the service has set it for its own connections alone')
   })
 
-  test('takes what its address leaves open from the variables and the password file of every PostgreSQL client', async (t) => {
+  test('completes its address by the variables and the password file of PostgreSQL clients', async (t) => {
     const url = new URL(await database(t))
     const [user, password] = [url.username, url.password].map(decodeURIComponent)
     const variables = {
@@ -152,7 +152,7 @@ suite('a start on a PostgreSQL store', () => {
     }
   })
 
-  test('tells where the store is, and never the password', async (t) => {
+  test('shows where the store is, and never the password', async (t) => {
     const url = await database(t)
     const password = decodeURIComponent(new URL(url).password)
     const { program } = await serveStore(t, url, [], { env: { PLANTSTORE_LOG_LEVEL: 'debug' } })
@@ -166,7 +166,7 @@ suite('a start on a PostgreSQL store', () => {
   })
 })
 
-test('twenty that open an empty database at once make the store once, and all have it', async (t) => {
+test('twenty that open an empty database at once create the store once', async (t) => {
   const url = await database(t)
   const stores = await Promise.all(Array.from({ length: 20 }, () => openStore(t, url, { connections: 2 })))
   await Promise.all(stores.map((store) => store.checkWritable()))
@@ -177,7 +177,7 @@ test('twenty that open an empty database at once make the store once, and all ha
   )
 })
 
-test('a store that is not to be made is refused where there is none, and nothing is made', async (t) => {
+test('without create, an empty database is refused and stays empty', async (t) => {
   const url = await database(t)
   const options = {
     maxWaiting: 1,

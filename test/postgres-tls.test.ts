@@ -10,7 +10,7 @@ import { query } from './support/postgres.ts'
 import { serverUser } from './support/postgres-binaries.ts'
 import { ownServer } from './support/postgres-faults.ts'
 
-test('a store is reached through TLS, and only on a server whose certificate is the right one', async (t) => {
+test('TLS accepts only a server with the right certificate', async (t) => {
   if (!runs('openssl', 'version')) return notTestedHere(t, 'TLS to PostgreSQL, because there is no openssl')
   const folder = tempFolder(t)
   const [key, certificate] = [join(folder, 'server.key'), join(folder, 'server.crt')]

@@ -8,7 +8,7 @@ import { openStore } from './support/open-postgres.ts'
 import { newDatabase, query } from './support/postgres.ts'
 import { token } from './token-suite.ts'
 
-test('look-ups of tokens that come together share a statement, so that unknown ones take one connection at the most', async (t) => {
+test('concurrent look-ups of tokens share a statement and use at most one connection', async (t) => {
   const url = await newDatabase((work) => cleanUp(t, work))
   const store = await openStore(t, url, { timeout: 60_000 })
   const good = makeSecret()

@@ -5,14 +5,14 @@ import fc from 'fast-check'
 import { holds } from './support/property.ts'
 
 suite('a property test', () => {
-  test('names its seed, and what did not hold, when it fails', async () => {
+  test('names its seed and its counterexample when it fails', async () => {
     const fails = (value: number) => assert.ok(value < 5)
     const message = /seed: -?\d+, path: "[\d:]+"[\s\S]*Counterexample: \[5\]/
     assert.throws(() => holds(fc.property(fc.nat(), fails)), message)
     await assert.rejects(holds(fc.asyncProperty(fc.nat(), async (value) => fails(value))), message)
   })
 
-  test('ends when its time is over, with the runs that there were', async () => {
+  test('ends when its time is over, with the runs so far', async () => {
     let runs = 0
     let underWay = 0
     const slow = fc.asyncProperty(fc.nat(), async () => {
@@ -34,7 +34,7 @@ suite('a property test', () => {
     assert.ok(tried > 0)
   })
 
-  test('fails where its last run fails or never ends behind its time', async () => {
+  test('fails when its last run fails or exceeds its time', async () => {
     let runs = 0
     const late = (work: () => Promise<void>) =>
       fc.asyncProperty(fc.nat(), async () => {

@@ -14,7 +14,7 @@ function make(maxText: number) {
   return { cache, asked, get: (key: number) => cache.get(key, read) }
 }
 
-test('what was read twice is not read again while the version stays', () => {
+test('a value that was read twice is cached while the version stays', () => {
   const { cache, asked, get } = make(1000)
   for (const key of [3, 0, 3, 0, 3, 0]) assert.deepEqual(get(key), { word: 'x'.repeat(key) })
   cache.readAt(1n)
@@ -22,7 +22,7 @@ test('what was read twice is not read again while the version stays', () => {
   assert.deepEqual(asked, [3, 0, 3, 0])
 })
 
-test('another version is read anew, and kept at once where the one before was asked for again', () => {
+test('after a new version, frequent values are cached from the first read', () => {
   const { cache, asked, get } = make(1000)
   get(3)
   cache.readAt(2n)
@@ -33,19 +33,19 @@ test('another version is read anew, and kept at once where the one before was as
   assert.deepEqual(asked, [3, 3, 3])
 })
 
-test('what is not there is looked for each time', () => {
+test('absent values are not cached', () => {
   const { asked, get } = make(1000)
   assert.deepEqual([get(-1), get(-1), get(-1)], [undefined, undefined, undefined])
   assert.deepEqual(asked, [-1, -1, -1])
 })
 
-test('no more is kept than it may hold, and nothing of what alone is more', () => {
+test('the cache keeps no more text than its bound, and no single value beyond it', () => {
   const { asked, get } = make(400)
   for (const key of [100, 100, 101, 101, 102, 102, 102, 500, 500, 500, 102, 100]) get(key)
   assert.deepEqual(asked, [100, 100, 101, 101, 102, 102, 500, 500, 500, 100])
 })
 
-test('what is asked for once only is forgotten in time', () => {
+test('keys that were read once are forgotten in time', () => {
   const { asked, get } = make(1000)
   for (let key = 0; key <= 2000; key++) get(key)
   get(0)

@@ -39,7 +39,7 @@ async function expectFaults(...expected: readonly [other: Partial<Case>, fault: 
   })
 }
 
-suite('an answer that the contract does not allow fails the test that sees it, by any way', () => {
+suite('an answer that the contract does not allow fails its test, over any client', () => {
   test('for its status or headers', async () => {
     const { 'Cache-Control': _, ...incomplete } = HEADERS
     await expectFaults(
@@ -52,7 +52,7 @@ suite('an answer that the contract does not allow fails the test that sees it, b
     )
   })
 
-  test('for its body, whether it comes in chunks or compressed', async () => {
+  test('for its body, in chunks or compressed', async () => {
     const framings = [false, true].flatMap((isChunked) =>
       (['identity', 'gzip', 'br', 'zstd'] as const).map((coding) => ({ isChunked, coding })),
     )
@@ -65,7 +65,7 @@ suite('an answer that the contract does not allow fails the test that sees it, b
     )
   })
 
-  test('for a request id that is missing, on a path that is none too', async () => {
+  test('for a missing request id, also on an unknown path', async () => {
     const { 'X-Request-Id': _, ...nameless } = HEADERS
     const nowhere = { path: '/nowhere', status: 404, isExpected: true }
     await expectFaults(
@@ -77,7 +77,7 @@ suite('an answer that the contract does not allow fails the test that sees it, b
     )
   })
 
-  test('but not where a test makes a server up', async () => {
+  test('but not from a server of the test itself', async () => {
     const { 'X-Request-Id': _, ...other } = HEADERS
     await expectFaults([{ status: 418, headers: other, body: WRONG }, undefined])
   })

@@ -40,14 +40,14 @@ async function assertRefused(t: TestContext, folder: string, path: string, why: 
   assert.deepEqual(snapshot(folder), before)
 }
 
-test('a file that is no database is refused and left alone', async (t) => {
+test('a file that is not a database is refused and left unchanged', async (t) => {
   const folder = tempFolder(t)
   const path = join(folder, 'plants.db')
   writeFileSync(path, 'my thesis '.repeat(1000))
   await assertRefused(t, folder, path, /it is not a SQLite database/)
 })
 
-test("somebody else's SQLite database is refused and left alone", async (t) => {
+test("another program's SQLite database is refused and left unchanged", async (t) => {
   const folder = tempFolder(t)
   const path = join(folder, 'plants.db')
   const db = new DatabaseSync(path)
@@ -56,7 +56,7 @@ test("somebody else's SQLite database is refused and left alone", async (t) => {
   await assertRefused(t, folder, path, /it is a SQLite database, but not a plant store/)
 })
 
-test('an empty file is refused: a store that lost its content must not pass for a new one', async (t) => {
+test('an empty file is refused, as a store may have lost its content', async (t) => {
   const folder = tempFolder(t)
   const path = join(folder, 'plants.db')
   writeFileSync(path, '')
@@ -74,7 +74,7 @@ test('a store in a folder that does not exist is refused; the folder is not made
   await assertRefused(t, folder, join(folder, 'missing', 'plants.db'), /the folder .*missing does not exist/)
 })
 
-test('a store that was cut short is refused, wherever it was cut', async (t) => {
+test('a truncated store is refused, wherever it was cut', async (t) => {
   const { folder, path } = await servedStore(t)
   const whole = readFileSync(path)
   for (const [length, why] of [
@@ -89,7 +89,7 @@ test('a store that was cut short is refused, wherever it was cut', async (t) => 
   }
 })
 
-test('a store whose first page was overwritten behind its header is refused', async (t) => {
+test('a store whose first page was overwritten after its header is refused', async (t) => {
   const { folder, path } = await servedStore(t)
   const bytes = readFileSync(path)
   bytes.fill(0xa5, 100, 4096)
@@ -110,7 +110,7 @@ test('a store of a newer program, or with another schema, is refused', async (t)
   await assertRefused(t, folder, path, /schema 1 was created by a migration that differs/)
 })
 
-test('a store on a file system that can only be read is refused', async (t) => {
+test('a store on a read-only file system is refused', async (t) => {
   const { folder, path } = await servedStore(t)
   const mountPoint = join(tempFolder(t), 'read-only')
   mkdirSync(mountPoint)
@@ -140,14 +140,14 @@ test('a second server on the same store is refused, and the first one goes on', 
   assert.equal((await send('POST', `${address}/plants`, { body: '{"id":1,"name":"a"}' })).status, 200)
 })
 
-test('after a server was killed the next one is not kept out', async (t) => {
+test('after a killed server the next one starts', async (t) => {
   const folder = tempFolder(t)
   await (await startServer(t, folder)).program.kill()
   const { address } = await startServer(t, folder)
   assert.equal((await send('GET', `${address}/health/ready`)).status, 200)
 })
 
-test('a port in use is one clear line, and no store is made or changed', async (t) => {
+test('a port in use is one clear line, and no store is created or changed', async (t) => {
   const occupier = createServer()
   await new Promise<void>((resolve) => occupier.listen(0, '127.0.0.1', resolve))
   cleanUp(t, () => void occupier.close())
@@ -162,7 +162,7 @@ test('a port in use is one clear line, and no store is made or changed', async (
   }
 })
 
-test('a wrong configuration makes no store, and its refusal shows no token', async (t) => {
+test('a wrong configuration creates no store, and its refusal shows no token', async (t) => {
   const folder = tempFolder(t)
   const { code, stdout, stderr } = await run(t, ['serve', '--port', '70000', '--store', `sqlite:${folder}/plants.db`], {
     env: { PLANTSTORE_TOKEN: `${TOKEN} with spaces`, PLANTSTORE_LOG_LEVEL: 'loud' },

@@ -42,7 +42,7 @@ test('under full load each of 5,000 created plants is found by the very next sea
   assert.equal((await program.outcome).code, 0)
 })
 
-test('killed with its index behind and while it is being made, it finds everything after the next start', async (t) => {
+test('killed with its index behind or half built, it finds everything after the next start', async (t) => {
   const folder = tempFolder(t)
   for (let round = 0; round < 3; round++) {
     const { program, address } = await startServer(t, folder)

@@ -4,7 +4,7 @@ import { readConfig } from '../src/config.ts'
 import { unknownVariables } from '../src/unknown-variables.ts'
 
 suite('the environment', () => {
-  test('has a token of a client where a command talks to a service', () => {
+  test('has a client token when a command talks to a service', () => {
     for (const token of [
       'ps_OtNFSrQZ08UQUjlzvjaTvbHFhTIzzZDx3wdOGDzU8Gg1XoNPl',
       'k7Qz-3fV0.pW9~mX',
@@ -21,7 +21,7 @@ suite('the environment', () => {
     }
   })
 
-  test('tells the variables that look like settings and are none, with the name that is nearest', () => {
+  test('names variables that look like settings, with the nearest setting', () => {
     const environment = {
       PLANTSTORE_STORE: 'x',
       PLANTSTORE_SORE: 'a',

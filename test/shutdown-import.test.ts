@@ -29,7 +29,7 @@ test('an import that ends within the drain window is finished', async (t) => {
   assert.equal(plantsIn(server.storePath).size, 5)
 })
 
-test('an import that does not is told how far it got, and nothing is half', async (t) => {
+test('a longer one learns how far it got, and leaves no half row', async (t) => {
   const server = await start(t, '200ms')
   const connection = beginImport(portOf(server), `${rowsFrom(1, 3)}{"id":4,`)
   await untilThird(server)

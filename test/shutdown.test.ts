@@ -24,7 +24,7 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) {
   })
 }
 
-test('while it drains it still answers, says that it is not ready, and closes each connection', async (t) => {
+test('while it drains it answers, is not ready, and closes each connection', async (t) => {
   const { program, address } = await startServer(t, tempFolder(t), ['--drain-window', '3s'])
   // A connection that is open when the signal comes makes it wait for the window.
   const idle = connect(Number(new URL(address).port))
@@ -60,7 +60,7 @@ test('without clients it does not wait for the window', async (t) => {
   assert.equal((await program.outcome).code, 0)
 })
 
-test('a client that keeps its connection idle does not hold it up beyond the window', async (t) => {
+test('an idle connection delays it no longer than the window', async (t) => {
   const { program, address } = await startServer(t, tempFolder(t), ['--drain-window', '200ms'])
   const agent = new Agent({ keepAlive: true })
   assert.equal((await send('GET', `${address}/health/live`, { agent })).status, 200)
@@ -69,7 +69,7 @@ test('a client that keeps its connection idle does not hold it up beyond the win
   agent.destroy()
 })
 
-test('a request that has not arrived as a whole when it ends is answered 503, and others are let go', async (t) => {
+test('a request that has not fully arrived at the end is answered 503', async (t) => {
   const { program, address } = await startServer(t, tempFolder(t), ['--drain-window', '200ms'])
   const port = Number(new URL(address).port)
   const authorization = `Authorization: Bearer ${TOKEN}`

@@ -11,7 +11,7 @@ import { changesIn } from './support/sqlite-changes.ts'
 import { listAll } from './support/store-calls.ts'
 import { plant, refusal } from './support/store-under-test.ts'
 
-test('SQLite: the log holds each change in the order of the commits, with the plant as it was', async (t) => {
+test('SQLite: the log has each change in commit order, with the previous plant', async (t) => {
   const path = join(tempFolder(t), 'plants.db')
   const { store } = await openSqlite(t, { path })
   await store.importPlants([plant(1n, 'one', 'old'), plant(-2n, 'two'), plant(1n, 'one', 'old')], 'add', TESTER)
@@ -36,7 +36,7 @@ test('SQLite: the log holds each change in the order of the commits, with the pl
   ])
 })
 
-test('SQLite: creates that are committed together share rows of the log, which are bounded in ids and in text', async (t) => {
+test('SQLite: creates of one commit share rows of the log, bounded in ids and text', async (t) => {
   const path = join(tempFolder(t), 'plants.db')
   const { store } = await openSqlite(t, { path })
   await store.importPlants(

@@ -25,7 +25,7 @@ const until = async (isSo: () => boolean): Promise<void> => {
   while (!isSo()) await sleep(10)
 }
 
-test('a scan goes on where it ended, takes what is written meanwhile, and says how far it is', async (t) => {
+test('a scan continues where it ended, includes what is written meanwhile, and reports its progress', async (t) => {
   const path = join(tempFolder(t), 'plants.db')
   const { store } = await openSqlite(t, { path, startFollower: () => IDLE })
   await importAll(store, MANY.slice(0, 40))
@@ -49,7 +49,7 @@ test('a scan goes on where it ended, takes what is written meanwhile, and says h
   assertIndexMatches(path)
 })
 
-test('a search that needs an index which is not there yet is 50301, with how far it is, and others are answered', async (t) => {
+test('a search that needs an unfinished index is 50301 with its progress, and others are answered', async (t) => {
   const { store } = await openSqlite(t, { startFollower: () => IDLE })
   const many = Array.from({ length: 51_000 }, (_, i) => plant(BigInt(i), 'Monstera'))
   await importAll(store, many)
@@ -61,7 +61,7 @@ test('a search that needs an index which is not there yet is 50301, with how far
   assert.equal((await listAll(store)).length, many.length)
 })
 
-test('while nobody can make the index, the operator is told once, writes go on, and small searches are answered', async (t) => {
+test('while indexing fails, one notice is logged, writes go on, and small searches are answered', async (t) => {
   const path = join(tempFolder(t), 'plants.db')
   // A folder stands in the way.
   mkdirSync(indexPath(path))
@@ -87,7 +87,7 @@ function inFileExists(path: string): boolean {
   }
 }
 
-test('the log is trimmed up to where the index is for good, and its newest row stays', async (t) => {
+test('the log is trimmed up to the durable position of the index, except its newest row', async (t) => {
   const path = join(tempFolder(t), 'plants.db')
   const { store, reopen } = await openSqlite(t, { path })
   for (let i = 0; i < 20; i++) await importAll(store, [plant(BigInt(i))])
@@ -101,7 +101,7 @@ test('the log is trimmed up to where the index is for good, and its newest row s
   )
 })
 
-test('changes are kept in the log for as long as is asked for', async (t) => {
+test('changes stay in the log for the configured time', async (t) => {
   const path = join(tempFolder(t), 'plants.db')
   const { store } = await openSqlite(t, { path, changesKeep: 3_600_000 })
   for (let i = 0; i < 20; i++) await importAll(store, [plant(BigInt(i))])
@@ -136,7 +136,7 @@ function oldStore(path: string): void {
   })
 }
 
-test('a store with the indexes of an older version is taken over, and rid of them bit by bit', async (t) => {
+test('the indexes of an older version are removed step by step', async (t) => {
   const path = join(tempFolder(t), 'plants.db')
   oldStore(path)
   const notices: string[] = []
@@ -166,7 +166,7 @@ test('a store with the indexes of an older version is taken over, and rid of the
   assertIndexMatches(path)
 })
 
-test('an import beside a service waits while the index is too far behind, and not where there is none', async (t) => {
+test('an import beside a service waits while the index is too far behind', async (t) => {
   const path = join(tempFolder(t), 'plants.db')
   const { store } = await openSqlite(t, { path, startFollower: () => IDLE })
   await importAll(store, MANY.slice(0, 10))

@@ -20,7 +20,7 @@ const addressIn = (banner: string): string => /Address {2}(\S+)/.exec(banner)?.[
 const tokenIn = (folder: string): string => readFileSync(join(folder, 'data/plants.db.first-token'), 'utf8').trim()
 const curlIn = (banner: string): string => /curl .*/.exec(banner)?.[0] ?? ''
 
-test('the first start says where it is, where the plants are, and where its one token is', async (t) => {
+test('the first start prints its address, its store and its token', async (t) => {
   const folder = tempFolder(t)
   const { banner } = await startPlain(t, folder)
   assert.match(banner, /^Plantstore is ready\.$/m)
@@ -34,7 +34,7 @@ test('the first start says where it is, where the plants are, and where its one 
   assert.deepEqual([...plantsIn(join(folder, 'data/plants.db')).keys()], [1n])
 })
 
-test('the curl line of the first start works when it is pasted into a shell', async (t) => {
+test('the curl line of the first start works in a shell', async (t) => {
   const folder = tempFolder(t)
   const { banner } = await startPlain(t, folder)
   if (runs('curl', '--version')) {
@@ -47,7 +47,7 @@ test('the curl line of the first start works when it is pasted into a shell', as
   }
 })
 
-test('a later start makes no token; its curl line takes one from the environment', async (t) => {
+test('a later start creates no token, and its curl line uses the environment', async (t) => {
   const folder = tempFolder(t)
   const first = await startPlain(t, folder)
   first.program.signal('SIGTERM')
@@ -64,7 +64,7 @@ test('a later start makes no token; its curl line takes one from the environment
   }
 })
 
-test('with PLANTSTORE_TOKEN that token works, no other is made, and it is written nowhere', async (t) => {
+test('PLANTSTORE_TOKEN works, is stored nowhere, and no other token is created', async (t) => {
   const folder = tempFolder(t)
   const { address, storePath, program } = await startServer(t, folder, [], { env: { PLANTSTORE_LOG_LEVEL: 'debug' } })
   assert.equal((await send('POST', `${address}/plants`, { body: '{"id":1,"name":"a"}' })).status, 200)
@@ -76,7 +76,7 @@ test('with PLANTSTORE_TOKEN that token works, no other is made, and it is writte
   assert.ok(!readFileSync(storePath).includes(TOKEN), 'the token is in the store')
 })
 
-test('a token that "token create" made is no token for serve: the start is refused, and makes nothing', async (t) => {
+test('serve refuses a token of "token create", and creates nothing', async (t) => {
   const folder = tempFolder(t)
   const token = (await run(t, ['token', 'create', '--name', 'reader', '--scopes', 'plants:read'], { cwd: folder }))
     .stdout
@@ -93,7 +93,7 @@ test('a token that "token create" made is no token for serve: the start is refus
   assert.deepEqual([listed.code, listed.stderr], [0, ''], 'other commands take it as the token of a client')
 })
 
-test('the first lines say that a configured token is in force', async (t) => {
+test('the banner says that a token is configured', async (t) => {
   const configured = await startServer(t, tempFolder(t), [], { env: { PLANTSTORE_LOG_LEVEL: 'info' } })
   assert.match(configured.program.stdout, /^ {2}Token {4}configured .*, with all scopes$/m)
   await configured.program.tells(/"configuredToken":true/)
@@ -102,14 +102,14 @@ test('the first lines say that a configured token is in force', async (t) => {
   await program.tells(/"configuredToken":false/)
 })
 
-test('the first lines lead to the contract where the page is switched off', async (t) => {
+test('the banner links the contract when the page is switched off', async (t) => {
   const { program } = await startServer(t, tempFolder(t), ['--docs', 'off'])
   const api = /^ {2}API {6}(\S+)$/m.exec(program.stdout)?.[1] ?? assert.fail(program.stdout)
   assert.match(api, /\/openapi\.json$/)
   assert.equal((await fetch(api)).status, 200)
 })
 
-test('a variable with a misspelt name is told, by commands and in the log of the service', async (t) => {
+test('a variable with a misspelt name is reported, by commands and in the log of the service', async (t) => {
   const folder = tempFolder(t)
   const env = { PLANTSTORE_SORE: 'sqlite:other.db' }
   const told = 'ignored, as no setting has this name: PLANTSTORE_SORE (did you mean PLANTSTORE_STORE?)'
@@ -138,7 +138,7 @@ test('standard output holds the banner alone; the log is JSON lines on standard 
   )
 })
 
-test('a store that was named is not made in a folder that does not exist; the default one is', async (t) => {
+test('a named store is not created in a missing folder; the default one is', async (t) => {
   const folder = tempFolder(t)
   mkdirSync(join(folder, 'empty'))
   const { code } = await run(t, ['serve', '--port', '0', '--store', 'sqlite:missing/plants.db'], { cwd: folder })

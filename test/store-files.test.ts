@@ -52,7 +52,7 @@ async function serve(t: TestContext, folder: string, load: { first: bigint; plan
   return { path: storePath, creates }
 }
 
-test('a log without its store is refused; with the file back nothing is lost', async (t) => {
+test('a log without its store is refused, and with the file back nothing is lost', async (t) => {
   const folder = tempFolder(t)
   const { path, creates } = await serve(t, folder, { first: 0n, plants: 100, end: 'kill' })
   const away = join(tempFolder(t), 'plants.db')
@@ -83,7 +83,7 @@ test('a journal and an index of a log without their store are refused as well', 
   }
 })
 
-test('a journal beside a store, which would undo what is in it, is refused', async (t) => {
+test('a rollback journal beside a store is refused', async (t) => {
   const folder = tempFolder(t)
   const { path } = await serve(t, folder, { first: 0n, plants: 10, end: 'stop' })
   writeFileSync(`${path}-journal`, 'd9d505f920a163d7')
@@ -111,7 +111,7 @@ function query(path: string, sql: string): void {
 }
 
 for (const [way, makeBackup] of Object.entries(BACKUPS)) {
-  test(`a backup (${way}) beside the log of what came after it is refused, and starts without that log`, async (t) => {
+  test(`a backup (${way}) beside a later log is refused, and starts without that log`, async (t) => {
     const folder = tempFolder(t)
     const backup = join(tempFolder(t), 'backup.db')
     const { path, creates } = await serve(t, folder, { first: 0n, plants: 100, end: 'stop' })
@@ -128,7 +128,7 @@ for (const [way, makeBackup] of Object.entries(BACKUPS)) {
   })
 }
 
-test('a backup that was made while the store was served is refused beside the log of then', async (t) => {
+test('a backup of a served store is refused beside the log of that time', async (t) => {
   const folder = tempFolder(t)
   const backup = join(tempFolder(t), 'backup.db')
   const { program, address, storePath } = await startServer(t, folder)
@@ -142,7 +142,7 @@ test('a backup that was made while the store was served is refused beside the lo
   await assertRefused(t, folder, storePath, /the log \S+-wal belongs to another file/)
 })
 
-test('an old log beside the store of today is refused', async (t) => {
+test('an old log beside a newer store is refused', async (t) => {
   const folder = tempFolder(t)
   const { path } = await serve(t, folder, { first: 0n, plants: 100, end: 'kill' })
   const old = join(tempFolder(t), 'old-wal')
@@ -152,7 +152,7 @@ test('an old log beside the store of today is refused', async (t) => {
   await assertRefused(t, folder, path, /the log \S+-wal belongs to another file/)
 })
 
-test('a store that was cut short is called so, also beside its log', async (t) => {
+test('a truncated store is reported as such, also beside its log', async (t) => {
   const folder = tempFolder(t)
   const { path } = await serve(t, folder, { first: 0n, plants: 100, end: 'kill' })
   const whole = readFileSync(path)
@@ -162,7 +162,7 @@ test('a store that was cut short is called so, also beside its log', async (t) =
   }
 })
 
-test('a store that is refused once it is opened leaves no lock behind', async (t) => {
+test('a store that is refused while opening leaves no lock', async (t) => {
   const folder = tempFolder(t)
   const { path } = await serve(t, folder, { first: 0n, plants: 100, end: 'stop' })
   rmSync(`${path}.lock`)
@@ -172,7 +172,7 @@ test('a store that is refused once it is opened leaves no lock behind', async (t
   await assertRefused(t, folder, path, /malformed/)
 })
 
-test('through a symbolic link to a file that is not there, the store is made where the link leads', async (t) => {
+test('through a dangling symbolic link, the store is created at its target', async (t) => {
   const [folder, links] = [tempFolder(t), tempFolder(t)]
   const path = join(folder, 'plants.db')
   symlinkSync(path, join(links, 'second'))
@@ -189,7 +189,7 @@ test('through a symbolic link to a file that is not there, the store is made whe
   assert.deepEqual([...plantsIn(path).keys()], [1n])
 })
 
-test('symbolic links without an end, or into a folder that is missing, are refused', async (t) => {
+test('circular symbolic links, and links into a missing folder, are refused', async (t) => {
   const folder = tempFolder(t)
   const paths = ['a.db', 'b.db', 'c.db'].map((name) => join(folder, name))
   const [a = '', b = '', c = ''] = paths
@@ -225,7 +225,7 @@ test('a second server is refused by whatever name, and the first one goes on', a
   assert.ok(!existsSync(join(elsewhere, 'hard.db-wal')) && !existsSync(join(elsewhere, 'hard.db.lock')))
 })
 
-test('a store whose draft a crash has left behind, which is a second name of it, is served', async (t) => {
+test('a store with a second name, left by a crash while it was created, is served', async (t) => {
   const folder = tempFolder(t)
   const { path, creates } = await serve(t, folder, { first: 0n, plants: 10, end: 'stop' })
   linkSync(path, `${path}.new-1-0123abcd`)
@@ -233,7 +233,7 @@ test('a store whose draft a crash has left behind, which is a second name of it,
   creates.assertAllIn(path)
 })
 
-test('a second server is refused where the file is mounted elsewhere', async (t) => {
+test('a second server is refused on another mount of the file', async (t) => {
   const folder = tempFolder(t)
   const mounted = join(tempFolder(t), 'plants.db')
   const { address, storePath } = await startServer(t, folder)
@@ -258,7 +258,7 @@ for (const [what, suffix, harm] of [
   ['its log is replaced', '-wal', replaceByNothing],
   ['the index of its log is removed', '-shm', (path: string) => rmSync(path)],
 ] as const) {
-  test(`while it serves and ${what}, it acknowledges no more, and ends`, async (t) => {
+  test(`when ${what} while it serves, it acknowledges no more, and exits`, async (t) => {
     const { program, address, storePath } = await startServer(t, tempFolder(t))
     const load = new Load(address)
     await load.reaches(50)

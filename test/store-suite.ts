@@ -47,7 +47,7 @@ function createTests(suite: Suite, open: OpenStore): void {
     assert.deepEqual(await plants(), [plant(1n, 'Monstera', 'houseplant')])
   })
 
-  suite('an id with another name or tag is a conflict that changes nothing', async (t) => {
+  suite('a create with the id of another plant is a conflict and changes nothing', async (t) => {
     const { store, plants } = await open(t)
     await createPlant(store, plant(1n, 'Monstera', 'houseplant'), lenient)
     for (const other of [plant(1n, 'monstera', 'houseplant'), plant(1n, 'Monstera', 'herb'), plant(1n, 'Monstera')]) {
@@ -56,7 +56,7 @@ function createTests(suite: Suite, open: OpenStore): void {
     assert.deepEqual(await plants(), [plant(1n, 'Monstera', 'houseplant')])
   })
 
-  suite('a create that must be new is refused where the id exists, even with an equal plant', async (t) => {
+  suite('a create that must be new is refused when the id exists, even with an equal plant', async (t) => {
     const { store, plants } = await open(t)
     assert.equal(await createPlant(store, plant(1n), strict), 'created')
     await assert.rejects(createPlant(store, plant(1n), strict), refusal(41201))
@@ -64,7 +64,7 @@ function createTests(suite: Suite, open: OpenStore): void {
     assert.deepEqual(await plants(), [plant(1n)])
   })
 
-  suite('an absent tag and an empty one are two things, and so are absent and empty names', async (t) => {
+  suite('absent and empty tags differ, and an empty name is a name', async (t) => {
     const { store, plants } = await open(t)
     await createPlant(store, plant(1n, '', undefined), lenient)
     await createPlant(store, plant(2n, '', ''), lenient)
@@ -73,7 +73,7 @@ function createTests(suite: Suite, open: OpenStore): void {
     assert.deepEqual(await plants(), [plant(1n, '', undefined), plant(2n, '', '')])
   })
 
-  suite('every int64 is an id of its own, also where doubles fall together', async (t) => {
+  suite('every int64 is an id of its own, also beyond the precision of a double', async (t) => {
     const { store, plants } = await open(t)
     const edge = 2n ** 53n
     const ids = [MIN_ID, MIN_ID + 1n, -edge - 1n, -edge, -1n, 0n, 1n, edge, edge + 1n, MAX_ID - 1n, MAX_ID]
@@ -85,7 +85,7 @@ function createTests(suite: Suite, open: OpenStore): void {
     for (const id of ids) assert.equal(await createPlant(store, plant(id), lenient), 'unchanged')
   })
 
-  suite('texts are kept bit for bit, and compared so', async (t) => {
+  suite('texts are kept and compared bit for bit', async (t) => {
     const { store, reopen, plants } = await open(t)
     const names = [
       ' leading and trailing ',
@@ -120,7 +120,7 @@ function createTests(suite: Suite, open: OpenStore): void {
     assert.deepEqual(await plants(), [large])
   })
 
-  suite('plants are there after the store was closed and opened again', async (t) => {
+  suite('plants are there after closing and opening the store', async (t) => {
     const { store, reopen } = await open(t)
     await createPlant(store, plant(1n), lenient)
     const again = await reopen()
@@ -129,7 +129,7 @@ function createTests(suite: Suite, open: OpenStore): void {
 }
 
 function concurrencyTests(suite: Suite, open: OpenStore): void {
-  suite('of many different plants with one id sent at once exactly one wins, and everybody is told the truth', async (t) => {
+  suite('of different plants with one id at once exactly one wins, and every result is true', async (t) => {
     const { store, plants } = await open(t)
     const rivals = Array.from({ length: 50 }, (_, i) => plant(7n, `rival ${i}`))
     const results = await Promise.allSettled(rivals.map((rival) => createPlant(store, rival, lenient)))
@@ -139,7 +139,7 @@ function concurrencyTests(suite: Suite, open: OpenStore): void {
     for (const result of results) if (result.status === 'rejected') refusal(40901)(result.reason)
   })
 
-  suite('of many equal plants sent at once one is created and the rest are unchanged', async (t) => {
+  suite('of equal plants at once one is created and the rest are unchanged', async (t) => {
     const { store, plants } = await open(t)
     const results = await Promise.all(Array.from({ length: 50 }, () => createPlant(store, plant(7n), lenient)))
     assert.deepEqual(Map.groupBy(results, (result) => result).get('created')?.length, 1)
@@ -147,14 +147,14 @@ function concurrencyTests(suite: Suite, open: OpenStore): void {
     assert.deepEqual(await plants(), [plant(7n)])
   })
 
-  suite('of many that must be new sent at once exactly one is created', async (t) => {
+  suite('of creates at once that must be new exactly one succeeds', async (t) => {
     const { store } = await open(t)
     const results = await Promise.allSettled(Array.from({ length: 50 }, () => createPlant(store, plant(7n), strict)))
     assert.equal(results.filter((result) => result.status === 'fulfilled').length, 1)
     for (const result of results) if (result.status === 'rejected') refusal(41201)(result.reason)
   })
 
-  suite('a refused row in a batch does not take others with it', async (t) => {
+  suite('a refused create in a group fails alone', async (t) => {
     const { store, plants } = await open(t)
     await createPlant(store, plant(5n, 'first'), lenient)
     const results = await Promise.allSettled([
@@ -184,7 +184,7 @@ function concurrencyTests(suite: Suite, open: OpenStore): void {
     assert.deepEqual(await plants(), [plant(1n), plant(3n)])
   })
 
-  suite('each of many is told what became of it, wherever among them one stands that is there already', async (t) => {
+  suite('each create of a group gets its own result, wherever one of them exists already', async (t) => {
     const { store, plants } = await open(t)
     const many = 20n
     for (let place = 0n; place < many; place++) {
@@ -201,7 +201,7 @@ function concurrencyTests(suite: Suite, open: OpenStore): void {
     assert.deepEqual(await plants(), all)
   })
 
-  suite('a row that the engine refuses fails alone among many as well', async (t) => {
+  suite('a row that the engine refuses fails alone in a group', async (t) => {
     const { store, plants } = await open(t)
     const many = Array.from({ length: 30 }, (_, i) => plant(i === 12 ? 2n ** 63n : BigInt(i)))
     const results = await Promise.allSettled(many.map((one) => createPlant(store, one, lenient)))
@@ -223,7 +223,7 @@ function concurrencyTests(suite: Suite, open: OpenStore): void {
     assert.deepEqual(await plants(), all)
   })
 
-  suite('more creates than may wait are refused, and nothing is done for those', async (t) => {
+  suite('creates beyond the queue are refused and not done', async (t) => {
     const { store, plants } = await open(t, { maxWaiting: 10 })
     const all = Array.from({ length: 30 }, (_, i) => plant(BigInt(i)))
     const results = await Promise.allSettled(all.map((one) => createPlant(store, one, lenient)))
@@ -238,12 +238,12 @@ function concurrencyTests(suite: Suite, open: OpenStore): void {
 }
 
 function closeTests(suite: Suite, open: OpenStore): void {
-  suite('it is writable', async (t) => {
+  suite('checkWritable resolves', async (t) => {
     const { store } = await open(t)
     assert.equal(await store.checkWritable(), undefined)
   })
 
-  suite('close finishes what waits, creates and tokens alike', async (t) => {
+  suite('close finishes waiting creates and tokens', async (t) => {
     const { store, reopen, plants } = await open(t)
     const kept = token('kept')
     const creates = Array.from({ length: 1500 }, (_, i) => createPlant(store, plant(BigInt(i)), lenient))
@@ -255,7 +255,7 @@ function closeTests(suite: Suite, open: OpenStore): void {
     assert.deepEqual(await (await reopen()).tokens.listTokens(), [kept])
   })
 
-  suite('a store that is closing or closed refuses every write, having done nothing', async (t) => {
+  suite('a closing or closed store refuses every write and does nothing', async (t) => {
     const { store, plants } = await open(t)
     const closing = store.close()
     const writes = () => [
@@ -275,7 +275,7 @@ function closeTests(suite: Suite, open: OpenStore): void {
     assert.deepEqual(await plants(), [])
   })
 
-  suite('a store that is closed refuses every read', async (t) => {
+  suite('a closed store refuses every read', async (t) => {
     const { store } = await open(t)
     const dryRun = await store.startDryRun('add')
     await store.close()
@@ -292,7 +292,7 @@ function closeTests(suite: Suite, open: OpenStore): void {
     await dryRun.close()
   })
 
-  suite('closing again does nothing', async (t) => {
+  suite('closing twice is harmless', async (t) => {
     const { store } = await open(t)
     await Promise.all([store.close(), store.close()])
     await store.close()

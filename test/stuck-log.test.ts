@@ -84,7 +84,7 @@ test('while nobody reads its log, a store that fails ends it', async (t) => {
   assert.equal((await server.program.outcome).code, 1)
 })
 
-test('lines that its reader does not take are dropped beyond a bound, and a line counts them', async (t) => {
+test('lines beyond the bound for a slow reader are dropped, and a line counts them', async (t) => {
   const server = await startStuck(t)
   if (server === undefined) return notTestedHere(t, NO_PIPE)
   const REQUESTS = 10_000
@@ -101,7 +101,7 @@ test('lines that its reader does not take are dropped beyond a bound, and a line
   assert.ok(text.length < 1.2 * 2 ** 20, `${text.length} characters were kept`)
 })
 
-test('on a terminal that takes nothing any more it answers, and SIGTERM ends it', async (t) => {
+test('on a stopped terminal the service answers, and SIGTERM ends it', async (t) => {
   const folder = tempFolder(t)
   const terminal = await stuckTerminal(t, join(folder, 'terminal'))
   if (terminal === undefined) return notTestedHere(t, 'a stopped terminal, as there is no command script')

@@ -6,7 +6,7 @@ import { type OpenStore, plant, type Suite } from './support/store-under-test.ts
 
 /** The part of the Store's specification that is about the list of tags. */
 export function tagTests(suite: Suite, open: OpenStore): void {
-  suite('tags are listed by code points, with how many plants have each', async (t) => {
+  suite('tags are listed by code points, with the number of their plants', async (t) => {
     const { store } = await open(t)
     assert.deepEqual(await store.listTags(undefined, 10), [])
     const tags = ['b', 'B', 'a', '', 'á', '\u{10000}', '\uffee', 'a', undefined, 'b', 'a']
@@ -30,7 +30,7 @@ export function tagTests(suite: Suite, open: OpenStore): void {
     assert.deepEqual(await store.listTags('aa', 1), [{ tag: 'b', plants: 2 }])
   })
 
-  suite('a tag is counted as its plants come, change and go, and is no longer listed when none has it', async (t) => {
+  suite('the count of a tag follows its plants, and a tag without plants is not listed', async (t) => {
     const { store } = await open(t)
     const counts = async () =>
       Object.fromEntries((await store.listTags(undefined, 10)).map(({ tag, plants }) => [tag, plants]))

@@ -16,7 +16,7 @@ export const token = (name: string, more: Partial<Token> = {}): Token => ({
 
 /** The part of the Store's specification that is about access tokens. */
 export function tokenTests(suite: Suite, open: OpenStore): void {
-  suite('a token is found under the hash of its secret and of no other', async (t) => {
+  suite('a token is found by the hash of its own secret alone', async (t) => {
     const { store, reopen } = await open(t)
     const secret = makeSecret()
     const kew = token('Kew app 🌿', { scopes: ['tokens'], expiresAt: new Date('2099-12-31T23:59:59.999Z') })
@@ -42,7 +42,7 @@ export function tokenTests(suite: Suite, open: OpenStore): void {
     assert.deepEqual(await store.tokens.listTokens(), [early, middle, late])
   })
 
-  suite('tokens can be kept elsewhere under the hashes that they are kept under here', async (t) => {
+  suite('exported tokens work in another store', async (t) => {
     const { store } = await open(t)
     const expiring = token('expiring', { expiresAt: new Date(2_000_000_000_000), scopes: ['tokens'] })
     for (const one of [expiring, token('other')]) await store.tokens.createToken(one, hashSecret(one.name))
@@ -52,7 +52,7 @@ export function tokenTests(suite: Suite, open: OpenStore): void {
     assert.deepEqual(kept.find(({ token }) => token.id === expiring.id)?.token, expiring)
   })
 
-  suite('the last use of a token is noted, and of none when it is gone', async (t) => {
+  suite('the last use of a token is recorded, and that of an unknown one ignored', async (t) => {
     const { store } = await open(t)
     const used = token('used')
     await store.tokens.createToken(used, hashSecret('used'))
@@ -61,7 +61,7 @@ export function tokenTests(suite: Suite, open: OpenStore): void {
     assert.deepEqual(await store.tokens.listTokens(), [{ ...used, lastUsedAt: new Date(1_700_000_000_123) }])
   })
 
-  suite('a token is kept with its times, as a copy brings it', async (t) => {
+  suite('a copied token keeps its times', async (t) => {
     const { store } = await open(t)
     const [createdAt, expiresAt, lastUsedAt, revokedAt] = [1, 2, 3, 4].map((n) => new Date(n * 1e12 + n))
     assert.ok(createdAt)
@@ -71,7 +71,7 @@ export function tokenTests(suite: Suite, open: OpenStore): void {
     assert.equal(await store.tokens.findToken(hashSecret('copied')), undefined)
   })
 
-  suite('a revoked token is never found again but stays listed, and revoking it again tells so', async (t) => {
+  suite('a revoked token stays listed and is never found, and revoking it again returns false', async (t) => {
     const { store, reopen } = await open(t)
     const [going, staying] = [token('going'), token('staying', { createdAt: new Date() })]
     const before = Date.now()

@@ -18,7 +18,7 @@ suite('a secret', () => {
     }
   })
 
-  test('has 256 bits that are random: each bit is set about half of the time, and none comes twice', () => {
+  test('has 256 random bits, each set about half of the time', () => {
     const secrets = Array.from({ length: 1000 }, makeSecret)
     assert.equal(new Set(secrets).size, secrets.length)
     const values = secrets.map((secret) => valueIn(secret.slice(3, 46)))
@@ -29,11 +29,11 @@ suite('a secret', () => {
     }
   })
 
-  test('is what bearer tokens may be (RFC 6750 section 2.1)', () => {
+  test('has the characters of a bearer token (RFC 6750 section 2.1)', () => {
     assert.match(makeSecret(), /^[A-Za-z0-9._~+/-]+=*$/)
   })
 
-  test('that was mistyped in any place, or cut, is known as such', () => {
+  test('that is mistyped or truncated is recognised', () => {
     const secret = makeSecret()
     assert.equal(isWellFormed(secret), true)
     for (let i = 3; i < secret.length; i++) {
@@ -48,7 +48,7 @@ suite('a secret', () => {
     assert.equal(isWellFormed(`${secret}0`), false)
   })
 
-  test('of another form is not one of ours', () => {
+  test('of another form is not well formed', () => {
     for (const other of ['', 'ps_', 'the-configured-secret', makeSecret().toUpperCase(), ` ${makeSecret()}`]) {
       assert.equal(isWellFormed(other), false, other)
     }

@@ -77,7 +77,7 @@ test('importing and exporting through the service takes the same memory for any 
   assert.ok(many < BOUND, `${many} bytes`)
 })
 
-test('importing straight into a store takes a bounded amount of memory', async (t) => {
+test('importing into a store takes bounded memory', async (t) => {
   if (!isLinux) return notTestedHere(t, NOT_ELSEWHERE)
   const store = `sqlite:${join(tempFolder(t), 'plants.db')}`
   const program = new Program(t, ['import', '-', '--format', 'ndjson', '--store', store], { hasInput: true })

@@ -21,7 +21,7 @@ function behindAfter(seconds: number, rate: number, rows: number, groupTime: num
   return behind
 }
 
-test('writes that the index keeps up with are not slowed down', () => {
+test('writes are not slowed down while the index keeps up', () => {
   const pace = new WritePace(() => 0)
   for (let i = 0; i < 100; i++) assert.equal(pace.delay(1000, 4999), 0)
 })
@@ -41,7 +41,7 @@ test('the index stays a bounded number of changes behind, however many are writt
   }
 })
 
-test('an index that is slow for large plants slows writes down after fewer of them', () => {
+test('large plants slow writes down earlier', () => {
   const pace = new WritePace(() => 0)
   for (let i = 0; i < 20; i++) pace.learn(2, 1000)
   assert.equal(pace.delay(1, 0), 0)

@@ -49,7 +49,7 @@ const SPECIAL = [
   plant(MAX_ID, '🌵'.repeat(100_000), 'x'),
 ]
 
-test('a store is copied whole from SQLite to PostgreSQL and back, tokens that go on working included', async (t) => {
+test('a copy from SQLite to PostgreSQL and back keeps every plant, and tokens keep working', async (t) => {
   const [first, second, third] = [sqlite(t), await postgres(t), sqlite(t)]
   const plants = [...SPECIAL, ...Array.from({ length: 2500 }, (_, i) => plant(BigInt(i)))]
   plants.sort((a, b) => (a.id < b.id ? -1 : 1))
@@ -68,7 +68,7 @@ test('a store is copied whole from SQLite to PostgreSQL and back, tokens that go
   assert.equal((await send('GET', `${address}/plants/1`, { token: secret.trim() })).status, 200)
 })
 
-test('a copy that is made again writes what is missing, and ends with the same checksum', async (t) => {
+test('copying again writes what is missing, and ends with the same checksum', async (t) => {
   const [from, to] = [sqlite(t), await postgres(t)]
   await put(from, SPECIAL)
   await run(t, ['token', 'create', '--name', 'x', '--store', from])
@@ -113,7 +113,7 @@ for (const [direction, signal] of [
   })
 }
 
-test('a token that was revoked is revoked in the copy, also one that was good when it was copied first', async (t) => {
+test('copying again also revokes tokens that were revoked since the first copy', async (t) => {
   const [from, to] = [sqlite(t), sqlite(t)]
   for (const name of ['early', 'late', 'good']) await run(t, ['token', 'create', '--name', name, '--store', from])
   const revoke = (wanted: string) =>
@@ -132,14 +132,14 @@ test('a token that was revoked is revoked in the copy, also one that was good wh
   assert.deepEqual(await names(), new Set(['good']))
 })
 
-test('without its tokens a store is copied when that is asked for', async (t) => {
+test('--no-tokens copies a store without its tokens', async (t) => {
   const [from, to] = [sqlite(t), sqlite(t)]
   await run(t, ['token', 'create', '--name', 'x', '--store', from])
   assert.equal((await copy(t, from, to, '--no-tokens')).code, 0)
   assert.deepEqual(await using(to, (store) => store.tokens.listTokens()), [])
 })
 
-test('stores that differ in the end are told apart, and why', async (t) => {
+test('a copy whose stores differ in the end fails, and says how they differ', async (t) => {
   const [from, to] = [sqlite(t), await postgres(t)]
   await put(from, [plant(1n, 'mine'), plant(2n)])
   await put(to, [plant(1n, 'yours')])
@@ -160,7 +160,7 @@ test('stores that differ in the end are told apart, and why', async (t) => {
   assert.equal(surplus.code, 1)
 })
 
-test('a copy that is called wrongly says why and does nothing', async (t) => {
+test('wrong usage of copy says why and does nothing', async (t) => {
   const folder = tempFolder(t)
   const wrong: [string[], RegExp, number][] = [
     [['copy'], /--from/, 2],

@@ -46,7 +46,7 @@ const formatOf = (name: string) => (name.includes('.csv') ? 'csv' : 'ndjson')
 
 suite('plantstore export, straight from a store', () => {
   for (const name of KINDS) {
-    test(`writes ${name}; imported and exported again, it is the same to the byte`, async (t) => {
+    test(`writes ${name}; importing and exporting it again gives the same bytes`, async (t) => {
       const { folder, exports, read } = await withPlants(t)
       const { code, stdout, stderr } = await exports([name])
       assert.match(stderr, /^done: 7 plants in \d+\.\d s\n$/)
@@ -66,7 +66,7 @@ suite('plantstore export, straight from a store', () => {
     assert.deepEqual([read('a.csv'), read('a.ndjson')], ['id,name,tag\r\n', ''])
   })
 
-  test('writes to standard output in the format that is said, and nothing else there', async (t) => {
+  test('writes plants to standard output in the given format, and nothing else', async (t) => {
     const { exports, read } = await withPlants(t)
     const { code, stdout } = await exports(['-', '--format', 'csv'])
     assert.deepEqual([code, stdout], [0, textOf('csv', PLANTS)])
@@ -77,7 +77,7 @@ suite('plantstore export, straight from a store', () => {
     assert.equal(read('out.ndjson.gz'), textOf('ndjson', PLANTS))
   })
 
-  test('writes only the plants that are asked for, in the order that is asked for', async (t) => {
+  test('writes only the plants of the filters, in the given order', async (t) => {
     const { exports } = await withPlants(t, [
       { id: 1n, name: 'Ölbaum', tag: 'tree' },
       { id: 2n, name: 'Ginkgo biloba', tag: 'tree' },
@@ -96,7 +96,7 @@ suite('plantstore export, straight from a store', () => {
     assert.equal(await ids('--tag', 'nothing'), '')
   })
 
-  test('ends quietly when nobody reads its standard output any more', async (t) => {
+  test('exits with 0 when the reader of its standard output leaves', async (t) => {
     const { exports } = await withPlants(t, manyPlants(20_000))
     const { stdout, stderr } = await exports(['-', '--format', 'csv', '--quiet'], {
       under: ['sh', '-c', '"$0" "$@" | head -n 1'],
@@ -107,7 +107,7 @@ suite('plantstore export, straight from a store', () => {
     assert.deepEqual([told.stdout, told.stderr], ['id,name,tag\r\n', early])
   })
 
-  test('says when standard output takes no more, and ends with 1', async (t) => {
+  test('exits with 1 and a message when standard output fails', async (t) => {
     if (!existsSync('/dev/full')) return notTestedHere(t, 'a standard output without space, as there is no /dev/full')
     const { exports } = await withPlants(t)
     const { code, stderr } = await exports(['-', '--format', 'csv'], { under: ['sh', '-c', '"$0" "$@" > /dev/full'] })
@@ -117,7 +117,7 @@ suite('plantstore export, straight from a store', () => {
 })
 
 suite('plantstore export keeps files safe', () => {
-  test('it replaces no file but with --force, and a link to one stays a link', async (t) => {
+  test('it replaces a file only with --force, and keeps a link to one', async (t) => {
     const { folder, exports, read } = await withPlants(t)
     writeFileSync(join(folder, 'plants.csv'), 'mine')
     symlinkSync('plants.csv', join(folder, 'link.csv'))
@@ -132,7 +132,7 @@ suite('plantstore export keeps files safe', () => {
     assert.equal(read('plants.csv'), textOf('csv', PLANTS))
   })
 
-  test('its files are for their owner alone, as the store is, also one that takes the place of a file for all', async (t) => {
+  test('its files are readable by their owner alone, also where they replace a public one', async (t) => {
     const { folder, exports } = await withPlants(t)
     writeFileSync(join(folder, 'old.csv'), 'mine', { mode: 0o644 })
     for (const name of ['new.csv', 'new.ndjson.gz', 'old.csv']) {
@@ -153,7 +153,7 @@ suite('plantstore export keeps files safe', () => {
     assert.ok(lstatSync('/dev/null').isCharacterDevice())
   })
 
-  test('it says why it can not write, and leaves nothing', async (t) => {
+  test('when it cannot write, it says why and leaves no file', async (t) => {
     const { folder, exports } = await withPlants(t)
     const before = readdirSync(folder)
     const { code, stderr } = await exports(['nowhere/plants.csv'])
@@ -167,7 +167,7 @@ suite('plantstore export keeps files safe', () => {
     assert.match((await exports(['locked/plants.csv'])).stderr, /permission denied/)
   })
 
-  test('it says when the disk is full, and leaves nothing on it', async (t) => {
+  test('when the disk is full, it says so and leaves no file', async (t) => {
     const disk = smallDisk(t)
     if (disk === undefined) return notTestedHere(t, `an export to a full disk, ${NO_DISK}`)
     const { exports } = await withPlants(t, manyPlants(20_000))
@@ -178,7 +178,7 @@ suite('plantstore export keeps files safe', () => {
     assert.deepEqual(readdirSync(disk), ['ballast'])
   })
 
-  test('it does not make a store that is not there', async (t) => {
+  test('it creates no store', async (t) => {
     const folder = tempFolder(t)
     const { code, stderr } = await run(t, ['export', 'plants.csv'], { cwd: folder })
     assert.match(stderr, /^plantstore: store /)

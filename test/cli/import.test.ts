@@ -15,7 +15,7 @@ const COUNTS = (added: number, updated: number, unchanged: number, refused: numb
 
 suite('plantstore import, straight into a store', () => {
   for (const name of KINDS) {
-    test(`makes the store and puts every plant of ${name} into it exactly; again, it finds them there`, async (t) => {
+    test(`creates the store with every plant of ${name}, and counts them as unchanged when repeated`, async (t) => {
       const folder = tempFolder(t)
       writePlantFile(join(folder, name), PLANTS)
       const args = ['import', name, '--store', 'sqlite:plants.db']
@@ -29,7 +29,7 @@ suite('plantstore import, straight into a store', () => {
     })
   }
 
-  test('reads tables as spreadsheets save them, and says what a workbook is', async (t) => {
+  test('reads CSV as spreadsheets save it, and explains what to do with a workbook', async (t) => {
     const folder = tempFolder(t)
     const fixtures = new URL('../import/fixtures/', import.meta.url)
     copyFileSync(new URL('libreoffice-semicolon.csv', fixtures), join(folder, 'a.csv'))
@@ -42,7 +42,7 @@ suite('plantstore import, straight into a store', () => {
     assert.equal(workbook.code, 1)
   })
 
-  test('takes the configured store when none is named, and makes the default one', async (t) => {
+  test('uses the configured store when none is named, and creates the default one', async (t) => {
     const folder = tempFolder(t)
     writePlantFile(join(folder, 'plants.csv'), PLANTS)
     assert.equal((await run(t, ['import', 'plants.csv'], { cwd: folder })).code, 0)
@@ -52,7 +52,7 @@ suite('plantstore import, straight into a store', () => {
     assert.equal(plantsIn(join(folder, 'other.db')).size, PLANTS.length)
   })
 
-  test('reads standard input, packed or not, as the flags say', async (t) => {
+  test('reads standard input, compressed or not, as the flags say', async (t) => {
     const folder = tempFolder(t)
     writeFileSync(join(folder, 'a'), textOf('csv', PLANTS))
     writeFileSync(join(folder, 'b'), gzipSync(textOf('ndjson', PLANTS)))
@@ -82,7 +82,7 @@ suite('plantstore import, straight into a store', () => {
     assert.deepEqual([...plantsIn(join(folder, 'plants.db')).keys()], [1n, 3n])
   })
 
-  test('tells the first thousand refused rows and counts the others', async (t) => {
+  test('lists the first thousand refused rows and counts the others', async (t) => {
     const folder = tempFolder(t)
     writeFileSync(join(folder, 'plants.ndjson'), '{}\n'.repeat(2500))
     const { code, stderr } = await run(t, ['import', 'plants.ndjson', '--store', 'sqlite:plants.db'], { cwd: folder })
@@ -93,7 +93,7 @@ suite('plantstore import, straight into a store', () => {
     assert.equal(code, 1)
   })
 
-  test('with --mode update, plants become those of the file', async (t) => {
+  test('with --mode update, the plants of the file replace those of the store', async (t) => {
     const folder = tempFolder(t)
     writePlantFile(join(folder, 'before.csv'), manyPlants(10))
     const changed = manyPlants(12).map((plant) => (plant.id < 3n ? { ...plant, name: 'changed' } : plant))
@@ -106,7 +106,7 @@ suite('plantstore import, straight into a store', () => {
     assert.deepEqual(plantsIn(join(folder, 'plants.db')), asMap(changed))
   })
 
-  test('with --dry-run, it tells all of that and stores nothing', async (t) => {
+  test('with --dry-run, it reports the same and stores nothing', async (t) => {
     const folder = tempFolder(t)
     writePlantFile(join(folder, 'before.csv'), manyPlants(10))
     writePlantFile(join(folder, 'after.csv'), [...manyPlants(10, 5), { id: 12n, name: 'another', tag: undefined }])
@@ -123,7 +123,7 @@ suite('plantstore import, straight into a store', () => {
     assert.deepEqual(plantsIn(join(folder, 'plants.db')), before)
   })
 
-  test('with --quiet, it tells only what goes wrong', async (t) => {
+  test('with --quiet, it reports errors only', async (t) => {
     const folder = tempFolder(t)
     writePlantFile(join(folder, 'plants.csv'), PLANTS)
     const args = ['import', 'plants.csv', '--quiet', '--store', 'sqlite:plants.db']

@@ -46,7 +46,7 @@ suite('plantstore import and export through a service', () => {
     }
   })
 
-  test('tell refused rows by their lines in the file, whoever refused them', async (t) => {
+  test('report refused rows by their lines, whether client or service refused them', async (t) => {
     const { folder, address } = await served(t)
     const path = join(folder, 'plants.csv')
     const rows = ['id,name,tag', '1,a,', '', 'x,b,', '2,"two', 'lines",', '1,c,', '3', '4,d,']
@@ -63,7 +63,7 @@ suite('plantstore import and export through a service', () => {
     }
   })
 
-  test('import what a mode says, and with --dry-run nothing', async (t) => {
+  test('import as the mode says, and store nothing with --dry-run', async (t) => {
     const { folder, address, storePath } = await served(t)
     const path = join(folder, 'plants.ndjson')
     const imports = async (...flags: string[]) =>
@@ -160,8 +160,8 @@ suite('plantstore import and export say what is wrong when', () => {
   }
 })
 
-suite('over a network that fails', () => {
-  test('an import sends again what was not answered, and all of it arrives', async (t) => {
+suite('over a failing network', () => {
+  test('an import repeats what was not answered, and everything arrives', async (t) => {
     const { folder, address, storePath } = await served(t)
     writePlantFile(join(folder, 'plants.ndjson'), MANY)
     // Two connections break while a request is being sent, after the first of each.
@@ -174,7 +174,7 @@ suite('over a network that fails', () => {
     assert.equal(plantsIn(storePath).size, MANY.length)
   })
 
-  test('an import whose service is killed goes on when it is back', async (t) => {
+  test('an import continues when a killed service is back', async (t) => {
     const { folder, address, program, storePath } = await served(t)
     const args = ['import', '-', '--format', 'ndjson', '--url', address]
     const importing = new Program(t, args, { env, hasInput: true })
@@ -191,7 +191,7 @@ suite('over a network that fails', () => {
     assert.equal(plantsIn(storePath).size, MANY.length)
   })
 
-  test('an import gives up when it may not wait, says how far it came, and the same command does the rest', async (t) => {
+  test('an import gives up after its retry time, says how far it got, and the same command does the rest', async (t) => {
     const { folder, address, storePath } = await served(t)
     writePlantFile(join(folder, 'plants.ndjson'), MANY)
     const proxy = await cuttingProxy(t, address, { sent: 600_000 })
@@ -207,7 +207,7 @@ suite('over a network that fails', () => {
     assert.equal(plantsIn(storePath).size, MANY.length)
   })
 
-  test('an export that breaks off fails and leaves no file', async (t) => {
+  test('an interrupted export fails and leaves no file', async (t) => {
     const { folder, address, storePath } = await served(t)
     writePlantFile(join(folder, 'plants.ndjson'), MANY)
     await run(t, ['import', 'plants.ndjson', '--store', `sqlite:${storePath}`], { cwd: folder })

@@ -14,7 +14,7 @@ const onTerminal = (t: TestContext, folder: string, ...args: string[]): Promise<
   run(t, args, { cwd: folder, under: ON_TERMINAL })
 
 suite('on a terminal', () => {
-  test('an import shows a bar, takes it away again, and says what was done', async (t) => {
+  test('an import shows a bar, removes it, and prints a summary', async (t) => {
     if (!hasTerminal) return notTestedHere(t, 'progress on a terminal, as there is no command script')
     const folder = tempFolder(t)
     writePlantFile(join(folder, 'plants.ndjson'), manyPlants(100_000))
@@ -69,7 +69,7 @@ suite('on a terminal', () => {
     assert.equal(code, 0)
   })
 
-  test('an export shows plants without what would steer the terminal', async (t) => {
+  test('an export shows plants without control characters for the terminal', async (t) => {
     if (!hasTerminal) return notTestedHere(t, 'an export to a terminal, as there is no command script')
     const folder = tempFolder(t)
     writePlantFile(join(folder, 'plants.ndjson'), PLANTS)

@@ -15,7 +15,7 @@ import { notTestedHere } from '../support/not-tested.ts'
 import { run, type Server, startServer } from '../support/process.ts'
 import { fillDisk, NO_DISK, smallDisk } from '../support/small-disk.ts'
 
-test('a full file is 50304, undoes the whole transaction, and is no reason to end', async (t) => {
+test('a full file is 50304 and undoes the whole transaction, and the service goes on', async (t) => {
   const path = join(tempFolder(t), 'plants.db')
   await (await SqliteStore.open(path, { serving: false, create: true, maxWaiting: 1, onFatal: () => {} })).close()
   const db = openWriter(path)
@@ -41,7 +41,7 @@ test('a full file is 50304, undoes the whole transaction, and is no reason to en
   assert.equal(count.get()?.['count'], 1n)
 })
 
-test('served from a file that can not grow, it refuses what does not fit and goes on when it can', async (t) => {
+test('while its file cannot grow, the service refuses what does not fit, and recovers', async (t) => {
   const { lid, ...server } = await startServerWithLid(t, tempFolder(t))
   await assertSurvives(server, {
     fill: lid.close,
@@ -51,7 +51,7 @@ test('served from a file that can not grow, it refuses what does not fit and goe
   })
 })
 
-test('on a disk that is full it refuses, says that it is not ready, and goes on when there is space', async (t) => {
+test('on a full disk the service refuses writes, is not ready, and recovers', async (t) => {
   const disk = smallDisk(t)
   if (disk === undefined) return notTestedHere(t, `a disk that fills up, ${NO_DISK}`)
   const server = await startServer(t, disk)
@@ -64,7 +64,7 @@ test('on a disk that is full it refuses, says that it is not ready, and goes on 
 })
 
 for (const end of ['SIGTERM', 'SIGKILL'] as const) {
-  test(`started on a disk that is full, after ${end}, it serves reads, and takes writes once there is space`, async (t) => {
+  test(`started on a full disk, after ${end}, the service serves reads, and writes once there is space`, async (t) => {
     const disk = smallDisk(t)
     if (disk === undefined) return notTestedHere(t, `a start on a disk that is full, ${NO_DISK}`)
     const first = await startServer(t, disk)
@@ -116,7 +116,7 @@ async function storedBefore50304(disk: string, address: string, start: number): 
   }
 }
 
-test('a log that has filled the disk is folded in before anything is written behind it', async (t) => {
+test('a log that has filled the disk is folded before anything else is written', async (t) => {
   const disk = smallDisk(t)
   if (disk === undefined) return notTestedHere(t, `a log that fills a disk, ${NO_DISK}`)
   const { address, storePath } = await startServer(t, disk)

@@ -7,7 +7,7 @@ import { query } from '../support/postgres.ts'
 import { assertKept, assertOutOfReach, ownServer, ready, refusals } from '../support/postgres-faults.ts'
 import { serveStore } from '../support/process.ts'
 
-test('a database that crashes in mid-load four times loses nothing acknowledged, and is used again when it is back', async (t) => {
+test('a database that crashes four times under load loses nothing acknowledged, and the service recovers', async (t) => {
   const server = await ownServer(t)
   const url = server.url()
   const served = await serveStore(t, url)
@@ -33,7 +33,7 @@ test('a database that crashes in mid-load four times loses nothing acknowledged,
   await assertKept(load, served, url)
 })
 
-test('connections that an administrator ends, busy or idle, are replaced', async (t) => {
+test('connections that an administrator terminates are replaced', async (t) => {
   const server = await ownServer(t)
   const url = server.url()
   const served = await serveStore(t, url)
@@ -53,7 +53,7 @@ test('connections that an administrator ends, busy or idle, are replaced', async
   assert.equal(answer.status, 200, 'no request is spent on finding out that idle connections are gone')
 })
 
-test('backends that hang are given up, and others do their work', async (t) => {
+test('hanging backends are given up, and others take over', async (t) => {
   const server = await ownServer(t)
   const url = server.url()
   const served = await serveStore(t, url, ['--store-timeout', '2s'])

@@ -24,7 +24,7 @@ const list = (service: Service, secret: string, scheme = 'Bearer') =>
   service.send('GET', '/plants', { authorization: `${scheme} ${secret}` })
 
 suite('what is remembered of tokens and addresses', () => {
-  test('is bounded: the oldest entry makes room, and one that is used again is no longer the oldest', () => {
+  test('is bounded: the oldest entry makes room, and setting an entry again makes it the newest', () => {
     const map = new BoundedMap<string, number>(2)
     for (const [i, key] of ['a', 'b', 'a', 'c', 'c'].entries()) map.set(key, i)
     assert.deepEqual([map.size, map.get('a'), map.get('b'), map.get('c')], [2, 2, undefined, 4])
@@ -75,7 +75,7 @@ suite('what is remembered of tokens and addresses', () => {
 })
 
 suite('the cost of bad tokens', () => {
-  test('is no look-up for one that is malformed or mistyped, and one in a second for the same unknown one', async (t) => {
+  test('is no look-up for a malformed one, and one look-up per second for the same unknown one', async (t) => {
     const service = await withService(t, { authFailureLimit: 'off' })
     const time = clock(t)
     const lookUps = countLookUps(t, service)
@@ -106,7 +106,7 @@ suite('the rate of a token', () => {
     return count
   }
 
-  test('is refilled at the rate that was set, and saves up one second', (t) => {
+  test('refills at the configured rate, and saves up one second', (t) => {
     const time = clock(t)
     const limiter = new RateLimiter(10)
     assert.equal(taken(limiter, 'a', 50), 10)
@@ -122,7 +122,7 @@ suite('the rate of a token', () => {
     }
   })
 
-  test('is remembered for 10,000 tokens, those in use above all', (t) => {
+  test('is remembered for the 10,000 tokens used last', (t) => {
     clock(t)
     const limiter = new RateLimiter(1)
     assert.equal(taken(limiter, 'used', 2), 1)

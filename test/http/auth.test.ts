@@ -11,7 +11,7 @@ const REALM = 'Bearer realm="plantstore"'
 const INVALID = `${REALM}, error="invalid_token", error_description="the access token is malformed, unknown or revoked"`
 
 suite('a request without a token', () => {
-  test('is 40101 with a challenge that names no error, whatever else is wrong with it', async (t) => {
+  test('is 40101 with a challenge that names no error, whatever else is wrong', async (t) => {
     const service = await withService(t)
     for (const authorization of [
       null,
@@ -29,7 +29,7 @@ suite('a request without a token', () => {
     }
   })
 
-  test('is refused before its body has come', async (t) => {
+  test('is refused before its body arrives', async (t) => {
     const service = await withService(t)
     const connection = new RawConnection(service.port)
     connection.write(
@@ -58,7 +58,7 @@ suite('a request without a token', () => {
 })
 
 suite('a token', () => {
-  test('is taken from a header whose scheme may be in any case', async (t) => {
+  test('is read from a header whose scheme has any case', async (t) => {
     const service = await withService(t)
     for (const scheme of ['Bearer', 'bearer', 'BEARER', 'bEaReR']) {
       assert.equal((await service.create(PLANT, { authorization: `${scheme} ${SECRET}` })).status, 200, scheme)
@@ -89,7 +89,7 @@ suite('a token', () => {
     assertConforms('createPlant', answer)
   })
 
-  test('that has expired is 40103, also when it was good a moment ago', async (t) => {
+  test('that has expired is 40103, even if it was good a moment ago', async (t) => {
     const service = await withService(t)
     const { secret: past } = await service.mint(['plants:write'], new Date(Date.now() - 1))
     const { secret: soon } = await service.mint(['plants:write'], new Date(Date.now() + 2000))
@@ -121,7 +121,7 @@ suite('a token', () => {
     assert.equal(answer.headers['www-authenticate'], INVALID)
   })
 
-  test('has the time of its use noted, at most once a minute', async (t) => {
+  test('has its last use recorded, at most once a minute', async (t) => {
     const service = await withService(t)
     const { secret, token } = await service.mint(['plants:write'])
     const before = Date.now()
@@ -140,7 +140,7 @@ suite('a token', () => {
 })
 
 suite('the scopes of a token', () => {
-  test('are asked for as the contract says, by every operation', async (t) => {
+  test('are required as the contract says, by every operation', async (t) => {
     const service = await withService(t)
     for (const { id, method, path, scopes } of contract.operations) {
       const target = path.replace('{file}', 'page.js')
@@ -173,7 +173,7 @@ suite('the scopes of a token', () => {
 })
 
 suite('the rate of a token', () => {
-  test('is not limited unless it is configured, and then the answer says nothing of it', async (t) => {
+  test('is unlimited by default, and the answer does not mention it', async (t) => {
     const service = await withService(t)
     const answers = await Promise.all(Array.from({ length: 50 }, () => service.create(PLANT)))
     for (const { status, headers } of answers) {
@@ -181,7 +181,7 @@ suite('the rate of a token', () => {
     }
   })
 
-  test('is limited for each token alone, and told in every answer', async (t) => {
+  test('is limited per token, and every answer tells what is left', async (t) => {
     const service = await withService(t, { rateLimit: '2' })
     const { secret } = await service.mint(['plants:write'])
     const first = await service.create(PLANT)

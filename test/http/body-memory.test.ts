@@ -33,7 +33,7 @@ const refusalTo = async (connection: RawConnection) => assertRefusal(answersIn(a
 suite('bodies that are being received', () => {
   const LIMITS = { bodyMemory: '512KiB', bodyLimit: '128KiB' }
 
-  test('are refused 429 where their token has half of the memory, and 503 where all have all of it', async (t) => {
+  test('are refused with 429 at half of the memory per token, and with 503 at the whole memory', async (t) => {
     const service = await withService(t, LIMITS)
     const minted = await Promise.all([1, 2, 3].map(() => service.mint(['plants:write'])))
     const [first = '', second = '', third = ''] = minted.map(({ secret }) => secret)
@@ -68,13 +68,13 @@ suite('bodies that are being received', () => {
     await untilBodiesTake(service, (bytes) => bytes === 0)
   })
 
-  test('have room for one of the largest, however little memory is given', async (t) => {
+  test('always have room for one body of the largest size', async (t) => {
     const service = await withService(t, { bodyMemory: '1', bodyLimit: '128KiB' })
     const body = JSON.stringify({ id: 1, name: 'x'.repeat(127 * KIB) })
     assert.equal(await create(service, body), 200)
   })
 
-  test('are the same in whatever pieces they come', async (t) => {
+  test('are the same in pieces of any size', async (t) => {
     const service = await withService(t)
     const name = Array.from({ length: 3000 }, (_, i) => String.fromCodePoint(0x4e00 + i)).join('')
     const body = Buffer.from(JSON.stringify({ id: 1, name }))

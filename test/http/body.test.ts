@@ -10,7 +10,7 @@ const PLANT = '{"id":1,"name":"x"}'
 const nested = (levels: number): string => `{"id":1,"name":"x","a":${'['.repeat(levels - 1)}${']'.repeat(levels - 1)}}`
 
 suite('a body that is no JSON', () => {
-  test('is 40001, says where, and never quotes the body', async (t) => {
+  test('is 40001, names the position, and never quotes the body', async (t) => {
     const service = await withService(t)
     const bodies = [
       '{',
@@ -30,7 +30,7 @@ suite('a body that is no JSON', () => {
     assert.deepEqual(await service.plants(), [])
   })
 
-  test('is 40001 where it is empty or only white space', async (t) => {
+  test('is 40001 when it is empty or only white space', async (t) => {
     const service = await withService(t)
     assert.equal(messageOf(await service.create('')), 'the body is empty; send a JSON object')
     assert.equal(messageOf(await service.create('', { chunked: true })), 'the body is empty; send a JSON object')
@@ -60,7 +60,7 @@ suite('the nesting of a body', () => {
     assert.equal(errorOf(await service.create(nested(2))), 40001)
   })
 
-  test('costs nothing where it is absurd', async (t) => {
+  test('costs nothing when it is absurd', async (t) => {
     const service = await withService(t)
     for (const bracket of ['[', '{"a":']) {
       const levels = Math.floor((2 ** 20 - 100) / bracket.length)
@@ -75,7 +75,7 @@ suite('the nesting of a body', () => {
 suite('the size of a body', () => {
   const sized = (bytes: number) => PLANT.padEnd(bytes, ' ')
 
-  test('is at most the limit, by its length and by its chunks alike', async (t) => {
+  test('is at most the limit, whether its length or its chunks tell it', async (t) => {
     const service = await withService(t, { bodyLimit: '1KiB' })
     for (const chunked of [false, true]) {
       assert.equal((await service.create(sized(1024), { chunked })).status, 200)
@@ -93,7 +93,7 @@ suite('the size of a body', () => {
     assert.equal(errorOf(await service.create(sized(2 ** 20 + 1))), 41301)
   })
 
-  test('is refused before a byte of the body has come, where its length says so', async (t) => {
+  test('is refused before a byte of the body arrives when Content-Length exceeds the limit', async (t) => {
     const service = await withService(t)
     const connection = new RawConnection(service.port)
     connection.write(head('Content-Type: application/json', `Content-Length: ${10 ** 12}`))
@@ -102,7 +102,7 @@ suite('the size of a body', () => {
     assertConforms('createPlant', answer)
   })
 
-  test('is refused while chunks without end still come', async (t) => {
+  test('is refused while endless chunks still arrive', async (t) => {
     const service = await withService(t, { bodyLimit: '64KiB' })
     const connection = new RawConnection(service.port)
     connection.write(head('Content-Type: application/json', 'Transfer-Encoding: chunked'))
@@ -143,7 +143,7 @@ suite('the media type of a body', () => {
     { 'Content-Encoding': 'identity, gzip' },
   ]
 
-  test('is 41501 where it is another one, and Accept-Post names the right one', async (t) => {
+  test('is 41501 when it is another one, and Accept-Post names the right ones', async (t) => {
     const service = await withService(t)
     for (const headers of REFUSED) {
       const answer = await service.create(PLANT, { headers })
@@ -162,7 +162,7 @@ suite('the media type of a body', () => {
     assert.equal(errorOf(await service.create(bomb, { headers: { 'Content-Encoding': 'gzip' } })), 41501)
   })
 
-  test('has only chunked for a transfer coding', async (t) => {
+  test('takes chunked as the only transfer coding', async (t) => {
     const service = await withService(t)
     const connection = new RawConnection(service.port)
     const chunk = `${PLANT.length.toString(16)}\r\n${PLANT}\r\n0\r\n\r\n`
@@ -174,7 +174,7 @@ suite('the media type of a body', () => {
     assertConforms('createPlant', answer)
   })
 
-  test('may be spelled in every way that means the same', async (t) => {
+  test('may be spelled in every equivalent way', async (t) => {
     const service = await withService(t)
     const types = [
       'application/json',
@@ -197,8 +197,8 @@ suite('the media type of a body', () => {
   })
 })
 
-suite('members with names that JavaScript knows', () => {
-  test('are members like any other: ignored, and never taken for those of a plant', async (t) => {
+suite('members with names that are special in JavaScript', () => {
+  test('are ignored like any other unknown member', async (t) => {
     const service = await withService(t)
     const evil = '{"name":"evil","tag":"evil","isAdmin":true}'
     const members = `"__proto__":${evil},"constructor":{"prototype":${evil}},"prototype":${evil},"toString":1,"hasOwnProperty":0`

@@ -10,7 +10,7 @@ const forwardedFor = (text: string) => addresses.of(PROXY, { 'x-forwarded-for': 
 const forwarded = (text: string) => addresses.of(PROXY, { forwarded: text })
 
 suite('the address of a client', () => {
-  test('is the other end of the connection, whatever the headers say, unless that is a trusted proxy', () => {
+  test('is the peer of the connection, whatever the headers say, unless the peer is a trusted proxy', () => {
     const headers = { 'x-forwarded-for': CLIENT, forwarded: `for=${CLIENT}` }
     assert.equal(addresses.of('198.51.100.1', headers), '198.51.100.1')
     assert.equal(addresses.of('::ffff:198.51.100.1', headers), '198.51.100.1')
@@ -18,7 +18,7 @@ suite('the address of a client', () => {
     assert.equal(addresses.of(undefined, headers), '')
   })
 
-  test('is whom a trusted proxy names, in either header', () => {
+  test('is the address that a trusted proxy names, in either header', () => {
     for (const text of [CLIENT, ` ${CLIENT} `, `${CLIENT}:4711`, `1.2.3.4, ${CLIENT}`, `${CLIENT}, 10.9.9.9`]) {
       assert.equal(forwardedFor(text), CLIENT, text)
     }
@@ -38,7 +38,7 @@ suite('the address of a client', () => {
     assert.equal(forwardedFor('::ffff:203.0.113.9'), CLIENT)
   })
 
-  test('is the last trusted proxy where that names nobody, or something that is no address', () => {
+  test('is the last trusted proxy when that proxy names no address', () => {
     for (const text of [
       '',
       'unknown',
@@ -68,12 +68,12 @@ suite('the address of a client', () => {
     assert.equal(forwardedFor('10.1.1.1, 10.2.2.2'), '10.1.1.1')
   })
 
-  test('can not be chosen by the header that the proxy does not set', () => {
+  test('cannot be forged in the header that the proxy does not set', () => {
     assert.equal(addresses.of(PROXY, { 'x-forwarded-for': CLIENT, forwarded: 'for=1.2.3.4' }), PROXY)
     assert.equal(addresses.of(PROXY, { 'x-forwarded-for': CLIENT, forwarded: `for=${CLIENT}` }), CLIENT)
   })
 
-  test('is found as quickly in the longest headers', () => {
+  test('is found in little time in the longest headers', () => {
     const startedAt = performance.now()
     const long = [',', 'for=', '"', '"\\', 'for="\\', ' ', '1,', 'for=1;', ';'].map((text) =>
       text.repeat(Math.floor(16_384 / text.length)),

@@ -15,7 +15,7 @@ suite('a file that is sent again and again', () => {
     assert.deepEqual(gunzipSync(await files.compress(file, 'gzip')), file)
   })
 
-  test('is not taken for another one', async () => {
+  test('is not confused with another file', async () => {
     const files = new CompressedFiles()
     const other = Buffer.from('tags '.repeat(1000))
     await files.compress(file, 'gzip')

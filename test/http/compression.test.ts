@@ -39,7 +39,7 @@ suite('an answer of a kilobyte or more', () => {
     assert.match(body, /^plantstore_compressing_bytes 0$/m)
   })
 
-  test('is compressed as the client asks, and is the same in every coding', async (t) => {
+  test('is compressed as the client asks, and decodes to the same text in every coding', async (t) => {
     const service = await withService(t)
     await service.create({ id: 1, name: NAME })
     const paths = [
@@ -74,7 +74,7 @@ suite('an answer of a kilobyte or more', () => {
     }
   })
 
-  test('has an entity tag of its own in each coding, and preconditions take them all', async (t) => {
+  test('has an entity tag of its own in each coding, and preconditions accept all of them', async (t) => {
     const service = await withService(t)
     await service.create({ id: 1, name: NAME })
     const { etag = '' } = (await service.send('GET', '/plants/1')).headers
@@ -108,7 +108,7 @@ test('a shorter answer, and a refusal, is sent as it is', async (t) => {
 
 suite('a stream that is compressed', () => {
   for (const coding of CODINGS) {
-    test(`by ${coding} gives each piece before the next is made`, async () => {
+    test(`by ${coding} sends each piece before the next is made`, async () => {
       const pieces = ['first\n', 'second\n'.repeat(10_000), '', 'last\n']
       let made = 0
       async function* source() {
@@ -125,7 +125,7 @@ suite('a stream that is compressed', () => {
       assert.equal(DECODERS[coding](Buffer.concat(got)).toString(), pieces.join(''))
     })
 
-    test(`by ${coding} lets go of its source where nobody wants the rest, and throws what that throws`, async () => {
+    test(`by ${coding} closes its source when the reader stops early, and throws what the source throws`, async () => {
       let releases = 0
       async function* source() {
         try {

@@ -35,7 +35,7 @@ async function busy(t: Scene, service: Service, count: number): Promise<() => Pr
 }
 
 suite('more connections than are allowed', () => {
-  test('close those that have never sent a request, the oldest first, and then idle ones', async (t) => {
+  test('evict those that never sent a request, the oldest first, and then idle ones', async (t) => {
     const service = await withService(t, { maxConnections: '3' })
     const [oldest, silent, idle] = await Promise.all(['', '', `${LIVE}\r\n`].map((bytes) => opened(t, service, bytes)))
     await idle?.until('"live"')
@@ -46,7 +46,7 @@ suite('more connections than are allowed', () => {
     assert.equal(idle?.socket.closed, false, 'it has asked once, so it goes after those that have not')
   })
 
-  test('are refused with 50302 while all others are at work', async (t) => {
+  test('are refused with 50302 while all others are busy', async (t) => {
     const service = await withService(t, { maxConnections: '3' })
     const release = await busy(t, service, 3)
     const refused = await opened(t, service, `${LIVE}\r\n`)
@@ -85,7 +85,7 @@ suite('more connections than are allowed', () => {
     assert.equal(told, 8)
   })
 
-  test('are let in from a trusted proxy, as they are those of many clients', async (t) => {
+  test('are accepted from a trusted proxy, as many clients share it', async (t) => {
     const service = await withService(t, { maxAddressConnections: '3', trustedProxies: '127.0.0.1' })
     const release = await busy(t, service, 3)
     assert.equal((await service.send('GET', '/health/live')).status, 200)
@@ -112,7 +112,7 @@ test('silent connections leave descriptors to the store, and a place to a client
 })
 
 suite('requests that wait behind others of their connections', () => {
-  test('are refused where they take too much memory, behind the answer that is due', async (t) => {
+  test('are refused when they take too much memory, after the answer that is due', async (t) => {
     const service = await withService(t, { pipelineLimit: '64KiB' })
     const release = await busy(t, service, 1)
     const few = await opened(t, service, `${create(5)}${LIVE}\r\n`)
@@ -129,7 +129,7 @@ suite('requests that wait behind others of their connections', () => {
   })
 })
 
-suite('an answer that its client does not take', () => {
+suite('an answer that its client does not read', () => {
   const LIST = `GET /plants?limit=8 HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${SECRET}\r\n\r\n`
 
   async function withLargePlants(t: Scene, flags: Parameters<typeof withService>[1]): Promise<Service> {
@@ -146,7 +146,7 @@ suite('an answer that its client does not take', () => {
     return connection
   }
 
-  test('is cut off when it has taken nothing for the stall timeout', async (t) => {
+  test('is cut off when nothing of it was read for the stall timeout', async (t) => {
     const service = await withLargePlants(t, { stallTimeout: '400ms' })
     await unread(t, service)
     service.agent.destroy()
@@ -156,7 +156,7 @@ suite('an answer that its client does not take', () => {
     assert.match(service.log, /"operation":"listPlants".*"brokenOff":true,"status":408,"error":40801/)
   })
 
-  test('is cut off when it is taken too slowly in the long run, though never stopped', async (t) => {
+  test('is cut off when it is read too slowly in the long run', async (t) => {
     const service = await withLargePlants(t, { stallTimeout: '1s', leastSpeed: '100MiB' })
     const connection = await unread(t, service)
     let closed = false
@@ -194,7 +194,7 @@ suite('an answer that its client does not take', () => {
     assert.equal(await tag(), 'changed')
   })
 
-  test('is cut off or refused where all of them together take too much memory, and other clients are served', async (t) => {
+  test('is cut off or refused when all of them together take too much memory, and other clients are served', async (t) => {
     const service = await withLargePlants(t, { unreadLimit: '3MiB' })
     await Promise.all([1, 2, 3, 4].map(() => unread(t, service)))
     let status = 503

@@ -17,7 +17,7 @@ suite('scripts of other origins', () => {
     assert.deepEqual(ofCors((await service.send('OPTIONS', '/plants/1', preflight(GARDEN))).headers), [])
   })
 
-  test('can use everything where their origin is set', async (t) => {
+  test('can use everything when their origin is configured', async (t) => {
     const service = await withService(t, { corsOrigins: `http://localhost:5173,${GARDEN}` })
     const { status, headers } = await service.send('OPTIONS', '/plants/1', preflight(GARDEN))
     assert.equal(status, 204)
@@ -45,7 +45,7 @@ suite('scripts of other origins', () => {
     }
   })
 
-  test('can use nothing where another origin is set, and caches keep the two apart', async (t) => {
+  test('can use nothing when another origin is configured, and caches keep the two apart', async (t) => {
     const service = await withService(t, { corsOrigins: GARDEN })
     for (const origin of ['https://evil.example', 'http://garden.example', `${GARDEN}:444`, 'null', `${GARDEN}.evil`]) {
       const read = await service.send('GET', '/plants', { headers: { Origin: origin } })
@@ -56,7 +56,7 @@ suite('scripts of other origins', () => {
     assert.deepEqual([ofCors(none.headers), none.headers.vary], [[], 'Accept-Encoding, Origin'])
   })
 
-  test('are asked for in a preflight alone', async (t) => {
+  test('get the preflight headers in a preflight alone', async (t) => {
     const service = await withService(t, { corsOrigins: GARDEN })
     const { headers } = await service.send('OPTIONS', '/plants', { headers: { Origin: GARDEN }, authorization: null })
     assert.deepEqual(ofCors(headers).toSorted(), ['access-control-allow-origin', 'access-control-expose-headers'])

@@ -16,7 +16,7 @@ suite('creating a plant', () => {
     assert.deepEqual(await service.plants(), [{ id: 1n, name: 'Monstera deliciosa', tag: 'houseplant' }])
   })
 
-  test('is answered alike when it is sent again, also with its members in another order', async (t) => {
+  test('has the same answer when it is sent again, also with its members in another order', async (t) => {
     const service = await withService(t)
     const first = await service.create(MONSTERA)
     const again = await service.create(MONSTERA)
@@ -36,7 +36,7 @@ suite('creating a plant', () => {
     'no tag': { id: 1, name: MONSTERA.name },
     'an empty tag': { ...MONSTERA, tag: '' },
   })) {
-    test(`with an id that is taken and ${what} is 409 and changes nothing`, async (t) => {
+    test(`with a known id and ${what} is 409 and changes nothing`, async (t) => {
       const service = await withService(t)
       await service.create(MONSTERA)
       const answer = await service.create(other)
@@ -47,7 +47,7 @@ suite('creating a plant', () => {
     })
   }
 
-  test('many times at once stores it once; of two different ones with one id, one is stored', async (t) => {
+  test('many times at once stores it once, and of two different plants with one id stores one', async (t) => {
     const service = await withService(t)
     const same = await Promise.all(Array.from({ length: 20 }, () => service.create(MONSTERA)))
     assert.deepEqual(new Set(same.map(({ status }) => status)), new Set([200]))
@@ -69,7 +69,7 @@ suite('creating a plant', () => {
 })
 
 suite('the tag of a plant', () => {
-  test('stays absent when it is absent, and empty when it is empty', async (t) => {
+  test('stays absent or empty as it was sent', async (t) => {
     const service = await withService(t)
     assert.equal((await service.create({ id: 1, name: 'x' })).body, '{"name":"x"}')
     assert.equal((await service.create({ id: 2, name: 'x', tag: '' })).body, '{"name":"x","tag":""}')
@@ -81,7 +81,7 @@ suite('the tag of a plant', () => {
     assert.equal((await service.create({ id: 2, name: 'x' })).status, 409)
   })
 
-  test('can not be null', async (t) => {
+  test('cannot be null', async (t) => {
     const service = await withService(t)
     const answer = await service.create({ id: 1, name: 'x', tag: null })
     assert.equal(errorOf(answer), 40002)
@@ -91,7 +91,7 @@ suite('the tag of a plant', () => {
 })
 
 suite('the entity tag of the answer', () => {
-  test('differs between plants that differ in id, name or tag, be it absent or empty', async (t) => {
+  test('differs between plants that differ in id, name or tag, and between an absent and an empty tag', async (t) => {
     const service = await withService(t)
     const plants = [
       { id: 1, name: 'x' },
@@ -110,7 +110,7 @@ suite('the entity tag of the answer', () => {
 })
 
 suite('If-None-Match: *', () => {
-  test('creates a plant that is new, and refuses an id that exists even with an equal plant', async (t) => {
+  test('creates a new plant, and refuses an existing id even with an equal plant', async (t) => {
     const service = await withService(t)
     const strict = { headers: { 'If-None-Match': '*' } }
     assert.equal((await service.create(MONSTERA, strict)).status, 200)
@@ -169,7 +169,7 @@ suite('a body that is no plant', () => {
     assert.deepEqual(await service.plants(), [])
   })
 
-  test('is 40002 where a member stands twice, also escaped, equal or unknown', async (t) => {
+  test('is 40002 when it has a member twice, also an escaped, equal or unknown one', async (t) => {
     const service = await withService(t)
     const bodies: readonly [string, string][] = [
       ['{"id":1,"name":"x","id":1}', 'id'],
@@ -190,8 +190,8 @@ suite('a body that is no plant', () => {
   })
 })
 
-suite('more creates than may wait', () => {
-  test('are 50302 at once, and those are not stored', async (t) => {
+suite('creates beyond the bound on waiting ones', () => {
+  test('are 50302 at once, and are not stored', async (t) => {
     const service = await withService(t, { maxWaiting: '2' })
     await service.create({ id: 0, name: 'so that the token is known' })
     const release = await service.under.lock()

@@ -17,7 +17,7 @@ suite('deleting a plant', () => {
     assert.equal((await service.send('GET', '/plants')).body, JSON.stringify([{ ...MONSTERA, id: 2 }]))
   })
 
-  test('is 40402 where there is none, and so when it is sent again', async (t) => {
+  test('is 40402 when there is none, also when it is repeated', async (t) => {
     const service = await withService(t)
     await service.create(MONSTERA)
     assert.equal((await service.send('DELETE', '/plants/1')).status, 204)
@@ -28,7 +28,7 @@ suite('deleting a plant', () => {
     }
   })
 
-  test('makes room for another plant under the same id', async (t) => {
+  test('frees the id for another plant', async (t) => {
     const service = await withService(t)
     const first = await service.create(MONSTERA)
     await service.send('DELETE', '/plants/1')
@@ -47,7 +47,7 @@ suite('deleting a plant', () => {
     )
   })
 
-  test('is bound to what was read by If-Match', async (t) => {
+  test('deletes only what was read, with If-Match', async (t) => {
     const service = await withService(t)
     const { etag = '' } = (await service.create(MONSTERA)).headers
     const changed = await patch(service, 1, { tag: 'other' })
@@ -64,7 +64,7 @@ suite('deleting a plant', () => {
     assert.equal((await service.send('DELETE', '/plants/1', { headers })).status, 204)
   })
 
-  test('does not look at a body', async (t) => {
+  test('ignores a body', async (t) => {
     const service = await withService(t)
     await service.create(MONSTERA)
     const sending = { headers: { 'Content-Type': 'application/json' }, body: '{"id":2}' }

@@ -19,7 +19,7 @@ const REQUESTS: readonly [what: string, type: string, path: string, body: string
 
 suite('the event loop is not held for long', () => {
   for (const [what, type, path, body] of REQUESTS) {
-    test(`by ${what}`, async (t) => {
+    test(`while it handles ${what}`, async (t) => {
       const service = await withService(t)
       const probe = new Probe()
       const { status } = await service.send('POST', path, { headers: { 'Content-Type': type }, body })

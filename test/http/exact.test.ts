@@ -21,7 +21,7 @@ const text = fc
   .map((string) => string.replaceAll('\0', '\u{10ffff}'))
 
 suite('the id of a plant', () => {
-  test('is any int64 in any spelling that JSON has, and stored exactly', async (t) => {
+  test('is any int64 in any spelling of JSON, stored exactly', async (t) => {
     const service = await withService(t)
     const expected = new Map<bigint, string>()
     await holds(
@@ -72,7 +72,7 @@ suite('the id of a plant', () => {
     )
   })
 
-  test('is refused as 40002 where it is anything else', async (t) => {
+  test('is refused with 40002 when it is anything else', async (t) => {
     const service = await withService(t)
     const notIntegers = ['1.5', '1e-1', '-0.5', '1.0000000000000000001', '9007199254740993.5', '1e-400', '1e-999999999']
     const tooLarge = [
@@ -94,7 +94,7 @@ suite('the id of a plant', () => {
     assert.deepEqual(await service.plants(), [])
   })
 
-  test('is accepted exactly when its value is an int64', async (t) => {
+  test('is accepted if and only if its value is an int64', async (t) => {
     const service = await withService(t)
     await holds(
       fc.asyncProperty(numberText, async (spelling) => {
@@ -123,7 +123,7 @@ suite('int64Of', () => {
     )
   })
 
-  test('takes what is no JSON number for no integer', () => {
+  test('refuses what is no JSON number', () => {
     for (const source of [
       '',
       ' 7',
@@ -146,7 +146,7 @@ suite('int64Of', () => {
 })
 
 suite('the texts of a plant', () => {
-  test('survive bit for bit, whatever they hold and however JSON spells them', async (t) => {
+  test('survive bit for bit, whatever they hold and however they are escaped', async (t) => {
     const service = await withService(t)
     let id = 0
     await holds(
@@ -163,7 +163,7 @@ suite('the texts of a plant', () => {
     )
   })
 
-  test('are not trimmed, folded or normalised, so look-alikes are different plants', async (t) => {
+  test('are not trimmed, folded or normalised, so look-alikes are different texts', async (t) => {
     const service = await withService(t)
     const names = [
       'Caf\u00e9',
@@ -187,7 +187,7 @@ suite('the texts of a plant', () => {
     }
   })
 
-  test('are the same in one piece and in many, and whether the token was known before or not', async (t) => {
+  test('are the same in one piece and in many, with a known and an unknown token', async (t) => {
     const service = await withService(t)
     const name = 'Caf\u00e9 \u{1f331} '.repeat(40_000)
     for (const [id, chunked] of [false, true, false, true].entries()) {
@@ -221,7 +221,7 @@ suite('the texts of a plant', () => {
     assert.equal((await service.plants())[0]?.name, '\u{1f331}')
   })
 
-  test('have to be UTF-8 without byte order mark; other bytes are refused, never repaired', async (t) => {
+  test('must be UTF-8 without byte order mark; other bytes are refused, never repaired', async (t) => {
     const service = await withService(t)
     const around = (bytes: number[]) =>
       Buffer.concat([Buffer.from('{"id":1,"name":"'), Buffer.from(bytes), Buffer.from('"}')])

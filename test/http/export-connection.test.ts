@@ -36,7 +36,7 @@ const metric = async (service: Service, status: number): Promise<number> => {
   return Number(line.exec(body)?.[1] ?? 0)
 }
 
-suite('an export that goes on for long', () => {
+suite('a long export', () => {
   test('holds the plants of one moment, while others are written', async (t) => {
     const service = await withMuch(t)
     const connection = await stalledExport(service)
@@ -52,7 +52,7 @@ suite('an export that goes on for long', () => {
     )
   })
 
-  test('is broken off where the store fails, so that its client sees that it is not whole', async (t) => {
+  test('breaks off when the store fails, so that its client sees that it is not whole', async (t) => {
     const service = await withMuch(t)
     const connection = await stalledExport(service)
     await service.store.close()
@@ -64,7 +64,7 @@ suite('an export that goes on for long', () => {
     assert.equal(await metric(service, 503), 1)
   })
 
-  test('is broken off where its client reads nothing for too long', async (t) => {
+  test('breaks off when its client reads nothing for too long', async (t) => {
     const service = await withMuch(t, { stallTimeout: '300ms' })
     const connection = await stalledExport(service)
     await untilNoConnection(service)
@@ -74,7 +74,7 @@ suite('an export that goes on for long', () => {
     assert.equal(await metric(service, 408), 1)
   })
 
-  test('ends where its client leaves, and lets go of its moment', async (t) => {
+  test('ends when its client leaves, and releases its snapshot', async (t) => {
     const service = await withMuch(t)
     const connection = await stalledExport(service)
     await service.create({ id: COUNT, name: 'later' })
@@ -84,7 +84,7 @@ suite('an export that goes on for long', () => {
     assert.equal(await metric(service, 499), 1)
   })
 
-  test('ends where its client leaves, and opens no more for the next one', async (t) => {
+  test('ends when its client leaves, and opens no snapshot for the next chunk', async (t) => {
     if (!isLinux) return notTestedHere(t, 'what exports open, because only Linux lists it')
     const service = await withMuch(t, { maxExportsPerToken: '3' })
     const opened: number[] = []
@@ -97,7 +97,7 @@ suite('an export that goes on for long', () => {
     assert.ok((opened.at(-1) ?? 0) <= Math.max(...opened.slice(0, 3)), `${opened}`)
   })
 
-  test('leaves the event loop to others', async (t) => {
+  test('leaves time on the event loop to others', async (t) => {
     const service = await withMuch(t)
     const connection = new RawConnection(service.port)
     connection.write(exportHead())

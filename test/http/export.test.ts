@@ -13,7 +13,7 @@ async function withPlants(scene: Parameters<typeof withService>[0]) {
 }
 
 suite('an export', () => {
-  test('is NDJSON, as a file to be saved and without a length', async (t) => {
+  test('is NDJSON, as an attachment without a length', async (t) => {
     const service = await withPlants(t)
     for (const query of ['', '?format=ndjson']) {
       const { status, headers, body } = await service.send('GET', `/plants/export${query}`)
@@ -24,7 +24,7 @@ suite('an export', () => {
     }
   })
 
-  test('is CSV where that is asked for', async (t) => {
+  test('is CSV when the client asks for it', async (t) => {
     const service = await withPlants(t)
     const { body, headers } = await service.send('GET', '/plants/export?format=csv')
     assert.equal(body, TABLE)
@@ -38,7 +38,7 @@ suite('an export', () => {
     assert.equal((await service.send('GET', '/plants/export?format=csv')).body, 'id,name,tag\r\n')
   })
 
-  test('has the filters and orders of the list', async (t) => {
+  test('takes the filters and orders of the list', async (t) => {
     const service = await withPlants(t)
     const names = async (query: string) => {
       const { body } = await service.send('GET', `/plants/export?${query}`)
@@ -50,7 +50,7 @@ suite('an export', () => {
     assert.deepEqual(await names('sort=name'), ['a', 'Fern', 'Moss'])
   })
 
-  test('is refused like every request before it begins', async (t) => {
+  test('is refused like any request before it begins', async (t) => {
     const service = await withPlants(t)
     for (const query of ['format=xml', 'format=', 'limit=5', 'sort=tag', 'tag=%00', 'format=csv&format=csv']) {
       assert.equal(errorOf(await service.send('GET', `/plants/export?${query}`)), 40003, query)
@@ -61,7 +61,7 @@ suite('an export', () => {
     assert.equal(errorOf(await service.send('POST', '/plants/export')), 40501)
   })
 
-  test('has its head alone where that is asked for', async (t) => {
+  test('answers HEAD with the head alone', async (t) => {
     const service = await withPlants(t)
     const { status, headers, body } = await service.send('HEAD', '/plants/export?format=csv')
     assert.deepEqual([status, body], [200, ''])

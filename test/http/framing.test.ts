@@ -22,7 +22,7 @@ async function withPlant(t: Scene): Promise<{ service: Service; etag: string }> 
 const bodyless = ({ headers, body }: Seen): unknown[] => [body, headers['content-length'], headers['transfer-encoding']]
 
 suite('answers without a body leave the connection in step', () => {
-  test('304, 204 and HEAD, one behind the other on one connection', async (t) => {
+  test('304, 204 and HEAD, one after the other on one connection', async (t) => {
     const { service, etag } = await withPlant(t)
     const requests = [
       request('GET', '/plants/1', [`If-None-Match: ${etag}`]),
@@ -46,7 +46,7 @@ suite('answers without a body leave the connection in step', () => {
     for (const i of [4, 5]) assertConforms('deletePlant', answers[i] ?? assert.fail())
   })
 
-  test('HEAD has the length that GET has, and not a byte behind its head', async (t) => {
+  test('HEAD has the length of GET, and not a byte after its head', async (t) => {
     const { service } = await withPlant(t)
     for (const target of ['/plants/1', '/plants', '/tags', '/plants/2', '/plants/x', '/nowhere']) {
       const [head] = await raw(service.port, request('HEAD', target, ['Connection: close']), ['HEAD'])
@@ -65,10 +65,10 @@ suite('answers without a body leave the connection in step', () => {
   })
 })
 
-suite('a body that nobody asked for', () => {
+suite('an unexpected body', () => {
   const BODY = '{"name":"smuggled"}GET /nowhere HTTP/1.1\r\nHost: a\r\n\r\n'
 
-  test('is passed over with GET, HEAD, OPTIONS and DELETE, and is no request of its own', async (t) => {
+  test('is skipped with GET, HEAD, OPTIONS and DELETE, and is no request of its own', async (t) => {
     const { service } = await withPlant(t)
     const chunked = `${BODY.length.toString(16)}\r\n${BODY}\r\n0\r\n\r\n`
     const cases: readonly [string, number][] = [
@@ -109,7 +109,7 @@ suite('a body that nobody asked for', () => {
     )
   })
 
-  test('is passed over where PUT and PATCH are refused by their heads alone', async (t) => {
+  test('is skipped when PUT and PATCH are refused by their heads alone', async (t) => {
     const { service } = await withPlant(t)
     const json = ['Content-Type: application/json']
     const patch = ['Content-Type: application/merge-patch+json']
@@ -134,7 +134,7 @@ suite('a body that nobody asked for', () => {
     assert.equal((await service.send('GET', '/plants/1')).body, '{"id":1,"name":"Monstera"}')
   })
 
-  test('of a write that failed its precondition was read all the same', async (t) => {
+  test('of a write that failed its precondition was read anyway', async (t) => {
     const { service } = await withPlant(t)
     const body = '{"name":"late"}'
     const late = ['If-Match: "late"', 'Content-Type: application/json']
@@ -148,7 +148,7 @@ suite('a body that nobody asked for', () => {
 })
 
 suite('many requests on one connection', () => {
-  test('are answered in their order, whatever they are and however long each takes', async (t) => {
+  test('are answered in their order, however long each takes', async (t) => {
     const { service } = await withPlant(t)
     const patch = ['Content-Type: application/merge-patch+json']
     const rounds = Array.from({ length: 50 }, (_, i) => [

@@ -6,7 +6,7 @@ import { errorOf, messageOf, withService } from '../support/service.ts'
 const MONSTERA = { id: 1, name: 'Monstera deliciosa', tag: 'houseplant' }
 
 suite('reading a plant', () => {
-  test('answers the whole of it, with its entity tag', async (t) => {
+  test('answers the whole plant, with its entity tag', async (t) => {
     const service = await withService(t)
     const created = await service.create(MONSTERA)
     const answer = await service.send('GET', '/plants/1')
@@ -16,7 +16,7 @@ suite('reading a plant', () => {
     assert.equal(answer.headers['cache-control'], 'private, no-cache')
   })
 
-  test('leaves out a tag that is absent, and has one that is empty', async (t) => {
+  test('leaves out an absent tag, and includes an empty one', async (t) => {
     const service = await withService(t)
     await service.create({ id: 1, name: '' })
     await service.create({ id: 2, name: '', tag: '' })
@@ -24,7 +24,7 @@ suite('reading a plant', () => {
     assert.equal((await service.send('GET', '/plants/2')).body, '{"id":2,"name":"","tag":""}')
   })
 
-  test('gives every id exactly, the neighbours of what a double can hold as well', async (t) => {
+  test('answers every id exactly, also beyond the precision of a double', async (t) => {
     const service = await withService(t)
     const edge = 2n ** 53n
     for (const id of [MIN_ID, -edge - 1n, -1n, 0n, edge, edge + 1n, MAX_ID]) {
@@ -38,7 +38,7 @@ suite('reading a plant', () => {
     }
   })
 
-  test('is 40402 where there is none, whatever the preconditions say', async (t) => {
+  test('is 40402 when there is none, whatever the preconditions say', async (t) => {
     const service = await withService(t)
     for (const headers of [{}, { 'If-Match': '*' }, { 'If-None-Match': '*' }, { 'If-Match': '"x"' }]) {
       const answer = await service.send('GET', '/plants/7', { headers })
@@ -47,7 +47,7 @@ suite('reading a plant', () => {
     }
   })
 
-  test('sees what was answered before, also in the same moment', async (t) => {
+  test('sees every write that was answered before it', async (t) => {
     const service = await withService(t)
     for (let id = 0; id < 50; id++) {
       assert.equal((await service.create({ id, name: 'x' })).status, 200)
@@ -57,7 +57,7 @@ suite('reading a plant', () => {
 })
 
 suite('the id in a path', () => {
-  test('has one spelling: plain decimal, of which percent-encoding is no other', async (t) => {
+  test('has one spelling: plain decimal, percent-encoded or not', async (t) => {
     const service = await withService(t)
     await service.create({ id: 7, name: 'x' })
     await service.create({ id: -7, name: 'y' })
@@ -80,7 +80,7 @@ suite('the id in a path', () => {
 })
 
 suite('If-None-Match on reading', () => {
-  test('answers 304 while the plant is the same, and the plant once it is another', async (t) => {
+  test('answers 304 while the plant is the same, and the plant once it has changed', async (t) => {
     const service = await withService(t)
     const { etag = '' } = (await service.create(MONSTERA)).headers
     for (const value of [etag, `W/${etag}`, '*', `"other", ${etag}`, `,,"a,b" ,W/${etag},`]) {
@@ -99,7 +99,7 @@ suite('If-None-Match on reading', () => {
 })
 
 suite('If-Match on reading', () => {
-  test('answers 412 unless the plant has one of the tags, and goes before If-None-Match', async (t) => {
+  test('answers 412 unless the plant has one of the tags, and comes before If-None-Match', async (t) => {
     const service = await withService(t)
     const { etag = '' } = (await service.create(MONSTERA)).headers
     for (const value of [etag, '*', `"other",${etag}`]) {

@@ -25,7 +25,7 @@ async function importAll(service: Service, rows: string): Promise<ImportOutcome>
 }
 
 suite('while an import is under way', () => {
-  test('rows are stored before the last has come, and others are served', async (t) => {
+  test('rows are stored before the last one arrives, and other requests are served', async (t) => {
     const service = await withService(t)
     const connection = beginImport(service, rowsFrom(1, 3), 'Connection: close')
     await untilStored(service, 3)
@@ -35,7 +35,7 @@ suite('while an import is under way', () => {
     assert.deepEqual([status, added], [200, 5])
   })
 
-  test('a row may come in many pieces', async (t) => {
+  test('a row may arrive in many pieces', async (t) => {
     const service = await withService(t)
     const connection = new RawConnection(service.port)
     connection.socket.setNoDelay(true)
@@ -48,7 +48,7 @@ suite('while an import is under way', () => {
     assert.equal((await service.plants()).at(-1)?.name, 'é😀')
   })
 
-  test('there is no time limit for the whole, though there is one for all other requests', async (t) => {
+  test('there is no time limit for the whole body', async (t) => {
     const service = await withService(t, { requestTimeout: '1s', headersTimeout: '1s' })
     const connection = beginImport(service, rowsFrom(1, 1))
     await once(service.server, 'clientError')
@@ -61,7 +61,7 @@ suite('while an import is under way', () => {
     assert.match((await connection.untilClosed()).toString(), /"error":40801/)
   })
 
-  test('its body is read no faster than the store takes it', async (t) => {
+  test('its body is read no faster than the store can write', async (t) => {
     const service = await withService(t)
     const accepted = once(service.server, 'connection') as Promise<[Socket]>
     const connection = beginImport(service, rowsFrom(1, 1), 'Connection: close')
@@ -78,7 +78,7 @@ suite('while an import is under way', () => {
     assert.ok(read < 2 * 2 ** 20, `${read} bytes of 20 MB were read while the store took nothing`)
   })
 
-  test('a client that stands still is refused with 40801, and told how far it got', async (t) => {
+  test('a client that stalls is refused with 40801, and learns how far it got', async (t) => {
     const service = await withService(t, { stallTimeout: '300ms' })
     const connection = beginImport(service, `${rowsFrom(1, 3)}{"id":4,`)
     const { status, error, message } = await outcomeOf(connection)
@@ -91,7 +91,7 @@ suite('while an import is under way', () => {
     assert.equal((await service.plants()).length, 3)
   })
 
-  test('a connection that breaks leaves whole rows, and the same file again does the rest', async (t) => {
+  test('a broken connection leaves whole rows, and the same file does the rest', async (t) => {
     const service = await withService(t)
     const file = rowsFrom(1, 2000)
     const connection = beginImport(service, file.slice(0, file.length / 2))
@@ -107,7 +107,7 @@ suite('while an import is under way', () => {
     assert.match(metrics.body, /plantstore_http_requests_total\{operation="importPlants",status="499"\} 1\n/)
   })
 
-  test('a store that closes ends it with 50303, and how far it got', async (t) => {
+  test('a closing store ends it with 50303, and the client learns how far it got', async (t) => {
     const service = await withService(t)
     const connection = beginImport(service, rowsFrom(1, 3), 'Connection: close')
     await untilStored(service, 3)
@@ -124,7 +124,7 @@ suite('while an import is under way', () => {
 })
 
 suite('the body of an import', () => {
-  test('is asked for where the client expects that', async (t) => {
+  test('is requested with 100 Continue when the client expects it', async (t) => {
     const service = await withService(t)
     const connection = new RawConnection(service.port)
     connection.write(importHead(NDJSON, 'Expect: 100-continue', 'Connection: close'))
@@ -133,7 +133,7 @@ suite('the body of an import', () => {
     assert.equal((await outcomeOf(connection)).added, 1)
   })
 
-  test('is not asked for where the head alone is refused', async (t) => {
+  test('is not requested when the head alone is refused', async (t) => {
     const service = await withService(t)
     const expecting = importHead(NDJSON, 'Expect: 100-continue')
     const refused: readonly [string, number][] = [
@@ -150,7 +150,7 @@ suite('the body of an import', () => {
     }
   })
 
-  test('that is refused in its middle is read to its end, so that every client gets the answer', async (t) => {
+  test('that is refused midway is read to its end, so every client gets the answer', async (t) => {
     const service = await withService(t)
     const connection = new RawConnection(service.port)
     // This client does not listen before it has sent everything.

@@ -58,7 +58,7 @@ suite('exporting, importing into an empty store and exporting again', () => {
     })
   }
 
-  test('takes the largest plants that any way in lets in, in each format', async (t) => {
+  test('takes the largest plants that any request can create, in each format', async (t) => {
     const limit = 2048
     const service = await withService(t, { bodyLimit: `${limit}B` })
     const largest = (member: string, unit: string) => {

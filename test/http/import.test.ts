@@ -41,7 +41,7 @@ suite('an import', () => {
     [CSV, TABLE],
     ['TEXT/CSV; header=present; charset=UTF-8', TABLE],
   ] as const) {
-    test(`of ${type} stores every row, and changes nothing when it is sent again`, async (t) => {
+    test(`of ${type} stores every row, and changes nothing when repeated`, async (t) => {
       const service = await withService(t)
       assert.deepEqual(countsOf(await send(service, file, { type })), [2, 0, 0, 0])
       assert.deepEqual(await service.plants(), [
@@ -52,7 +52,7 @@ suite('an import', () => {
     })
   }
 
-  test('reads tables as spreadsheets save them, and says what a workbook is', async (t) => {
+  test('reads CSV as spreadsheets save it, and explains what to do with a workbook', async (t) => {
     const service = await withService(t)
     const file = (name: string) => readFileSync(new URL(`../import/fixtures/${name}`, import.meta.url))
     assert.deepEqual(countsOf(await send(service, file('libreoffice-utf16-tab.csv'), { type: CSV })), [4, 0, 0, 0])
@@ -63,7 +63,7 @@ suite('an import', () => {
     assert.match(messageOf(answer), /^the file is not text but a workbook .*; no row was processed; /)
   })
 
-  test('of nothing is one of no rows, or a table without a header', async (t) => {
+  test('of an empty body has no rows as NDJSON, and no header as CSV', async (t) => {
     const service = await withService(t)
     assert.deepEqual(countsOf(await send(service, '')), [0, 0, 0, 0])
     assert.deepEqual(countsOf(await send(service, 'id,name\n', { type: CSV })), [0, 0, 0, 0])
@@ -72,7 +72,7 @@ suite('an import', () => {
     assert.match(messageOf(answer), /^the file has no header; .*; no row was processed; .* safe$/)
   })
 
-  test('refuses a row alone, by its line, and stores the others', async (t) => {
+  test('refuses single rows by their lines, and stores the others', async (t) => {
     const service = await withService(t)
     await service.create({ id: 2, name: 'Oak' })
     const answer = await send(
@@ -92,7 +92,7 @@ suite('an import', () => {
     )
   })
 
-  test('with the mode update makes the plants in the store those of the file', async (t) => {
+  test('with the mode update replaces the plants of the store by those of the file', async (t) => {
     const service = await withService(t)
     await send(service, ROWS)
     const file = 'id,name,tag\n1,Fern,sun\n2,Moss,\n3,Oak,\n3,Oak,tree\n'
@@ -104,7 +104,7 @@ suite('an import', () => {
     ])
   })
 
-  test('that is a dry run tells what it would do, and stores nothing', async (t) => {
+  test('as a dry run reports what it would do, and stores nothing', async (t) => {
     const service = await withService(t)
     await send(service, '{"id":1,"name":"Fern"}')
     const file = '{"id":1,"name":"x"}\n{"id":2,"name":"Moss"}\n{"id":2,"name":"Moss"}\n{"id":2,"name":"x"}'
@@ -115,7 +115,7 @@ suite('an import', () => {
     assert.deepEqual(await service.plants(), [{ id: 1n, name: 'Fern', tag: null }])
   })
 
-  test('tells the first 1000 refused rows, and counts them all', async (t) => {
+  test('lists the first 1000 refused rows, and counts them all', async (t) => {
     const service = await withService(t)
     const answer = await send(service, `${'x\n'.repeat(2500)}{"id":1,"name":"a"}`)
     assert.deepEqual(countsOf(answer), [1, 0, 0, 2500])
@@ -125,7 +125,7 @@ suite('an import', () => {
     )
   })
 
-  test('has rows of up to twice the limit of a body and 64 bytes, and no limit itself', async (t) => {
+  test('takes rows of up to twice the body limit and 64 bytes, and any number of them', async (t) => {
     const service = await withService(t, { bodyLimit: '1KiB' })
     const row = (id: number, bytes: number) => `{"id":${id},"name":"a"}`.padEnd(bytes, ' ')
     const answer = await send(service, [row(1, 2112), row(2, 2113), row(3, 5000), row(4, 20)].join('\n'))
@@ -141,7 +141,7 @@ suite('an import', () => {
     )
   })
 
-  test('of a table that can not be read on says where, and how far it got', async (t) => {
+  test('of an unreadable table says where it stopped, and how far it got', async (t) => {
     const service = await withService(t, { bodyLimit: '1KiB' })
     const open = await send(service, `${TABLE}3,"Oak,\r\n4,Elm,\r\n`, { type: CSV })
     assert.equal(errorOf(open), 40001)
@@ -158,7 +158,7 @@ suite('an import', () => {
   })
 })
 
-suite('before its body is read, an import is refused', () => {
+suite('an import is refused before its body is read', () => {
   const cases: [what: string, error: number, sending: Parameters<typeof send>[2]][] = [
     ['without a token', 40101, { authorization: null }],
     ['with an unknown parameter', 40003, { query: '?dryrun=true' }],

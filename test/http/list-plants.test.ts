@@ -29,7 +29,7 @@ async function ids(service: Service, query: string): Promise<bigint[]> {
 }
 
 suite('the list of plants', () => {
-  test('is a bare array, ordered by id, of plants as they are read one by one', async (t) => {
+  test('is a bare array of stored plants, ordered by id', async (t) => {
     const service = await withGarden(t)
     const answer = await service.send('GET', '/plants')
     assert.deepEqual(answer.json, [GARDEN.at(-1), ...GARDEN.slice(0, -1)])
@@ -41,7 +41,7 @@ suite('the list of plants', () => {
     }
   })
 
-  test('is empty where there are none', async (t) => {
+  test('is empty when there are no plants', async (t) => {
     const service = await withService(t)
     for (const query of ['', '?', '?&&', '?sort=-name', '?tag=x', '?q=x', '?limit=1']) {
       const answer = await service.send('GET', `/plants${query}`)
@@ -58,7 +58,7 @@ suite('the list of plants', () => {
     assert.deepEqual(await ids(service, '?sort=-id'), all.toReversed())
   })
 
-  test('is sorted by id or by name without case and accents, both ways', async (t) => {
+  test('sorts by id or by folded name, both ways', async (t) => {
     const service = await withGarden(t)
     assert.deepEqual(await ids(service, '?sort=id'), [-1n, 1n, 2n, 3n, 4n, 5n, 6n])
     assert.deepEqual(await ids(service, '?sort=-id'), [6n, 5n, 4n, 3n, 2n, 1n, -1n])
@@ -66,7 +66,7 @@ suite('the list of plants', () => {
     assert.deepEqual(await ids(service, '?sort=-name'), [4n, 1n, 2n, 6n, 5n, 3n, -1n])
   })
 
-  test('is filtered by tag, exactly; by any of several; the empty one is a tag', async (t) => {
+  test('filters by exact tags, any of several, the empty one included', async (t) => {
     const service = await withGarden(t)
     assert.deepEqual(await ids(service, '?tag=houseplant'), [1n, 2n])
     assert.deepEqual(await ids(service, '?tag=Houseplant'), [])
@@ -79,7 +79,7 @@ suite('the list of plants', () => {
     assert.deepEqual(await ids(service, '?tag=a%26b=c%2Bd%25'), [-1n], 'only the first = counts')
   })
 
-  test('is searched by beginnings of words of name and tag, all of them, without case and accents', async (t) => {
+  test('searches by prefixes of words of name and tag, folded, all of which must match', async (t) => {
     const service = await withGarden(t)
     assert.deepEqual(await ids(service, '?q=ficus'), [2n, 5n, 6n])
     assert.deepEqual(await ids(service, '?q=FIC+hou'), [2n, 6n])
@@ -92,12 +92,12 @@ suite('the list of plants', () => {
     assert.deepEqual(await ids(service, '?q=%F0%9F%8C%B5'), [])
   })
 
-  test('is not narrowed by a search without any word', async (t) => {
+  test('ignores a search without words', async (t) => {
     const service = await withGarden(t)
     for (const query of ['?q', '?q=', '?q=+', '?q=-.%21']) assert.equal((await ids(service, query)).length, 7, query)
   })
 
-  test('shows what was written before, and no more what was deleted', async (t) => {
+  test('shows what was written before, and not what was deleted', async (t) => {
     const service = await withGarden(t)
     for (let id = 100; id < 130; id++) {
       await service.create({ id, name: `new ${id}`, tag: 'new' })
@@ -110,7 +110,7 @@ suite('the list of plants', () => {
 })
 
 suite('the limit of a list', () => {
-  test('is 100 unless it is said, and at most 1000', async (t) => {
+  test('is 100 by default, and at most 1000', async (t) => {
     const service = await withService(t)
     await service.store.importPlants(
       Array.from({ length: 1001 }, (_, i) => ({ id: BigInt(i), name: `plant ${i}`, tag: undefined })),

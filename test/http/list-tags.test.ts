@@ -7,7 +7,7 @@ import { pagesFrom, plantsIn } from '../support/exchanges.ts'
 import { withService } from '../support/service.ts'
 
 suite('the list of tags', () => {
-  test('counts the plants of each tag, by code points, the empty tag included', async (t) => {
+  test('counts the plants of each tag, ordered by code points, the empty tag included', async (t) => {
     const service = await withService(t)
     assert.equal((await service.send('GET', '/tags')).body, '[]')
     const tags = ['', 'b', 'B', 'a', 'a', '\uffff', '\u{1f331}', 'é', 'e\u0301', undefined, 'b', 'a']
@@ -23,7 +23,7 @@ suite('the list of tags', () => {
     assert.equal((await service.send('GET', '/tags')).body.includes('"tag":""'), false)
   })
 
-  test('has pages that together are all of it, also with tags that no link could hold', async (t) => {
+  test('has pages that together are the whole list, also with tags too long for a link', async (t) => {
     const service = await withService(t)
     const long = 'tag '.repeat(100)
     const huge = '\u{1f331}'.repeat(100_000)
@@ -53,7 +53,7 @@ suite('the list of tags', () => {
     }
   })
 
-  test('ends a page early behind long tags, and goes on', async (t) => {
+  test('ends a page early after long tags, and continues', async (t) => {
     const service = await withService(t)
     const long = 'x'.repeat(500_000)
     const tags = Array.from({ length: 23 }, (_, i) => `${i % 2 === 0 ? '' : long}${String(i).padStart(2, '0')}`)

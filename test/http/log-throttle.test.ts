@@ -4,7 +4,7 @@ import { LogThrottle } from '../../src/http/response/log-throttle.ts'
 import { withService } from '../support/service.ts'
 
 suite('lines about refusals', () => {
-  test('are at most 20 in a second about one error, and the next line says how many there were', (t) => {
+  test('are at most 20 per second for one error, and the next line counts the suppressed ones', (t) => {
     let now = 0
     t.mock.method(performance, 'now', () => now)
     const throttle = new LogThrottle()
@@ -16,7 +16,7 @@ suite('lines about refusals', () => {
     assert.equal(throttle.admit(50304, '10.0.0.1'), 0)
   })
 
-  test('are at most five of those about one address, so that it takes none from others', (t) => {
+  test('are at most five of those for one address', (t) => {
     let now = 0
     t.mock.method(performance, 'now', () => now)
     const throttle = new LogThrottle()

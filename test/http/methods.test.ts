@@ -27,7 +27,7 @@ const ALLOW: Readonly<Record<string, string>> = {
 }
 
 suite('OPTIONS', () => {
-  test('is 204 with the methods of the path, for anybody', async (t) => {
+  test('is 204 with the methods of the path, without a token', async (t) => {
     const service = await withService(t)
     for (const [path, allow] of Object.entries(ALLOW)) {
       for (const target of [path, `${path}?x=1`]) {
@@ -38,7 +38,7 @@ suite('OPTIONS', () => {
     }
   })
 
-  test('names what may be sent with POST and PATCH', async (t) => {
+  test('names the media types of POST and PATCH', async (t) => {
     const service = await withService(t)
     const { headers: list } = await service.send('OPTIONS', '/plants', FREE)
     const { headers: one } = await service.send('OPTIONS', '/plants/1', FREE)
@@ -56,7 +56,7 @@ suite('OPTIONS', () => {
     assert.equal(answer.headers['allow'], 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS')
   })
 
-  test('is 40401 where there is no path', async (t) => {
+  test('is 40401 on an unknown path', async (t) => {
     const service = await withService(t)
     for (const path of ['//', '/plants/', '/plants/1/x', '/nowhere']) {
       const answer = await service.send('OPTIONS', path, FREE)
@@ -66,7 +66,7 @@ suite('OPTIONS', () => {
 })
 
 suite('a method that a path does not have', () => {
-  test('is 40501 with the same methods in Allow, and no token is asked for', async (t) => {
+  test('is 40501 with the same methods in Allow, without a token', async (t) => {
     const service = await withService(t)
     for (const [path, allow] of Object.entries(ALLOW)) {
       for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'TRACE', 'QUERY']) {
@@ -83,7 +83,7 @@ suite('a method that a path does not have', () => {
     assert.deepEqual([status, headers.allow, body], [405, 'POST, OPTIONS', ''])
   })
 
-  test('does not become another by a header or a parameter', async (t) => {
+  test('cannot be overridden by a header or a parameter', async (t) => {
     const service = await withService(t)
     await service.create({ id: 1, name: 'x' })
     const headers = { 'X-HTTP-Method-Override': 'DELETE', 'X-HTTP-Method': 'DELETE', 'X-Method-Override': 'DELETE' }
@@ -109,7 +109,7 @@ suite('HEAD', () => {
     ['/nowhere'],
   ]
 
-  test('is answered as GET is, with every header and no body', async (t) => {
+  test('is answered like GET, with every header and no body', async (t) => {
     const service = await withService(t)
     for (const tag of ['a', 'b']) await service.create({ id: tag === 'a' ? 1 : 3, name: 'x', tag })
     for (const [path, headers = {}] of REQUESTS) {
@@ -121,7 +121,7 @@ suite('HEAD', () => {
     }
   })
 
-  test('counts as the same operation, needs the same scope, and is there wherever GET is', async (t) => {
+  test('counts as the same operation, needs the same scope, and exists wherever GET does', async (t) => {
     const service = await withService(t)
     const { secret } = await service.mint(['plants:write'])
     for (const { method, path, scopes } of contract.operations) {
@@ -138,7 +138,7 @@ suite('HEAD', () => {
 })
 
 suite('scopes', () => {
-  test('are plants:read to read and plants:write to write, tokens for tokens, and none for the own token', async (t) => {
+  test('are plants:read for reads, plants:write for writes, tokens for tokens, and none for the own token', async (t) => {
     const service = await withService(t)
     const needed = (method: string, path: string): Scope[] => {
       if (path === '/tokens/self') return []

@@ -9,7 +9,7 @@ import { startServer, TOKEN } from '../support/process.ts'
 import { errorOf, messageOf, withService } from '../support/service.ts'
 
 suite('the histogram of answers', () => {
-  test('counts each answer in the first bound that is not below its time, and in all above', async () => {
+  test('counts each answer in every bucket whose bound is not below its time', async () => {
     const metrics = new Metrics(() => 0)
     for (const milliseconds of [0, 1, 1.01, 2.5, 2.6, 250, 999, 5000, 5001]) metrics.observe('x', 200, milliseconds)
     const text = await metrics.text()
@@ -22,7 +22,7 @@ suite('the histogram of answers', () => {
 })
 
 suite('the gauge of waiting creates', () => {
-  test('tells how many wait for their commit in the program as it ships', async (t) => {
+  test('tells how many creates wait, in the program as it ships', async (t) => {
     const { address, storePath } = await startServer(t, tempFolder(t))
     const gauge = async () => {
       const response = await fetch(`${address}/metrics`, { headers: { Authorization: `Bearer ${TOKEN}` } })
@@ -44,7 +44,7 @@ suite('the gauge of waiting creates', () => {
 })
 
 suite('an error that nobody expected', () => {
-  test('is answered without its words, which the log has under the id of the request', async (t) => {
+  test('is answered without its text, which the log has under the id of the request', async (t) => {
     const service = await withService(t)
     service.store.getPlant = () => Promise.reject(new TypeError('its own words, /srv/secret/path'))
     const answer = await service.send('GET', '/plants/1')

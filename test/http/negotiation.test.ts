@@ -10,7 +10,7 @@ const BROWSER = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8
 suite('Accept', () => {
   const OFFERED = ['application/x-ndjson', 'text/csv'] as const
 
-  test('means the type with the highest weight, of the most exact range that fits it', () => {
+  test('prefers the highest weight of the most specific range', () => {
     const cases: readonly [string | undefined, string | undefined][] = [
       [undefined, 'application/x-ndjson'],
       ['*/*', 'application/x-ndjson'],
@@ -32,7 +32,7 @@ suite('Accept', () => {
     for (const [accept, type] of cases) assert.equal(preferredType(accept, OFFERED), type, String(accept))
   })
 
-  test('means nothing where it is empty or malformed, as old clients send it', () => {
+  test('counts as absent when it is empty or malformed', () => {
     for (const accept of [
       '',
       ' , ',
@@ -45,7 +45,7 @@ suite('Accept', () => {
     }
   })
 
-  test('is 40601 where it takes no type of the answer, on every operation, and nothing is done', async (t) => {
+  test('is 40601 when it excludes every type of the answer, and nothing is done', async (t) => {
     const service = await withService(t)
     for (const { id, method, path, produces } of contract.operations) {
       if (produces.length === 0) continue
@@ -63,7 +63,7 @@ suite('Accept', () => {
     assert.deepEqual(await service.plants(), [])
   })
 
-  test('does not matter to a refusal, nor to an answer without a body', async (t) => {
+  test('does not affect a refusal, or an answer without a body', async (t) => {
     const service = await withService(t)
     const headers = { Accept: 'image/png' }
     assert.equal(errorOf(await service.send('GET', '/nowhere', { headers })), 40401)
@@ -73,7 +73,7 @@ suite('Accept', () => {
     assert.equal(errorOf(await service.send('GET', '/plants', { headers, authorization: null })), 40101)
   })
 
-  test('chooses the format of an export, where no parameter does', async (t) => {
+  test('chooses the format of an export without the parameter', async (t) => {
     const service = await withService(t)
     const cases: readonly [string, string, string | number][] = [
       ['', '*/*', 'application/x-ndjson'],
@@ -108,7 +108,7 @@ suite('GET /', () => {
     assert.equal(errorOf(await service.send('GET', '/?x=1', FREE)), 40003)
   })
 
-  test('leads nobody to a page that is switched off', async (t) => {
+  test('leads everyone to the contract when the page is switched off', async (t) => {
     const service = await withService(t, { docs: 'off' })
     const { headers } = await service.send('GET', '/', { ...FREE, headers: { Accept: BROWSER } })
     assert.equal(headers.location, '/openapi.json')

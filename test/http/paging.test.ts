@@ -26,7 +26,7 @@ const cursorOf = (target: string | undefined): string =>
   new URL(target ?? assert.fail('no next page'), 'http://a').searchParams.get('cursor') ?? assert.fail()
 
 suite('the pages of a list', () => {
-  test('go on with what each request has asked for, also where a query without words lists what none would', async (t) => {
+  test('keep the parameters of their request, also of a query without words', async (t) => {
     const service = await withService(t)
     for (let id = 0; id < 3; id++) await service.create({ id, name: 'x' })
     // More often than it takes until what was read is kept.
@@ -40,7 +40,7 @@ suite('the pages of a list', () => {
     }
   })
 
-  test('put together are the whole list in its order, for any plants, order and limit', async (t) => {
+  test('together are the whole list in its order, for any plants, order and limit', async (t) => {
     const service = await withService(t)
     await holds(
       fc.asyncProperty(
@@ -63,7 +63,7 @@ suite('the pages of a list', () => {
     )
   })
 
-  test('keep all filters, also those that are hard to write', async (t) => {
+  test('keep all filters, also those that need encoding', async (t) => {
     const service = await withService(t)
     const tag = 'a&b=c+d%20e/"<>ä🌵\n'
     for (let id = 0; id < 9; id++) await put(service, id, { name: `Käfer ${id}`, tag: id % 3 === 0 ? 'other' : tag })
@@ -87,7 +87,7 @@ suite('the pages of a list', () => {
     )
   })
 
-  test('may have another limit each', async (t) => {
+  test('may each have another limit', async (t) => {
     const service = await withPlants(t, 10)
     const first = await service.send('GET', '/plants?limit=2')
     const target = (nextOf(first) ?? '').replace('limit=2', 'limit=5')
@@ -100,7 +100,7 @@ suite('the pages of a list', () => {
     assert.deepEqual([plantsIn(rest.body).length, nextOf(rest)], [3, undefined])
   })
 
-  test('have every plant that is there all the time exactly once, while others come, change and go', async (t) => {
+  test('have every plant that stays exactly once, while others come, change and go', async (t) => {
     const service = await withPlants(t, 200)
     for (const order of PLANT_ORDERS) {
       let writes = 0
@@ -128,7 +128,7 @@ suite('the pages of a list', () => {
     }
   })
 
-  test('go on behind a plant that was deleted meanwhile', async (t) => {
+  test('continue after a plant that was deleted meanwhile', async (t) => {
     const service = await withPlants(t, 6)
     for (const order of PLANT_ORDERS) {
       const first = await service.send('GET', `/plants?limit=3&sort=${order}`)
@@ -140,7 +140,7 @@ suite('the pages of a list', () => {
     }
   })
 
-  test('end early where they would be longer than a few mebibytes, and go on behind that', async (t) => {
+  test('end early beyond a few mebibytes, and continue there', async (t) => {
     const service = await withService(t)
     const names = Array.from({ length: 30 }, (_, i) => `${i} ${'x'.repeat(1_000_000)}`)
     await service.store.importPlants(
@@ -167,7 +167,7 @@ suite('the pages of a list', () => {
 })
 
 suite('a cursor', () => {
-  test('is the same on every instance and after every start, for all of version 1.x', async (t) => {
+  test('stays valid on every instance and after every start, for all of version 1.x', async (t) => {
     const service = await withService(t)
     for (const id of [1, 2, 3]) await service.create({ id, name: `Ünger ${id}` })
     const targets = [
@@ -183,7 +183,7 @@ suite('a cursor', () => {
     assert.deepEqual([byId, byName].map(nextOf), targets)
   })
 
-  test('that was made for another list, order or filter is refused, and so is one made by hand', async (t) => {
+  test('of another list, order or filter is refused, and so is a forged one', async (t) => {
     const service = await withPlants(t, 12)
     const cursor = cursorOf(nextOf(await service.send('GET', '/plants?limit=2&tag=a&tag=&q=pfl')))
     const right = `/plants?tag=a&tag=&q=pfl&cursor=${cursor}`
@@ -219,7 +219,7 @@ suite('a cursor', () => {
     }
   })
 
-  test('is refused in each text that differs from it by a character', async (t) => {
+  test('is refused with any character changed', async (t) => {
     const service = await withPlants(t, 3)
     const cursor = cursorOf(nextOf(await service.send('GET', '/plants?limit=1&sort=name')))
     for (let i = 0; i < cursor.length; i++) {

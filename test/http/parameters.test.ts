@@ -11,7 +11,7 @@ import { errorOf, messageOf, withService } from '../support/service.ts'
 const at = (path: string): string => path.replace('{id}', '1').replace('{file}', 'start.js')
 
 suite('the query parameters of every operation', () => {
-  test('are refused by their names where the contract has none such', async (t) => {
+  test('are refused by name when the contract does not have them', async (t) => {
     const service = await withService(t)
     for (const { id, method, path } of contract.operations) {
       const headers = { 'Content-Type': 'application/json' }
@@ -29,7 +29,7 @@ suite('the query parameters of every operation', () => {
     assert.deepEqual(await service.plants(), [])
   })
 
-  test('are told with those that there are', async (t) => {
+  test('are refused with the names of the known ones', async (t) => {
     const service = await withService(t)
     const message = async (path: string) => messageOf(await service.send('GET', path))
     assert.equal(
@@ -40,7 +40,7 @@ suite('the query parameters of every operation', () => {
     assert.equal(await message('/health/live?x'), 'unknown query parameter x; this operation has none')
   })
 
-  test('are not told by a name that could be anything, such as a secret', async (t) => {
+  test('are refused without a name that could be a secret', async (t) => {
     const service = await withService(t)
     for (const name of ['x'.repeat(31), '%3Cscript%3E', '%00', '', '__proto__%0A', 'p%C3%A4sse']) {
       const answer = await service.send('GET', `/plants?${name}=1`)
@@ -51,14 +51,14 @@ suite('the query parameters of every operation', () => {
     }
   })
 
-  test('may be none behind the question mark', async (t) => {
+  test('may be absent after the question mark', async (t) => {
     const service = await withService(t)
     for (const query of ['?', '?&', '?&&&']) {
       assert.equal((await service.send('GET', `/health/live${query}`)).status, 200)
     }
   })
 
-  test('are refused only after the token and before the body', async (t) => {
+  test('are refused after the token and before the body', async (t) => {
     const service = await withService(t)
     const { secret } = await service.mint(['plants:write'])
     const without = await service.send('GET', '/plants?x=1', { authorization: null })
@@ -67,7 +67,7 @@ suite('the query parameters of every operation', () => {
     assert.deepEqual([without, lacking, before].map(errorOf), [40101, 40301, 40003])
   })
 
-  test('change nothing where there is no operation', async (t) => {
+  test('change nothing on a path without the operation', async (t) => {
     const service = await withService(t)
     assert.equal(errorOf(await service.send('GET', '/nowhere?limit=x')), 40401)
     assert.equal(errorOf(await service.send('TRACE', '/plants?limit=x')), 40501)
@@ -125,7 +125,7 @@ suite('a query parameter', () => {
     ],
   ]
 
-  test('of the list of plants that is wrong is 40003, with all that is wrong', async (t) => {
+  test('that is wrong in the list of plants is 40003, with every fault', async (t) => {
     const service = await withService(t)
     for (const [query, message] of WRONG) {
       const answer = await service.send('GET', `/plants?${query}`)
@@ -133,7 +133,7 @@ suite('a query parameter', () => {
     }
   })
 
-  test('of the list of tags that is wrong is 40003', async (t) => {
+  test('that is wrong in the list of tags is 40003', async (t) => {
     const service = await withService(t)
     for (const [query, message] of WRONG.filter(([text]) => /^(?:limit|cursor)/.test(text) && !text.includes('sort'))) {
       const answer = await service.send('GET', `/tags?${query}`)
@@ -141,7 +141,7 @@ suite('a query parameter', () => {
     }
   })
 
-  test('is told together with what is wrong with the path and the preconditions', async (t) => {
+  test('is reported together with faults of the path and the preconditions', async (t) => {
     const service = await withService(t)
     const headers = { 'If-Match': 'x', 'If-None-Match': '"y' }
     const answer = await service.send('DELETE', '/plants/x?force=1', { headers })
@@ -161,7 +161,7 @@ suite('a query parameter', () => {
 })
 
 suite('a query string', () => {
-  test('is read as URLSearchParams reads it, wherever it is valid', () => {
+  test('is read like URLSearchParams, when it is valid', () => {
     const piece = fc.constantFrom(
       'a',
       '=',
@@ -190,7 +190,7 @@ suite('a query string', () => {
     )
   })
 
-  test('that is written is read as it was', () => {
+  test('reads as it was written', () => {
     holds(
       fc.property(fc.array(fc.tuple(anyText, anyText)), (pairs) => {
         const query = writeQueryString(pairs)

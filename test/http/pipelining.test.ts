@@ -16,7 +16,7 @@ const EXPORT = `GET /plants/export HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer 
 const CHUNKED = post(`${PLANT.length.toString(16)}\r\n${PLANT}\r\n0\r\n\r\n`, 'Transfer-Encoding: chunked')
 
 suite('the requests of one connection', () => {
-  test('are worked on one at a time: the next begins once the answer to the one before was handed over', async (t) => {
+  test('are handled one at a time: the next begins once the answer before was handed over', async (t) => {
     const service = await withService(t)
     const plants = Array.from({ length: 400 }, (_, i) => ({ id: BigInt(i), name: 'x'.repeat(50_000), tag: undefined }))
     await service.store.importPlants(plants, 'add', TESTER)
@@ -32,7 +32,7 @@ suite('the requests of one connection', () => {
     assert.match((await service.send('GET', '/metrics')).body, /operation="exportPlants",status="499"\} 1\n/)
   })
 
-  test('are all answered in their order, however many come at once', async (t) => {
+  test('are all answered in their order, however many arrive at once', async (t) => {
     const service = await withService(t)
     const tiny = 'GET /nowhere HTTP/1.1\r\nHost:a\r\n\r\n'
     const answers = await raw(service.port, `${tiny.repeat(4000)}${LIVE}Connection: close\r\n\r\n`)
@@ -41,7 +41,7 @@ suite('the requests of one connection', () => {
     assert.equal(answers.at(-1)?.status, 200)
   })
 
-  test('leave the event loop to other connections', async (t) => {
+  test('leave time on the event loop to other connections', async (t) => {
     const service = await withService(t)
     const connection = new RawConnection(service.port)
     connection.write(`${LIVE}\r\n`.repeat(20_000))
@@ -51,7 +51,7 @@ suite('the requests of one connection', () => {
     connection.socket.destroy()
   })
 
-  test('are dropped with a client that leaves while its first one is under way', async (t) => {
+  test('are dropped when their client leaves during the first one', async (t) => {
     const service = await withService(t)
     const release = await service.under.lock()
     const connection = new RawConnection(service.port)
@@ -74,7 +74,7 @@ suite('the requests of one connection', () => {
   })
 })
 
-suite('good requests before bytes that are none', () => {
+suite('valid requests before invalid bytes', () => {
   const GOOD: readonly (readonly [bytes: string, status: number])[] = [
     [whole(), 200],
     [CHUNKED, 200],
@@ -101,7 +101,7 @@ suite('good requests before bytes that are none', () => {
   const LARGE_PLANT = JSON.stringify({ id: 2, name: 'x'.repeat(150_000) })
   const LARGE = post(LARGE_PLANT, `Content-Length: ${LARGE_PLANT.length}`)
 
-  test('are answered, each with its own answer; then comes the refusal, and then the end', async (t) => {
+  test('are answered in order, before the refusal and the end of the connection', async (t) => {
     const service = await withService(t)
     await service.create(PLANT)
     const splits = fc.array(fc.nat(4000), { maxLength: 4 })
@@ -146,7 +146,7 @@ suite('good requests before bytes that are none', () => {
     assert.deepEqual(statuses, [200, ...many.map(() => 401), 200, 200, 200, 200])
   })
 
-  test('are answered where the length of a body is not told, whatever happened the second before', async (t) => {
+  test('are answered when a body has no length, whatever happened the second before', async (t) => {
     const service = await withService(t)
     for (let i = 0; i < 2; i++) {
       const answers = await raw(service.port, post(PLANT))
@@ -158,7 +158,7 @@ suite('good requests before bytes that are none', () => {
   })
 })
 
-test('answers that are not read stay small, however many requests come', async (t) => {
+test('unread answers stay small, however many requests arrive', async (t) => {
   if (!isLinux) return notTestedHere(t, 'the memory of another process, because only Linux tells it')
   const { address } = await startServer(t, tempFolder(t))
   const memory = async (): Promise<number> => {

@@ -20,7 +20,7 @@ suite("the contract's schemas of plants", () => {
     assert.doesNotThrow(() => checkPlantSchemas(document))
   })
 
-  test('stop the start of the service where they say anything that the rule does not enforce', () => {
+  test('stop the start of the service when they say anything that the rule does not enforce', () => {
     const changes: readonly [string, string][] = [
       [NAME, `${NAME}      maxLength: 5\n`],
       [NAME, `${NAME}      minLength: 1\n`],
@@ -41,7 +41,7 @@ suite("the contract's schemas of plants", () => {
     assert.throws(changed(NAME, `${NAME}      maxLength: 5\n`), /the body of createPlant .*"maxLength":5/)
   })
 
-  test('may explain themselves in other words', () => {
+  test('may have other explanations', () => {
     assert.doesNotThrow(changed(NAME, `${NAME.replace('The name', 'Its label, the name')}      title: A name\n`))
   })
 })

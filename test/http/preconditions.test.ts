@@ -52,7 +52,7 @@ suite('the value of If-Match and If-None-Match', () => {
     for (const text of MALFORMED) assert.equal(readEntityTags(text), undefined, text)
   })
 
-  test('matches the pattern of the contract where it is valid, and only there', () => {
+  test('matches the pattern of the contract if and only if it is valid', () => {
     const { pattern } = resolve<{ pattern: string }>(contract.document, { $ref: '#/components/schemas/EntityTags' })
     const expression = new RegExp(pattern, 'u')
     for (const [text] of VALID) assert.match(text, expression)
@@ -65,7 +65,7 @@ suite('the value of If-Match and If-None-Match', () => {
     )
   })
 
-  test('is read whatever is put around the tags', () => {
+  test('may have blanks and empty elements around the tags', () => {
     const tag = fc
       .tuple(fc.constantFrom('', 'W/'), fc.string({ unit: fc.constantFrom('!', ',', 'a', '~', 'W', '/', '*') }))
       .map(([weak, opaque]) => `${weak}"${opaque}"`)
@@ -80,7 +80,7 @@ suite('the value of If-Match and If-None-Match', () => {
     )
   })
 
-  test('costs no more for what is long and almost right', () => {
+  test('costs no more for a long value that is almost valid', () => {
     for (const text of [`"a"${' '.repeat(16_000)}x`, `${','.repeat(16_000)}x`, `${'"a",'.repeat(4000)}x`]) {
       assert.equal(readEntityTags(text), undefined)
     }
@@ -98,7 +98,7 @@ suite('the value of If-Match and If-None-Match', () => {
     assert.deepEqual(expectationOf({}), {})
   })
 
-  test('is 40003 where it is malformed, and nothing is done', async (t) => {
+  test('is 40003 when it is malformed, and nothing is done', async (t) => {
     const service = await withService(t)
     await service.create({ id: 1, name: 'x' })
     for (const name of ['If-Match', 'If-None-Match']) {
@@ -121,7 +121,7 @@ suite('the value of If-Match and If-None-Match', () => {
 })
 
 suite('a precondition that an operation does not take', () => {
-  test('is refused where something would be written, as its sender relies on it', async (t) => {
+  test('is refused on a write, as its sender relies on it', async (t) => {
     const service = await withService(t)
     const values: Readonly<Record<string, string>>[] = [{ 'If-Match': '*' }, { 'If-Match': '"x"' }]
     for (const headers of values) {
@@ -134,7 +134,7 @@ suite('a precondition that an operation does not take', () => {
     assert.deepEqual(await service.plants(), [])
   })
 
-  test('does not matter where something without an entity tag is read', async (t) => {
+  test('is ignored on a read without an entity tag', async (t) => {
     const service = await withService(t)
     const headers = { 'If-Match': '"x"', 'If-None-Match': '*' }
     for (const { id, method, path } of contract.operations) {
@@ -146,8 +146,8 @@ suite('a precondition that an operation does not take', () => {
   })
 })
 
-suite('two who write with one If-Match at the same time', () => {
-  test('are answered 200 and 412, and the one who was answered 200 is kept, a thousand times', async (t) => {
+suite('two concurrent writes with one If-Match', () => {
+  test('are answered 200 and 412, and the one with 200 is kept, a thousand times', async (t) => {
     const service = await withService(t)
     let etag = (await service.create({ id: 1, name: 'start' })).headers.etag ?? ''
     for (let round = 0; round < 1000; round++) {
@@ -165,7 +165,7 @@ suite('two who write with one If-Match at the same time', () => {
     }
   })
 
-  test('or create with If-None-Match: * are answered 201 and 412', async (t) => {
+  test('or with If-None-Match: * are answered 201 and 412', async (t) => {
     const service = await withService(t)
     for (let id = 0; id < 100; id++) {
       const sending = { headers: { 'If-None-Match': '*' } }
@@ -174,7 +174,7 @@ suite('two who write with one If-Match at the same time', () => {
     }
   })
 
-  test('or replace and delete are answered so that one of them was first', async (t) => {
+  test('of which one deletes are answered as if one came first', async (t) => {
     const service = await withService(t)
     for (let round = 0; round < 100; round++) {
       const { etag = '' } = (await put(service, 1, { name: 'before' })).headers

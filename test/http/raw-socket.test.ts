@@ -38,7 +38,7 @@ suite('bytes that are no valid HTTP/1.1 request', () => {
     'a chunk that is longer than its size': post('1\r\n{}\r\n0\r\n\r\n', 'Transfer-Encoding: chunked'),
   }
 
-  test('are answered with 40004, in a sentence about what is wrong', async (t) => {
+  test('are answered with 40004 and a sentence about the fault', async (t) => {
     const service = await withService(t)
     const sentences = new Set<string>()
     for (const [what, bytes] of Object.entries(INVALID)) {
@@ -52,7 +52,7 @@ suite('bytes that are no valid HTTP/1.1 request', () => {
     assert.deepEqual(await service.plants(), [])
   })
 
-  test('a Host that is none, and a transfer coding that is not known, are 40004 on every path', async (t) => {
+  test('with an invalid Host or an unknown transfer coding are 40004 on every path', async (t) => {
     const service = await withService(t)
     const line = 'GET /health/live HTTP/1.1\r\nConnection: close\r\n'
     for (const host of ['a b', 'a/b', 'u@a', 'a:b', '[::1', 'a?b', 'a#b', '"a"', 'a\\b', '%zz', 'a:80:80', '<a>']) {
@@ -70,7 +70,7 @@ suite('bytes that are no valid HTTP/1.1 request', () => {
     }
   })
 
-  test('are answered with 40003 where only the path is not valid, and the service goes on', async (t) => {
+  test('are answered with 40003 when only the path is invalid, and the service goes on', async (t) => {
     const service = await withService(t)
     for (const path of ['/%ff', '/plants/%', '/docs/%E0%A4%A', '/%']) {
       const answers = await raw(service.port, `GET ${path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`)
@@ -79,7 +79,7 @@ suite('bytes that are no valid HTTP/1.1 request', () => {
     assert.equal((await service.send('GET', '/health/live')).status, 200)
   })
 
-  test('are answered although more of them come, and the connection does not outlive the answer for long', async (t) => {
+  test('are answered while more of them arrive, and the connection closes soon after', async (t) => {
     const service = await withService(t)
     const more = 'x'.repeat(2 ** 20)
     for (const bytes of ['hello\r\n\r\n', `${LIVE}X: `, 'CONNECT a:80 HTTP/1.1\r\nHost: a\r\n\r\n']) {
@@ -97,7 +97,7 @@ suite('bytes that are no valid HTTP/1.1 request', () => {
   })
 })
 
-suite('whatever bytes come', () => {
+suite('for any bytes', () => {
   test('the answers are HTTP, refusals are in form, and the service goes on', async (t) => {
     const service = await withService(t)
     const valid = Buffer.from(whole() + post(`13\r\n${PLANT}\r\n0\r\n\r\n`, 'Transfer-Encoding: chunked'), 'latin1')
@@ -168,7 +168,7 @@ suite('limits of time and size below the request', () => {
 })
 
 suite('methods', () => {
-  test('that a path does not have are 40501, with the path known and no token asked for', async (t) => {
+  test('that a path does not have are 40501, without a token', async (t) => {
     const service = await withService(t)
     for (const method of ['PUT', 'PATCH', 'DELETE', 'TRACE', 'QUERY', 'PROPFIND', 'M-SEARCH']) {
       for (const target of ['/plants', '/plants?x=y', 'http://elsewhere/plants']) {
@@ -180,7 +180,7 @@ suite('methods', () => {
     }
   })
 
-  test('that nobody knows are 40501 as well, behind the answers that are due', async (t) => {
+  test('that are unknown are 40501 as well, after the answers that are due', async (t) => {
     const service = await withService(t)
     for (const method of ['FOO', 'get', 'GETX', 'X-1']) {
       const bytes = `${method} /plants HTTP/1.1\r\nHost: a\r\n\r\n`

@@ -9,7 +9,7 @@ import { errorOf, messageOf, withService } from '../support/service.ts'
 const MONSTERA = { name: 'Monstera deliciosa', tag: 'houseplant' }
 
 suite('replacing a plant', () => {
-  test('creates it where there is none: 201, with its path', async (t) => {
+  test('creates it when there is none: 201, with its path', async (t) => {
     const service = await withService(t)
     const answer = await put(service, 1, MONSTERA)
     assert.deepEqual([answer.status, answer.json], [201, { id: 1, ...MONSTERA }])
@@ -19,7 +19,7 @@ suite('replacing a plant', () => {
     assert.deepEqual(await service.plants(), [{ id: 1n, ...MONSTERA }])
   })
 
-  test('replaces all of what was there: 200, also when nothing changes', async (t) => {
+  test('replaces the whole plant: 200, also when nothing changes', async (t) => {
     const service = await withService(t)
     await put(service, 1, MONSTERA)
     for (const plant of [{ name: 'Ficus' }, { name: '', tag: '' }, { name: 'Ficus', tag: 'tree' }]) {
@@ -55,7 +55,7 @@ suite('replacing a plant', () => {
     )
   })
 
-  test('takes the id in the body in any spelling, if it is the one of the path', async (t) => {
+  test('takes an id in the body in any spelling, if it equals the id in the path', async (t) => {
     const service = await withService(t)
     for (const id of ['7', '7.0', '70e-1']) {
       assert.ok((await put(service, 7, `{"id":${id},"name":"x"}`)).status < 300, id)
@@ -114,7 +114,7 @@ suite('a body that replaces nothing', () => {
     [`{"name":"x","a":${'['.repeat(32)}${']'.repeat(32)}}`, 40001, 'the body is nested more than 32 levels deep'],
   ]
 
-  test('is refused with all its faults, and changes nothing', async (t) => {
+  test('is refused with every fault, and changes nothing', async (t) => {
     const service = await withService(t)
     await put(service, 1, MONSTERA)
     for (const [body, number, message] of FAULTS) {
@@ -125,7 +125,7 @@ suite('a body that replaces nothing', () => {
     assert.deepEqual(await service.plants(), [{ id: 1n, ...MONSTERA }])
   })
 
-  test('is 41501 where it is another media type, and Accept names the right one', async (t) => {
+  test('is 41501 with another media type, and Accept names the right one', async (t) => {
     const service = await withService(t)
     const kinds: Readonly<Record<string, string>>[] = [
       { 'Content-Type': 'text/plain' },
@@ -141,7 +141,7 @@ suite('a body that replaces nothing', () => {
     assert.deepEqual(await service.plants(), [])
   })
 
-  test('is 41301 where it is larger than the limit', async (t) => {
+  test('is 41301 when it is larger than the limit', async (t) => {
     const service = await withService(t, { bodyLimit: '1KiB' })
     for (const chunked of [false, true]) {
       assert.equal(errorOf(await put(service, 1, { name: 'x'.repeat(1024) }, { chunked })), 41301)
@@ -162,7 +162,7 @@ suite('preconditions of a replacement', () => {
     assert.deepEqual(await service.plants(), [{ id: 1n, name: 'z', tag: null }])
   })
 
-  test('If-Match with the tag that was read holds until somebody else writes', async (t) => {
+  test('If-Match with the tag that was read holds until another write', async (t) => {
     const service = await withService(t)
     const { etag = '' } = (await put(service, 1, MONSTERA)).headers
     const mine = { headers: { 'If-Match': etag } }

@@ -9,7 +9,7 @@ import { PLANT, whole } from '../support/requests.ts'
 import { SECRET, withService } from '../support/service.ts'
 
 suite('a token that is revoked', () => {
-  test('stops an open import: no row behind is stored, and the answer says how far it got', async (t) => {
+  test('stops an open import: no later row is stored, and the answer says how far it got', async (t) => {
     const service = await withService(t)
     const { secret, token } = await service.mint(['plants:write'])
     const connection = openImport(service, secret)
@@ -28,7 +28,7 @@ suite('a token that is revoked', () => {
     assert.equal((await service.plants()).length, 1)
   })
 
-  test('by the command, in another process, cuts an open export off', async (t) => {
+  test('by a command in another process cuts off an open export', async (t) => {
     const service = await withMuch(t)
     const { secret, token } = await service.mint(['plants:read'])
     const connection = unreadExport(service, secret)
@@ -40,7 +40,7 @@ suite('a token that is revoked', () => {
     assert.ok(!(await connection.untilClosed()).toString().endsWith('\r\n0\r\n\r\n'), 'the last chunk is missing')
   })
 
-  test('stops nothing of other tokens, the configured one included', async (t) => {
+  test('stops nothing of other tokens or of the configured one', async (t) => {
     const service = await withService(t)
     const revoked = await service.mint(['plants:write'])
     const other = await service.mint(['plants:write'])

@@ -7,7 +7,7 @@ import { type Answer, errorOf, SECRET } from '../support/service.ts'
 import { SLOW, searchHead, withSlowSearches } from '../support/slow-searches.ts'
 
 suite('searches', () => {
-  test('end with their client, whose next ones are not begun', async (t) => {
+  test('end with their client, whose queued ones do not begin', async (t) => {
     const service = await withSlowSearches(t)
     const other = await service.mint(['plants:read'])
     const connections = Array.from({ length: 20 }, () => new RawConnection(service.port))
@@ -22,7 +22,7 @@ suite('searches', () => {
     assert.ok(Number(answered?.[1]) < 500, `${answered?.[1]} of 600 were answered though their client had left`)
   })
 
-  test('of a token take turns with those of another one, however many they are', async (t) => {
+  test('of one token take turns with those of another one, however many there are', async (t) => {
     const service = await withSlowSearches(t, { maxSearches: '1', maxSearchesPerToken: '1', searchTimeout: '60s' })
     const other = await service.mint(['plants:read'])
     let answered = 0
@@ -40,7 +40,7 @@ suite('searches', () => {
     assert.deepEqual(new Set(await Promise.all(many)), new Set([200]))
   })
 
-  test('that would wait in too long a queue are refused, by the bound that is reached', async (t) => {
+  test('beyond the queue are refused, by the bound that is reached', async (t) => {
     const flags = { maxSearches: '1', maxSearchesPerToken: '1', searchQueue: '8', searchTimeout: '60s' }
     const service = await withSlowSearches(t, { ...flags, searchQueuePerToken: '8' })
     const other = await service.mint(['plants:read'])
@@ -59,7 +59,7 @@ suite('searches', () => {
     assert.equal(await refused('all'), count(50302))
   })
 
-  test('that do not end in time are refused with 50302, those that wait too', async (t) => {
+  test('that pass their deadline are refused with 50302, queued ones too', async (t) => {
     const flags = { maxSearches: '1', maxSearchesPerToken: '1', searchTimeout: '100ms' }
     const service = await withSlowSearches(t, flags, 30_000)
     const answers = await Promise.all(Array.from({ length: 60 }, () => service.send('GET', SLOW)))
@@ -72,7 +72,7 @@ suite('searches', () => {
     await untilIdle(service, 'search')
   })
 
-  test('are all reads but those of one plant and of short pages by id', async (t) => {
+  test('are all reads except of one plant and of short pages by id', async (t) => {
     const flags = { maxSearches: '1', maxSearchesPerToken: '1', searchQueue: '1', searchTimeout: '60s' }
     const service = await withSlowSearches(t, { ...flags, searchQueuePerToken: '1' })
     const status = async (path: string) => (await service.send('GET', path)).status

@@ -3,7 +3,7 @@ import { suite, test } from 'node:test'
 import { SECRET, withService } from '../support/service.ts'
 
 suite('the secret of a token', () => {
-  test('is nowhere on the disk and nowhere in the log, whatever becomes of its requests', async (t) => {
+  test('is never on the disk or in the log, whatever its requests do', async (t) => {
     const service = await withService(t, { logLevel: 'debug' })
     const { secret, token } = await service.mint(['plants:write'])
     const { secret: weak } = await service.mint(['plants:read'])

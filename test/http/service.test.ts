@@ -11,7 +11,7 @@ const PLANT = { id: 1, name: 'x' }
 const FREE = { authorization: null }
 
 suite('health', () => {
-  test('is live and ready, for anybody, and never from a cache', async (t) => {
+  test('is live and ready, without a token, and never cached', async (t) => {
     const service = await withService(t)
     for (const [path, status] of [
       ['/health/live', 'live'],
@@ -23,7 +23,7 @@ suite('health', () => {
     }
   })
 
-  test('is checked by one write a second at most, however many ask', async (t) => {
+  test('costs at most one write per second, however many probes ask', async (t) => {
     const service = await withService(t)
     const { mock } = t.mock.method(service.store, 'checkWritable')
     const startedAt = performance.now()
@@ -51,8 +51,8 @@ suite('health', () => {
   })
 })
 
-suite('on its way out', () => {
-  test('it is not ready, but answers all else and closes each connection', async (t) => {
+suite('while it stops', () => {
+  test('it is not ready, answers everything else, and closes each connection', async (t) => {
     const service = await withService(t)
     service.state.current = 'draining'
     assert.equal(errorOf(await service.send('GET', '/health/ready')), 50303)
@@ -60,7 +60,7 @@ suite('on its way out', () => {
     assert.deepEqual([answer.status, answer.headers.connection], [200, 'close'])
   })
 
-  test('it answers 50303 to everything at last', async (t) => {
+  test('it finally answers 50303 to everything', async (t) => {
     const service = await withService(t)
     service.state.current = 'closing'
     for (const { method, path } of contract.operations) {
@@ -71,7 +71,7 @@ suite('on its way out', () => {
   })
 })
 
-suite('what is not there', () => {
+suite('an unknown path', () => {
   test('is 40401, near misses included', async (t) => {
     const service = await withService(t)
     const paths = [
@@ -98,7 +98,7 @@ suite('what is not there', () => {
     }
   })
 
-  test('is 40501 where the path has other methods, and Allow names them', async (t) => {
+  test('is 40501 when the path has other methods, and Allow names them', async (t) => {
     const service = await withService(t)
     for (const { method, path } of contract.operations) {
       const url = path.replace('{file}', 'page.js').replace('{id}', '1')
@@ -112,7 +112,7 @@ suite('what is not there', () => {
 })
 
 suite('HEAD', () => {
-  test('is answered like GET, without the body and with the same demand for a token', async (t) => {
+  test('is answered like GET, without the body and with the same need for a token', async (t) => {
     const service = await withService(t)
     for (const path of ['/health/live', '/openapi.json', '/docs', '/docs/page.js']) {
       const [get, head] = [await service.send('GET', path, FREE), await service.send('HEAD', path, FREE)]
@@ -126,7 +126,7 @@ suite('HEAD', () => {
 })
 
 suite('the contract', () => {
-  test('is served as it is written', async (t) => {
+  test('is served as it is in openapi.yaml', async (t) => {
     const service = await withService(t)
     const answer = await service.send('GET', '/openapi.json', FREE)
     const written: unknown = parse(readFileSync(new URL('../../openapi.yaml', import.meta.url), 'utf8'))
@@ -159,7 +159,7 @@ suite('the contract', () => {
     }
   })
 
-  test('and its page are asked for again with their entity tags', async (t) => {
+  test('and its page are revalidated by their entity tags', async (t) => {
     const service = await withService(t)
     for (const path of ['/openapi.json', '/docs', '/docs/page.js', '/docs/icon.svg']) {
       const { headers, body } = await service.send('GET', path, FREE)
@@ -176,7 +176,7 @@ suite('the contract', () => {
     }
   })
 
-  test('is served without its page where that is switched off', async (t) => {
+  test('is served without its page when that is switched off', async (t) => {
     const service = await withService(t, { docs: 'off' })
     for (const path of ['/docs', '/docs/page.js']) {
       assert.equal(errorOf(await service.send('GET', path, FREE)), 40401, path)
@@ -209,8 +209,8 @@ suite('metrics', () => {
   })
 })
 
-suite('what the store refuses for reasons of its own', () => {
-  test('is answered 50001 without them, and the log has them under the id of the request', async (t) => {
+suite('an unexpected refusal of the store', () => {
+  test('is answered 50001 without the reason, and the log has the reason under the id of the request', async (t) => {
     const service = await withService(t)
     await service.under.refuseName('unwanted')
     const [before, refused, after] = await Promise.all([
@@ -231,7 +231,7 @@ suite('what the store refuses for reasons of its own', () => {
 })
 
 suite('a log', () => {
-  test('has what never became a request too, and the metrics count it', async (t) => {
+  test('has bytes that never became a request, and the metrics count them', async (t) => {
     const service = await withService(t)
     await raw(service.port, 'hello\r\n\r\n')
     assert.match(service.log, /"address":"127\.0\.0\.1".*"error":40004/)
@@ -239,7 +239,7 @@ suite('a log', () => {
     assert.ok(metrics.body.includes('plantstore_http_requests_total{operation="none",status="400"} 1'))
   })
 
-  test('is not filled by those who are told to wait and do not, but tells how many they were', async (t) => {
+  test('is not filled by clients that ignore Retry-After, and counts their requests', async (t) => {
     const service = await withService(t, { authFailureLimit: '1' })
     const startedAt = performance.now()
     for (let i = 0; i < 200; i++) await service.create(PLANT, { authorization: 'Bearer nonsense' })

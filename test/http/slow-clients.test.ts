@@ -9,7 +9,7 @@ import { SECRET, withService } from '../support/service.ts'
 const SLOW = { stallTimeout: '1s', leastSpeed: '512MiB' }
 
 suite('a client below the least speed', () => {
-  test('of an import is refused with 40801, and told how far it got', async (t) => {
+  test('of an import is refused with 40801, and learns how far it got', async (t) => {
     const service = await withService(t, SLOW)
     const connection = openImport(service, SECRET)
     for (let row = 2; !connection.received.includes('HTTP/1.1 '); row++) {
@@ -23,7 +23,7 @@ suite('a client below the least speed', () => {
     await untilIdle(service, 'import')
   })
 
-  test('of an export is cut off, and its moment let go', async (t) => {
+  test('of an export is cut off, and its snapshot is released', async (t) => {
     const service = await withMuch(t, SLOW)
     const connection = unreadExport(service)
     await untilRunning(service, 'export', 1)
@@ -40,7 +40,7 @@ suite('a client below the least speed', () => {
     socket.destroy()
   })
 
-  test('may go on where no speed is asked for', async (t) => {
+  test('may continue when no least speed is configured', async (t) => {
     const service = await withService(t, { stallTimeout: '1s', leastSpeed: 'off' })
     const connection = openImport(service, SECRET)
     for (let row = 2; row < 60; row++) {

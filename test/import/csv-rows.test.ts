@@ -37,7 +37,7 @@ const file = fc
   .map((parts) => Buffer.from(parts.join('')))
 
 suite('the rows of a CSV file', () => {
-  test('are those that csv-parse reads, or one of them is refused where it refuses the file', () => {
+  test('are those of csv-parse, with a refused row wherever csv-parse refuses the file', () => {
     holds(
       fc.property(file, (bytes) => {
         const expected = parsed(bytes)

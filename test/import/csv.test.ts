@@ -7,7 +7,7 @@ const HEADER = 'id,name,tag\n'
 const plant = (id: bigint, name: string, tag?: string) => ({ id, name, tag })
 
 suite('a CSV file', () => {
-  test('has a header and a plant in each row, ended by LF or CRLF, the last one perhaps not', async () => {
+  test('has a header and a plant per row, ended by LF or CRLF, at the end optional', async () => {
     for (const end of ['\n', '\r\n']) {
       const { plants, refused, fault } = await readAll('csv', ['id,name,tag', '1,Fern,shade', '-2,Moss,'].join(end))
       assert.deepEqual(plants, [
@@ -23,7 +23,7 @@ suite('a CSV file', () => {
     assert.deepEqual((await readAll('csv', '"name",id\na,1\n')).plants, [[2, plant(1n, 'a')]])
   })
 
-  test('may name its columns in any case, with blanks around, and have columns without a name behind them', async () => {
+  test('may name its columns in any case with blanks around, and end in columns without a name', async () => {
     for (const header of [
       'ID,Name,Tag',
       ' id ,\u00a0NAME, Tag ',
@@ -42,7 +42,7 @@ suite('a CSV file', () => {
     }
   })
 
-  test('separates its cells by commas, semicolons or tabs, as its header has it', async () => {
+  test('separates its cells by commas, semicolons or tabs, like its header', async () => {
     for (const by of [',', ';', '\t']) {
       const others = [',', ';', '\t'].filter((other) => other !== by).join('')
       const file = [`id${by}name${by}tag`, `1${by}a${others}${by}"x${by}y"`, `${by}${by}`, `2${by}b${by}`].join('\r\n')
@@ -59,7 +59,7 @@ suite('a CSV file', () => {
     }
   })
 
-  test('has no other header; a refusal says what was found', async () => {
+  test('is refused with any other header, which the refusal names', async () => {
     const wrong: readonly [header: string, found: string][] = [
       ['1,Fern,shade', 'its first row has "1", "Fern", "shade", so there is no header'],
       ['{"id":1}', 'its first row has "{"id":1}", which looks like NDJSON; a quotation mark is misplaced'],
@@ -94,7 +94,7 @@ suite('a CSV file', () => {
     }
   })
 
-  test('tells no tag from an empty one', async () => {
+  test('keeps an absent tag apart from an empty one', async () => {
     assert.deepEqual((await readAll('csv', `${HEADER}1,a,\n2,a,""\n3,,\n4,"",""\n`)).plants, [
       [2, plant(1n, 'a')],
       [3, plant(2n, 'a', '')],
@@ -146,7 +146,7 @@ suite('a row of a CSV file is refused alone', () => {
     return refused.map(([, error, message]) => `${error} ${message}`)
   }
 
-  test('when its id is no plain integer in range', async () => {
+  test('when its id is not a plain integer in range', async () => {
     const spellings = ['x', '1.0', '1e3', '9.22E+18', '+1', ' 1', '1 ', '007', '0x1', '--1', '１']
     for (const [i, refusal] of (await refusals(...spellings.map((id) => `${id},a,b`))).entries()) {
       assert.equal(refusal, `40002 id must be an integer in plain digits, such as 7 or -7, not "${spellings[i]}"`)
@@ -170,7 +170,7 @@ suite('a row of a CSV file is refused alone', () => {
     ])
   })
 
-  test('when a text holds U+0000 or is no UTF-8', async () => {
+  test('when a text holds U+0000 or is not UTF-8', async () => {
     assert.deepEqual(await refusals('x,a\0,\0b'), [
       '40002 id must be an integer in plain digits, such as 7 or -7, not "x"; name must not contain U+0000 or a lone surrogate, as "a\\u{0}" does; tag must not contain U+0000 or a lone surrogate, as "\\u{0}b" does',
     ])
@@ -202,14 +202,14 @@ suite('a row of a CSV file is refused alone', () => {
   })
 })
 
-suite('a CSV file can not be read on', () => {
-  test('behind a quotation mark that is never closed; what is before it counts', async () => {
+suite('a CSV file cannot be read further', () => {
+  test('after a quotation mark that is never closed; the rows before it count', async () => {
     const { plants, fault } = await readAll('csv', `${HEADER}1,a,b\n2,"a,b\n3,a,b\n4,a,b\n`)
     assert.deepEqual(plants, [[2, plant(1n, 'a', 'b')]])
     assert.equal(fault, '40001 the row at line 3 has an unclosed quotation mark; the rows after it cannot be read')
   })
 
-  test('behind a row larger than the limit, as a forgotten quotation mark looks like it', async () => {
+  test('after a row larger than the limit, which may be a forgotten quotation mark', async () => {
     const file = `${HEADER}1,${'a'.repeat(98)},${'b'.repeat(98)}${' '.repeat(65)}\n2,"a,b\n${'3,a,b\n'.repeat(100)}`
     for (const pieces of [1, 50, 10_000]) {
       const { plants, refused, fault } = await readAll('csv', file, { textLimit: 100, pieces })
@@ -240,14 +240,14 @@ suite('a CSV file can not be read on', () => {
     )
   })
 
-  test('behind a row of more separators than the limit has bytes', async () => {
+  test('after a row of more separators than the limit has bytes', async () => {
     const { fault } = await readAll('csv', `${HEADER}${','.repeat(5000)}`, { textLimit: 1000, pieces: 100 })
     assert.match(fault ?? '', /^41301 the row at line 2 is larger than 2064 bytes/)
   })
 })
 
 suite('a row that is short', () => {
-  test('has no tag where a line end follows; a spreadsheet leaves out empty cells at the end', async () => {
+  test('has no tag when a line end follows, as spreadsheets leave out empty cells at the end', async () => {
     const { plants, refused } = await readAll('csv', 'id,name,tag\r\n1,a\r\n2,b,x\r\n')
     assert.deepEqual(
       [plants, refused],
@@ -261,13 +261,13 @@ suite('a row that is short', () => {
     )
   })
 
-  test('is refused where the file ends in it, as a file that was cut does', async () => {
+  test('is refused at the end of the file, which may be truncated', async () => {
     const { plants, refused } = await readAll('csv', 'id,name,tag\r\n1,a,b\r\n2,Fer')
     assert.deepEqual(plants, [[2, plant(1n, 'a', 'b')]])
     assert.deepEqual(refused, [[3, 40002, 'the row must have 3 cells, like the header; it has 2']])
   })
 
-  test('is refused where its name or id is missing', async () => {
+  test('is refused without a name or an id', async () => {
     const { plants, refused } = await readAll('csv', 'tag,name,id\nx,a\ny\nz,b,3\n')
     assert.deepEqual([plants, refused.map(([line]) => line)], [[[4, plant(3n, 'b', 'z')]], [2, 3]])
   })

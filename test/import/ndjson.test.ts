@@ -5,7 +5,7 @@ import { readAll } from './support.ts'
 const plant = (id: bigint, name: string, tag?: string) => ({ id, name, tag })
 
 suite('an NDJSON file', () => {
-  test('has a plant in each line, ended by LF or CRLF, the last one perhaps not', async () => {
+  test('has a plant per line, ended by LF or CRLF, at the end optional', async () => {
     for (const end of ['\n', '\r\n']) {
       const file = ['{"id":1,"name":"Fern","tag":"shade"}', '{"id":-2,"name":"Moss"}'].join(end)
       const { plants, refused, fault } = await readAll('ndjson', file)
@@ -61,7 +61,7 @@ suite('a row of an NDJSON file is refused alone', () => {
     return `${error} ${message}`
   }
 
-  test('when it is no JSON, or more than one', async () => {
+  test('when it is not exactly one JSON text', async () => {
     assert.match(await refusalOf('{"id":1,'), /^40001 the row is not valid JSON, at position \d+$/)
     assert.match(await refusalOf('{"id":1,"name":"a"}{"id":2,"name":"a"}'), /^40001 the row is not valid JSON/)
     assert.match(await refusalOf('\ufeff\ufeff{"id":1,"name":"a"}'), /^40001 the row is not valid JSON/)
@@ -72,7 +72,7 @@ suite('a row of an NDJSON file is refused alone', () => {
     )
   })
 
-  test('when it is no plant; all that is wrong with it is said at once', async () => {
+  test('when it is not a plant, with every fault at once', async () => {
     assert.equal(await refusalOf('[1]'), '40002 the row must be an object')
     assert.equal(
       await refusalOf('{"id":1,"id":1,"name":"a"}'),
@@ -88,7 +88,7 @@ suite('a row of an NDJSON file is refused alone', () => {
     )
   })
 
-  test('when it is larger than the limit, however it arrives', async () => {
+  test('when it is larger than the limit, in pieces of any size', async () => {
     const row = '{"id":1,"name":"a"}'.padEnd(104, ' ')
     const file = `${row}\n${row} \n${row}\r\n${' '.repeat(5000)}\n${row}`
     for (const pieces of [1, 10, 105, 1000, 10_000]) {
@@ -104,7 +104,7 @@ suite('a row of an NDJSON file is refused alone', () => {
     }
   })
 
-  test('when its name, its tag or what is beside them has more bytes than the body of a create', async () => {
+  test('when its name, its tag or the rest has more bytes than the body of a create', async () => {
     const textLimit = 4096
     const rows: [row: string, refusal: string | undefined][] = [
       [`{"id":1,"name":"${'a'.repeat(4094)}","tag":"${'b'.repeat(4094)}"}`, undefined],

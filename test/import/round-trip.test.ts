@@ -15,7 +15,7 @@ async function written(format: Format, pages: readonly (readonly NewPlant[])[]):
 
 suite('what is written', () => {
   for (const format of FORMATS) {
-    test(`as ${format} is read again as it was, in pieces of any size`, async () => {
+    test(`as ${format} is read as it was, in pieces of any size`, async () => {
       await holds(
         fc.asyncProperty(fc.array(anyPlant), fc.integer({ min: 1, max: 200 }), async (plants, pieces) => {
           const file = headerOf(format) + writePlants(format, plants)
@@ -28,7 +28,7 @@ suite('what is written', () => {
     })
   }
 
-  test('is quoted only where it has to be', async () => {
+  test('is quoted only when necessary', async () => {
     const rows: [name: string, tag: string | undefined, row: string][] = [
       ['Fern', 'shade', '1,Fern,shade'],
       ['Fern', undefined, '1,Fern,'],
