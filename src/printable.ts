@@ -22,3 +22,11 @@ export function shown(value: string): string {
   const isCut = points.length > MOST_SHOWN
   return `"${onOneLine(points.slice(0, MOST_SHOWN).join(''))}${isCut ? '…' : ''}"`
 }
+
+const grouped = new Intl.NumberFormat('en-US')
+
+/** `1,234,567` */
+export const count = (number: number): string => grouped.format(number)
+
+/** `1 plant`, `1,234 plants` */
+export const counted = (number: number, what: string): string => `${count(number)} ${what}${number === 1 ? '' : 's'}`

@@ -2,11 +2,12 @@ import { commandActor } from '../actor.ts'
 import { type StoreAddress, shownStore } from '../config.ts'
 import { AppError } from '../errors.ts'
 import { OperatorError } from '../operator-error.ts'
+import { count, counted } from '../printable.ts'
 import type { ImportResult, Store } from '../store.ts'
 import { abortOnSignal, Stopped } from './abort-on-signal.ts'
 import { allPlants, Digest } from './digest.ts'
 import { withStore } from './open-store.ts'
-import { count, counted, Progress, type ProgressState } from './progress.ts'
+import { Progress, type ProgressState } from './progress.ts'
 
 export interface CopyFlags {
   readonly from: StoreAddress

@@ -1,4 +1,4 @@
-import { onOneLine } from '../printable.ts'
+import { count, counted, onOneLine } from '../printable.ts'
 
 /** Where a long piece of work stands. */
 export interface ProgressState {
@@ -95,14 +95,6 @@ export class Progress {
     return { first: this.#samples[0] ?? last, last }
   }
 }
-
-const grouped = new Intl.NumberFormat('en-US')
-
-/** `1,234,567` */
-export const count = (number: number): string => grouped.format(number)
-
-/** `1 plant`, `1,234 plants` */
-export const counted = (number: number, what: string): string => `${count(number)} ${what}${number === 1 ? '' : 's'}`
 
 /** `3.2 s`, `4:07` or `1:02:09` */
 export function time(seconds: number): string {

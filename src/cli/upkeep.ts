@@ -1,10 +1,10 @@
 import type { Config, StoreAddress } from '../config.ts'
-import { onOneLine } from '../printable.ts'
+import { count, counted, onOneLine } from '../printable.ts'
 import type { BackupReport, CheckReport, RestoreReport, Upkeep, WorkState } from '../upkeep.ts'
 import { abortOnSignal, Stopped } from './abort-on-signal.ts'
 import { fileFault } from './file-fault.ts'
 import { upkeepOf } from './open-store.ts'
-import { count, counted, Progress } from './progress.ts'
+import { Progress } from './progress.ts'
 
 export interface UpkeepFlags {
   readonly store?: string

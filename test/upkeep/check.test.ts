@@ -44,7 +44,7 @@ test('a store is in order with an index that is behind, with none, and beside on
     ['schema', 'file', 'changes', 'index'].map((part) => [part, []]),
   )
   assert.match(parts[3]?.found ?? '', /^3 changes behind$/)
-  assert.match(parts[1]?.found ?? '', /^3000 plants, 0 tokens$/)
+  assert.match(parts[1]?.found ?? '', /^3,000 plants, 0 tokens$/)
   for (const [name, bytes] of Object.entries(before)) {
     if (!/-(wal|shm)$/.test(name)) assert.equal(snapshot(join(path, '..'))[name], bytes, `${name} is not changed`)
   }
@@ -120,7 +120,7 @@ test('damage of the file, the log of changes and the schema is found, and the co
   ])
   assert.match(
     good.stderr,
-    /^schema: ok \(schema \d+\)\nfile: ok \(3000 plants, 0 tokens\)\nchanges: ok .*\nindex: ok .*\n\S+ is in order\n$/,
+    /^schema: ok \(schema \d+\)\nfile: ok \(3,000 plants, 0 tokens\)\nchanges: ok .*\nindex: ok .*\n\S+ is in order\n$/,
   )
   assert.match(bad.stderr, /^changes: DAMAGED .*\n {2}position 5000: 3001 was due/m)
   assert.equal((JSON.parse(json.stdout) as { parts: unknown[] }).parts.length, 4)

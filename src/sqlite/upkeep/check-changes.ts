@@ -1,3 +1,4 @@
+import { counted } from '../../printable.ts'
 import type { CheckedPart } from '../../upkeep.ts'
 import type { StatementCache } from '../statement-cache.ts'
 
@@ -26,5 +27,9 @@ export function checkChanges(statements: StatementCache): CheckedPart {
     rows++
     if (faults.length === MOST_NAMED) break
   }
-  return { part: 'changes', found: last === undefined ? 'none yet' : `${rows} rows, up to position ${last}`, faults }
+  return {
+    part: 'changes',
+    found: last === undefined ? 'none yet' : `${counted(rows, 'row')}, up to position ${last}`,
+    faults,
+  }
 }

@@ -1,6 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { OperatorError } from '../../operator-error.ts'
+import { counted } from '../../printable.ts'
 import type { CheckedPart, CheckReport, LongWork } from '../../upkeep.ts'
 import { ChangeReader } from '../change-log/change-reader.ts'
 import { openReader } from '../connection.ts'
@@ -74,7 +75,7 @@ function checkFile(db: DatabaseSync): CheckedPart {
     const found = rows.map((row) => String(row['integrity_check']))
     const faults = found.length === 1 && found[0] === 'ok' ? [] : found
     const { plants, tokens } = countsIn(db)
-    return { part: 'file', found: `${plants} plants, ${tokens} tokens`, faults }
+    return { part: 'file', found: `${counted(plants, 'plant')}, ${counted(tokens, 'token')}`, faults }
   } catch (error) {
     const fault = sqliteFault(error)
     if (fault === undefined) throw error
