@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { readMigrations } from '../src/migrations.ts'
+import type { PlantQuery } from '../src/plant-query.ts'
 import { NO_EXPECTATION } from '../src/plant-version.ts'
 import { APPLICATION_ID } from '../src/sqlite/connection.ts'
 import { indexPath } from '../src/sqlite/search-index/index-file.ts'
@@ -15,7 +16,7 @@ import { tempFolder } from './support/files.ts'
 import { openSqlite } from './support/open-sqlite.ts'
 import { changesIn } from './support/sqlite-changes.ts'
 import { assertIndexMatches, behind, IDLE, indexAll, inFile } from './support/sqlite-indexes.ts'
-import { importAll, listAll } from './support/store-calls.ts'
+import { exportAll, importAll, listAll } from './support/store-calls.ts'
 import { plant, refusal } from './support/store-under-test.ts'
 
 const MANY = Array.from({ length: 12_000 }, (_, i) => plant(BigInt(i - 3000), `Monstera ${i}`, `tag ${i % 3}`))
@@ -49,16 +50,39 @@ test('a scan continues where it ended, includes what is written meanwhile, and r
   assertIndexMatches(path)
 })
 
-test('a search that needs an unfinished index is 50301 with its progress, and others are answered', async (t) => {
-  const { store } = await openSqlite(t, { startFollower: () => IDLE })
-  const many = Array.from({ length: 51_000 }, (_, i) => plant(BigInt(i), 'Monstera'))
-  await importAll(store, many)
-  await assert.rejects(listAll(store, { words: ['mons'] }), (error) => {
-    refusal(50301)(error)
-    assert.match(String(error), /the search index is being built: 0% done; /)
-    return true
-  })
-  assert.equal((await listAll(store)).length, many.length)
+test('without an index, a search by id looks at 50,000 plants, and others are 50301 with its progress', async (t) => {
+  const path = join(tempFolder(t), 'plants.db')
+  const many = Array.from({ length: 51_000 }, (_, i) => plant(BigInt(i), i < 50_500 ? 'Monstera' : 'Aloe'))
+  // A command does not wait for an index.
+  const command = await openSqlite(t, { path, serving: false })
+  await importAll(command.store, many)
+  await command.store.close()
+  const { store } = await openSqlite(t, { path, startFollower: () => IDLE })
+  const page = (words: string[], query: Partial<PlantQuery> = {}) =>
+    store.listPlants({ tags: [], words, order: 'id', after: undefined, ...query }, 1000)
+  const aloes = many.slice(50_500)
+  const assertAnswered = async () => {
+    assert.deepEqual(await page(['mons']), many.slice(0, 1000))
+    assert.deepEqual(await page(['mons'], { order: '-id' }), many.slice(49_500, 50_500).toReversed())
+    assert.deepEqual(await page(['aloe'], { after: { key: '', id: 49_000n } }), aloes)
+  }
+  await assertAnswered()
+  assert.deepEqual(await exportAll(store, { tags: [], words: ['aloe'] }), aloes)
+  for (const outcome of await Promise.allSettled([
+    page(['aloe']),
+    page(['mons'], { order: 'name' }),
+    store.listTags(undefined, 9),
+  ])) {
+    assert.ok(outcome.status === 'rejected')
+    refusal(50301)(outcome.reason)
+    assert.match(String(outcome.reason), /the search index is being built: 0% done; /)
+  }
+  assert.equal((await page([])).length, 1000)
+  // A batch of an index leads to some of them.
+  const indexer = new Indexer(path)
+  indexer.step()
+  indexer.close()
+  await assertAnswered()
 })
 
 test('while indexing fails, one notice is logged, writes go on, and small searches are answered', async (t) => {

@@ -9,10 +9,11 @@ import { BehindError, DamagedIndex } from '../search-index/index-fault.ts'
 import type { SearchIndex } from '../search-index/search-index.ts'
 import { ThreadClient } from '../worker/client.ts'
 import type { Remote } from '../worker/protocol.ts'
-import type { QueryReader } from './query-reader.ts'
+import type { Effort, QueryReader } from './query-reader.ts'
 
-/** Unindexed plants that a read looks up in the store: at the first attempt, and after it has waited for the index. */
-const MOST_UNINDEXED = [10_000, 50_000]
+/** What a read looks at in the store, at about 1 µs a plant: first, and after it has waited for the index. */
+const FIRST_EFFORT: Effort = { unindexed: 10_000, scanned: 50_000 }
+const EFFORT_AFTER_WAITING: Effort = { unindexed: 50_000, scanned: 0 }
 /** Milliseconds that a read waits for the index. A client of a service waits too, a command can wait longer. */
 const PATIENCE = 5000
 const PATIENCE_OF_COMMANDS = 3_600_000
@@ -38,12 +39,12 @@ export class QueryClient {
   }
 
   async listPlants(query: PlantQuery, limit: number, signal?: AbortSignal): Promise<NewPlant[]> {
-    const read = (most: number) => this.#reader(signal).listPlants(most, query, limit)
+    const read = (effort: Effort) => this.#reader(signal).listPlants(effort, query, limit)
     return plantsOf(await this.#indexed(read, signal))
   }
 
   listTags(after: string | undefined, limit: number, signal?: AbortSignal): Promise<TagCount[]> {
-    return this.#indexed((most) => this.#reader(signal).listTags(most, after, limit), signal)
+    return this.#indexed((effort) => this.#reader(signal).listTags(effort, after, limit), signal)
   }
 
   async *exportPlants(
@@ -54,7 +55,7 @@ export class QueryClient {
     // Chosen on this side, so that an export can be closed whose opening was aborted before its reply came.
     const handle = ++this.#lastExport
     try {
-      const open = (most: number) => this.#reader(signal).openExport(handle, most, filter, order)
+      const open = (effort: Effort) => this.#reader(signal).openExport(handle, effort, filter, order)
       await this.#indexed(open, signal)
       for (;;) {
         const chunk = plantsOf(await this.#readExport(handle, signal))
@@ -121,11 +122,11 @@ export class QueryClient {
   }
 
   /** Retries a read while the index lacks too many plants or is being rebuilt. */
-  async #indexed<T>(read: (mostUnindexed: number) => Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  async #indexed<T>(read: (effort: Effort) => Promise<T>, signal: AbortSignal | undefined): Promise<T> {
     const deadline = performance.now() + this.#patience
-    for (let attempt = 0; ; attempt++) {
+    for (let effort = FIRST_EFFORT; ; effort = EFFORT_AFTER_WAITING) {
       try {
-        return await read(MOST_UNINDEXED[Math.min(attempt, MOST_UNINDEXED.length - 1)] ?? 0)
+        return await read(effort)
       } catch (error) {
         if (error instanceof DamagedIndex) this.#index.suspect(error.inode, error.message)
         else if (!(error instanceof BehindError)) throw error

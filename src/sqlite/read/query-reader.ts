@@ -1,7 +1,15 @@
 import type { PutOutcome } from '../../plant-change.ts'
-import { PAGE_TEXT, type PlantFilter, type PlantOrder, type PlantQuery, positionOf } from '../../plant-query.ts'
+import {
+  isByName,
+  PAGE_TEXT,
+  type PlantFilter,
+  type PlantOrder,
+  type PlantQuery,
+  positionOf,
+} from '../../plant-query.ts'
 import type { ImportMode, TagCount } from '../../store.ts'
 import { columnsOf, type PlantColumns } from '../rows.ts'
+import { BehindError } from '../search-index/index-fault.ts'
 import type { Task } from '../worker/cooperative.ts'
 import type { Served } from '../worker/protocol.ts'
 import { SqliteDryRun } from '../write/dry-run.ts'
@@ -13,10 +21,18 @@ const CHUNK: PageLimit = { plants: 1000, text: 2 ** 20 }
 /** Idle connections that are kept. */
 const MAX_IDLE = 4
 
+/** How many plants a read looks at one by one, where the index lacks them; with more to look at it throws BehindError. */
+export interface Effort {
+  readonly unindexed: number
+  /** All plants in the order of their ids, while the index is being filled. A chunk of an export looks at any number. */
+  readonly scanned: number
+}
+
 interface Export {
   readonly snapshot: Snapshot
   readonly query: PlantFilter & { readonly order: PlantOrder }
-  readonly unindexed: Unindexed
+  /** Undefined where it looks at all plants. */
+  readonly unindexed: Unindexed | undefined
   after: PlantQuery['after']
 }
 
@@ -32,12 +48,13 @@ export class QueryReader implements Served {
     this.#path = path
   }
 
-  /** @param most unindexed plants; with more of them this and the other methods throw BehindError */
-  *listPlants(most: number, query: PlantQuery, limit: number): Task<PlantColumns> {
+  *listPlants(effort: Effort, query: PlantQuery, limit: number): Task<PlantColumns> {
     const snapshot = this.#begin(needsIndex(query, query.order))
     try {
-      const unindexed = needsIndex(query, query.order) ? snapshot.unindexed(most) : NOTHING
-      return columnsOf(yield* snapshot.list(query, { plants: limit, text: PAGE_TEXT }, unindexed))
+      const unindexed = unindexedFor(query, query.order, snapshot, effort)
+      const bounds = { plants: limit, text: PAGE_TEXT }
+      const plants = unindexed && snapshot.list(query, bounds, unindexed)
+      return columnsOf(yield* plants ?? snapshot.scan(query, bounds, effort.scanned))
     } catch (error) {
       throw snapshot.faultOf(error)
     } finally {
@@ -45,10 +62,10 @@ export class QueryReader implements Served {
     }
   }
 
-  *listTags(most: number, after: string | undefined, limit: number): Task<TagCount[]> {
+  *listTags({ unindexed }: Effort, after: string | undefined, limit: number): Task<TagCount[]> {
     const snapshot = this.#begin(true)
     try {
-      return yield* snapshot.tags(after, limit, snapshot.unindexed(most))
+      return yield* snapshot.tags(after, limit, snapshot.unindexed(unindexed))
     } catch (error) {
       throw snapshot.faultOf(error)
     } finally {
@@ -61,10 +78,10 @@ export class QueryReader implements Served {
    *
    * @param handle chosen by the caller, for `readExport` and `closeExport`
    */
-  openExport(handle: number, most: number, filter: PlantFilter, order: PlantOrder): void {
+  openExport(handle: number, effort: Effort, filter: PlantFilter, order: PlantOrder): void {
     const snapshot = this.#begin(needsIndex(filter, order))
     try {
-      const unindexed = needsIndex(filter, order) ? snapshot.unindexed(most) : NOTHING
+      const unindexed = unindexedFor(filter, order, snapshot, effort)
       this.#exports.set(handle, { snapshot, query: { ...filter, order }, unindexed, after: undefined })
     } catch (error) {
       throw snapshot.faultOf(error)
@@ -78,7 +95,9 @@ export class QueryReader implements Served {
     const held = found(this.#exports.get(handle))
     const { snapshot, query, after, unindexed } = held
     try {
-      const chunk = yield* snapshot.list({ ...query, after }, CHUNK, unindexed)
+      const next = { ...query, after }
+      const plants = unindexed && snapshot.list(next, CHUNK, unindexed)
+      const chunk = yield* plants ?? snapshot.scan(next, CHUNK, Number.POSITIVE_INFINITY)
       const last = chunk.at(-1)
       if (last !== undefined) held.after = positionOf(query.order, last)
       return columnsOf(chunk)
@@ -147,6 +166,22 @@ export class QueryReader implements Served {
     }
     snapshot.end()
     this.#idle.push(snapshot)
+  }
+}
+
+/** @returns undefined where the read has to look at all plants */
+function unindexedFor(
+  filter: PlantFilter,
+  order: PlantOrder,
+  snapshot: Snapshot,
+  { unindexed, scanned }: Effort,
+): Unindexed | undefined {
+  if (!needsIndex(filter, order)) return NOTHING
+  try {
+    return snapshot.unindexed(unindexed)
+  } catch (error) {
+    if (!(error instanceof BehindError) || isByName(order) || !snapshot.isFilling || scanned === 0) throw error
+    return undefined
   }
 }
 

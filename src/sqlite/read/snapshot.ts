@@ -68,6 +68,11 @@ export class Snapshot {
     return this.#view.faultOf(error)
   }
 
+  /** The index does not have all plants yet, or there is none. */
+  get isFilling(): boolean {
+    return this.#index === undefined || this.#index.isScanning
+  }
+
   /**
    * What the index lacks: plants that changed after its position, and plants that a scan has not reached.
    *
@@ -104,6 +109,22 @@ export class Snapshot {
       const plant = known.get(id) ?? this.#search.get(id)
       if (plant !== undefined) found.add(plant)
       if (id === end?.id) break
+    }
+    return found.plants
+  }
+
+  /**
+   * The same for an order by id, without the index: looks at the plants in their order.
+   *
+   * @throws BehindError when the page is not full after `most` plants
+   */
+  *scan(query: PlantQuery, limit: PageLimit, most: number): Task<NewPlant[]> {
+    const found = new ResultPage(limit)
+    const turn = new Turn()
+    for (const plant of candidates(this.#statements, upTo(most, this.#search.all(query)), query)) {
+      if (plant !== undefined && matches(query, plant)) found.add(plant)
+      if (found.isFull) break
+      if (plant === undefined || turn.isOverAfter(plant)) yield
     }
     return found.plants
   }
@@ -178,5 +199,13 @@ export class Snapshot {
   #count(tag: string): number {
     if (this.#index === undefined) return 0
     return Number(this.#view.statements.get('SELECT plants FROM tag_counts WHERE tag = ?', tag)?.[0] ?? 0)
+  }
+}
+
+function* upTo(most: number, ids: Iterable<bigint>): Iterable<bigint> {
+  let seen = 0
+  for (const id of ids) {
+    if (++seen > most) throw new BehindError()
+    yield id
   }
 }

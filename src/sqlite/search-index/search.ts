@@ -51,7 +51,7 @@ export class PlantSearch {
     if (!isByName(query.order)) {
       if (!isFiltered) return this.#page(query, limit)
       const sources = this.#filtered(query)
-      return race((sources.length > 0 ? sources : [this.#all(query)]).map(verified))
+      return race((sources.length > 0 ? sources : [this.all(query)]).map(verified))
     }
     const everywhere = { ...query, order: 'id', after: undefined } as const
     const [source, ...others] = this.#filtered(everywhere)
@@ -180,7 +180,8 @@ export class PlantSearch {
     )
   }
 
-  *#all(query: PlantQuery): Iterable<bigint> {
+  /** All ids from the query's position on, in its order by id. */
+  *all(query: PlantQuery): Iterable<bigint> {
     const { condition, direction, values } = range(query, 'id')
     const sql = `SELECT id FROM plants WHERE ${condition} ORDER BY id ${direction}`
     for (const [id] of this.#statements.iterate(sql, ...values)) yield id as bigint
