@@ -60,7 +60,7 @@ const app = buildApp({
   config,
   contract: readContract(),
   store,
-  log: openLog(config.logLevel),
+  log: openLog(config).log,
   state,
   waiting: () => store.waiting,
 })

@@ -79,6 +79,7 @@ export interface MemoryLimits {
   readonly compressionLimit: number
   readonly pipelineLimit: number
   readonly bodyMemory: number
+  readonly logBuffer: number
 }
 
 export const MEMORY_LIMITS: { readonly [K in keyof MemoryLimits]-?: Setting<MemoryLimits[K]> } = {
@@ -108,6 +109,13 @@ export const MEMORY_LIMITS: { readonly [K in keyof MemoryLimits]-?: Setting<Memo
     'SIZE',
     '256MiB',
     'memory for bodies over 4 KiB of requests that are not answered yet, all together, and half of it for one token; more are answered 503, and 429',
+    size,
+  ),
+  logBuffer: setting(
+    'log-buffer',
+    'SIZE',
+    '1MiB',
+    'memory for log lines that their reader has not taken yet, in characters; more lines are dropped, and counted',
     size,
   ),
 }

@@ -213,6 +213,13 @@ const CASES: { readonly [K in Key]: { right: readonly [string, Config[K]][]; wro
     ],
     wrong: ['0', 'all', '1GB'],
   },
+  logBuffer: {
+    right: [
+      ['64KiB', 65_536],
+      ['1', 1],
+    ],
+    wrong: ['0', 'all', '1GB'],
+  },
   maxConnections: {
     right: [
       ['1', 1],
@@ -317,6 +324,7 @@ suite('the configuration', () => {
       compressionLimit: 2 ** 24,
       pipelineLimit: 2 ** 25,
       bodyMemory: 2 ** 28,
+      logBuffer: 2 ** 20,
       maxConnections: 10_000,
       maxAddressConnections: 1000,
       keepAliveTimeout: 65_000,

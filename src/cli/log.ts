@@ -1,10 +1,8 @@
 import { constants, fstatSync, openSync, write } from 'node:fs'
 import { isatty } from 'node:tty'
 import pino, { type Logger } from 'pino'
-import type { LogLevel } from '../config.ts'
+import type { Config } from '../config.ts'
 
-/** Characters that wait for the reader of the log; lines beyond are dropped and counted. */
-const MAX_WAITING = 2 ** 20
 /** Milliseconds until a terminal that took nothing is tried again. */
 const RETRY = 50
 
@@ -21,17 +19,27 @@ class LogOutput {
   readonly #sink: Sink
   #waiting: string[] = []
   #length = 0
+  /** Since the last line that counts them, and since the start. */
   #dropped = 0
+  #allDropped = 0
+  readonly #mostWaiting: number
   #isWriting = false
   #onEmpty: (() => void)[] = []
 
-  constructor() {
+  /** @param mostWaiting characters that wait for the reader of the log; lines beyond are dropped and counted */
+  constructor(mostWaiting: number) {
+    this.#mostWaiting = mostWaiting
     this.#sink = sinkOf(2)
   }
 
+  get dropped(): number {
+    return this.#allDropped
+  }
+
   write(line: string): void {
-    if (this.#length + line.length > MAX_WAITING) {
+    if (this.#length + line.length > this.#mostWaiting) {
       this.#dropped++
+      this.#allDropped++
       return
     }
     this.#waiting.push(line)
@@ -107,7 +115,15 @@ function ownTerminal(fd: number): number {
   }
 }
 
+export interface Log {
+  readonly log: Logger
+  /** Lines that were dropped because their reader was too slow. */
+  readonly dropped: () => number
+}
+
 /** JSON lines on standard error, so that standard output stays for people and pipes. */
-export function openLog(level: LogLevel): Logger {
-  return pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, new LogOutput())
+export function openLog({ logLevel, logBuffer }: Config): Log {
+  const output = new LogOutput(logBuffer)
+  const log = pino({ level: logLevel, base: null, timestamp: pino.stdTimeFunctions.isoTime }, output)
+  return { log, dropped: () => output.dropped }
 }

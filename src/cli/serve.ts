@@ -28,7 +28,7 @@ const LAST_LINES = 1000
  * @throws OperatorError when it can't start
  */
 export async function serve(config: Config, notice: string | undefined): Promise<void> {
-  const log = openLog(config.logLevel)
+  const { log, dropped } = openLog(config)
   const state: ServiceState = { current: 'serving' }
   const opened = new AsyncDisposableStack()
   let isNew = false
@@ -71,6 +71,7 @@ export async function serve(config: Config, notice: string | undefined): Promise
       log,
       state,
       waiting: () => store.waiting,
+      droppedLogLines: dropped,
       indexBehind: () => store.indexBehind,
       pool: store.pool,
       backups,

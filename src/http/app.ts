@@ -48,6 +48,8 @@ export interface AppOptions {
   readonly state: ServiceState
   /** Creates that wait for their commit now, for the metrics. */
   readonly waiting: () => number
+  /** Log lines that were dropped, for the metrics. */
+  readonly droppedLogLines?: () => number
   /** Changes that the search index does not have yet; undefined where writes keep it themselves. */
   readonly indexBehind?: () => number | undefined
   /** The connections of the store; undefined where it has none. */
@@ -70,7 +72,8 @@ export interface App {
 
 /** Builds the HTTP side of the service from its contract. It does not listen. */
 export function buildApp(options: AppOptions): App {
-  const { config, contract, store, log, state, waiting, indexBehind, pool, backups, facts, shards } = options
+  const { config, contract, store, log, state, waiting, droppedLogLines, indexBehind, pool, backups, facts, shards } =
+    options
   checkPlantSchemas(contract.document)
   const metrics = new Metrics(waiting)
   if (indexBehind?.() !== undefined) {
@@ -82,6 +85,10 @@ export function buildApp(options: AppOptions): App {
     metrics.gauge('plantstore_shards', 'Shards of the store; 0 if it is not sharded.', () => shards()?.shards ?? 0)
     const read = () => shards()?.outOfReach ?? 0
     metrics.gauge('plantstore_shards_out_of_reach', 'Shards that do not take requests.', read)
+  }
+  if (droppedLogLines !== undefined) {
+    const help = 'Log lines dropped because their reader was too slow.'
+    metrics.counter('plantstore_log_lines_dropped_total', help, droppedLogLines)
   }
   const addresses = new ClientAddresses(config.trustedProxies)
   const cors = config.corsOrigins === undefined ? undefined : new Cors(config.corsOrigins)

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { suite, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import fc from 'fast-check'
 import { assertConforms, assertError } from '../support/conforms.ts'
 import { holds } from '../support/property.ts'
@@ -193,6 +194,33 @@ suite('methods', () => {
         [200, 405],
       )
     }
+  })
+
+  test('that nobody knows are told from bytes that are no HTTP, in whatever packets they come', async (t) => {
+    const service = await withService(t)
+    const lines: readonly (readonly [string, number])[] = [
+      ['BREW /plants HTTP/1.1\r\nHost: a\r\n\r\n', 40501],
+      ['GETS /plants HTTP/1.0\r\n\r\n', 40501],
+      ['BREW /plants HTTP/2.0\r\n\r\n', 40004],
+      ['BREW  HTTP/1.1\r\n\r\n', 40004],
+      ['BREW\r\n\r\n', 40004],
+      ['BREW /pl\0nts HTTP/1.1\r\n\r\n', 40004],
+      // The rest does not come.
+      ['BREW /plants HT', 40004],
+    ]
+    const cases = lines.flatMap(([bytes, error]) => [0, 1, 2, 4, 7, 13, 20].map((cut) => ({ bytes, error, cut })))
+    await Promise.all(
+      cases.map(async ({ bytes, error, cut }) => {
+        const connection = new RawConnection(service.port)
+        connection.socket.setNoDelay(true)
+        for (const part of [bytes.slice(0, cut), bytes.slice(cut, cut + 3), bytes.slice(cut + 3)]) {
+          connection.write(part)
+          await sleep(50)
+        }
+        const refusal = assertRefusal(answersIn(await connection.untilClosed()))
+        assert.equal(refusal.error, error, `${JSON.stringify(bytes)}, cut behind ${cut}`)
+      }),
+    )
   })
 
   test('CONNECT is refused, never a tunnel', async (t) => {

@@ -24,11 +24,6 @@ export function refusalOfError(error: ParserError): AppError {
       return new HttpError(40801, 'the request took too long to arrive; send it again', { headers: CLOSE })
     case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':
       return new HttpError(41301, 'the chunk extensions of the body are larger than the limit', { headers: CLOSE })
-    case 'HPE_INVALID_METHOD':
-      if (!isRequestLine(error)) break
-      return new HttpError(40501, `unknown method; the service supports ${METHODS}`, {
-        headers: { Allow: METHODS, ...CLOSE },
-      })
   }
   return new HttpError(40004, `the request is not valid HTTP/1.1: ${FAULTS[code] ?? 'it can not be read'}`, {
     headers: CLOSE,
@@ -57,14 +52,8 @@ const FAULTS: Readonly<Record<string, string>> = {
   HPE_CLOSED_CONNECTION: 'data follows a request with Connection: close',
 }
 
-/** Whether bytes that the parser takes for no method are a whole request line all the same. */
-function isRequestLine({ rawPacket, bytesParsed = 0 }: ParserError): boolean {
-  const text = rawPacket?.toString('latin1', 0, bytesParsed + LONGEST_LINE) ?? ''
-  const start = /[\w!#$%&'*+.^`|~-]*$/.exec(text.slice(0, bytesParsed))?.index ?? bytesParsed
-  return /^[\w!#$%&'*+.^`|~-]+ [!-~]+ HTTP\/1\.[01]\r\n/.test(text.slice(start))
-}
-
-const LONGEST_LINE = 8192
+export const unknownMethod = (): AppError =>
+  new HttpError(40501, `unknown method; the service supports ${METHODS}`, { headers: { Allow: METHODS, ...CLOSE } })
 
 /** A refusal that belongs to no request. */
 export interface NamedRefusal {

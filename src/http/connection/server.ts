@@ -2,8 +2,9 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { Socket } from 'node:net'
 import type { Config } from '../../config.ts'
 import { HttpError } from '../response/http-error.ts'
-import { type ParserError, refusalOfError } from './connection-errors.ts'
+import { type ParserError, refusalOfError, unknownMethod } from './connection-errors.ts'
 import type { Connections } from './connections.ts'
+import { RequestLines } from './request-lines.ts'
 
 /** Node's HTTP server with the limits of the configuration, and with no way out of it but ours. */
 export function httpServer(config: Config, connections: Connections): Server {
@@ -24,12 +25,16 @@ export function httpServer(config: Config, connections: Connections): Server {
   server.on('checkContinue', take)
   // RFC 9110 section 10.1.1 lets a server ignore an expectation that it does not know.
   server.on('checkExpectation', take)
-  server.on('clientError', (error: ParserError, socket) => {
-    const connection = connections.of(socket as Socket)
+  const lines = new RequestLines()
+  server.on('clientError', (error: ParserError, stream) => {
+    const socket = stream as Socket
+    const connection = connections.of(socket)
     if (connection === undefined || error.code === 'ECONNRESET') socket.destroy()
     // The client has left, as Node takes an end of its bytes. The parser lacks what it was not given.
     else if (error.code === 'HPE_INVALID_EOF_STATE' && connection.hasUnparsed) socket.end()
-    else if (!connection.isStreaming) connection.refuse(refusalOfError(error))
+    else if (error.code === 'HPE_INVALID_METHOD') {
+      lines.take(socket, error, (isLine) => connection.refuse(isLine ? unknownMethod() : refusalOfError(error)))
+    } else if (!connection.isStreaming) connection.refuse(refusalOfError(error))
     // A body that is read in pieces has a time limit for each instead.
     else if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') return
     else if (error.code === 'HPE_INVALID_EOF_STATE') socket.destroy()

@@ -12,7 +12,7 @@ import { CompressedFiles, codingOf, compressPieces, encoded, withCodedTag } from
 import { Compressor } from './compressor.ts'
 import type { Cors } from './cors.ts'
 import { refusalHeaders } from './http-error.ts'
-import { LogThrottle } from './log-throttle.ts'
+import { cutShort, RefusalLog } from './refusal-log.ts'
 import { type SendOptions, SLICE, sendInSlices, sendPieces } from './send-pieces.ts'
 
 export const JSON_TYPE = 'application/json'
@@ -43,7 +43,7 @@ export class Responder {
   readonly #cors: Cors | undefined
   readonly #unread: UnreadAnswers
   readonly #logsEveryRequest: boolean
-  readonly #throttle = new LogThrottle()
+  readonly #refusals: RefusalLog
   readonly #ids = new RequestIds()
   readonly #files = new CompressedFiles()
   readonly #compressor: Compressor
@@ -59,6 +59,7 @@ export class Responder {
     this.#compressor = new Compressor(limits.compressionLimit)
     this.#compressor.describe(metrics)
     this.#logsEveryRequest = log.isLevelEnabled('debug')
+    this.#refusals = new RefusalLog(log)
   }
 
   /**
@@ -120,7 +121,7 @@ export class Responder {
     ]
     const body = errorJson(number, message)
     this.#end(exchange, status, headers, body, Buffer.byteLength(body))
-    this.#logRefusal(refusal, this.#about(exchange))
+    this.#refusals.write(refusal, this.#about(exchange))
     this.#observe(exchange, status)
   }
 
@@ -146,16 +147,11 @@ export class Responder {
       if (request.method !== 'HEAD') await sendPieces(response, first, pieces, options)
       response.end()
       this.#done(exchange, 200, 'answered')
+      await this.#close(pieces)
     } catch (error) {
-      if (!response.headersSent || exchange.isOver) return this.refuse(exchange, error)
-      const refusal = asRefusal(error)
-      exchange.giveUp(refusal)
-      this.#logCut(exchange, refusal)
-      this.#observe(exchange, refusal.status)
-    } finally {
-      await pieces
-        .return()
-        .catch((error: unknown) => this.#log.warn({ err: error }, 'an unfinished answer could not be closed'))
+      // What is told or counted as over holds nothing any more.
+      await this.#close(pieces)
+      this.#breakOff(exchange, error)
     }
   }
 
@@ -166,7 +162,7 @@ export class Responder {
    */
   note(refusal: AppError, address: string | undefined): string {
     const req = this.#ids.next()
-    this.#logRefusal(refusal, { req, address: this.#addresses.of(address, {}) })
+    this.#refusals.write(refusal, { req, address: this.#addresses.of(address, {}) })
     this.#metrics.observe('none', refusal.status, 0)
     return req
   }
@@ -232,6 +228,23 @@ export class Responder {
     response.writeHead(status, headers)
   }
 
+  #close(pieces: AsyncGenerator<string | Buffer, void>): Promise<unknown> {
+    return pieces
+      .return()
+      .catch((error: unknown) => this.#log.warn({ err: error }, 'an unfinished answer could not be closed'))
+  }
+
+  #breakOff(exchange: Exchange, error: unknown): void {
+    if (!exchange.response.headersSent || exchange.isOver) {
+      this.refuse(exchange, error)
+      return
+    }
+    const refusal = asRefusal(error)
+    exchange.giveUp(refusal)
+    this.#logCut(exchange, refusal)
+    this.#observe(exchange, refusal.status)
+  }
+
   #gone(exchange: Exchange): void {
     const { reason } = exchange.signal
     if (reason instanceof AppError) this.#observe(exchange, reason.status)
@@ -239,7 +252,7 @@ export class Responder {
   }
 
   #logCut(exchange: Exchange, refusal: AppError): void {
-    this.#logRefusal(refusal, { ...this.#about(exchange), brokenOff: true })
+    this.#refusals.write(refusal, { ...this.#about(exchange), brokenOff: true })
   }
 
   #done(exchange: Exchange, status: number, message: string): void {
@@ -269,17 +282,10 @@ export class Responder {
       ms: Math.round((performance.now() - startedAt) * 100) / 100,
     }
   }
-
-  #logRefusal(refusal: AppError, fields: { readonly address: string; readonly [field: string]: unknown }): void {
-    const { status, number, cause } = refusal
-    const suppressed = this.#logsEveryRequest ? 0 : this.#throttle.admit(number, fields.address)
-    if (suppressed === undefined) return
-    const all = { ...fields, status, error: number, ...(suppressed > 0 ? { suppressed } : {}) }
-    const message = cutShort(refusal.message, LONGEST_MESSAGE)
-    if (status < 500) this.#log.info(all, `refused: ${message}`)
-    else this.#log.error({ ...all, err: cause ?? refusal }, `failed: ${message}`)
-  }
 }
+
+/** Characters of a path that a line of the log holds. */
+const LONGEST_PATH = 200
 
 /** The status in the metrics, as nginx counts it (https://nginx.org/en/docs/http/ngx_http_log_module.html). */
 const CLIENT_GONE = 499
@@ -290,9 +296,3 @@ const asRefusal = (error: unknown): AppError =>
   error instanceof AppError
     ? error
     : new AppError(50001, 'an unexpected error occurred in the service', { cause: error })
-
-/** Characters of a client's text that a line of the log holds. */
-const LONGEST_PATH = 200
-const LONGEST_MESSAGE = 400
-
-const cutShort = (text: string, most: number): string => (text.length <= most ? text : `${text.slice(0, most)}…`)

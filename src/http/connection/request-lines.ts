@@ -1,0 +1,48 @@
+import type { Socket } from 'node:net'
+import type { ParserError } from './connection-errors.ts'
+
+/** How long the rest of a request line is waited for, in ms. */
+const PATIENCE = 1000
+
+const LONGEST = 8192
+
+/** The characters of a token, such as a method (RFC 9110 section 5.6.2). */
+const TOKEN = "[\\w!#$%&'*+.^`|~-]"
+
+/** A request line, and any beginning of one. */
+const LINE = new RegExp(`^${TOKEN}+ [!-~]+ HTTP/1\\.[01]\\r\\n`)
+const BEGINNING = new RegExp(`^${TOKEN}+(?: (?:[!-~]+(?: ${optionally('HTTP/1.')}(?:[01]\\r?)?)?)?)?$`)
+
+/**
+ * Tells request lines with an unknown method from bytes that are no HTTP. The parser stops at the first character that no
+ * known method has there, so the rest of the line may be still to come: it reports the same fault with each further packet.
+ */
+export class RequestLines {
+  readonly #begun = new WeakMap<Socket, string>()
+
+  /**
+   * Takes a packet at which the parser has stopped because of a method.
+   *
+   * @param decide called, perhaps later, with whether the packets are a request line
+   */
+  take(socket: Socket, { rawPacket, bytesParsed = 0 }: ParserError, decide: (isLine: boolean) => void): void {
+    const begun = this.#begun.get(socket)
+    const packet = rawPacket?.toString('latin1', 0, LONGEST + bytesParsed) ?? ''
+    const text = begun === undefined ? packet.slice(startOf(packet, bytesParsed)) : begun + packet
+    if (!BEGINNING.test(text) || text.length > LONGEST) {
+      decide(LINE.test(text))
+      return
+    }
+    this.#begun.set(socket, text)
+    if (begun === undefined) setTimeout(() => decide(false), PATIENCE).unref()
+  }
+}
+
+/** Where the method begins at which the parser has stopped. */
+const startOf = (packet: string, stop: number): number =>
+  new RegExp(`${TOKEN}*$`).exec(packet.slice(0, stop))?.index ?? stop
+
+/** An expression for every beginning of a text, the empty one included. */
+function optionally(text: string): string {
+  return [...text].reduceRight((rest, character) => `(?:${character.replace('.', '\\.')}${rest})?`, '')
+}
