@@ -54,7 +54,7 @@ export const WORK_LIMITS: { readonly [K in keyof WorkLimits]-?: Setting<WorkLimi
   maxDryRunsPerToken: count('max-dry-runs-per-token', '2', 'dry runs of one token at once; more are answered 429'),
   maxPatches: count(
     'max-patches',
-    '64',
+    '16',
     'PATCH requests at once, as each reads a whole plant; further ones are queued, as many as --max-waiting says',
   ),
   maxTokens: count('max-tokens', '10000', 'active tokens that clients may create; more are answered 409'),

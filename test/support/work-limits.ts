@@ -61,7 +61,7 @@ export const WORK_LIMIT_DEFAULTS: WorkLimits = {
   maxImportsPerToken: 4,
   maxDryRuns: 4,
   maxDryRunsPerToken: 2,
-  maxPatches: 64,
+  maxPatches: 16,
   maxTokens: 10_000,
   changeQueue: 100,
   changeQueuePerToken: 20,
