@@ -1,7 +1,7 @@
 import type { Asker } from '../asker.ts'
 import type { AppError } from '../errors.ts'
 import type { NewPlant } from '../plant.ts'
-import { replaceResult, updatedPlant } from '../plant-change.ts'
+import { type ChangeOutcome, type PlantChange, replaceResult, updatedPlant } from '../plant-change.ts'
 import type { PlantQuery } from '../plant-query.ts'
 import type { Expectation } from '../plant-version.ts'
 import { isThisMachine, type PostgresAddress } from '../postgres-address.ts'
@@ -27,9 +27,10 @@ import { dividePool, type PoolShareOptions, type PoolShares, storePool } from '.
 import { preflight, reach } from './preflight.ts'
 import { countPlants, exported } from './read/long-reads.ts'
 import { PointReader, type PointReads, selectPlants, selectSmallPlants } from './read/point-reader.ts'
-import { listPlants, listTags } from './read/query-reader.ts'
+import { listPlants } from './read/query-reader.ts'
 import { RequestDeadlines } from './request-deadlines.ts'
 import { type ShardState, Shards } from './sharding/shards.ts'
+import { listTags, TagCounts } from './tag-counts.ts'
 import { PostgresTokenStore } from './token-store.ts'
 import { WordIndex } from './word-index.ts'
 import { changePlants } from './write/compare-and-swap.ts'
@@ -65,6 +66,7 @@ export class PostgresStore implements Store {
   readonly #shares: PoolShares
   readonly #writer: PostgresWriter
   readonly #wordIndex: WordIndex
+  readonly #tagCounts: TagCounts
   readonly #shards: Shards
   readonly #points: PointReader
   readonly #queue: WriteQueue
@@ -103,6 +105,7 @@ export class PostgresStore implements Store {
     this.#writer = new PostgresWriter(main, imports, this.#shards)
     this.tokens = new PostgresTokenStore(main, (work) => this.#ask(work))
     this.#wordIndex = new WordIndex(this.#dedicated)
+    this.#tagCounts = new TagCounts(this.#dedicated)
     const deadlines = new RequestDeadlines(timeout)
     const reads: PointReads = {
       small: (wanted, budget) => this.#do(() => selectSmallPlants(main.within(budget), wanted)),
@@ -111,8 +114,7 @@ export class PostgresStore implements Store {
     this.#points = new PointReader(reads, deadlines, this.#shards, options)
     const writes: GroupWrites = {
       create: (...group) => this.#create(...group),
-      change: (changes, budget) =>
-        this.#do(() => changePlants(main.within(budget), changes, budget, this.#shards.map !== undefined)),
+      change: (...group) => this.#change(...group),
     }
     this.#queue = new WriteQueue(writes, deadlines, this.#shards, options)
   }
@@ -144,7 +146,8 @@ export class PostgresStore implements Store {
 
   listTags(after: string | undefined, limit: number, signal?: AbortSignal): Promise<TagCount[]> {
     const { searches } = this.#shares
-    return this.#ask(() => listTags(searches.within(searches.budget(signal)), after, limit))
+    const run = searches.within(searches.budget(signal))
+    return this.#ask(() => listTags(run, after, limit, this.#shards.map !== undefined))
   }
 
   importPlants(plants: readonly NewPlant[], mode: ImportMode): Promise<ImportResult[]> {
@@ -226,8 +229,18 @@ export class PostgresStore implements Store {
     })
   }
 
+  #change(changes: readonly PlantChange[], budget: Budget): Promise<(ChangeOutcome | AppError)[]> {
+    return this.#do(async () => {
+      const run = this.#shares.main.within(budget)
+      const results = await changePlants(run, changes, budget, this.#shards.map !== undefined)
+      this.#wrote(changes.length)
+      return results
+    })
+  }
+
   #wrote(plants: number): void {
     this.#wordIndex.wrote(plants)
+    if (this.#shards.map === undefined) this.#tagCounts.wrote(plants)
     this.#shards.used()
   }
 

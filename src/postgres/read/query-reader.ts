@@ -1,11 +1,9 @@
 import type { NewPlant } from '../../plant.ts'
 import { matches, type PlantQuery, positionOf } from '../../plant-query.ts'
-import type { TagCount } from '../../store.ts'
 import type { Budget } from '../pool/budget.ts'
 import type { Run } from '../pool/client.ts'
 import type { PoolShare } from '../pool/pool-share.ts'
 import { PAGE_BYTES, search } from './search.ts'
-import { storable, TAG_KEY } from './search-sources.ts'
 
 /** See Store.listPlants. */
 export async function listPlants(
@@ -30,18 +28,6 @@ async function fill(run: Run, query: PlantQuery, limit: number): Promise<NewPlan
     if (last === undefined || isFull(found, limit) || !isFull(page, limit)) return found.slice(0, limit)
     after = positionOf(query.order, last)
   }
-}
-
-/** See Store.listTags. */
-export async function listTags(run: Run, after: string | undefined, limit: number): Promise<TagCount[]> {
-  const { rows } = await run({
-    // The index holds the first 128 code points of a tag; the second condition and column decide on longer tags.
-    text: `SELECT tag, count(*) FROM plants
-      WHERE tag IS NOT NULL ${after === undefined ? '' : `AND ${TAG_KEY} >= left($2::text, 128) AND tag > $2`}
-      GROUP BY ${TAG_KEY}, tag ORDER BY ${TAG_KEY}, tag LIMIT $1`,
-    values: after === undefined ? [limit] : [limit, storable(after)],
-  })
-  return rows.map(([tag, plants]) => ({ tag: tag ?? '', plants: Number(plants) }))
 }
 
 /** Whether these plants fill a page, so that more may follow. */
