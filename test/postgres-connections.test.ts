@@ -19,8 +19,8 @@ import { tcpProxy } from './support/tcp-proxy.ts'
 const database = (t: TestContext) => newDatabase((work) => cleanUp(t, work))
 const ALL: PlantQuery = { tags: [], words: ['plant'], order: 'name', after: undefined }
 
-/** The address of a database for a role of its own that may have so many connections. */
-async function limitedRole(t: TestContext, limit: number): Promise<string> {
+/** The address of a database for a role of its own that may have so many connections, and what lets it have any number. */
+async function limitedRole(t: TestContext, limit: number): Promise<{ url: string; lift: () => Promise<unknown> }> {
   const url = await database(t)
   const name = new URL(url).pathname.slice(1)
   await query(url, `CREATE ROLE ${name} LOGIN PASSWORD 'secret' CONNECTION LIMIT ${limit}`)
@@ -34,12 +34,13 @@ async function limitedRole(t: TestContext, limit: number): Promise<string> {
   const own = new URL(url)
   own.username = name
   own.password = 'secret'
-  return own.href
+  return { url: own.href, lift: () => query(url, `ALTER ROLE ${name} CONNECTION LIMIT -1`) }
 }
 
 for (const limit of [1, 3]) {
   test(`with ${limit} of ten connections for the role, requests wait and none fails`, async (t) => {
-    const store = await openStore(t, await limitedRole(t, limit), { connections: 10, timeout: 60_000 })
+    const { url } = await limitedRole(t, limit)
+    const store = await openStore(t, url, { connections: 10, timeout: 60_000 })
     const exported = async () => {
       for await (const plants of store.exportPlants({ tags: [], words: [] }, 'id')) assert.ok(plants.length > 0)
     }
@@ -59,6 +60,19 @@ for (const limit of [1, 3]) {
     )
   })
 }
+
+test('a waiting request gets a connection as soon as the server allows more', async (t) => {
+  const { url, lift } = await limitedRole(t, 1)
+  const pool = new Pool({ address: readPostgresAddress(url, {}), max: 2, timeout: 60_000, onTrouble: () => {} })
+  const share = new PoolShare(pool, 2)
+  const kept = await share.acquire()
+  const waiting = share.acquire()
+  while (pool.capacity === 2) await sleep(10)
+  await lift()
+  share.release(await waiting, true)
+  share.release(kept, true)
+  await pool.close()
+})
 
 test('every request to a server that hangs is refused by its deadline', async (t) => {
   const url = await database(t)
