@@ -78,6 +78,9 @@ export class ThreadClient<R extends keyof Roles> {
     const exit = once(this.#worker, 'exit')
     try {
       await this.#send('close', [])
+    } catch (error) {
+      // A thread that has ended without an answer is closed as well.
+      if (!this.#hasEnded) throw error
     } finally {
       await exit
     }

@@ -118,8 +118,12 @@ export class AdaptiveWriter implements Writer {
    */
   #checkLog(here: SqliteWriter): void {
     this.#sinceLogCheck = 0
-    // The client reports a fatal fault by onFatal; any other one leaves the log as it is.
-    if (here.isLogLong()) this.thread.foldLog().catch(() => {})
+    try {
+      // The client reports a fatal fault by onFatal; any other one leaves the log as it is.
+      if (here.isLogLong()) this.thread.foldLog().catch(() => {})
+    } catch {
+      // The group is committed. The next one reports the fault.
+    }
   }
 
   /** The thread frees space before it writes again, so that the log does not take the space. */

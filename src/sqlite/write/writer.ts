@@ -197,9 +197,13 @@ export class SqliteWriter implements Served {
   }
 
   #change({ change, actor }: ChangeRequest): ChangeResponse {
-    const present = this.#plant(idOf(change))
-    const outcome = orRefusal(() => decideChange(change, present))
-    if ('failure' in outcome) return outcome
+    // SQLite refuses to look up an id beyond int64.
+    const decided = orRefusal(() => {
+      const present = this.#plant(idOf(change))
+      return { present, outcome: decideChange(change, present) }
+    })
+    if ('failure' in decided) return decided
+    const { present, outcome } = decided
     if (outcome.result === 'deleted') return this.#delete(present, actor) ?? outcome
     if (isEqual(present, outcome.plant)) return outcome
     const kind = change.kind === 'update' ? 'update' : 'replace'
