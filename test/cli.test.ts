@@ -63,7 +63,7 @@ const MISUSES: readonly Misuse[] = [
   [['copy', '--to', 'x'], /^plantstore: --from: is missing; .*\nplantstore: --to: is neither a store like /],
   [['token', 'create'], /--name/],
   [['token', 'create', '--name', ''], /--name: must have 1 to 100 characters/],
-  [['token', 'create', '--name', 'a\u202eb'], /--name: must have 1 to 100 characters/],
+  [['token', 'create', '--name', 'a\u202eb'], /--name: must not contain control/],
   [['token', 'create', '--name', 'x', '--scopes', 'plants:eat'], /--scopes: .*plants:eat/],
   [['token', 'create', '--name', 'x', '--expires', 'yesterday'], /--expires: .*yesterday/],
   [['token', 'create', '--name', 'x', '--expires', '2001-01-01'], /--expires: .*2001-01-01/],

@@ -11,7 +11,7 @@ const PATIENCE = 10 * 60_000
 const UNDEFINED_TABLE = '42P01'
 
 /**
- * Adds up the changes of the counts of tags, beside the writes. Triggers append them (sql/postgres/000004.sql); readers
+ * Adds up the changes of the counts of tags, beside the writes. Triggers append them (sql/postgres/000005.sql); readers
  * count them too, so that they are never behind.
  */
 export class TagCounts {

@@ -70,7 +70,7 @@ export class SqliteStore implements Store {
       const lock = options.serving ? takeServeLock(path) : undefined
       let unlock = () => lock?.undo()
       try {
-        prepareFile(path, present)
+        prepareFile(path, present, options.onNotice)
         const open = () => SqliteStore.#openPresent(path, () => unlock(), options)
         const store = await openWithReserve(path, open)
         unlock = () => lock?.release()

@@ -29,7 +29,7 @@ async function withPlants(scene: Scene, plants: readonly NewPlant[]): Promise<Se
   return service
 }
 
-const anyPlants = fc.uniqueArray(anyPlant, { minLength: 20, maxLength: 100, selector: ({ id }) => id })
+const anyPlants = fc.uniqueArray(anyPlant, { minLength: 100, maxLength: 250, selector: ({ id }) => id })
 
 suite('exporting, importing into an empty store and exporting again', () => {
   for (const format of FORMATS) {
@@ -53,7 +53,7 @@ suite('exporting, importing into an empty store and exporting again', () => {
             byId,
           )
         }),
-        { numRuns: 10 },
+        { numRuns: 3 },
       )
     })
   }

@@ -56,7 +56,7 @@ suite('the pages of a list', () => {
             sorted.map(({ id, name, tag }) => ({ id, name, tag })),
           )
           assert.equal(pages.length, Math.max(1, Math.ceil(plants.length / limit)))
-          for (const { id } of plants) await service.send('DELETE', `/plants/${id}`)
+          await Promise.all(plants.map(({ id }) => service.send('DELETE', `/plants/${id}`)))
         },
       ),
       { numRuns: 25 },
@@ -106,21 +106,25 @@ suite('the pages of a list', () => {
       let writes = 0
       const pages = await pagesFrom(service, `/plants?sort=${order}&limit=7`, async () => {
         const i = writes++
-        await put(service, i, { name: `${i % 2 === 0 ? 'aa' : 'zz'} ${i}` })
-        await service.create({ id: -1 - i, name: `Pflanze ${i % 7}` })
-        await service.create({ id: 10_000 + i, name: `Pflanze ${i % 7}` })
-        await service.send('DELETE', `/plants/${199 - i}`)
+        await Promise.all([
+          put(service, i, { name: `${i % 2 === 0 ? 'aa' : 'zz'} ${i}` }),
+          service.create({ id: -1 - i, name: `Pflanze ${i % 7}` }),
+          service.create({ id: 10_000 + i, name: `Pflanze ${i % 7}` }),
+          service.send('DELETE', `/plants/${199 - i}`),
+        ])
       })
       const seen = pages.flatMap(({ body }) => plantsIn(body)).map(({ id }) => id)
       const untouched = Array.from({ length: 200 }, (_, i) => i).filter((i) => i >= writes && i <= 199 - writes)
       assert.ok(untouched.length > 100)
       for (const id of untouched) assert.equal(seen.filter((other) => other === BigInt(id)).length, 1, `${order} ${id}`)
-      for (let i = 0; i < writes; i++) {
-        await put(service, i, { name: `Pflanze ${i % 7}` })
-        await put(service, 199 - i, { name: `Pflanze ${(199 - i) % 7}` })
-        await service.send('DELETE', `/plants/${-1 - i}`)
-        await service.send('DELETE', `/plants/${10_000 + i}`)
-      }
+      await Promise.all(
+        Array.from({ length: writes }, (_, i) => [
+          put(service, i, { name: `Pflanze ${i % 7}` }),
+          put(service, 199 - i, { name: `Pflanze ${(199 - i) % 7}` }),
+          service.send('DELETE', `/plants/${-1 - i}`),
+          service.send('DELETE', `/plants/${10_000 + i}`),
+        ]).flat(),
+      )
     }
   })
 

@@ -5,7 +5,7 @@ import { assertError, type Seen } from './conforms.ts'
 import { isExpected, recordConnection } from './recorder.ts'
 
 /** Long enough for a loaded machine; a test that needs it all has failed. */
-const PATIENCE = 20_000
+const PATIENCE = 80_000
 
 /**
  * Sends the bytes as they are and reads until the service closes the connection.

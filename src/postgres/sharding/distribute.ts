@@ -125,7 +125,7 @@ class Distribution {
       )
     }, INTERVAL)
     try {
-      // Counts by triggers are for tables on one server (sql/postgres/000004.sql).
+      // Counts by triggers are for tables on one server (sql/postgres/000005.sql).
       await this.#long(
         'DROP TABLE IF EXISTS tag_counts, tag_changes',
         'DROP FUNCTION IF EXISTS count_tags() CASCADE',

@@ -4,7 +4,7 @@ import { AppError } from '../../errors.ts'
 import { OperatorError } from '../../operator-error.ts'
 import { BUSY_TIMEOUT, openAlone, openWriter, transaction } from '../connection.ts'
 import { hasNoRoomToOpen, isFull, sqliteFault } from '../errors.ts'
-import { isUpToDate, migrate } from '../migrate.ts'
+import { isUpToDate, migrate, schemaOf } from '../migrate.ts'
 import { advanceMark } from '../wal/log-mark.ts'
 import { createStoreFile } from './create-file.ts'
 
@@ -16,16 +16,17 @@ const PAUSE = 20
  * copies what a crash has left in the log into the file. It migrates only a store that it has alone: an older program
  * would go on with statements for the old schema.
  *
+ * @param onNotice called before and after a migration
  * @throws OperatorError when this program does not know the schema, when the store is in use under another name, or when
  *   another process has a store open that must be migrated
  */
-export function prepareFile(path: string, present: boolean): void {
+export function prepareFile(path: string, present: boolean, onNotice: (text: string) => void = () => {}): void {
   if (!present) createStoreFile(path)
   const alone = tryAlone(path)
   const db = alone ?? openWriter(path)
   try {
     if (alone === undefined && !isUpToDate(db)) throw new OperatorError(IN_USE)
-    migrate(db)
+    migrateAloud(db, present ? onNotice : () => {})
     if (alone !== undefined) mark(db)
   } catch (error) {
     throw error instanceof OperatorError
@@ -38,6 +39,15 @@ export function prepareFile(path: string, present: boolean): void {
 
 const IN_USE =
   'another process has it open, perhaps a service of an older version, and this version must migrate it; stop that one first'
+
+/** Tells of a migration before it begins, as whoever starts the service waits for it. */
+function migrateAloud(db: DatabaseSync, onNotice: (text: string) => void): void {
+  const { applied, known } = schemaOf(db)
+  if (applied < known) onNotice(`migrating the store from schema ${applied} to ${known}; older programs will refuse it`)
+  const startedAt = performance.now()
+  migrate(db)
+  if (applied < known) onNotice(`migrated the store in ${Math.ceil(performance.now() - startedAt)} ms`)
+}
 
 /**
  * Undefined when another process has the file open under the same name: its index of the log lies beside it then. Under

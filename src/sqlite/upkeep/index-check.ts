@@ -2,12 +2,13 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { sortKey } from '../../fold.ts'
 import { murmur3 } from '../../murmur.ts'
 import type { NewPlant } from '../../plant.ts'
+import { plantWords } from '../../plant-query.ts'
 import type { CheckedPart, LongWork } from '../../upkeep.ts'
 import type { ChangeReader } from '../change-log/change-reader.ts'
 import { IndexFault } from '../search-index/index-fault.ts'
 import type { IndexState } from '../search-index/index-file.ts'
 import { IndexView } from '../search-index/index-view.ts'
-import { indexedTerms } from '../search-index/terms.ts'
+import { matchExpression } from '../search-index/terms.ts'
 import type { StatementCache } from '../statement-cache.ts'
 
 /** Changes up to which an index that is behind is compared; each is held in memory. */
@@ -98,14 +99,10 @@ export class IndexCheck {
     ]
   }
 
+  /** By its first words, as a search would. */
   #isFound(plant: NewPlant): boolean {
-    const terms = indexedTerms(plant)
-    if (terms === '') return true
-    const expression = terms
-      .split(' ')
-      .slice(0, 16)
-      .map((term) => `"${term}"`)
-      .join(' AND ')
+    const expression = matchExpression({ tags: [], words: plantWords(plant) })
+    if (expression === undefined) return true
     const sql = 'SELECT 1 FROM words WHERE words MATCH ? AND rowid = ?'
     return this.#view.statements.get(sql, expression, plant.id) !== undefined
   }
