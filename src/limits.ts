@@ -58,11 +58,11 @@ export const WORK_LIMITS: { readonly [K in keyof WorkLimits]-?: Setting<WorkLimi
     'PATCH requests at once, as each reads a whole plant; further ones are queued, as many as --max-waiting says',
   ),
   maxTokens: count('max-tokens', '10000', 'active tokens that clients may create; more are answered 409'),
-  changeQueue: count('change-queue', '100', 'queued creations and revocations of tokens; more are answered 503'),
+  changeQueue: count('change-queue', '100', 'queued changes of tokens and reservations of ids; more are answered 503'),
   changeQueuePerToken: count(
     'change-queue-per-token',
     '20',
-    'queued creations and revocations of tokens by one token; more are answered 429',
+    'queued changes of tokens and reservations of ids by one token; more are answered 429',
   ),
   leastSpeed: setting(
     'least-speed',

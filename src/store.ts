@@ -1,6 +1,7 @@
 import type { Actor } from './actor.ts'
 import type { Asker } from './asker.ts'
 import type { AppError } from './errors.ts'
+import type { IdStore } from './id-store.ts'
 import type { NewPlant } from './plant.ts'
 import type { PlantFilter, PlantOrder, PlantQuery } from './plant-query.ts'
 import type { Expectation } from './plant-version.ts'
@@ -60,6 +61,9 @@ export interface DryRun {
 export interface Store {
   /** The access tokens. They share the store's file or database, and its state. */
   readonly tokens: TokenStore
+
+  /** Ids for plants of people who have none. */
+  readonly ids: IdStore
 
   /**
    * Puts the plant if its id is absent, or finds it there as it is. Resolves after the commit that holds it.

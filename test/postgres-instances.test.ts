@@ -4,6 +4,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { PLANT_ORDERS } from '../src/plant-query.ts'
 import { versionOf } from '../src/plant-version.ts'
 import type { PostgresStore } from '../src/postgres/store.ts'
+import { hashSecret } from '../src/token.ts'
+import { ACTOR, assertDisjoint, keyOf } from './id-suite.ts'
 import { cleanUp } from './support/clean-up.ts'
 import { createPlant } from './support/create-plant.ts'
 import { send } from './support/load.ts'
@@ -13,6 +15,7 @@ import { ready } from './support/postgres-faults.ts'
 import { run, serveStore, TOKEN } from './support/process.ts'
 import { plant, refusal } from './support/store-under-test.ts'
 import { tcpProxy } from './support/tcp-proxy.ts'
+import { token } from './token-suite.ts'
 
 /** Two stores on one database, as two instances of the service have them. */
 async function twoStores(t: TestContext): Promise<{ url: string; stores: readonly [PostgresStore, PostgresStore] }> {
@@ -36,6 +39,26 @@ test('of two instances that create the same ids at once exactly one wins each', 
   const winners = won.flat().sort((a, b) => (a.id < b.id ? -1 : 1))
   assert.deepEqual(winners, await plantsOf(url))
   assert.equal(winners.length, 1000)
+})
+
+test('two instances that reserve ids at once never give one id twice, and a retry on the other gets the same range', async (t) => {
+  const { stores } = await twoStores(t)
+  const counts = Array.from({ length: 60 }, (_, i) => (i % 5) + 1)
+  const reserve = (count: number, i: number) => stores[i % 2 === 0 ? 0 : 1].ids.reserveIds(count, undefined, ACTOR)
+  assertDisjoint(await Promise.all(counts.map(reserve)), counts)
+  const both = await Promise.all(stores.map((store) => store.ids.reserveIds(4, keyOf('a'), ACTOR)))
+  assert.deepEqual(both[0], both[1])
+})
+
+test('of two instances that revoke the last two tokens with the scope tokens at once exactly one is refused', async (t) => {
+  const { stores } = await twoStores(t)
+  const [one, other] = [token('one', { scopes: ['tokens'] }), token('other', { scopes: ['tokens'] })]
+  for (const each of [one, other]) await stores[0].tokens.createToken(each, hashSecret(each.id))
+  const results = await Promise.all([
+    stores[0].tokens.revokeToken(one.id, true),
+    stores[1].tokens.revokeToken(other.id, true),
+  ])
+  assert.deepEqual(results.toSorted(), ['last', 'revoked'])
 })
 
 test('of two instances that expect the same version exactly one wins, a thousand times', async (t) => {

@@ -7,6 +7,7 @@ import { abortTests } from './abort-suite.ts'
 import { changeTests } from './change-suite.ts'
 import { exportTests } from './export-suite.ts'
 import { freshnessTests, propertyTests } from './freshness-suite.ts'
+import { idTests } from './id-suite.ts'
 import { importTests, wholeImportTests } from './import-suite.ts'
 import { listTests } from './list-suite.ts'
 import { lookupTests } from './lookup-suite.ts'
@@ -32,8 +33,7 @@ export function storeSuite(name: string, open: OpenStore, { isSharded = false } 
   if (!isSharded) wholeImportTests(suite, open)
   exportTests(suite, open)
   abortTests(suite, open)
-  tokenTests(suite, open)
-  closeTests(suite, open)
+  for (const tests of [tokenTests, idTests, closeTests]) tests(suite, open)
 }
 
 const lenient = { mustBeNew: false }

@@ -11,6 +11,8 @@ var OPERATIONS = {
   deletePlant: { method: "DELETE", path: "/plants/{id}" },
   updatePlant: { method: "PATCH", path: "/plants/{id}" },
   listTags: { method: "GET", path: "/tags" },
+  proposeId: { method: "GET", path: "/ids" },
+  reserveIds: { method: "POST", path: "/ids" },
   listTokens: { method: "GET", path: "/tokens" },
   createToken: { method: "POST", path: "/tokens" },
   getOwnToken: { method: "GET", path: "/tokens/self" },
@@ -393,6 +395,18 @@ var PlantstoreClient = class {
       onProgress?.(report);
     }
     return report;
+  }
+  /** A free id, which two who ask at the same time both get. */
+  async proposeId({ signal } = {}) {
+    const { next } = await this.#transport.send({ operation: OPERATIONS.proposeId, signal }, json);
+    return int64(next);
+  }
+  /** Reserves ids that follow one another and are never given to anybody else. */
+  async reserveIds(count, { signal } = {}) {
+    const headers = { ...JSON_TYPE, "Idempotency-Key": randomKey() };
+    const call = { operation: OPERATIONS.reserveIds, headers, body: JSON.stringify({ count }), signal };
+    const { first, last } = await this.#transport.send(call, json);
+    return { first: int64(first), last: int64(last) };
   }
   /** Creates an access token, no stronger than that of this client. Only the result has its secret. */
   async createToken(token, { signal } = {}) {

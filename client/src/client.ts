@@ -2,6 +2,7 @@ import {
   type CreatedToken,
   type ExportPlantsQuery,
   type Health,
+  type IdRange,
   type ImportPlantsQuery,
   type ImportReport,
   type ListPlantsQuery,
@@ -19,7 +20,7 @@ import {
   type Token,
 } from './contract.generated.ts'
 import { PlantstoreError } from './errors.ts'
-import { exactId, parseExact, withId } from './exact-json.ts'
+import { exactId, int64, parseExact, withId } from './exact-json.ts'
 import { batchesOf, emptyReport, type ImportSource, joined } from './import.ts'
 import { linesOf } from './lines.ts'
 import { Listing, nextIn, queryOf } from './listing.ts'
@@ -145,6 +146,20 @@ export class PlantstoreClient {
       onProgress?.(report)
     }
     return report
+  }
+
+  /** A free id, which two who ask at the same time both get. */
+  async proposeId({ signal }: CallOptions = {}): Promise<bigint> {
+    const { next } = await this.#transport.send({ operation: OPERATIONS.proposeId, signal }, json<{ next: number }>)
+    return int64(next)
+  }
+
+  /** Reserves ids that follow one another and are never given to anybody else. */
+  async reserveIds(count: number, { signal }: CallOptions = {}): Promise<IdRange> {
+    const headers = { ...JSON_TYPE, 'Idempotency-Key': randomKey() }
+    const call = { operation: OPERATIONS.reserveIds, headers, body: JSON.stringify({ count }), signal }
+    const { first, last } = await this.#transport.send(call, json<{ first: number; last: number }>)
+    return { first: int64(first), last: int64(last) }
   }
 
   /** Creates an access token, no stronger than that of this client. Only the result has its secret. */

@@ -74,6 +74,23 @@ export interface RefusedRow {
   readonly message: string
 }
 
+export interface ProposedId {
+  /** Any integer from -9223372036854775808 to 9223372036854775807. */
+  readonly next: bigint
+}
+
+export interface IdCount {
+  /** How many ids. */
+  readonly count: number
+}
+
+export interface IdRange {
+  /** Any integer from -9223372036854775808 to 9223372036854775807. */
+  readonly first: bigint
+  /** Any integer from -9223372036854775808 to 9223372036854775807. */
+  readonly last: bigint
+}
+
 export interface Token {
   /** The public name of a token; it is no secret. */
   readonly id: string
@@ -190,6 +207,8 @@ export const OPERATIONS = {
   deletePlant: { method: 'DELETE', path: '/plants/{id}' },
   updatePlant: { method: 'PATCH', path: '/plants/{id}' },
   listTags: { method: 'GET', path: '/tags' },
+  proposeId: { method: 'GET', path: '/ids' },
+  reserveIds: { method: 'POST', path: '/ids' },
   listTokens: { method: 'GET', path: '/tokens' },
   createToken: { method: 'POST', path: '/tokens' },
   getOwnToken: { method: 'GET', path: '/tokens/self' },
@@ -220,6 +239,7 @@ export type ErrorNumber =
   | 40902
   | 40903
   | 40904
+  | 40905
   | 41201
   | 41301
   | 41501

@@ -22,7 +22,7 @@ const TOLD = 1000
 const ACTOR = commandActor('copy')
 
 /**
- * Copies all plants and tokens of a store into another, and compares what is in both at the end.
+ * Copies all plants, tokens and reserved ids of a store into another, and compares what is in both at the end.
  *
  * @returns the exit code
  * @throws OperatorError when it can't begin, breaks off, or the stores differ
@@ -63,6 +63,7 @@ class Copy {
       this.#count()
       await this.#copyPlants()
       if (this.#flags.tokens) await this.#copyTokens()
+      await this.#copyReservations()
       this.#isComparing = true
       await this.#compare()
     } catch (error) {
@@ -120,6 +121,14 @@ class Copy {
         await this.#target.tokens.revokeToken(token.id)
         this.#counts.revoked++
       }
+    }
+  }
+
+  /** Ids that were handed out stay handed out. */
+  async #copyReservations(): Promise<void> {
+    for (const reservation of await this.#source.ids.exportReservations()) {
+      this.#stop.throwIfAborted()
+      await this.#target.ids.addReservation(reservation)
     }
   }
 

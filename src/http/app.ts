@@ -26,6 +26,7 @@ import { BodyMemory } from './request/body-memory.ts'
 import { faultOfHead } from './request/head.ts'
 import { docsHandlers } from './resources/docs.ts'
 import { exportHandlers } from './resources/export.ts'
+import { idHandlers } from './resources/ids.ts'
 import { importHandlers } from './resources/import.ts'
 import { monitoringHandlers, type ShardState } from './resources/monitoring.ts'
 import { plantListHandlers } from './resources/plant-list.ts'
@@ -117,6 +118,7 @@ export function buildApp(options: AppOptions): App {
       ...importHandlers(store, responder, admission, config, stopping.signal),
       ...exportHandlers(store, responder, admission, config),
       ...tagHandlers(store, responder, admission),
+      ...idHandlers(store, responder, admission, config.nestingLimit),
       ...tokenHandlers(store, responder, admission, log, config),
       ...monitoringHandlers(store, responder, state, metrics, shards),
       ...docsHandlers(contract, responder, config.docs),

@@ -47,6 +47,10 @@ export const PARAMETERS = {
     limit: typed.number(values['limit']),
     cursor: typed.optional(typed.string, values['cursor']),
   }),
+  proposeId: () => ({}),
+  reserveIds: (values: Values) => ({
+    'Idempotency-Key': typed.optional(typed.string, values['Idempotency-Key']),
+  }),
   listTokens: (values: Values) => ({
     limit: typed.number(values['limit']),
     cursor: typed.optional(typed.string, values['cursor']),
@@ -95,6 +99,9 @@ export interface OperationBodies {
     readonly id?: bigint | undefined
     readonly name?: string | undefined
     readonly tag?: string | null | undefined
+  }
+  readonly reserveIds: {
+    readonly count: number
   }
   readonly createToken: {
     readonly name: string

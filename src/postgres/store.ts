@@ -19,6 +19,7 @@ import type {
 import type { StorePool } from '../store-pool.ts'
 import { appErrorOf, openingError, shuttingDown } from './errors.ts'
 import type { GroupOptions } from './group-limits.ts'
+import { PostgresIdStore } from './id-store.ts'
 import { migrate } from './migrate.ts'
 import type { Budget } from './pool/budget.ts'
 import { DedicatedClients } from './pool/dedicated-clients.ts'
@@ -61,6 +62,7 @@ const WITHOUT_TLS =
  */
 export class PostgresStore implements Store {
   readonly tokens: PostgresTokenStore
+  readonly ids: PostgresIdStore
   readonly pool: StorePool
   readonly #pool: Pool
   readonly #shares: PoolShares
@@ -104,6 +106,7 @@ export class PostgresStore implements Store {
     this.#shards = new Shards(main)
     this.#writer = new PostgresWriter(main, imports, this.#shards)
     this.tokens = new PostgresTokenStore(main, (work) => this.#ask(work))
+    this.ids = new PostgresIdStore(main, (work) => this.#ask(work))
     this.#wordIndex = new WordIndex(this.#dedicated)
     this.#tagCounts = new TagCounts(this.#dedicated)
     const deadlines = new RequestDeadlines(timeout)

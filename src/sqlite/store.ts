@@ -18,6 +18,7 @@ import type {
   TagCount,
 } from '../store.ts'
 import { appErrorOf, isFatal, outOfReach, shuttingDown } from './errors.ts'
+import { SqliteIdStore } from './id-store.ts'
 import { FileWatch } from './open/file-watch.ts'
 import { beginLog, keepReserve, openWithReserve } from './open/full-disk.ts'
 import { preflight } from './open/preflight.ts'
@@ -38,6 +39,7 @@ import { WriteQueue } from './write/write-queue.ts'
 /** The embedded engine: one SQLite file and one writer; short reads run on the event loop, long ones in a thread. */
 export class SqliteStore implements Store {
   readonly tokens: SqliteTokenStore
+  readonly ids: SqliteIdStore
   readonly #path: string
   readonly #isServing: boolean
   readonly #unlock: () => void
@@ -113,6 +115,7 @@ export class SqliteStore implements Store {
     })
     this.#writer = options.startWriter?.(path, fail) ?? new AdaptiveWriter(path, fail)
     this.tokens = new SqliteTokenStore(this.#reader, this.#writer.thread, () => this.#mustBeOpen())
+    this.ids = new SqliteIdStore(this.#reader, this.#writer.thread, () => this.#mustBeOpen())
     const onNotice = (text: string) => {
       // onFatal has reported a fatal fault.
       if (this.#fatal === undefined) options.onNotice?.(text)

@@ -8,6 +8,7 @@ import { withStore } from '../../src/cli/open-store.ts'
 import { readConfig } from '../../src/config.ts'
 import { MAX_ID, MIN_ID, type NewPlant } from '../../src/plant.ts'
 import type { Store } from '../../src/store.ts'
+import { ACTOR } from '../id-suite.ts'
 import { TESTER } from '../support/actor.ts'
 import { cleanUp } from '../support/clean-up.ts'
 import { snapshot, tempFolder } from '../support/files.ts'
@@ -130,6 +131,13 @@ test('copying again also revokes tokens that were revoked since the first copy',
   await revoke('late')
   assert.match((await copy(t, from, to)).stderr, /0 refused, 0 tokens added, 1 token revoked; checksum/)
   assert.deepEqual(await names(), new Set(['good']))
+})
+
+test('reserved ids stay reserved in the copy', async (t) => {
+  const [from, to] = [sqlite(t), await postgres(t)]
+  await using(from, (store) => store.ids.reserveIds(10, undefined, ACTOR))
+  for (let i = 0; i < 2; i++) assert.equal((await copy(t, from, to)).code, 0)
+  assert.equal(await using(to, (store) => store.ids.proposeId()), 11n)
 })
 
 test('--no-tokens copies a store without its tokens', async (t) => {

@@ -3,7 +3,6 @@ import { execFile, execFileSync } from 'node:child_process'
 import { once } from 'node:events'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
-import { stripTypeScriptTypes } from 'node:module'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -14,35 +13,7 @@ import { hasBrowser, withBrowser } from '../support/browser.ts'
 import { notTestedHere } from '../support/not-tested.ts'
 import { type Scene, SECRET, temporaryFolder, withService } from '../support/service.ts'
 import { urlOf } from './support.ts'
-
-/** What a user of the package writes: every kind of call, ids beyond 2^53, in one module. */
-const PROGRAM = `
-export async function tour(client: PlantstoreClient): Promise<string[]> {
-  const id: bigint = 9007199254740993n
-  const { etag } = await client.createPlant({ id, name: 'Käse 🌱', tag: 'x' })
-  const refused = await client.replacePlant(id, { name: 'y' }, { ifMatch: '"other"' }).catch((error: unknown) => error)
-  const number = refused instanceof PlantstoreError ? refused.number : undefined
-  const texts = [etag === '' ? 'none' : 'tagged', String(number)]
-  await client.importPlants([{ id: id + 1n, name: 'b' }, { id: id + 2n, name: 'c' }])
-  for await (const page of client.listPlants({ limit: 2 }).pages()) texts.push(page.map((plant) => plant.id).join())
-  for await (const plant of client.exportPlants({ sort: '-id' })) texts.push(plant.id + plant.name)
-  const file = new Response(await client.exportFile({ format: 'csv', q: 'b' }))
-  texts.push((await file.text()).trimEnd())
-  const { secret } = await client.createToken({ name: 'x', scopes: ['plants:read'] })
-  texts.push(secret.slice(0, 3))
-  return texts
-}`
-const TOUR = [
-  'tagged',
-  '41201',
-  '9007199254740993,9007199254740994',
-  '9007199254740995',
-  '9007199254740995c',
-  '9007199254740994b',
-  '9007199254740993Käse 🌱',
-  'id,name,tag\r\n9007199254740994,b,',
-  'ps_',
-]
+import { PROGRAM, TOUR, tourFrom } from './tour.ts'
 
 /** Packs the client and installs it in a new folder. */
 function install(scene: Scene): string {
@@ -57,9 +28,6 @@ function install(scene: Scene): string {
 const npm = (cwd: string, ...args: string[]): void => {
   execFileSync('npm', args, { cwd, stdio: ['ignore', 'ignore', 'inherit'], shell: process.platform === 'win32' })
 }
-
-const tourFrom = (specifier: string): string =>
-  stripTypeScriptTypes(`import { type PlantstoreClient, PlantstoreError } from '${specifier}'\n${PROGRAM}`)
 
 test('the package of the client works where it is installed: in Node.js, for the type check, and in a browser', async (t) => {
   const folder = install(t)

@@ -20,6 +20,7 @@ const ALLOW: Readonly<Record<string, string>> = {
   '/plants/export': 'GET, HEAD, OPTIONS',
   '/tags': 'GET, HEAD, OPTIONS',
   '/tokens': 'GET, HEAD, POST, OPTIONS',
+  '/ids': 'GET, HEAD, POST, OPTIONS',
   '/tokens/self': 'GET, HEAD, OPTIONS',
   '/tokens/tok_4bXm09TzQ1r': 'DELETE, OPTIONS',
   '/health/live': 'GET, HEAD, OPTIONS',

@@ -136,7 +136,7 @@ async function openPostgres(config: Config): Promise<EngineUnderTest> {
     async remove() {
       await store.close()
       if (isSpoilt) return
-      await query(url, 'TRUNCATE plants, tokens')
+      await query(url, 'TRUNCATE plants, tokens, id_reservations')
       free.push(url)
     },
   }

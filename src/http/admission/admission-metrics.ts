@@ -7,7 +7,7 @@ export function observeAdmission(registry: Registry, { queues }: Admission): voi
   const each = Object.entries(queues)
   new Gauge({
     name: 'plantstore_work_running',
-    help: 'Searches, exports, imports, dry runs, patches and changes of tokens in progress.',
+    help: 'Searches, exports, imports, dry runs, patches, changes of tokens and reservations of ids in progress.',
     labelNames: ['work'],
     registers,
     collect() {
@@ -16,7 +16,7 @@ export function observeAdmission(registry: Registry, { queues }: Admission): voi
   })
   new Gauge({
     name: 'plantstore_work_waiting',
-    help: 'Queued searches, patches and changes of tokens.',
+    help: 'Queued searches, patches, changes of tokens and reservations of ids.',
     labelNames: ['work'],
     registers,
     collect() {
@@ -25,7 +25,7 @@ export function observeAdmission(registry: Registry, { queues }: Admission): voi
   })
   new Counter({
     name: 'plantstore_work_refused_total',
-    help: 'Searches, exports, imports, dry runs, patches and changes of tokens refused by a limit per token or for all clients.',
+    help: 'Searches, exports, imports, dry runs, patches, changes of tokens and reservations of ids refused by a limit per token or for all clients.',
     labelNames: ['work', 'bound'],
     registers,
     collect() {

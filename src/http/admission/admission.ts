@@ -40,7 +40,7 @@ export class Admission {
       }),
       // One after the other: each is a commit of its own, and creates of plants wait for at most one of them.
       change: new FairQueue({
-        noun: 'creations and revocations of tokens',
+        noun: 'changes of tokens and reservations of ids',
         running: 1,
         runningPerToken: 1,
         waiting: config.changeQueue,

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import type { Config } from '../../config.ts'
 import { AppError } from '../../errors.ts'
@@ -11,6 +12,7 @@ import type { Exchange } from '../exchange.ts'
 import { JSON_TYPE, READ_CACHING, type Responder } from '../response/responder.ts'
 import type { Handlers } from '../routes.ts'
 import { readCursor, writeCursor } from './cursor.ts'
+import { keyIn } from './idempotency-key.ts'
 import { answerPage, writePage } from './pagination.ts'
 import { parseTokenRequest } from './token-body.ts'
 
@@ -49,7 +51,7 @@ export function tokenHandlers(
     createToken(exchange, parameters, body) {
       const identity = identityOf(exchange)
       const request = within(parseTokenRequest(body, config.nestingLimit), identity)
-      const key = parameters['Idempotency-Key']?.replaceAll('"', '')
+      const key = keyIn(parameters)
       const made =
         key === undefined ? { id: makeTokenId(), secret: makeSecret() } : derivedToken(secretOf(exchange.request), key)
       admission
@@ -63,8 +65,10 @@ export function tokenHandlers(
 
     listTokens(exchange, { limit, cursor }) {
       const after = cursor === undefined ? undefined : readPosition(cursor)
-      tokens
-        .listTokens({ after, limit: limit + 1 })
+      // A turn of the event loop for each: a page of 1,000 takes a few milliseconds of it.
+      const read = () => nextTurn().then(() => tokens.listTokens({ after, limit: limit + 1 }))
+      admission
+        .during('search', exchange, read)
         .then((found) => {
           const page = writePage(found, limit, tokenJson, (last) => [
             ['limit', String(limit)],

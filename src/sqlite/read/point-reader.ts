@@ -1,10 +1,12 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import type { IdReservation } from '../../id-store.ts'
 import type { NewPlant } from '../../plant.ts'
 import { isDescending, PAGE_TEXT, type PlantQuery } from '../../plant-query.ts'
 import type { Token } from '../../token.ts'
 import type { StoredToken, TokenPage } from '../../token-store.ts'
 import { openReader } from '../connection.ts'
 import { reported } from '../errors.ts'
+import { FreeIds } from '../free-ids.ts'
 import { plantOf, textOf } from '../rows.ts'
 import type { Row } from '../statement-cache.ts'
 import { tokenOf } from '../token-rows.ts'
@@ -44,6 +46,8 @@ export class PointReader {
   readonly #plant: StatementSync
   readonly #token: StatementSync
   readonly #tokens: StatementSync
+  readonly #reservations: StatementSync
+  readonly #freeIds: FreeIds
   readonly #pages: Readonly<Record<'id' | '-id', PageStatements>>
   readonly #plantSize: StatementSync
   readonly #pageSizes: Readonly<Record<'id' | '-id', PageStatements>>
@@ -65,6 +69,8 @@ export class PointReader {
     this.#token = db.prepare('SELECT * FROM tokens WHERE hash = ? AND revoked_at IS NULL')
     // By row values SQLite finds the place in the index (https://sqlite.org/rowvalue.html#scrolling_window_queries).
     this.#tokens = db.prepare('SELECT * FROM tokens WHERE (created_at, id) > (?, ?) ORDER BY created_at, id LIMIT ?')
+    this.#reservations = db.prepare('SELECT * FROM id_reservations ORDER BY first_id')
+    this.#freeIds = new FreeIds(db)
     const pages = (sign: string, direction: string, columns?: string) => ({
       first: prepare(`ORDER BY id ${direction} LIMIT ?`, columns),
       next: prepare(`WHERE id ${sign} ? ORDER BY id ${direction} LIMIT ?`, columns),
@@ -116,6 +122,20 @@ export class PointReader {
   storedTokens(): StoredToken[] {
     const rows = this.#tokenRows({})
     return rows.map((row) => ({ token: tokenOf(row), hash: Buffer.from(row['hash'] as Uint8Array) }))
+  }
+
+  freeId(): bigint | undefined {
+    return this.#read(() => this.#freeIds.find(1))?.first
+  }
+
+  reservations(): IdReservation[] {
+    return this.#read(() => this.#reservations.all()).map((row) => ({
+      first: row['first_id'] as bigint,
+      last: row['last_id'] as bigint,
+      key: row['key'] === null ? undefined : Buffer.from(row['key'] as Uint8Array),
+      at: new Date(Number(row['at'])),
+      actor: String(row['actor']),
+    }))
   }
 
   close(): void {

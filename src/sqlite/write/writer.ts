@@ -1,4 +1,5 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import type { IdRange } from '../../free-ids.ts'
 import type { NewPlant } from '../../plant.ts'
 import {
   type ChangeOutcome,
@@ -21,6 +22,7 @@ import { LogKeeper } from '../wal/log-keeper.ts'
 import { advanceMark } from '../wal/log-mark.ts'
 import { type Refusal, refusalOf } from '../worker/failure.ts'
 import type { Served } from '../worker/protocol.ts'
+import { IdWriter, type ReservationRow } from './id-writer.ts'
 import { removeOldIndexes } from './old-indexes.ts'
 import { type MintOutcome, TokenWriter } from './token-writer.ts'
 
@@ -56,6 +58,7 @@ export class SqliteWriter implements Served {
   readonly #log: ChangeLog
   readonly #checkWrite: StatementSync
   readonly #tokens: TokenWriter
+  readonly #ids: IdWriter
 
   constructor(path: string, options: WriterOptions = {}) {
     const db = openWriter(path, options)
@@ -71,6 +74,7 @@ export class SqliteWriter implements Served {
     this.#log = new ChangeLog(db)
     this.#checkWrite = db.prepare('UPDATE write_check SET checked_at = ?')
     this.#tokens = new TokenWriter(db)
+    this.#ids = new IdWriter(db)
   }
 
   createPlants(puts: readonly Put[]): PutResponse[] {
@@ -127,6 +131,14 @@ export class SqliteWriter implements Served {
 
   revokeToken(id: string, now: number, sparesLast: boolean): RevokeResult {
     return this.#keeper.transaction(() => this.#tokens.revoke(id, now, sparesLast))
+  }
+
+  reserveIds(...request: Parameters<IdWriter['reserve']>): IdRange | undefined {
+    return this.#keeper.transaction(() => this.#ids.reserve(...request))
+  }
+
+  addReservation(reservation: ReservationRow): void {
+    this.#keeper.transaction(() => this.#ids.add(reservation))
   }
 
   /** Begins the log with the mark of its store. It is a real write, so it also shows whether the store is writable. */

@@ -1,0 +1,36 @@
+/** Both ends included. */
+export interface IdRange {
+  readonly first: bigint
+  readonly last: bigint
+}
+
+/** The largest id that is proposed: spreadsheets, and programs with numbers of 64 bits, keep it exact. */
+export const LARGEST_PROPOSED = 2n ** 53n - 1n
+/** Gaps that are looked at, from the largest id down: each takes two look-ups. */
+const MOST_GAPS = 20
+
+/**
+ * Finds a free range behind the largest id in use, or in the gap below it where no room is left behind it. Each engine
+ * asks its own tables what the generator wants to know.
+ *
+ * @yields an id; the generator continues with the last range in use (a plant, or a reservation) that begins below it, from
+ *   1 on, or with undefined when there is none
+ * @returns undefined when the first gaps have no room
+ */
+export function* findFreeRange(count: number): Generator<bigint, IdRange | undefined, IdRange | undefined> {
+  let end = LARGEST_PROPOSED + 1n
+  for (let gaps = 0; gaps < MOST_GAPS; gaps++) {
+    const used = yield end
+    const first = used === undefined ? 1n : used.last + 1n
+    if (end - first >= BigInt(count)) return { first, last: first + BigInt(count) - 1n }
+    if (used === undefined || used.first <= 1n) return undefined
+    end = used.first
+  }
+  return undefined
+}
+
+/** The range that ends later; ranges in use never overlap but where a plant was created with a reserved id. */
+export function later(one: IdRange | undefined, other: IdRange | undefined): IdRange | undefined {
+  if (one === undefined || other === undefined) return one ?? other
+  return one.last > other.last ? one : other
+}

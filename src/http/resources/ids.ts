@@ -1,0 +1,72 @@
+import { createHash } from 'node:crypto'
+import { AppError } from '../../errors.ts'
+import { LARGEST_PROPOSED } from '../../free-ids.ts'
+import type { Store } from '../../store.ts'
+import type { Admission } from '../admission/admission.ts'
+import type { Exchange } from '../exchange.ts'
+import type { OperationBodies } from '../operations.generated.ts'
+import { JSON_TYPE, type Responder } from '../response/responder.ts'
+import type { Handlers } from '../routes.ts'
+import { keyIn } from './idempotency-key.ts'
+import { readSmallBody } from './small-body.ts'
+
+const MEMBERS = ['count'] as const satisfies readonly (keyof OperationBodies['reserveIds'])[]
+const MOST = 10_000
+const HEADERS = ['Content-Type', JSON_TYPE, 'Cache-Control', 'no-store']
+
+/** Ids for plants of people who have none. */
+export function idHandlers(
+  { ids }: Store,
+  responder: Responder,
+  admission: Admission,
+  nestingLimit: number,
+): Pick<Handlers, 'proposeId' | 'reserveIds'> {
+  const refuse = (exchange: Exchange) => (error: unknown) => responder.refuse(exchange, error)
+
+  return {
+    proposeId(exchange) {
+      admission
+        .during('search', exchange, () => ids.proposeId())
+        .then((next) => {
+          if (next === undefined) throw noneFree()
+          // Written as a text: JSON.stringify takes no bigint.
+          responder.reply(exchange, 200, [...HEADERS], `{"next":${next}}`)
+        })
+        .catch(refuse(exchange))
+    },
+
+    reserveIds(exchange, parameters, body) {
+      const count = parseCount(body, nestingLimit)
+      const { identity } = exchange
+      if (identity === undefined) throw new Error('ids were asked for without a token')
+      const key = keyIn(parameters)
+      const hash = key === undefined ? undefined : createHash('sha256').update(`${identity.actor.id}\n${key}`).digest()
+      admission
+        .during('change', exchange, () => ids.reserveIds(count, hash, identity.actor))
+        .then((range) => {
+          if (range === undefined) throw noneFree()
+          const { first, last } = range
+          if (last - first + 1n !== BigInt(count)) {
+            throw new AppError(40902, `the Idempotency-Key belongs to a range of ${last - first + 1n} ids`)
+          }
+          responder.reply(exchange, 200, [...HEADERS], `{"first":${first},"last":${last}}`)
+        })
+        .catch(refuse(exchange))
+    },
+  }
+}
+
+const noneFree = (): AppError =>
+  new AppError(40905, `the ids up to ${LARGEST_PROPOSED} have no free range behind those in use; give ids of your own`)
+
+/** @throws AppError 40001, 40002, 41301 */
+function parseCount(body: Buffer, nestingLimit: number): number {
+  const { members, faults } = readSmallBody(body, nestingLimit, MEMBERS)
+  const { count } = members
+  if (typeof count === 'number' && Number.isInteger(count) && count >= 1 && count <= MOST) {
+    if (faults.length === 0) return count
+  } else {
+    faults.push(`count ${count === undefined ? 'is required' : `must be an integer from 1 to ${MOST}`}`)
+  }
+  throw new AppError(40002, faults.join('; '))
+}

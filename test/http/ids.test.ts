@@ -1,0 +1,80 @@
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import { SCOPES } from '../../src/token.ts'
+import { clientOf } from '../client/support.ts'
+import { type Answer, errorOf, messageOf, type Sending, type Service, withService } from '../support/service.ts'
+import { as } from '../support/tokens.ts'
+
+const KEY = '8e03978e-40d5-43e8-bc93-6894a57f9324'
+
+const reserve = (service: Service, body: unknown, { headers, ...sending }: Sending = {}): Promise<Answer> =>
+  service.send('POST', '/ids', {
+    ...sending,
+    headers: { 'Content-Type': 'application/json', ...headers },
+    body: typeof body === 'string' ? body : JSON.stringify(body),
+  })
+
+const withKey = (key: string): Sending => ({ headers: { 'Idempotency-Key': key } })
+
+suite('ids for people who have none', () => {
+  test('are proposed behind those in use, and a reserved range is never given again', async (t) => {
+    const service = await withService(t)
+    assert.deepEqual((await service.send('GET', '/ids')).json, { next: 1 })
+    await service.create({ id: 41, name: 'x' })
+    assert.deepEqual((await service.send('GET', '/ids')).json, { next: 42 })
+    assert.deepEqual((await reserve(service, { count: 21 })).json, { first: 42, last: 62 })
+    assert.deepEqual((await reserve(service, '{"count":1e0}')).json, { first: 63, last: 63 })
+    const answer = await service.send('GET', '/ids')
+    assert.deepEqual([answer.json, answer.headers['cache-control']], [{ next: 64 }, 'no-store'])
+    assert.equal((await service.create({ id: 42, name: 'with its label' })).status, 200, 'a reserved id can be used')
+    const client = clientOf(service)
+    assert.equal(await client.proposeId(), 64n)
+    assert.deepEqual(await client.reserveIds(2), { first: 64n, last: 65n })
+  })
+
+  test('are the same again with the same key of the same token', async (t) => {
+    const service = await withService(t)
+    const { secret } = await service.mint(SCOPES)
+    const first = await reserve(service, { count: 3 }, withKey(KEY))
+    assert.deepEqual(first.json, { first: 1, last: 3 })
+    assert.deepEqual((await reserve(service, { count: 3 }, withKey(`"${KEY}"`))).json, first.json)
+    const other = await reserve(service, { count: 4 }, withKey(KEY))
+    assert.deepEqual([other.status, errorOf(other)], [409, 40902])
+    assert.match(messageOf(other), /belongs to a range of 3 ids$/)
+    const another = await reserve(service, { count: 3 }, { ...withKey(KEY), ...as(secret) })
+    assert.deepEqual(another.json, { first: 4, last: 6 })
+  })
+
+  test('are refused where the body or the key is wrong, and nothing is reserved', async (t) => {
+    const service = await withService(t)
+    const cases: readonly (readonly [unknown, number, RegExp])[] = [
+      ['', 40001, /empty/],
+      ['[]', 40002, /must be an object/],
+      [{}, 40002, /^count is required$/],
+      ...[0, -1, 1.5, 10_001, '3', null, [3], 1e300].map(
+        (count) => [{ count }, 40002, /^count must be an integer from 1 to 10000$/] as const,
+      ),
+      [{ count: 3, first: 7 }, 40002, /^unknown member first; this operation has count$/],
+      [{ from: 7 }, 40002, /^unknown member from; this operation has count; count is required$/],
+      ['{"count":3,"count":4}', 40002, /count more than once/],
+      [{ count: 3, x: 'x'.repeat(17_000) }, 41301, /16 KiB/],
+    ]
+    for (const [body, error, says] of cases) {
+      const answer = await reserve(service, body)
+      assert.equal(errorOf(answer), error, `${JSON.stringify(body).slice(0, 100)} ${answer.body}`)
+      assert.match(messageOf(answer), says)
+    }
+    assert.equal(errorOf(await reserve(service, { count: 1 }, withKey('short'))), 40003)
+    assert.equal(errorOf(await service.send('GET', '/ids?count=3')), 40003)
+    assert.deepEqual((await service.send('GET', '/ids')).json, { next: 1 })
+  })
+
+  test('end where there is no room', async (t) => {
+    const service = await withService(t)
+    const last = 2n ** 53n - 1n
+    await service.store.ids.addReservation({ first: 1n, last, key: undefined, at: new Date(), actor: 'x' })
+    for (const answer of [await service.send('GET', '/ids'), await reserve(service, { count: 1 })]) {
+      assert.deepEqual([answer.status, errorOf(answer)], [409, 40905])
+    }
+  })
+})

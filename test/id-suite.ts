@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict'
+import { hash } from 'node:crypto'
+import type { IdRange } from '../src/free-ids.ts'
+import { LARGEST_PROPOSED } from '../src/free-ids.ts'
+import { MAX_ID, MIN_ID } from '../src/plant.ts'
+import { createPlant } from './support/create-plant.ts'
+import { type OpenStore, plant, type Suite } from './support/store-under-test.ts'
+
+export const ACTOR = { id: 'tok_00000000000', name: 'a test' }
+
+export const keyOf = (text: string): Buffer => hash('sha256', text, 'buffer')
+
+/** The part of the Store's specification that is about ids for people who have none. */
+export function idTests(suite: Suite, open: OpenStore): void {
+  const lenient = { mustBeNew: false }
+
+  suite('the proposed id is the next one behind those in use, from 1 on', async (t) => {
+    const { store } = await open(t)
+    assert.equal(await store.ids.proposeId(), 1n)
+    for (const id of [MIN_ID, -1n, 0n, MAX_ID, LARGEST_PROPOSED + 1n]) await createPlant(store, plant(id), lenient)
+    assert.equal(await store.ids.proposeId(), 1n, 'those are of nobody who needs a proposal')
+    await createPlant(store, plant(41n), lenient)
+    assert.equal(await store.ids.proposeId(), 42n)
+    assert.deepEqual(await store.ids.reserveIds(3, undefined, ACTOR), { first: 42n, last: 44n })
+    assert.equal(await store.ids.proposeId(), 45n)
+    await createPlant(store, plant(43n), lenient)
+    assert.equal(await store.ids.proposeId(), 45n, 'a reserved id that is used changes nothing')
+  })
+
+  suite('where the largest id is in use, the room below it is found', async (t) => {
+    const { store } = await open(t)
+    for (const id of [LARGEST_PROPOSED, LARGEST_PROPOSED - 5n, 7n]) await createPlant(store, plant(id), lenient)
+    const first = LARGEST_PROPOSED - 4n
+    assert.deepEqual(await store.ids.reserveIds(3, undefined, ACTOR), { first, last: first + 2n })
+    assert.deepEqual(await store.ids.reserveIds(2, undefined, ACTOR), { first: 8n, last: 9n })
+    assert.deepEqual(await store.ids.reserveIds(1, undefined, ACTOR), { first: first + 3n, last: first + 3n })
+    assert.equal(await store.ids.proposeId(), 10n)
+  })
+
+  suite('no id is reserved twice, also when many are at once, and after the store was opened again', async (t) => {
+    const { store, reopen } = await open(t)
+    const counts = Array.from({ length: 40 }, (_, i) => (i % 7) + 1)
+    const ranges = await Promise.all(counts.map((count) => store.ids.reserveIds(count, undefined, ACTOR)))
+    const again = await (await reopen()).ids.reserveIds(5, undefined, ACTOR)
+    assertDisjoint([...ranges, again], [...counts, 5])
+  })
+
+  suite('a key gets its range again, whatever is asked for, and another key another range', async (t) => {
+    const { store, reopen } = await open(t)
+    const all = await Promise.all(Array.from({ length: 5 }, () => store.ids.reserveIds(3, keyOf('a'), ACTOR)))
+    for (const range of all) assert.deepEqual(range, { first: 1n, last: 3n })
+    assert.deepEqual(await store.ids.reserveIds(2, keyOf('b'), ACTOR), { first: 4n, last: 5n })
+    const later = await reopen()
+    assert.deepEqual(await later.ids.reserveIds(9, keyOf('a'), ACTOR), { first: 1n, last: 3n })
+  })
+
+  suite('reservations can be kept elsewhere, and are kept once', async (t) => {
+    const { store } = await open(t)
+    const at = new Date(1_800_000_000_123)
+    const reservations = [
+      { first: 5n, last: 9n, key: keyOf('a'), at, actor: 'tok_1' },
+      { first: 2n ** 52n, last: 2n ** 52n, key: undefined, at, actor: 'tok_2' },
+    ]
+    for (const one of [...reservations.toReversed(), ...reservations]) await store.ids.addReservation(one)
+    assert.deepEqual(await store.ids.exportReservations(), reservations)
+    assert.deepEqual(await store.ids.reserveIds(1, keyOf('a'), ACTOR), { first: 5n, last: 9n })
+    assert.equal(await store.ids.proposeId(), 2n ** 52n + 1n)
+  })
+}
+
+export function assertDisjoint(ranges: readonly (IdRange | undefined)[], counts: readonly number[]): void {
+  const given = new Set<bigint>()
+  for (const [i, range] of ranges.entries()) {
+    assert.ok(range)
+    assert.equal(range.last - range.first + 1n, BigInt(counts[i] ?? 0))
+    for (let id = range.first; id <= range.last; id++) {
+      assert.ok(!given.has(id), `${id} was given twice`)
+      given.add(id)
+    }
+  }
+}
