@@ -92,6 +92,18 @@ export async function newCitusDatabase(
 }
 
 async function createDatabase(cluster: string): Promise<string> {
+  const coordinator = await joinedDatabase(cluster)
+  await distribute(readPostgresAddress(coordinator, {}), {
+    shards: 4,
+    onStep: () => {},
+    onMoved: () => {},
+    onNotice: () => {},
+  })
+  return coordinator
+}
+
+/** The address of a new database that the servers of this coordinator share, without a store. */
+export async function joinedDatabase(cluster: string): Promise<string> {
   const name = `plantstore_test_${randomBytes(6).toString('hex')}`
   const servers = [cluster, ...(await workersOf(cluster))]
   const urls = servers.map((server) => {
@@ -106,11 +118,5 @@ async function createDatabase(cluster: string): Promise<string> {
   })
   const [coordinator = '', ...workers] = urls
   await joinCluster(coordinator, workers)
-  await distribute(readPostgresAddress(coordinator, {}), {
-    shards: 4,
-    onStep: () => {},
-    onMoved: () => {},
-    onNotice: () => {},
-  })
   return coordinator
 }

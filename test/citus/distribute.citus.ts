@@ -1,0 +1,36 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { CITUS_VARIABLE, joinedDatabase } from '../support/citus.ts'
+import { createPlant } from '../support/create-plant.ts'
+import { openStore } from '../support/open-postgres.ts'
+import { plantsOf, query } from '../support/postgres.ts'
+import { run } from '../support/process.ts'
+import { importAll } from '../support/store-calls.ts'
+import { plant } from '../support/store-under-test.ts'
+
+test('a store is moved to the workers with its plants and tokens, and distributing it again changes nothing', async (t) => {
+  const url = await joinedDatabase(process.env[CITUS_VARIABLE] ?? '')
+  const store = await openStore(t, url)
+  const plants = Array.from({ length: 3000 }, (_, i) => plant(BigInt(i), `plant ${i}`, `tag ${i % 3}`))
+  await importAll(store, plants)
+  const tags = await store.listTags(undefined, 10)
+  const env = { PLANTSTORE_STORE: url }
+  await run(t, ['token', 'create', '--name', 'Kew app'], { env })
+  const tokens = await store.tokens.exportTokens()
+  for (const moved of ['plants: moved to 6 shards', 'plants: distributed already']) {
+    const { code, stderr } = await run(t, ['distribute', '--shards', '6'], { env })
+    assert.equal(code, 0, stderr)
+    assert.match(stderr, new RegExp(moved))
+    assert.match(stderr, /done: 6 shards on 2 servers/)
+    assert.deepEqual(await plantsOf(url), plants)
+    assert.deepEqual(await store.tokens.exportTokens(), tokens)
+  }
+  assert.deepEqual(await store.listTags(undefined, 10), tags, 'a store that was open goes on')
+  assert.equal(await createPlant(store, plant(3000n), { mustBeNew: true }), 'created')
+  const opened = await openStore(t, url)
+  assert.deepEqual(opened.shardState, { shards: 6, outOfReach: 0 })
+  assert.deepEqual(await opened.listTags(undefined, 10), tags)
+  for (const table of ['plants', 'tokens']) {
+    assert.deepEqual(await query(url, `SELECT pg_relation_size('${table}') AS bytes`), [{ bytes: '0' }])
+  }
+})
