@@ -146,6 +146,21 @@ suite('valid requests before invalid bytes', () => {
     assert.deepEqual(statuses, [200, ...many.map(() => 401), 200, 200, 200, 200])
   })
 
+  test('are answered behind one that takes long, though their bodies came meanwhile', async (t) => {
+    const service = await withService(t)
+    await service.create({ id: 0, name: 'so that the token is known' })
+    const release = await service.under.lock()
+    const answers = raw(service.port, `${whole()}${LARGE}${LARGE}${LIVE}Connection: close\r\n\r\n`)
+    while (!/plantstore_creates_waiting 1\n/.test((await service.send('GET', '/metrics')).body)) await sleep(10)
+    // Longer than it takes until the service reads further.
+    await sleep(500)
+    await release()
+    assert.deepEqual(
+      (await answers).map(({ status }) => status),
+      [200, 200, 200, 200],
+    )
+  })
+
   test('are answered when a body has no length, whatever happened the second before', async (t) => {
     const service = await withService(t)
     for (let i = 0; i < 2; i++) {

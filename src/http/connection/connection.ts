@@ -240,7 +240,7 @@ export class Connection {
       this.#account(-sizeOf(next.req))
       this.#work(next)
       if (this.#waiting.length > 0) this.#goOnAfter(this.#current)
-      else if (this.#refusal === undefined && this.#input === undefined) this.#askToRead()
+      else if (this.#refusal === undefined && !(next.req.complete && this.#input)) this.#askToRead()
     })
   }
 

@@ -61,6 +61,8 @@ export class PartedInput {
     } else {
       this.#wantsChunk = true
       this.#socket.resume()
+      // The client may have sent all that it will, so that nothing else would end the waiting of these.
+      if (this.#chunks.length > 0) this.#options.wait()
     }
   }
 
