@@ -4,8 +4,18 @@ import { table } from './markdown.ts'
 
 const INTRODUCTION = `# Configuration
 
-A setting is given as a flag of \`plantstore serve\` or as an environment variable. The flag goes first, then the
-variable, then the default; a variable that is empty counts as not set. Nothing is read from files.
+A setting is given as a flag of \`plantstore serve\`, as an environment variable, or in a file. The flag goes first, then
+the variable, then the file, then the default; a variable that is empty counts as not set.
+
+The file is the one that \`--config FILE\` names, or \`.env\` in the working directory, if there is one. Each of its lines
+is \`NAME=value\`, with the name of the variable and the value in quotes where it has spaces, or a comment behind \`#\`.
+Variables of PostgreSQL's clients, such as PGPASSWORD, may stand there too. A name that is no setting is refused with the
+nearest one; \`.env\` may also hold names of other programs. In the environment, such a name is only warned of, because
+platforms set some on their own.
+
+\`plantstore serve --print-config\` prints every setting and where it comes from, without secrets, in the form of such a
+file. On SIGHUP, a service that does not run in a terminal reads the file again: it takes over the log level, and names in
+its log the changed settings that hold only from the next start on. A file with faults changes nothing.
 
 - TIME is a whole number with \`ms\`, \`s\` or \`m\`, at most 60m. A timeout of \`0s\` is none.
 - SIZE is a whole number with \`B\`, \`KiB\` or \`MiB\`, at most 512MiB; without a unit it is bytes.

@@ -1,6 +1,7 @@
 import { environmentName, SETTINGS } from './config.ts'
 
 const PREFIX = environmentName('')
+const KNOWN = Object.values(SETTINGS).map(({ flag }) => environmentName(flag))
 /** Changed characters up to which a name is taken for a misspelt one. */
 const MOST_TYPOS = 3
 
@@ -9,14 +10,22 @@ const MOST_TYPOS = 3
  * not refused, since platforms set such names on their own: Kubernetes does for a service that is called plantstore.
  */
 export function unknownVariables(environment: NodeJS.ProcessEnv): string | undefined {
-  const known = Object.values(SETTINGS).map(({ flag }) => environmentName(flag))
-  const unknown = Object.keys(environment).filter((name) => name.startsWith(PREFIX) && !known.includes(name))
+  const unknown = Object.keys(environment).filter((name) => name.startsWith(PREFIX) && !isSetting(name))
   if (unknown.length === 0) return undefined
   const shown = unknown.sort().map((name) => {
-    const nearest = known.map((each) => ({ each, typos: typos(name, each) })).sort((a, b) => a.typos - b.typos)[0]
-    return nearest === undefined || nearest.typos > MOST_TYPOS ? name : `${name} (did you mean ${nearest.each}?)`
+    const nearest = misspeltSetting(name)
+    return nearest === undefined ? name : `${name} (did you mean ${nearest}?)`
   })
   return `ignored, as no setting has this name: ${shown.join(', ')}`
+}
+
+/** Whether a variable of this name is a setting. */
+export const isSetting = (name: string): boolean => KNOWN.includes(name)
+
+/** The setting that a name is nearly that of; undefined when there is none. */
+export function misspeltSetting(name: string): string | undefined {
+  const [nearest] = KNOWN.map((each) => ({ each, typos: typos(name, each) })).sort((a, b) => a.typos - b.typos)
+  return nearest === undefined || nearest.typos > MOST_TYPOS ? undefined : nearest.each
 }
 
 /** Characters to insert, delete or replace to make one text of the other (Levenshtein). */

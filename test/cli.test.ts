@@ -17,6 +17,7 @@ const COMMANDS = [
   ['check'],
   ['status'],
   ['openapi'],
+  ['completion'],
 ]
 
 for (const args of [[], ['token'], ...COMMANDS]) {

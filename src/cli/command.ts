@@ -33,17 +33,23 @@ export function addSettings(to: Command, keys: readonly (keyof Config)[]): Comma
     const details = [environmentName(flag), ...(fallback === undefined ? [] : [`default ${fallback}`])].join(', ')
     to.addOption(new Option(`--${flag} <${value}>`, `${help} (${details})`))
   }
-  return to
+  return to.option('--config <FILE>', 'a file of settings, NAME=value with the names of the variables (default .env)')
 }
 
 export const examples = (...lines: string[]): string => `\nExamples:\n${lines.map((line) => `  ${line}`).join('\n')}\n`
 
 /** An option whose value is one of these. */
-export function choice(flags: string, help: string, values: readonly string[]): Option {
-  return new Option(flags, help).argParser((value) => {
-    if (values.includes(value)) return value
-    throw new InvalidArgumentError(`It is not one of ${values.join(', ')}.`)
-  })
+export class Choice extends Option {
+  readonly values: readonly string[]
+
+  constructor(flags: string, help: string, values: readonly string[]) {
+    super(flags, help)
+    this.values = values
+    this.argParser((value) => {
+      if (values.includes(value)) return value
+      throw new InvalidArgumentError(`It is not one of ${values.join(', ')}.`)
+    })
+  }
 }
 
 /** Ends a command with its exit code; at once after a signal, as a read that never ends may still be in progress. */

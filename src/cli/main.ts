@@ -5,10 +5,12 @@ import { OperatorError } from '../operator-error.ts'
 import { printable } from '../printable.ts'
 import { unknownVariables } from '../unknown-variables.ts'
 import { addHelp, addSettings, command, examples, HELP } from './command.ts'
+import { SHELLS } from './completion-shells.ts'
+import { readConfigFile, withFile } from './config-file.ts'
 import { addDistribute } from './distribute-command.ts'
 import { serve } from './serve.ts'
 import { createToken, listTokens, revokeToken } from './token.ts'
-import { addCopy, addExport, addImport } from './transfer-commands.ts'
+import { addCopy, addExport, addImport, type ReadSettings } from './transfer-commands.ts'
 import { addBackup, addCheck, addRestore, addStatus } from './upkeep-commands.ts'
 import { version } from './version.ts'
 
@@ -61,18 +63,26 @@ function program(): Command {
     )
 
   addSettings(command(root, 'serve', 'serve the store over HTTP until SIGTERM or SIGINT'), SETTING_KEYS)
+    .option('--print-config', 'print every setting and where it comes from, without secrets, and exit')
     .addHelpText('after', SPELLINGS)
     .addHelpText('after', examples('plantstore serve', 'plantstore serve --port 9000 --store sqlite:/srv/plants.db'))
-    .action((flags) => serve(readConfig(flags, process.env), unknownVariables(process.env)))
+    .action(async ({ config: path, printConfig = false, ...flags }) => {
+      const read = () => readConfig(flags, withFile(process.env, readConfigFile(path)))
+      const config = read()
+      if (!printConfig) return serve(config, unknownVariables(process.env), read)
+      const { configLines } = await import('./print-config.ts')
+      process.stdout.write(configLines(config, { flags, environment: process.env, file: readConfigFile(path) }))
+    })
 
   root.hook('preAction', (_root, action) => {
     const unknown = SILENT_COMMANDS.includes(action.name()) ? undefined : unknownVariables(process.env)
     if (unknown !== undefined) process.stderr.write(`plantstore: ${printable(unknown)}\n`)
   })
-  const settings = ({ store }: { readonly store?: string }) => readConfig({ store }, process.env, 'client')
+  const settings: ReadSettings = ({ store, config }) =>
+    readConfig({ store }, withFile(process.env, readConfigFile(config)), 'client')
   addImport(root, settings)
   addExport(root, settings)
-  addCopy(root, process.env)
+  addCopy(root, () => withFile(process.env, readConfigFile(undefined)))
   addBackup(root, settings)
   addRestore(root, settings)
   addCheck(root, settings)
@@ -113,16 +123,31 @@ function program(): Command {
       // In lines, to be read by people and by generators.
       process.stdout.write(`${JSON.stringify(readContract().document, null, 2)}\n`)
     })
+  command(root, 'completion', 'print a script by which a shell completes commands and flags')
+    .argument('<shell>', SHELLS.join(', '))
+    .addHelpText('after', COMPLETION_NOTES)
+    .addHelpText(
+      'after',
+      examples('plantstore completion bash > ~/.local/share/bash-completion/completions/plantstore'),
+    )
+    .action(async (shell: string) => {
+      const { completionScript } = await import('./completion.ts')
+      process.stdout.write(completionScript(root, shell))
+    })
   addHelp(token)
   addHelp(root)
   return root
 }
 
 /** Commands that need not tell what is wrong with the environment; `serve` tells it in its log. */
-const SILENT_COMMANDS: readonly string[] = ['serve', 'openapi', 'help']
+const SILENT_COMMANDS: readonly string[] = ['serve', 'openapi', 'completion', 'help']
+const COMPLETION_NOTES = `
+bash reads it from ~/.local/share/bash-completion/completions/plantstore, zsh from a file _plantstore in a folder of
+$fpath, and fish from ~/.config/fish/completions/plantstore.fish.`
 const SCOPES_HELP =
   'the scopes, with commas between: plants:read, plants:write (answers show the plants written), tokens (default plants:read,plants:write)'
 const SETTING_KEYS = Object.keys(SETTINGS) as (keyof Config)[]
 const SPELLINGS = `
-A flag goes before its environment variable, and that before the default.
+A flag goes before its environment variable, that before the file, and that before the default. SIGHUP reads the file
+again, and takes over the log level.
 SIZE is a number with B, KiB or MiB; TIME is one with ms, s or m, and a timeout of 0s is none.`

@@ -13,6 +13,7 @@ import { banner } from './banner.ts'
 import { makeFirstToken } from './first-token.ts'
 import { openLog } from './log.ts'
 import { bytesOf, openStore } from './open-store.ts'
+import { reloadOnSignal } from './reload.ts'
 import { scheduledBackups } from './scheduled-backups.ts'
 import { version } from './version.ts'
 
@@ -25,14 +26,17 @@ const LAST_LINES = 1000
  * Runs the service until a signal stops it or its store fails. This is the only place that wires everything.
  *
  * @param notice what the operator should know of the configuration
+ * @param read reads the configuration again
  * @throws OperatorError when it can't start
  */
-export async function serve(config: Config, notice: string | undefined): Promise<void> {
+export async function serve(config: Config, notice: string | undefined, read: () => Config): Promise<void> {
   const { log, dropped } = openLog(config)
   const state: ServiceState = { current: 'serving' }
   const opened = new AsyncDisposableStack()
   let isNew = false
   if (notice !== undefined) log.warn(notice)
+  // In a terminal, the signal means that its window was closed.
+  if (!process.stdout.isTTY && !process.stderr.isTTY) reloadOnSignal(config, read, log)
   try {
     await mustBeFree(config)
     const backups = scheduledBackups(config, log)

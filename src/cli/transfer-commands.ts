@@ -3,20 +3,20 @@ import { type Config, SETTINGS, type StoreAddress } from '../config.ts'
 import { FORMATS } from '../import/format.ts'
 import { OperatorError } from '../operator-error.ts'
 import { PLANT_ORDERS } from '../plant-query.ts'
-import { addSettings, choice, command, endWith, examples } from './command.ts'
+import { addSettings, Choice, command, endWith, examples } from './command.ts'
 import type { ExportFlags } from './export.ts'
 import type { ImportFlags } from './import.ts'
 
 /** Reads the settings of a command from the environment and from those flags that are settings. */
-export type ReadSettings = (flags: { readonly store?: string }) => Config
+export type ReadSettings = (flags: { readonly store?: string; readonly config?: string }) => Config
 
 export function addImport(root: Command, settings: ReadSettings): void {
   const to = command(root, 'import', 'import plants from a file into a store, also while a service serves it')
   to.argument('<file>', `${FILE}; - is standard input`)
   addTargetOptions(to)
-  to.addOption(choice('--mode <MODE>', MODE, ['add', 'update']))
+  to.addOption(new Choice('--mode <MODE>', MODE, ['add', 'update']))
     .option('--dry-run', 'report what would happen, and store nothing')
-    .addOption(choice('--format <FORMAT>', FORMAT, FORMATS))
+    .addOption(new Choice('--format <FORMAT>', FORMAT, FORMATS))
     .option('--gzip', 'the file is gzip-compressed, regardless of its name')
     .option('--retry-time <TIME>', RETRY_TIME)
     .option('--quiet', 'show errors only: no progress, no summary')
@@ -34,8 +34,8 @@ export function addExport(root: Command, settings: ReadSettings): void {
   addTargetOptions(to)
   to.option('--tag <TAG>', 'only plants with this tag; repeat it for plants with any of several tags', collect)
     .option('--q <WORDS>', 'only plants that match every word: each is a prefix of a word in name or tag')
-    .addOption(choice('--sort <ORDER>', `one of ${PLANT_ORDERS.join(', ')} (default id)`, PLANT_ORDERS))
-    .addOption(choice('--format <FORMAT>', FORMAT, FORMATS))
+    .addOption(new Choice('--sort <ORDER>', `one of ${PLANT_ORDERS.join(', ')} (default id)`, PLANT_ORDERS))
+    .addOption(new Choice('--format <FORMAT>', FORMAT, FORMATS))
     .option('--gzip', 'compress the file with gzip, regardless of its name')
     .option('--force', 'replace the file if it exists')
     .option('--quiet', 'show errors only: no progress, no summary')
@@ -87,7 +87,8 @@ export function addTargetOptions(to: Command): void {
 
 const collect = (value: string, before: readonly string[] = []): readonly string[] => [...before, value]
 
-export function addCopy(root: Command, environment: NodeJS.ProcessEnv): void {
+/** @param environment gives the variables, once they are asked for */
+export function addCopy(root: Command, environment: () => NodeJS.ProcessEnv): void {
   command(root, 'copy', 'copy a store to another one, on the same or another engine, and compare both')
     .option('--from <URL>', 'the store to copy; a service may serve it meanwhile')
     .option('--to <URL>', 'the target store; created if it does not exist')
@@ -96,7 +97,7 @@ export function addCopy(root: Command, environment: NodeJS.ProcessEnv): void {
     .addHelpText('after', COPY_NOTES)
     .addHelpText('after', examples(...COPY_EXAMPLES))
     .action(async ({ from, to, tokens, quiet }: CopyOptions) => {
-      const flags = { ...addresses(from, to, environment), tokens, quiet: quiet === true }
+      const flags = { ...addresses(from, to, environment()), tokens, quiet: quiet === true }
       const { copyStore } = await import('./copy.ts')
       endWith(await copyStore(flags))
     })

@@ -2,6 +2,8 @@ import type { Logger } from 'pino'
 import type { AppError } from '../../errors.ts'
 import { LogThrottle } from './log-throttle.ts'
 
+/** The number of the level debug. The level may change while the service runs. */
+export const DEBUG = 20
 /** Characters of a message that a line of the log holds. */
 const LONGEST_MESSAGE = 400
 
@@ -9,16 +11,14 @@ const LONGEST_MESSAGE = 400
 export class RefusalLog {
   readonly #log: Logger
   readonly #throttle = new LogThrottle()
-  readonly #logsEveryRequest: boolean
 
   constructor(log: Logger) {
     this.#log = log
-    this.#logsEveryRequest = log.isLevelEnabled('debug')
   }
 
   write(refusal: AppError, fields: { readonly address: string; readonly [field: string]: unknown }): void {
     const { status, number, cause } = refusal
-    const suppressed = this.#logsEveryRequest ? 0 : this.#throttle.admit(number, fields.address)
+    const suppressed = this.#log.levelVal <= DEBUG ? 0 : this.#throttle.admit(number, fields.address)
     if (suppressed === undefined) return
     const all = { ...fields, status, error: number, ...(suppressed > 0 ? { suppressed } : {}) }
     const message = cutShort(refusal.message, LONGEST_MESSAGE)

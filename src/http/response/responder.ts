@@ -12,7 +12,7 @@ import { CompressedFiles, codingOf, compressPieces, encoded, withCodedTag } from
 import { Compressor } from './compressor.ts'
 import type { Cors } from './cors.ts'
 import { refusalHeaders } from './http-error.ts'
-import { cutShort, RefusalLog } from './refusal-log.ts'
+import { cutShort, DEBUG, RefusalLog } from './refusal-log.ts'
 import { type SendOptions, SLICE, sendInSlices, sendPieces } from './send-pieces.ts'
 
 export const JSON_TYPE = 'application/json'
@@ -42,7 +42,6 @@ export class Responder {
   readonly #state: ServiceState
   readonly #cors: Cors | undefined
   readonly #unread: UnreadAnswers
-  readonly #logsEveryRequest: boolean
   readonly #refusals: RefusalLog
   readonly #ids = new RequestIds()
   readonly #files = new CompressedFiles()
@@ -58,7 +57,6 @@ export class Responder {
     this.#unread.describe(metrics)
     this.#compressor = new Compressor(limits.compressionLimit)
     this.#compressor.describe(metrics)
-    this.#logsEveryRequest = log.isLevelEnabled('debug')
     this.#refusals = new RefusalLog(log)
   }
 
@@ -256,7 +254,7 @@ export class Responder {
   }
 
   #done(exchange: Exchange, status: number, message: string): void {
-    if (this.#logsEveryRequest) this.#log.debug({ ...this.#about(exchange), status }, message)
+    if (this.#log.levelVal <= DEBUG) this.#log.debug({ ...this.#about(exchange), status }, message)
     this.#observe(exchange, status)
   }
 

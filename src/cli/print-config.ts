@@ -1,0 +1,35 @@
+import { type Config, environmentName, SETTINGS, shownStore } from '../config.ts'
+import type { ConfigFile } from './config-file.ts'
+
+interface Sources {
+  /** By camel-case name. */
+  readonly flags: Readonly<Record<string, string | undefined>>
+  readonly environment: NodeJS.ProcessEnv
+  readonly file: ConfigFile | undefined
+}
+
+/** The settings that hold, each with where it comes from, as lines of a configuration file. Secrets are left out. */
+export function configLines(config: Config, { flags, environment, file }: Sources): string {
+  const lines = Object.entries(SETTINGS).map(([key, { flag, fallback }]) => {
+    const variable = environmentName(flag)
+    const set = environment[variable] || undefined
+    const [given, source] =
+      flags[key] !== undefined
+        ? [flags[key], `--${flag}`]
+        : set !== undefined
+          ? [set, 'environment']
+          : file?.values[variable] !== undefined
+            ? [file.values[variable], file.path]
+            : [fallback, 'default']
+    if (given === undefined) return `# ${variable} is not set`
+    if (key === 'token') return `# ${variable} is set and hidden  # ${source}`
+    // An address may hold a password.
+    return `${variable}=${quoted(key === 'store' ? shownStore(config.store) : given)}  # ${source}`
+  })
+  return `${lines.join('\n')}\n`
+}
+
+function quoted(text: string): string {
+  if (/^[^\s#'"`\\]+$/.test(text)) return text
+  return text.includes("'") ? `"${text}"` : `'${text}'`
+}

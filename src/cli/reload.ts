@@ -1,0 +1,28 @@
+import type { Logger } from 'pino'
+import { type Config, environmentName, SETTINGS } from '../config.ts'
+import { OperatorError } from '../operator-error.ts'
+
+/** What a running service takes over. All other settings are in use by something that was made with them. */
+const RELOADED: readonly (keyof Config)[] = ['logLevel']
+
+/** Reads the configuration again on SIGHUP. One with faults is told, and changes nothing. */
+export function reloadOnSignal(start: Config, read: () => Config, log: Logger): void {
+  let current = start
+  process.on('SIGHUP', () => {
+    try {
+      const next = read()
+      const changed = (Object.keys(SETTINGS) as (keyof Config)[]).filter(
+        (key) => JSON.stringify(next[key]) !== JSON.stringify(current[key]),
+      )
+      log.level = next.logLevel
+      const names = (keys: readonly (keyof Config)[]) => keys.map((key) => environmentName(SETTINGS[key].flag))
+      const restart = names(changed.filter((key) => !RELOADED.includes(key)))
+      const reloaded = names(changed.filter((key) => RELOADED.includes(key)))
+      current = { ...current, logLevel: next.logLevel }
+      log.warn({ reloaded, restart }, 'read the configuration again; those under restart hold from the next start on')
+    } catch (error) {
+      const why = error instanceof OperatorError ? error.message : error
+      log.error({ err: error, why }, 'the configuration has faults, so the present one stays')
+    }
+  })
+}

@@ -1,0 +1,108 @@
+import assert from 'node:assert/strict'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { readConfigFile, withFile } from '../src/cli/config-file.ts'
+import { readConfig } from '../src/config.ts'
+import { OperatorError } from '../src/operator-error.ts'
+import { tempFolder } from './support/files.ts'
+import { send } from './support/load.ts'
+import { run, startServer } from './support/process.ts'
+
+test('serve --print-config tells each setting, where it comes from and no secret, as a file that reads alike', async (t) => {
+  const folder = tempFolder(t)
+  const secret = 'a-secret-of-the-file-0123456789'
+  writeFileSync(
+    join(folder, '.env'),
+    `# of another program\nDATABASE_URL=x\nexport PLANTSTORE_PORT=9001\nPLANTSTORE_TOKEN="${secret}"\nPLANTSTORE_HOST=::1\n`,
+  )
+  const env = {
+    PLANTSTORE_HOST: '127.0.0.2',
+    PLANTSTORE_PORT: '',
+    PLANTSTORE_STORE: 'postgres://me:hidden@db.example/plants',
+  }
+  const args = ['serve', '--log-level', 'warn', '--print-config']
+  const { code, stdout, stderr } = await run(t, args, { cwd: folder, env })
+  assert.deepEqual([code, stderr], [0, ''])
+  for (const line of [
+    'PLANTSTORE_PORT=9001  # .env',
+    'PLANTSTORE_HOST=127.0.0.2  # environment',
+    'PLANTSTORE_LOG_LEVEL=warn  # --log-level',
+    'PLANTSTORE_BODY_LIMIT=1MiB  # default',
+    '# PLANTSTORE_TOKEN is set and hidden  # .env',
+    '# PLANTSTORE_BACKUP_FOLDER is not set',
+  ]) {
+    assert.ok(stdout.split('\n').includes(line), `${line}\n${stdout}`)
+  }
+  assert.ok(!stdout.includes(secret) && !stdout.includes('hidden@'), stdout)
+  writeFileSync(join(folder, 'printed.conf'), stdout)
+  const again = readConfig({}, withFile({}, readConfigFile(join(folder, 'printed.conf'))))
+  assert.deepEqual([again.port, again.host, again.logLevel, again.bodyLimit], [9001, '127.0.0.2', 'warn', 2 ** 20])
+})
+
+test('a file with faults is refused with all of them, and nothing is opened', async (t) => {
+  const folder = tempFolder(t)
+  const file = join(folder, 'plants.conf')
+  const wrong: [string | Buffer, RegExp][] = [
+    ['PLANTSTORE_PROT=1', /plants\.conf: no setting is called PLANTSTORE_PROT \(did you mean PLANTSTORE_PORT\?\)/],
+    ['PLANSTORE_PORT=1', /no setting is called PLANSTORE_PORT \(did you mean PLANTSTORE_PORT\?\)/],
+    ['SOMETHING_ELSE=1', /no setting is called SOMETHING_ELSE$/],
+    ['\nport 9000\n', /line 2 is not NAME=value/],
+    ['PLANTSTORE_PORT=1\nPLANTSTORE_PORT=2', /PLANTSTORE_PORT stands more than once/],
+    [Buffer.from([0x50, 0xff, 0x3d]), /it is not UTF-8 text/],
+    [Buffer.alloc(2 ** 20 + 1, '#'), /it is larger than 1 MiB/],
+    ['A\nPLANTSTORE_X_Y_Z_W=1', /line 1 is not NAME=value\n\S+: no setting is called PLANTSTORE_X_Y_Z_W$/],
+  ]
+  for (const [content, why] of wrong) {
+    writeFileSync(file, content)
+    assert.throws(
+      () => readConfigFile(file),
+      (error) => error instanceof OperatorError && error.exitCode === 2 && why.test(error.message),
+      String(content).slice(0, 40),
+    )
+  }
+  assert.throws(() => readConfigFile(join(folder, 'none')), /none: there is no such file/)
+  assert.throws(() => readConfigFile(folder), /it is not a file/)
+  writeFileSync(file, 'PLANTSTORE_PORT=none\nPGPASSWORD=secret\n')
+  const { code, stderr } = await run(t, ['serve', '--config', file, '--store', `sqlite:${folder}/plants.db`])
+  assert.match(stderr, /^plantstore: PLANTSTORE_PORT: "none" is not a whole number/)
+  assert.equal(code, 2)
+})
+
+test('a folder called .env is none of ours, and commands read the file as the service does', async (t) => {
+  const folder = tempFolder(t)
+  mkdirSync(join(folder, '.env'))
+  writeFileSync(join(folder, 'own.conf'), 'PLANTSTORE_STORE=sqlite:own.db\n')
+  const { code, stderr } = await run(t, ['token', 'create', '--name', 'x', '--config', 'own.conf'], { cwd: folder })
+  assert.match(stderr, /created a new store at sqlite:own\.db/)
+  assert.equal(code, 0)
+  const faulty = join(folder, 'faulty')
+  mkdirSync(faulty)
+  writeFileSync(join(faulty, '.env'), 'PLANTSTORE_STOER=sqlite:own.db\n')
+  const refused = await run(t, ['token', 'list'], { cwd: faulty })
+  assert.match(
+    refused.stderr,
+    /^plantstore: \.env: no setting is called PLANTSTORE_STOER \(did you mean PLANTSTORE_STORE\?\)\n$/,
+  )
+  assert.equal(refused.code, 2)
+})
+
+test('SIGHUP takes over the log level, names what has to wait, and changes nothing where the file has a fault', async (t) => {
+  const folder = tempFolder(t)
+  const file = join(folder, 'plants.conf')
+  writeFileSync(file, 'PLANTSTORE_LOG_LEVEL=warn\n')
+  // The environment goes before the file.
+  const env = { PLANTSTORE_LOG_LEVEL: '' }
+  const { program, address } = await startServer(t, folder, ['--config', file], { env })
+  writeFileSync(file, 'PLANTSTORE_LOG_LEVEL=debug\nPLANTSTORE_MAX_SEARCHES=9\n')
+  program.signal('SIGHUP')
+  await program.tells(/"reloaded":\["PLANTSTORE_LOG_LEVEL"\],"restart":\["PLANTSTORE_MAX_SEARCHES"\]/)
+  assert.equal((await send('POST', `${address}/plants`, { body: '{"id":1,"name":"a"}' })).status, 200)
+  await program.tells(/"level":20.*"operation":"createPlant"/)
+  writeFileSync(file, 'PLANTSTORE_LOG_LEVEL=loud\n')
+  program.signal('SIGHUP')
+  await program.tells(/PLANTSTORE_LOG_LEVEL: \\"loud\\" is not one of.*the present one stays/)
+  assert.equal((await send('POST', `${address}/plants`, { body: '{"id":2,"name":"a"}' })).status, 200)
+  program.signal('SIGTERM')
+  assert.equal((await program.outcome).code, 0)
+})
