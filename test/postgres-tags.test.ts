@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { PostgresStore } from '../src/postgres/store.ts'
+import { cleanUp } from './support/clean-up.ts'
+import { openStore } from './support/open-postgres.ts'
+import { newDatabase, query } from './support/postgres.ts'
+import { importAll } from './support/store-calls.ts'
+import { plant } from './support/store-under-test.ts'
+
+/** More plants than are written between two additions. */
+const PLANTS = 21_000
+const tagOf = (i: number): string | undefined => (i % 7 === 0 ? undefined : `${'long '.repeat(i % 50)}${i % 300}`)
+
+async function assertCounted(store: PostgresStore, url: string): Promise<void> {
+  const counted = await query<{ tag: string; plants: string }>(
+    url,
+    'SELECT tag, count(*) AS plants FROM plants WHERE tag IS NOT NULL GROUP BY tag ORDER BY tag',
+  )
+  const expected = counted.map(({ tag, plants }) => ({ tag, plants: Number(plants) }))
+  assert.deepEqual(await store.listTags(undefined, 100_000), expected)
+  for (const [i, { tag }] of expected.entries()) {
+    if (i % 40 === 0) assert.deepEqual(await store.listTags(tag, 7), expected.slice(i + 1, i + 8))
+  }
+}
+
+test('tags are counted right before and after their changes are added up, and whoever writes', async (t) => {
+  const url = await newDatabase((work) => cleanUp(t, work))
+  const store = await openStore(t, url)
+  const plants = Array.from({ length: PLANTS }, (_, i) => plant(BigInt(i), 'x', tagOf(i)))
+  for (let i = 0; i < PLANTS; i += 3000) await importAll(store, plants.slice(i, i + 3000))
+  while ((await query(url, 'SELECT FROM tag_changes')).length > 0) await sleep(20)
+  assert.ok((await query(url, 'SELECT FROM tag_counts')).length > 0)
+  await assertCounted(store, url)
+  await query(url, "UPDATE plants SET tag = 'new' WHERE id % 300 = 1")
+  await query(url, "UPDATE plants SET tag = NULL WHERE tag LIKE 'long long %'")
+  await query(url, "DELETE FROM plants WHERE tag LIKE 'long %'")
+  assert.ok((await query(url, 'SELECT FROM tag_changes')).length > 0)
+  await assertCounted(store, url)
+  await query(url, 'TRUNCATE plants')
+  await assertCounted(store, url)
+})
+
+test('the tags of a store without kept counts are counted', async (t) => {
+  const url = await newDatabase((work) => cleanUp(t, work))
+  const store = await openStore(t, url)
+  await query(url, 'DROP TABLE tag_counts, tag_changes')
+  await query(url, 'DROP FUNCTION count_tags() CASCADE')
+  await importAll(store, [plant(1n, 'x', 'a'), plant(2n, 'x', 'a'), plant(3n, 'x')])
+  assert.deepEqual(await store.listTags(undefined, 10), [{ tag: 'a', plants: 2 }])
+})
