@@ -8,7 +8,7 @@ import { fileFault } from './file-fault.ts'
 
 /** A file that is read from its start to its end, once. */
 export interface Input {
-  /** How much of it was read, from 0 to 1; undefined for what is no file and has no size. */
+  /** The share that was read, from 0 to 1; undefined for a pipe or device, which has no size. */
   readonly share: number | undefined
   /**
    * The content, unpacked.
@@ -19,19 +19,19 @@ export interface Input {
   close(): void
 }
 
-/** Bytes that are read at once, and given on at once: their rows share a commit or a request. */
+/** Bytes of one piece. The rows of a piece share a commit or a request. */
 const PIECE = 2 ** 18
 
 /**
  * Opens a file, or standard input for `-`.
  *
- * @param signal ends the reading, also where it waits; its reason is thrown then
- * @throws OperatorError when there is no such file, or it may not be read
+ * @param signal ends the reading, and its reason is thrown
+ * @throws OperatorError when the file does not exist or is not readable
  */
 export async function openInput(file: string, gzip: boolean, signal: AbortSignal): Promise<Input> {
   const { stream, size } = file === '-' ? standardInput() : await openFile(file)
   const name = file === '-' ? 'standard input' : file
-  // Thrown where it is read; a stream that nobody reads yet must not end the process.
+  // The reader gets the error; without a listener it would end the process before anyone reads.
   stream.on('error', () => {})
   signal.addEventListener('abort', () => stream.destroy(signal.reason as Error), { once: true })
   return {
@@ -80,7 +80,7 @@ function standardInput(): Source {
 const unpacked = (stream: Readable): AsyncIterable<Buffer> =>
   pipeline(stream, createGunzip({ chunkSize: PIECE }), () => {})
 
-/** Every gzip file begins with two bytes (RFC 1952) that no file of plants begins with. */
+/** Refuses gzip by its first two bytes (RFC 1952), with which no file of plants begins. */
 async function* notPacked(stream: AsyncIterable<Buffer>, name: string): AsyncGenerator<Buffer> {
   let isFirst = true
   for await (const chunk of stream) {
@@ -92,7 +92,7 @@ async function* notPacked(stream: AsyncIterable<Buffer>, name: string): AsyncGen
   }
 }
 
-/** Pipes bring less at once than files do. */
+/** Joins the small chunks of pipes. */
 async function* inPieces(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   let gathered: Buffer[] = []
   let length = 0

@@ -7,10 +7,10 @@ import { printable } from '../printable.ts'
 import { fileFault } from './file-fault.ts'
 
 /**
- * Writes everything that `source` yields, and resolves once it is there.
+ * Writes everything that `source` yields, and resolves after the write.
  *
- * @returns whether all of it was taken; a reader of standard output may go away early
- * @throws OperatorError when it can't be written; whatever `source` throws; the signal's reason
+ * @returns false when the reader of standard output left early
+ * @throws OperatorError when the write fails; what `source` throws; the reason of the signal
  */
 export type Output = (source: AsyncIterable<Uint8Array>, signal: AbortSignal) => Promise<boolean>
 
@@ -29,7 +29,7 @@ export function outputFile(path: string, { force }: { force: boolean }): Output 
   return async (source, signal) => {
     const draft = `${target}.new-${process.pid}-${randomBytes(4).toString('hex')}`
     const remove = () => rmSync(draft, { force: true })
-    // Also where a second signal ends the process at once.
+    // For a second signal, which ends the process at once.
     process.once('exit', remove)
     try {
       // Opened here, since the stream would still open it after a failure that came first, and leave it behind.
@@ -50,7 +50,7 @@ export function outputFile(path: string, { force }: { force: boolean }): Output 
   }
 }
 
-/** A reader that goes away early, such as `head`, is no failure. */
+/** A reader that leaves early, such as `head`, is no failure. */
 export const standardOutput: Output = async (source, signal) => {
   const { stdout } = process
   try {
@@ -63,7 +63,7 @@ export const standardOutput: Output = async (source, signal) => {
   }
 }
 
-/** Where the file really goes: a link to it is kept. */
+/** The file that is written: the target of a link, which stays. */
 function targetOf(path: string, force: boolean): string {
   const stat = statSync(path, { throwIfNoEntry: false })
   if (stat === undefined) return path

@@ -13,7 +13,7 @@ export interface ProgressState {
 /** Milliseconds between two drawings of the bar, and between two lines where there is none. */
 const REDRAW = 100
 const LINE = 5000
-/** Speed is that of the last so many milliseconds, so that it follows a network that changes. */
+/** Speed is measured over this many milliseconds, so it follows a changing network. */
 const WINDOW = 15_000
 const BAR_WIDTH = 24
 
@@ -41,12 +41,12 @@ export class Progress {
     this.#timer.unref()
   }
 
-  /** Says something that stays, in a line of its own above the bar. */
+  /** Prints a line that stays, above the bar. */
   note(text: string): void {
     const hadBar = this.#hasBar
     this.#erase()
     this.#stream.write(`${onOneLine(text)}\n`)
-    // Notes that come more often than the bar is drawn would else keep it away.
+    // Frequent notes would otherwise hide the bar.
     if (hadBar) this.#draw()
   }
 
@@ -61,7 +61,7 @@ export class Progress {
     const line = this.#line()
     const { done } = this.#state()
     const full = done === undefined ? '' : `${bar(done)} ${line}`
-    // A line that is longer than the terminal is wide could not be erased.
+    // A line wider than the terminal could not be erased.
     this.#stream.write(`\r${(full.length < width && full !== '' ? full : line).slice(0, width - 1)}\x1b[K`)
     this.#hasBar = true
   }

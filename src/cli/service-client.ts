@@ -6,9 +6,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type ImportSummary, readSummary } from '../import/import-summary.ts'
 import { OperatorError } from '../operator-error.ts'
 
-/** The service could not be reached, or can't do it now: the same request may succeed later. */
+/** The service is out of reach or busy: the same request may succeed later. */
 export class Unavailable extends OperatorError {
-  /** Milliseconds after which the service wants to be asked again. */
+  /** Milliseconds after which the service asks for a retry. */
   readonly retryAfter: number
 
   constructor(message: string, { retryAfter = 0, cause }: { retryAfter?: number; cause?: unknown } = {}) {
@@ -50,7 +50,7 @@ export class ServiceClient {
     return readSummary(await this.#read(text(answer), request.signal)) ?? this.#isNone()
   }
 
-  /** The bytes of a whole file; ends without an error only when all of them have come. */
+  /** The bytes of a whole file; ends without an error only after all of them. */
   async *exportPlants(request: Request): AsyncGenerator<Uint8Array> {
     const answer = await this.#send('GET', 'plants/export', request)
     if (answer.headers['content-type']?.startsWith(request.mediaType) !== true) this.#isNone()
@@ -103,14 +103,14 @@ export class ServiceClient {
     }
   }
 
-  /** What to say of a connection that could not be made, or broke. Other errors are returned as they are. */
+  /** The error of a connection that failed or broke; other errors unchanged. */
   #fault(error: unknown, signal: AbortSignal): unknown {
     const cause = signal.aborted ? signal.reason : error
     if (!(cause instanceof Error)) return cause
     const code = cause.name === 'TimeoutError' ? 'ETIMEDOUT' : 'code' in cause ? String(cause.code) : ''
     const unreached = UNREACHED[code]
     const message = `${this.#address.href}: ${unreached ?? `the connection broke (${code})`}`
-    // A service that was never reached is a wrong address rather than a bad network.
+    // If the service was never reached, the address is wrong rather than the network.
     if (BROKEN.includes(code) || (unreached !== undefined && this.#wasReached)) {
       return new Unavailable(message, { cause })
     }
@@ -130,7 +130,7 @@ export class ServiceClient {
   }
 }
 
-/** Sends a body and resolves with the answer, which may come before all of the body is sent. */
+/** Sends a body and resolves with the answer, which may arrive before the whole body is sent. */
 function exchange(outgoing: ClientRequest, body: Body | undefined): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
     outgoing.on('response', resolve)
