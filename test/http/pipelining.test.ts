@@ -149,15 +149,18 @@ suite('valid requests before invalid bytes', () => {
   test('are answered behind one that takes long, though their bodies came meanwhile', async (t) => {
     const service = await withService(t)
     await service.create({ id: 0, name: 'so that the token is known' })
+    const connection = new RawConnection(service.port)
+    connection.write(LARGE)
+    await connection.until('"name":"xxx')
     const release = await service.under.lock()
-    const answers = raw(service.port, `${whole()}${LARGE}${LARGE}${LIVE}Connection: close\r\n\r\n`)
+    connection.write(`${whole()}${LARGE}${LARGE}${LIVE}Connection: close\r\n\r\n`)
     while (!/plantstore_creates_waiting 1\n/.test((await service.send('GET', '/metrics')).body)) await sleep(10)
     // Longer than it takes until the service reads further.
-    await sleep(500)
+    await sleep(1500)
     await release()
     assert.deepEqual(
-      (await answers).map(({ status }) => status),
-      [200, 200, 200, 200],
+      answersIn(await connection.untilClosed()).map(({ status }) => status),
+      [200, 200, 200, 200, 200],
     )
   })
 
