@@ -18,7 +18,8 @@ import { PROGRAM, TOUR, tourFrom } from './tour.ts'
 /** Packs the client and installs it in a new folder. */
 function install(scene: Scene): string {
   const folder = temporaryFolder(scene)
-  npm(join(ROOT, 'client'), 'pack', '--silent', '--pack-destination', folder)
+  // The project's own configuration keeps packages from running scripts; this one is ours, and makes the types.
+  npm(join(ROOT, 'client'), 'pack', '--silent', '--ignore-scripts=false', '--pack-destination', folder)
   writeFileSync(join(folder, 'package.json'), '{"private":true,"type":"module"}')
   const archive = readdirSync(folder).find((name) => name.endsWith('.tgz')) ?? assert.fail('npm packed nothing')
   npm(folder, 'install', '--silent', '--offline', '--no-audit', `./${archive}`)
