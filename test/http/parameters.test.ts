@@ -8,7 +8,8 @@ import { holds } from '../support/property.ts'
 import { errorOf, messageOf, withService } from '../support/service.ts'
 
 /** A path that the operation is found at. */
-const at = (path: string): string => path.replace('{id}', '1').replace('{file}', 'start.js')
+const at = (path: string): string =>
+  path.replace('/tokens/{id}', '/tokens/tok_4bXm09TzQ1r').replace('{id}', '1').replace('{file}', 'start.js')
 
 suite('the query parameters of every operation', () => {
   test('are refused by name when the contract does not have them', async (t) => {

@@ -75,7 +75,7 @@ export class PartedInput {
   /** Gives the parser parts for as long as it may have them. */
   parse(): void {
     this.#wantsChunk = false
-    while (this.#chunks.length > 0 && this.#mayParse()) this.#parse(this.#nextPart())
+    while (this.#chunks.length > 0 && this.#mayParse()) this.#parseNext()
     if (this.#chunks.length > 0) {
       this.#socket.pause()
       this.#options.wait()
@@ -91,9 +91,23 @@ export class PartedInput {
     this.#chunks = []
   }
 
+  /** A state in which Node's listener must not be called ends this connection, and not the process. */
+  #parseNext(): void {
+    try {
+      this.#parse(this.#nextPart())
+    } catch (error) {
+      if (!(error instanceof Error && 'code' in error && error.code === 'ERR_INTERNAL_ASSERTION')) throw error
+      this.drop()
+      this.#socket.destroy()
+    }
+  }
+
+  /**
+   * Node's listener must not be called while the client has to take an answer first. A socket that is being ended no longer
+   * tells whether that is so, and nothing that it brings is answered.
+   */
   #mayParse(): boolean {
-    // Node's listener must not be called while the client has to take an answer first.
-    return !this.#isDropping && !this.#socket.destroyed && !this.#socket.writableNeedDrain && this.#options.mayParse()
+    return !this.#isDropping && this.#socket.writable && !this.#socket.writableNeedDrain && this.#options.mayParse()
   }
 
   #add(chunk: Buffer): void {
