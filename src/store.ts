@@ -1,5 +1,5 @@
 import type { Actor } from './actor.ts'
-import type { Asker } from './asker.ts'
+import type { AbortingAsker, Asker } from './asker.ts'
 import type { AppError } from './errors.ts'
 import type { IdStore } from './id-store.ts'
 import type { NewPlant } from './plant.ts'
@@ -110,9 +110,9 @@ export interface Store {
    * Calls with the same query and limit may get the same array, which never changes.
    *
    * @throws AppError 50301 also while an index that it takes is being made; never for plants without a filter by id
-   * @param signal ends the search early: it rejects with the signal's reason, and what it holds is let go within a second
+   * @param asker ends the search early: it rejects with the signal's reason, and what it holds is let go within a second
    */
-  listPlants(query: PlantQuery, limit: number, signal?: AbortSignal): Promise<readonly NewPlant[]>
+  listPlants(query: PlantQuery, limit: number, asker?: AbortingAsker): Promise<readonly NewPlant[]>
 
   /**
    * At most `limit` tags that plants have, by code points, from behind `after` on; seen, refused and ended early as by

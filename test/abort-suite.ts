@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { askerOf } from '../src/asker.ts'
 import type { PlantQuery } from '../src/plant-query.ts'
 import { EVERYTHING, exportAll, importAll } from './support/store-calls.ts'
 import { type OpenStore, plant, type Suite } from './support/store-under-test.ts'
@@ -15,8 +16,11 @@ export function abortTests(suite: Suite, open: OpenStore): void {
   suite('a read whose signal has aborted rejects with the reason of the signal', async (t) => {
     const { store } = await open(t)
     const signal = AbortSignal.abort(REASON)
-    await assert.rejects(store.listPlants({ ...EVERYTHING, order: 'id', after: undefined }, 10, signal), REASON)
-    await assert.rejects(store.listPlants(SLOW, 10, signal), REASON)
+    await assert.rejects(
+      store.listPlants({ ...EVERYTHING, order: 'id', after: undefined }, 10, askerOf(signal)),
+      REASON,
+    )
+    await assert.rejects(store.listPlants(SLOW, 10, askerOf(signal)), REASON)
     await assert.rejects(store.listTags(undefined, 10, signal), REASON)
     await assert.rejects(Array.fromAsync(store.exportPlants(EVERYTHING, 'id', signal)), REASON)
   })
@@ -30,7 +34,7 @@ export function abortTests(suite: Suite, open: OpenStore): void {
     const alone = performance.now() - startedAt
 
     const leaving = new AbortController()
-    const abandoned = Array.from({ length: 300 }, () => store.listPlants(SLOW, 10, leaving.signal))
+    const abandoned = Array.from({ length: 300 }, () => store.listPlants(SLOW, 10, askerOf(leaving.signal)))
     const outcomes = Promise.allSettled(abandoned)
     await abandoned[0]
     leaving.abort(REASON)

@@ -1,4 +1,4 @@
-import type { Asker } from '../asker.ts'
+import type { AbortingAsker, Asker } from '../asker.ts'
 import type { AppError } from '../errors.ts'
 import type { NewPlant } from '../plant.ts'
 import { type ChangeOutcome, type PlantChange, replaceResult, updatedPlant } from '../plant-change.ts'
@@ -142,9 +142,9 @@ export class PostgresStore implements Store {
     await this.#queue.change({ kind: 'delete', id, expected })
   }
 
-  listPlants(query: PlantQuery, limit: number, signal?: AbortSignal): Promise<NewPlant[]> {
+  listPlants(query: PlantQuery, limit: number, asker?: AbortingAsker): Promise<NewPlant[]> {
     const { searches } = this.#shares
-    return this.#ask(() => listPlants(searches, query, limit, searches.budget(signal)))
+    return this.#ask(() => listPlants(searches, query, limit, searches.budget(asker?.signal)))
   }
 
   listTags(after: string | undefined, limit: number, signal?: AbortSignal): Promise<TagCount[]> {

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Actor } from '../actor.ts'
-import { type Asker, askerOf } from '../asker.ts'
+import type { AbortingAsker, Asker } from '../asker.ts'
 import { OperatorError } from '../operator-error.ts'
 import type { NewPlant } from '../plant.ts'
 import { replaceResult, updatedPlant } from '../plant-change.ts'
@@ -158,14 +158,14 @@ export class SqliteStore implements Store {
     await this.#writes.change({ kind: 'delete', id, expected }, actor)
   }
 
-  async listPlants(query: PlantQuery, limit: number, signal?: AbortSignal): Promise<readonly NewPlant[]> {
+  async listPlants(query: PlantQuery, limit: number, asker?: AbortingAsker): Promise<readonly NewPlant[]> {
     this.#mustBeOpen()
-    signal?.throwIfAborted()
-    if (!isShortPage(query, limit)) return this.#reads.listPlants(query, limit, signal)
+    if (asker?.isOver === true) asker.signal.throwIfAborted()
+    if (!isShortPage(query, limit)) return this.#reads.listPlants(query, limit, asker?.signal)
     try {
-      return await this.#pages.get({ query, limit }, signal && askerOf(signal))
+      return await this.#pages.get({ query, limit }, asker)
     } catch (error) {
-      signal?.throwIfAborted()
+      if (asker?.isOver === true) asker.signal.throwIfAborted()
       throw error
     }
   }

@@ -1,3 +1,4 @@
+import { askerOf } from '../../asker.ts'
 import { type NewPlant, newPlantJson } from '../../plant.ts'
 import { filterOf, isShortPage, type Position, positionOf } from '../../plant-query.ts'
 import type { Store } from '../../store.ts'
@@ -27,8 +28,8 @@ export function plantListHandlers(
       const after = cursor === undefined ? undefined : readPosition(query, cursor)
       const wanted = { ...filterOf(query.tag, query.q), order, after }
       const found = isShortPage(wanted, limit + 1)
-        ? store.listPlants(wanted, limit + 1, exchange.signal)
-        : admission.during('search', exchange, (signal) => store.listPlants(wanted, limit + 1, signal))
+        ? store.listPlants(wanted, limit + 1, exchange)
+        : admission.during('search', exchange, (signal) => store.listPlants(wanted, limit + 1, askerOf(signal)))
       found
         // Queries with `q` and no word in it list the same array as queries without `q`, but their links have `q`.
         .then((plants) =>
