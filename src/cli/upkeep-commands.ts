@@ -81,7 +81,7 @@ const RESTORE_EXAMPLES = [
 ]
 const CHECK_NOTES = `
 Looks at the structure of the file, the schema, the log of changes, and the search index, which it compares with the
-plants. It changes nothing. A million plants take some ten seconds.
+plants. It changes no plant, token or index.
 
 Exit codes: 0 in order, 1 damaged or failed, 2 called wrongly, 130 or 143 stopped by a signal.`
 const CHECK_EXAMPLES = ['plantstore check', 'plantstore check --store sqlite:/backup/plants-2026-11-21.db --json']
