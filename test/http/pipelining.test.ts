@@ -137,6 +137,22 @@ suite('valid requests before invalid bytes', () => {
     )
   })
 
+  test('are answered before the refusal, wherever the bytes behind a large body are cut', async (t) => {
+    const service = await withService(t)
+    const bytes = `${whole().repeat(3)} `
+    for (let cut = 0; cut < bytes.length; cut++) {
+      const connection = new RawConnection(service.port)
+      connection.socket.setNoDelay(true)
+      connection.write(LARGE)
+      await connection.until('"name":"xxx')
+      connection.write(bytes.slice(0, cut))
+      await sleep(0)
+      connection.write(bytes.slice(cut))
+      const statuses = answersIn(await connection.untilClosed()).map(({ status }) => status)
+      assert.deepEqual(statuses, [200, 200, 200, 200, 400], `cut at ${cut}`)
+    }
+  })
+
   test('are answered in their order, however many come at once behind a large body', async (t) => {
     const service = await withService(t)
     const many = Array.from({ length: 800 }, (_, i) => `GET /plants/${i % 7} HTTP/1.1\r\nHost: a\r\n\r\n`)

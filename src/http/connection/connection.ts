@@ -230,7 +230,8 @@ export class Connection {
   /** In a later turn, so that connections with many requests leave the event loop to the others. */
   readonly #goOn = (): void => {
     this.#shared.working.add(() => {
-      if (this.#socket.destroyed) return
+      // A request that arrived since then is being worked on, and its own end brings the next one.
+      if (this.#socket.destroyed || this.#current?.isAnswered === false) return
       const next = this.#socket.writable ? this.#waiting.shift() : undefined
       if (next === undefined) {
         if (this.#refusal !== undefined) this.#end()
