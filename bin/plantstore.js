@@ -28,6 +28,10 @@ enableCompileCache(process.env.NODE_COMPILE_CACHE)
 // the flag of npm start takes the place of: what they hold is short-lived, and more room makes them no faster.
 setFlagsFromString('--heap-growing-percent=30')
 setFlagsFromString('--max-semi-space-size=2')
+// V8 makes objects in the old generation where most of their kind lived long for a while. An object of one request that
+// it takes for such a kind keeps that request alive, dead as it is, until the old generation is cleared: in half of the
+// runs reads fell to 0.65 of their speed, and the old generation was cleared ten times as often.
+setFlagsFromString('--no-allocation-site-pretenuring')
 const { main } = await import('../src/cli/main.ts')
 await main(process.argv)
 // Else it is written when the process ends, and is lost where that is by a crash.
