@@ -1,10 +1,10 @@
-import { readdirSync, readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { parseArgs } from 'node:util'
 import { query } from '../test/support/postgres.ts'
 import { PostgresServer } from '../test/support/postgres-server.ts'
 import { BARE, type Contender, Running, SHIPPED, variant } from './contender.ts'
 import { type Effort, median, plot, sideBySide } from './measure.ts'
+import { canTellProcessorTime, databaseTime } from './processor-time.ts'
 
 /** Creates a second in groups, of those with an INSERT each through a pool of ten. */
 const FLOOR = 2.5
@@ -32,63 +32,58 @@ export async function measurePostgres({ rounds, seconds }: Effort, more: readonl
     const [, single, shipped] = measured
     const gain = (shipped?.perSecond ?? 0) / (single?.perSecond ?? 1)
     console.log(`  ${gain >= FLOOR ? 'holds' : 'MISSED'}: groups, ${gain.toFixed(2)} of a floor of ${FLOOR}\n`)
-    await databaseTime(server, running.slice(1), rounds, seconds)
+    const stores = running.slice(1).map((one, i): MeasuredStore => {
+      const settle = async () => {
+        await query(server.url(`contender${i}`), 'VACUUM plants')
+        await query(server.url(), 'CHECKPOINT')
+      }
+      return { running: one, settle }
+    })
+    await compareDatabaseTime(stores, { rounds, seconds })
   } finally {
     for (const one of running) await one.stop()
     await server.close()
   }
 }
 
-/** Processor time of the whole server, of which only the work for one contender at a time is left. */
-async function databaseTime(
-  server: PostgresServer,
-  running: readonly Running[],
-  rounds: number,
-  seconds: number,
-): Promise<void> {
-  if (process.platform !== 'linux') {
+export interface MeasuredStore {
+  readonly running: Running
+  /** Does what the database has left for later. */
+  readonly settle: () => Promise<void>
+}
+
+/**
+ * Processor time of all databases, of which only the work for one store at a time is left.
+ *
+ * @returns for each store its time for a create, over that of the first
+ */
+export async function compareDatabaseTime(
+  stores: readonly MeasuredStore[],
+  { rounds, seconds }: Effort,
+): Promise<number[]> {
+  if (!canTellProcessorTime) {
     console.log('  Processor time of the database: not measured, as only Linux tells it.\n')
-    return
+    return []
   }
-  const costs = running.map((): number[] => [])
+  const costs = stores.map((): number[] => [])
   for (let round = 0; round < rounds; round++) {
-    for (const [i, one] of running.entries()) {
+    for (const [i, { running, settle }] of stores.entries()) {
       // What was left for later is done, so that each pays for its own.
-      await query(server.url(`contender${i}`), 'VACUUM plants')
-      await query(server.url(), 'CHECKPOINT')
-      const before = ticks()
-      const { acknowledged } = await one.load({ connections: 64, seconds, work: 'create' })
-      await query(server.url(`contender${i}`), 'VACUUM plants')
-      costs[i]?.push(((ticks() - before) * 10_000) / acknowledged)
+      await settle()
+      const before = databaseTime()
+      const { acknowledged } = await running.load({ connections: 64, seconds, work: 'create' })
+      await settle()
+      costs[i]?.push(((databaseTime() - before) * 1000) / acknowledged)
     }
   }
-  for (const [i, one] of running.entries()) {
-    console.log(
-      `  ${one.contender.name.padEnd(26)} ${median(costs[i] ?? []).toFixed(1)} µs of the database for a create`,
-    )
+  const medians = costs.map(median)
+  const ratios = medians.map((cost) => cost / (medians[0] ?? 1))
+  for (const [i, { running }] of stores.entries()) {
+    const cost = `${medians[i]?.toFixed(1)} µs of the database for a create`
+    console.log(`  ${running.contender.name.padEnd(26)} ${cost}, ${ratios[i]?.toFixed(2)} of the first`)
   }
   console.log()
-}
-
-/** Hundredths of a second of processor time that all processes named postgres have used, ended ones included. */
-function ticks(): number {
-  let sum = 0
-  for (const pid of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
-    const stat = read(`/proc/${pid}/stat`)
-    if (!stat.includes('(postgres)')) continue
-    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-    // utime, stime, and those of ended children: fields 14 to 17, counted from 1, of which two were cut off.
-    sum += [11, 12, 13, 14].reduce((total, at) => total + Number(fields[at]), 0)
-  }
-  return sum
-}
-
-function read(path: string): string {
-  try {
-    return readFileSync(path, 'utf8')
-  } catch {
-    return ''
-  }
+  return ratios
 }
 
 if (import.meta.main) {

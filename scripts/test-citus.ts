@@ -17,7 +17,9 @@ if (named === '' && values.build === undefined) {
 const cluster = values.build === undefined ? undefined : await CitusCluster.create(values.build)
 try {
   // Those that stop a worker need one of their own.
-  const own = globSync('test/citus/*.citus.ts').filter((file) => values.build !== undefined || !file.includes('lost'))
+  const own = globSync('test/citus/*.citus.ts').filter(
+    (file) => values.build !== undefined || !file.includes('-worker'),
+  )
   const env = {
     ...process.env,
     [CITUS_VARIABLE]: cluster?.url() ?? named,

@@ -106,7 +106,7 @@ export class PostgresStore implements Store {
     this.#shards = new Shards(main)
     this.#writer = new PostgresWriter(main, imports, this.#shards)
     this.tokens = new PostgresTokenStore(main, (work) => this.#ask(work))
-    this.ids = new PostgresIdStore(main, (work) => this.#ask(work))
+    this.ids = new PostgresIdStore(main, (work) => this.#askAll(work))
     this.#wordIndex = new WordIndex(this.#dedicated)
     this.#tagCounts = new TagCounts(this.#dedicated)
     const deadlines = new RequestDeadlines(timeout)
@@ -144,13 +144,13 @@ export class PostgresStore implements Store {
 
   listPlants(query: PlantQuery, limit: number, asker?: AbortingAsker): Promise<NewPlant[]> {
     const { searches } = this.#shares
-    return this.#ask(() => listPlants(searches, query, limit, searches.budget(asker?.signal)))
+    return this.#askAll(() => listPlants(searches, query, limit, searches.budget(asker?.signal)))
   }
 
   listTags(after: string | undefined, limit: number, signal?: AbortSignal): Promise<TagCount[]> {
     const { searches } = this.#shares
     const run = searches.within(searches.budget(signal))
-    return this.#ask(() => listTags(run, after, limit, this.#shards.map !== undefined))
+    return this.#askAll(() => listTags(run, after, limit, this.#shards.map !== undefined))
   }
 
   importPlants(plants: readonly NewPlant[], mode: ImportMode): Promise<ImportResult[]> {
@@ -162,7 +162,7 @@ export class PostgresStore implements Store {
   }
 
   async startDryRun(mode: ImportMode): Promise<DryRun> {
-    const client = await this.#ask(() => this.#dedicated.acquire())
+    const client = await this.#askAll(() => this.#dedicated.acquire())
     const dryRun = new PostgresDryRun(client, mode)
     return {
       importPlants: (plants) => this.#ask(() => dryRun.importPlants(plants)),
@@ -172,7 +172,7 @@ export class PostgresStore implements Store {
 
   async *exportPlants(...query: Parameters<Store['exportPlants']>): AsyncIterable<readonly NewPlant[]> {
     const [filter, order, signal] = query
-    const client = await this.#ask(() => this.#dedicated.acquire(signal))
+    const client = await this.#askAll(() => this.#dedicated.acquire(signal))
     try {
       yield* exported(client, filter, order, signal)
     } catch (error) {
@@ -184,7 +184,7 @@ export class PostgresStore implements Store {
   }
 
   countPlants(): Promise<number> {
-    return this.#ask(() => this.#dedicated.use(countPlants))
+    return this.#askAll(() => this.#dedicated.use(countPlants))
   }
 
   checkWritable(): Promise<void> {
@@ -220,7 +220,11 @@ export class PostgresStore implements Store {
     for (const notice of await preflight(this.#shares.main)) onNotice(notice)
     const isNew = await migrate(this.#shares.main, create)
     await this.#shards.read()
-    await this.checkWritable()
+    try {
+      await this.checkWritable()
+    } finally {
+      this.#shards.mustBeSafe()
+    }
     if (isNew) onMade?.()
   }
 
@@ -245,6 +249,12 @@ export class PostgresStore implements Store {
     this.#wordIndex.wrote(plants)
     if (this.#shards.map === undefined) this.#tagCounts.wrote(plants)
     this.#shards.used()
+  }
+
+  /** `#ask` for work that needs every shard. A server that hangs would hold its connection until the deadline. */
+  #askAll<T>(work: () => Promise<T>): Promise<T> {
+    const refusal = this.#shards.refusalOfAll
+    return refusal === undefined ? this.#ask(work) : Promise.reject(refusal)
   }
 
   async #ask<T>(work: () => Promise<T>): Promise<T> {

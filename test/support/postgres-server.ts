@@ -113,6 +113,29 @@ export class PostgresServer {
     await ended
   }
 
+  /** Stops the server with its sessions where they are; it answers nobody, but the system keeps its connections. */
+  pause(): void {
+    for (const pid of this.#processes) process.kill(pid, 'SIGSTOP')
+  }
+
+  resume(): void {
+    for (const pid of this.#processes.reverse()) process.kill(pid, 'SIGCONT')
+  }
+
+  /** The server, and behind it its children. */
+  get #processes(): number[] {
+    const pid = this.#process?.pid
+    if (pid === undefined) return []
+    const children = execFileSync('ps', ['-o', 'pid=', '--ppid', String(pid)], { encoding: 'utf8' })
+    return [
+      pid,
+      ...children
+        .split('\n')
+        .filter((line) => line.trim() !== '')
+        .map(Number),
+    ]
+  }
+
   /** What it has logged. */
   get log(): string {
     return readFileSync(join(this.#folder, 'log'), 'utf8')

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { AppError } from '../../errors.ts'
+import { OperatorError } from '../../operator-error.ts'
 import { isNodeFault, isNodeSuspect, outOfReach, partOutOfReach } from '../errors.ts'
 import { budgetOf } from '../pool/budget.ts'
 import type { PoolShare } from '../pool/pool-share.ts'
@@ -24,6 +25,8 @@ export interface ShardState {
 export class Shards {
   readonly #share: PoolShare
   readonly #lost = new Set<string>()
+  /** Servers that may lose acknowledged writes, and why. They count as lost. */
+  readonly #unsafe = new Map<string, string>()
   #map: ShardMap | undefined
   #readAt = Number.NEGATIVE_INFINITY
   #isClosed = false
@@ -62,6 +65,12 @@ export class Shards {
     return this.#lost.has(node) ? partOutOfReach(undefined) : undefined
   }
 
+  /** The refusal of a statement that needs every shard. */
+  get refusalOfAll(): AppError | undefined {
+    const isLost = this.#map?.nodes.some((node) => this.#lost.has(node)) === true
+    return isLost ? partOutOfReach(undefined) : undefined
+  }
+
   /** Call it with each error of a statement on one shard. */
   failed({ node }: Shard, error: unknown): void {
     if (isNodeFault(error)) this.#lost.add(node)
@@ -70,19 +79,26 @@ export class Shards {
 
   /** Call it with each error of a statement on all shards. */
   suspect(error: unknown): void {
-    if (isNodeFault(error)) for (const node of this.#map?.nodes ?? []) void this.#watch(node)
+    if (isNodeFault(error) || isNodeSuspect(error)) for (const node of this.#map?.nodes ?? []) void this.#watch(node)
   }
 
   /**
-   * Asks each server for a plant. Afterwards, `state` is up to date.
+   * Asks each server that is not lost. Afterwards, `state` is up to date.
    *
    * @throws AppError 50301 when none can be reached
    */
   async check(): Promise<void> {
     this.used()
     const nodes = this.#map?.nodes ?? []
-    await Promise.all(nodes.map((node) => this.#attempt(node)))
-    if (nodes.length > 0 && nodes.every((node) => this.#lost.has(node))) throw outOfReach(undefined)
+    await Promise.all(nodes.filter((node) => !this.#lost.has(node)).map((node) => this.#attempt(node)))
+    const lost = nodes.filter((node) => this.#lost.has(node))
+    for (const node of lost) void this.#watch(node)
+    if (nodes.length > 0 && lost.length === nodes.length) throw outOfReach(undefined)
+  }
+
+  /** @throws OperatorError when a server that was asked may lose acknowledged writes */
+  mustBeSafe(): void {
+    for (const [node, reason] of this.#unsafe) throw new OperatorError(`the worker ${node} ${reason}`)
   }
 
   close(): void {
@@ -116,13 +132,28 @@ export class Shards {
     }
     try {
       const values = [String(map.idOn(node))]
-      await this.#share.run(
-        { name: 'ask-node', text: 'SELECT 1 FROM plants WHERE id = $1', values },
-        budgetOf(PATIENCE),
-      )
-      this.#lost.delete(node)
+      const { rows } = await this.#share.run({ name: 'ask-node', text: ASK, values }, budgetOf(PATIENCE))
+      const [, fsync, commit] = rows[0] ?? []
+      const reason = fsync !== 'on' ? UNSAFE.fsync : commit === 'off' ? UNSAFE.commit : undefined
+      if (reason === undefined) {
+        this.#unsafe.delete(node)
+        this.#lost.delete(node)
+      } else {
+        this.#unsafe.set(node, reason)
+        this.#lost.add(node)
+      }
     } catch (error) {
       if (isNodeFault(error) || isNodeSuspect(error)) this.#lost.add(node)
     }
   }
+}
+
+/** The server that has the id answers with its own settings, whether or not the plant is there. */
+const ASK = `SELECT count(*), current_setting('fsync'), current_setting('synchronous_commit')
+  FROM plants WHERE id = $1`
+
+/** What a session of the coordinator can not set on a worker. */
+const UNSAFE = {
+  fsync: 'has fsync off, so a power cut would lose acknowledged writes; set it to on',
+  commit: 'has synchronous_commit off, so a power cut would lose acknowledged writes; set it to on',
 }
