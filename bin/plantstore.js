@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Runs on any Node, however old, so that a runtime that can't run the program is told so in one line.
+// Runs on any Node from 14.8 on, so that a runtime that can't run the program is told so in one line.
 // Node 24.15 is the first with a SQLite (3.51.3) that is free of the WAL-reset bug (https://sqlite.org/wal.html#walresetbug).
 const atLeast = (version, wanted) => {
   const have = String(version).split('.').map(Number)
@@ -9,9 +9,12 @@ const atLeast = (version, wanted) => {
 }
 
 const { node, sqlite } = process.versions
-if (!atLeast(node, '24.15.0') || !atLeast(sqlite ?? '0.0.0', '3.51.3')) {
+if (!atLeast(node, '24.15.0') || !atLeast(sqlite || '0.0.0', '3.51.3')) {
+  const isInstalled = import.meta.url.includes('/node_modules/')
   console.error(
-    `plantstore needs Node.js 24.15 or newer with SQLite 3.51.3 or newer; this is Node.js ${node} with SQLite ${sqlite ?? 'none'}. Run it through npm ("npm ci", then "npm start"), which brings its own Node.js.`,
+    `plantstore needs Node.js 24.15 or newer with SQLite 3.51.3 or newer; this is Node.js ${node} with SQLite ${sqlite || 'none'}.${
+      isInstalled ? '' : ' Run it through npm ("npm ci", then "npm start"), which brings its own Node.js.'
+    }`,
   )
   process.exit(2)
 }
@@ -22,7 +25,9 @@ const [{ enableCompileCache, flushCompileCache }, { fileURLToPath }, { setFlagsF
   import('node:url'),
   import('node:v8'),
 ])
-process.env.NODE_COMPILE_CACHE ??= fileURLToPath(new URL('../node_modules/.cache/plantstore', import.meta.url))
+if (!process.env.NODE_COMPILE_CACHE) {
+  process.env.NODE_COMPILE_CACHE = fileURLToPath(new URL('../node_modules/.cache/plantstore', import.meta.url))
+}
 enableCompileCache(process.env.NODE_COMPILE_CACHE)
 // A heap would else grow to three times what it holds before it is cleared. The second is for threads, whose own limits
 // the flag of npm start takes the place of: what they hold is short-lived, and more room makes them no faster.

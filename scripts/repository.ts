@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 /** The folder that holds everything; every path below is relative to it, with forward slashes. */
 export const ROOT = fileURLToPath(new URL('../', import.meta.url))
 
-const NOT_OURS = ['node_modules', 'data', 'coverage', '.git']
+const NOT_OURS = ['node_modules', 'data', 'coverage', 'dist', '.git']
 
 /** The files of the project that match the patterns, sorted. */
 export function filesOf(...patterns: string[]): string[] {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { snapshot, tempFolder } from './support/files.ts'
-import { run, startServer } from './support/process.ts'
+import { pretend, run, startServer } from './support/process.ts'
 
 /** Every command there is; `plantstore --help` and `plantstore token --help` must name them. */
 const COMMANDS = [
@@ -99,12 +99,6 @@ test('plantstore openapi prints the contract that the service answers', async (t
   const { address } = await startServer(t, tempFolder(t))
   assert.deepEqual(JSON.parse(stdout), await (await fetch(`${address}/openapi.json`)).json())
 })
-
-/** Makes the runtime look like another one before the program starts. */
-const pretend = (versions: Record<string, string | undefined>) => {
-  const script = `Object.defineProperty(process, 'versions', { value: { ...process.versions, ...${JSON.stringify(versions)} } })`
-  return ['--import', `data:text/javascript,${encodeURIComponent(script)}`]
-}
 
 test('a Node.js or a SQLite that is too old is refused in one line', async (t) => {
   const folder = tempFolder(t)

@@ -1,7 +1,7 @@
-import { readFileSync } from 'node:fs'
+import { readOwnFile } from '../own-files.ts'
 
 /** The program's version is its package's. */
 export function version(): string {
-  const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8')
+  const text = readOwnFile(new URL('../../package.json', import.meta.url)).toString()
   return (JSON.parse(text) as { version: string }).version
 }

@@ -158,6 +158,12 @@ export async function serveStore(
   return { program, address }
 }
 
+/** Arguments of Node.js that make it look like another version before the program starts. */
+export const pretend = (versions: Record<string, string | undefined>) => {
+  const script = `Object.defineProperty(process, 'versions', { value: { ...process.versions, ...${JSON.stringify(versions)} } })`
+  return ['--import', `data:text/javascript,${encodeURIComponent(script)}`]
+}
+
 /** What the test run was started with, but for settings of a plant store and of PostgreSQL's clients. */
 function ownEnvironment(): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^(?:PLANTSTORE_|PG[A-Z]+$)/.test(name)))

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
-import { readdirSync, readFileSync } from 'node:fs'
 import { AppError } from '../../errors.ts'
+import { ownFilesIn, readOwnFile } from '../../own-files.ts'
 import type { Exchange } from '../exchange.ts'
 import type { Contract } from '../operations.ts'
 import { type EntityTags, isFresh } from '../request/entity-tags.ts'
@@ -65,9 +65,9 @@ export function docsHandlers(
 function readFiles(): Map<string, StaticFile> {
   const policy = ['Content-Security-Policy', POLICY]
   return new Map(
-    readdirSync(FOLDER).map((name) => {
+    ownFilesIn(FOLDER).map((name) => {
       const type = TYPES[name.split('.').at(-1) ?? ''] ?? 'application/octet-stream'
-      return [name, staticFile(readFileSync(new URL(name, FOLDER)), type, policy)]
+      return [name, staticFile(readOwnFile(new URL(name, FOLDER)), type, policy)]
     }),
   )
 }

@@ -1,5 +1,6 @@
-import { closeSync, openSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { closeSync, openSync, rmSync, statSync } from 'node:fs'
 import type { DatabaseSync } from 'node:sqlite'
+import { readOwnFile } from '../../own-files.ts'
 import { INDEX_APPLICATION_ID, openDerivedWriter, transaction } from '../connection.ts'
 import type { StatementCache } from '../statement-cache.ts'
 import { IndexFault, inIndex } from './index-fault.ts'
@@ -89,7 +90,7 @@ export function createIndexFile(path: string, identity: Uint8Array, state: Index
     const db = openDerivedWriter(path)
     transaction(db, () => {
       db.exec(`PRAGMA application_id = ${INDEX_APPLICATION_ID}`)
-      db.exec(readFileSync(SCHEMA, 'utf8'))
+      db.exec(readOwnFile(SCHEMA).toString())
       db.prepare('INSERT INTO state VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?)').run(
         VERSION,
         identity,

@@ -1,9 +1,10 @@
 import { once } from 'node:events'
-import { Worker } from 'node:worker_threads'
+import type { Worker } from 'node:worker_threads'
 import { isFatal, outOfReach } from '../errors.ts'
 import type { IndexReport } from '../search-index/index-follower.ts'
 import { errorOf, type Failure } from './failure.ts'
-import type { Remote, Reply, Request, Roles, ThreadData } from './protocol.ts'
+import type { Remote, Reply, Request, Roles } from './protocol.ts'
+import { startThread } from './start-thread.ts'
 
 interface Pending {
   readonly resolve: (value: unknown) => void
@@ -34,8 +35,7 @@ export class ThreadClient<R extends keyof Roles> {
 
   constructor(role: R, path: string, events: ThreadEvents) {
     this.#events = events
-    const workerData: ThreadData = { role, path }
-    this.#worker = new Worker(new URL('./entry.ts', import.meta.url), { workerData })
+    this.#worker = startThread({ role, path })
     this.#worker.on('message', (reply: Reply) => this.#take(reply))
     this.#worker.on('error', (error) => this.#end(error instanceof Error ? error : new Error(String(error))))
     this.#worker.on('exit', () => this.#end(new Error(`the thread of the ${role} ended`)))

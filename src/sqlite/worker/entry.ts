@@ -3,15 +3,17 @@ import type { ThreadData } from './protocol.ts'
 import { serve } from './serve.ts'
 
 /** Every thread starts here, and loads what it has alone. */
-const { role, path } = workerData as ThreadData
-
-if (role === 'writer') {
-  const { SqliteWriter } = await import('../write/writer.ts')
-  serve(() => new SqliteWriter(path))
-} else if (role === 'queries') {
-  const { QueryReader } = await import('../read/query-reader.ts')
-  serve(() => new QueryReader(path))
-} else {
-  const { IndexFollower } = await import('../search-index/index-follower.ts')
-  serve((report) => new IndexFollower(path, report))
+async function start({ role, path }: ThreadData): Promise<void> {
+  if (role === 'writer') {
+    const { SqliteWriter } = await import('../write/writer.ts')
+    serve(() => new SqliteWriter(path))
+  } else if (role === 'queries') {
+    const { QueryReader } = await import('../read/query-reader.ts')
+    serve(() => new QueryReader(path))
+  } else {
+    const { IndexFollower } = await import('../search-index/index-follower.ts')
+    serve((report) => new IndexFollower(path, report))
+  }
 }
+
+void start(workerData as ThreadData)

@@ -1,0 +1,11 @@
+import { getAsset } from 'node:sea'
+import { Worker } from 'node:worker_threads'
+import type { ThreadData } from '../../src/sqlite/worker/protocol.ts'
+
+let code: string | undefined
+
+/** Takes the place of src/sqlite/worker/start-thread.ts in the one-file program: a thread has no file to start from. */
+export function startThread(workerData: ThreadData): Worker {
+  code ??= getAsset('thread.js', 'utf8')
+  return new Worker(code, { eval: true, workerData })
+}

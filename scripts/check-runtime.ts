@@ -1,0 +1,47 @@
+// Compares each Node.js that the project pins from npm with the one that the Node.js project publishes. It downloads half
+// a gigabyte, so only CI runs it; `npm run check:runtime` does it by hand.
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { ROOT, report } from './repository.ts'
+import { originFault, type RuntimePackage, type Sources } from './runtime-origin.ts'
+
+const OFFICIAL = 'https://nodejs.org/dist/'
+
+interface Lock {
+  readonly packages: Readonly<Record<string, { readonly version?: string; readonly integrity?: string }>>
+}
+
+const manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
+  optionalDependencies: Readonly<Record<string, string>>
+}
+const { packages } = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')) as Lock
+const folder = mkdtempSync(join(tmpdir(), 'plantstore-runtime-'))
+const sources: Sources = {
+  async official(path) {
+    const response = await fetch(OFFICIAL + path)
+    if (!response.ok) throw new Error(`${OFFICIAL}${path} answers ${response.status}`)
+    return Buffer.from(await response.arrayBuffer())
+  },
+  async packed({ name, version }) {
+    execFileSync('npm', ['pack', '--silent', '--pack-destination', folder, `${name}@${version}`], { cwd: folder })
+    return readFileSync(join(folder, `${name}-${version}.tgz`))
+  },
+}
+try {
+  const faults: string[] = []
+  for (const name of Object.keys(manifest.optionalDependencies)) {
+    const fault = await originFault(pinned(name), sources)
+    console.log(`${name}: ${fault ?? 'the same program as the official one'}`)
+    if (fault !== undefined) faults.push(`${name} ${fault}`)
+  }
+  report(faults, 'all of them are what the Node.js project publishes')
+} finally {
+  rmSync(folder, { recursive: true, force: true })
+}
+
+function pinned(name: string): RuntimePackage {
+  const { version = '', integrity = '' } = packages[`node_modules/${name}`] ?? {}
+  return { name, version, integrity }
+}

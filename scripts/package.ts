@@ -1,0 +1,29 @@
+// `npm run package`: makes what people install, in dist/. `npm run package -- npm` makes one kind of it alone.
+import { mkdirSync, statSync } from 'node:fs'
+import { join, relative } from 'node:path'
+import { executable } from './package/executable.ts'
+import { npmPackage } from './package/npm-package.ts'
+import { tarball } from './package/tarball.ts'
+import { ROOT } from './repository.ts'
+
+const OUT = join(ROOT, 'dist')
+
+/** Each makes its file in a folder that is there, and returns the path. */
+const KINDS: Readonly<Record<string, (out: string) => string | Promise<string>>> = {
+  npm: npmPackage,
+  tarball,
+  executable,
+}
+
+const wanted = process.argv.length > 2 ? process.argv.slice(2) : Object.keys(KINDS)
+const unknown = wanted.filter((kind) => !Object.hasOwn(KINDS, kind))
+if (unknown.length > 0) {
+  console.error(`package: there is no kind ${unknown.join(', ')}; there is ${Object.keys(KINDS).join(', ')}`)
+  process.exitCode = 2
+} else {
+  mkdirSync(OUT, { recursive: true })
+  for (const kind of wanted) {
+    const path = (await KINDS[kind]?.(OUT)) ?? ''
+    console.log(`${relative(ROOT, path)} (${(statSync(path).size / 1e6).toFixed(1)} MB)`)
+  }
+}

@@ -1,0 +1,38 @@
+import { execFileSync } from 'node:child_process'
+import { chmodSync, cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { basename, dirname, join } from 'node:path'
+import { ROOT } from '../repository.ts'
+import { manifest, writeProgram } from './program.ts'
+
+/** Makes an archive for Linux with systemd: the program, the Node.js that runs this, the unit and install.sh. @returns its path */
+export function tarball(out: string): string {
+  const folder = mkdtempSync(join(tmpdir(), 'plantstore-tarball-'))
+  try {
+    const tree = writeTree(folder)
+    const path = join(out, `${basename(tree)}.tar.gz`)
+    // Of root, and in order: the same files make the same archive.
+    const flags = ['--owner=0', '--group=0', '--sort=name']
+    execFileSync('tar', ['-czf', path, '-C', folder, ...flags, basename(tree)], { stdio: 'inherit' })
+    return path
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+/** Writes what the archive has into a folder. @returns the path of its root, `plantstore-VERSION-linux-ARCH` */
+export function writeTree(folder: string): string {
+  if (process.platform !== 'linux') throw new Error('the archive with a unit of systemd is made on Linux')
+  const tree = join(folder, `plantstore-${manifest().version}-linux-${process.arch}`)
+  mkdirSync(join(tree, 'runtime'), { recursive: true })
+  writeProgram(tree)
+  cpSync(process.execPath, join(tree, 'runtime/node'), { dereference: true })
+  cpSync(join(dirname(process.execPath), '../LICENSE'), join(tree, 'runtime/LICENSE'))
+  const packaging = join(ROOT, 'packaging/systemd')
+  cpSync(join(packaging, 'plantstore.sh'), join(tree, 'bin/plantstore'))
+  cpSync(join(packaging, 'install.sh'), join(tree, 'install.sh'))
+  for (const name of ['plantstore.service', 'plantstore.conf'])
+    cpSync(join(packaging, name), join(tree, 'systemd', name))
+  for (const name of ['bin/plantstore', 'install.sh', 'runtime/node']) chmodSync(join(tree, name), 0o755)
+  return tree
+}

@@ -1,0 +1,78 @@
+import assert from 'node:assert/strict'
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { dirname } from 'node:path'
+import type { TestContext } from 'node:test'
+import { cleanUp } from '../support/clean-up.ts'
+import { blocksOf } from '../support/guide.ts'
+import { TOKEN } from '../support/process.ts'
+import { expectService } from '../support/recorder.ts'
+
+/** The lines that the guide has for one way to install. */
+export function linesFor(beginning: string): string {
+  const blocks = blocksOf('docs/guides/installing.md').filter(({ language }) => language === 'sh')
+  return blocks.find(({ text }) => text.startsWith(beginning))?.text ?? assert.fail(`no block begins: ${beginning}`)
+}
+
+/**
+ * Starts the installed program by a command that serves, in a folder, creates a plant by HTTP, and finds it. A signal to all processes
+ * of the command ends the program.
+ */
+export async function createsPlant(
+  t: TestContext,
+  command: readonly string[],
+  folder: string,
+  env: Readonly<Record<string, string>> = {},
+): Promise<void> {
+  const [program = '', ...args] = command
+  const child = spawn(program, args, {
+    cwd: folder,
+    env: {
+      ...process.env,
+      // The Node.js of this run, and not one that the machine has.
+      PATH: `${dirname(process.execPath)}:${process.env['PATH']}`,
+      PLANTSTORE_PORT: '0',
+      PLANTSTORE_TOKEN: TOKEN,
+      PLANTSTORE_LOG_LEVEL: 'error',
+      ...env,
+    },
+    stdio: ['ignore', 'pipe', 'inherit'],
+    // A group of its own: npx starts the program through a shell.
+    detached: true,
+  })
+  const closed = once(child, 'close')
+  cleanUp(t, async () => {
+    signal(child, 'SIGKILL')
+    await closed
+  })
+  const address = await addressOf(child)
+  cleanUp(t, expectService(Number(new URL(address).port)))
+  const headers = { Authorization: `Bearer ${TOKEN}`, 'Content-Type': 'application/json' }
+  const body = '{"id":9007199254740993,"name":"Monstera deliciosa","tag":"houseplant"}'
+  const created = await fetch(`${address}/plants`, { method: 'POST', headers, body })
+  assert.equal(await created.text(), '{"name":"Monstera deliciosa","tag":"houseplant"}')
+  assert.equal(created.status, 200)
+  // A search reads by threads, and the page is a file of the program.
+  const found = await fetch(`${address}/plants?q=monst`, { headers })
+  assert.equal(await found.text(), `[${body}]`)
+  assert.equal((await fetch(`${address}/docs`)).status, 200)
+  signal(child, 'SIGTERM')
+  await closed
+}
+
+/** Reads on to the end: the pipe closes when the last process of the group has ended, and `close` comes then. */
+function addressOf({ stdout }: ChildProcess): Promise<string> {
+  let printed = ''
+  return new Promise((resolve, reject) => {
+    stdout?.setEncoding('utf8').on('data', (chunk: string) => {
+      printed += chunk
+      const found = /^ {2}Address {2}(http:\S+)$/m.exec(printed)?.[1]
+      if (found !== undefined) resolve(found)
+    })
+    stdout?.on('close', () => reject(new Error(`the program ended; it printed ${printed}`)))
+  })
+}
+
+function signal({ pid, exitCode, signalCode }: ChildProcess, name: NodeJS.Signals): void {
+  if (pid !== undefined && exitCode === null && signalCode === null) process.kill(-pid, name)
+}

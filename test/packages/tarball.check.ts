@@ -1,0 +1,66 @@
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { tarball } from '../../scripts/package/tarball.ts'
+import { tempFolder } from '../support/files.ts'
+import { isLinux, isRoot, notTestedHere, runs } from '../support/not-tested.ts'
+import { createsPlant, linesFor } from './support.ts'
+
+/**
+ * The root of this machine with a layer in memory over it, which is gone with the mount namespace: what is installed there
+ * is not installed here.
+ */
+const LAYERED_ROOT = `
+mount --make-rprivate /
+mount -t tmpfs tmpfs "$1"
+mkdir "$1/upper" "$1/work" "$1/root"
+mount -t overlay overlay -o "lowerdir=/,upperdir=$1/upper,workdir=$1/work" "$1/root"
+for each in proc dev sys; do mount --rbind "/$each" "$1/root/$each"; done`
+
+const hasAnalyzer = runs('systemd-analyze', '--version')
+/** Below 5.0 is "OK". */
+const SYSTEMD = hasAnalyzer
+  ? `said=$(systemd-analyze verify plantstore.service 2>&1) || fail "$said"
+[ -z "$said" ] || fail "$said"
+systemd-analyze security --offline=true --threshold=49 /etc/systemd/system/plantstore.service > /dev/null`
+  : ''
+
+const canLayer = (folder: string): boolean =>
+  isLinux && isRoot && runs('unshare', '-m', 'sh', '-e', '-c', LAYERED_ROOT, 'sh', folder)
+
+test('the archive installs a service by the lines of the guide, which creates a plant as a user without a home', async (t) => {
+  const folder = tempFolder(t)
+  if (!canLayer(folder)) return notTestedHere(t, 'install.sh, which needs root and a layered root')
+  const [archives, layer] = [join(folder, 'archives'), join(folder, 'layer')]
+  for (const each of [archives, layer]) mkdirSync(each)
+  tarball(archives)
+  const install = linesFor('tar -xzf').replaceAll('sudo ', '')
+  const list = linesFor('sudo -u plantstore')
+    .replace('sudo -u', 'runuser -u')
+    .replace('plantstore /', 'plantstore -- /')
+  const serve = '/opt/plantstore/bin/plantstore serve --config /etc/plantstore/plantstore.conf'
+  const inside = `fail() { echo "$1" >&2; exit 1; }
+cd /installing
+${install}
+[ "$(getent passwd plantstore | cut -d: -f6,7)" = /nonexistent:/usr/sbin/nologin ] || fail 'another user'
+modes=$(stat -c %U:%a /var/lib/plantstore /var/lib/plantstore/plants.db /etc/plantstore/plantstore.conf | tr '\\n' ' ')
+[ "$modes" = 'plantstore:700 plantstore:600 root:640 ' ] || fail "$modes"
+if runuser -u plantstore -- find -L /opt /etc/plantstore -writable | grep .; then fail 'the user may write these'; fi
+# Again, as an upgrade does: the settings stay, and no second token is made.
+echo PLANTSTORE_LOG_LEVEL=warn >> /etc/plantstore/plantstore.conf
+sh plantstore-*/install.sh > again
+if grep Token again; then fail 'a second token'; fi
+grep -q LOG_LEVEL /etc/plantstore/plantstore.conf || fail 'the settings are gone'
+# The folder of the archive is root's.
+cd /
+[ "$(${list.trim()} | grep -c 'tok_.* administrator ')" = 1 ] || fail 'not one token'
+${SYSTEMD}
+exec setpriv --reuid plantstore --regid plantstore --clear-groups ${serve}`
+  const script = `${LAYERED_ROOT}
+mkdir "$1/root/installing"
+cp "$2"/* "$1/root/installing"
+exec chroot "$1/root" sh -e -c "$3"`
+  const env = { HOME: '/nonexistent', NODE_COMPILE_CACHE: '' }
+  await createsPlant(t, ['unshare', '-m', 'sh', '-e', '-c', script, 'sh', layer, archives, inside], folder, env)
+  if (!hasAnalyzer) notTestedHere(t, 'systemd-analyze')
+})
