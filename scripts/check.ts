@@ -22,6 +22,7 @@ const CHECKS: readonly Check[] = [
   { name: 'generated files', args: ['scripts/generate.ts', '--check'], cure: 'npm run generate' },
   { name: 'links', args: ['scripts/check-links.ts'] },
   { name: 'lock file', args: ['scripts/check-lockfile.ts'] },
+  { name: 'actions', args: ['scripts/check-actions.ts'] },
   { name: 'test policy', args: ['scripts/check-tests.ts'] },
 ]
 
