@@ -16,10 +16,10 @@ test('the executable file needs nothing beside it, and creates plants on both en
   t.diagnostic(`${(statSync(program).size / 1e6).toFixed(1)} MB`)
   // Neither Node.js nor the project can be found.
   const env = { PATH: '/nowhere', HOME: '/nowhere' }
-  await t.test('SQLite', (t) => createsPlant(t, [program, 'serve'], folder, env))
+  await t.test('SQLite', (t) => createsPlant(t, [program, 'serve'], folder, { env }))
   await t.test('PostgreSQL', async (t) => {
     const store = await newDatabase((work) => cleanUp(t, work))
-    await createsPlant(t, [program, 'serve'], folder, { ...env, PLANTSTORE_STORE: store })
+    await createsPlant(t, [program, 'serve'], folder, { env: { ...env, PLANTSTORE_STORE: store } })
   })
   await t.test('it prints the contract, and help for its own name', () => {
     const run = (...args: string[]) => execFileSync(program, args, { encoding: 'utf8', env, cwd: folder })

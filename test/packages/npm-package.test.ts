@@ -18,7 +18,7 @@ test('the npm package runs where it is installed, without a network, and brings 
   await t.test('the lines of the guide install and start it, and it creates a plant', async (t) => {
     // The cache is empty, so nothing comes from there either.
     const env = { npm_config_offline: 'true', npm_config_cache: join(folder, 'cache'), npm_config_audit: 'false' }
-    await createsPlant(t, ['sh', '-e', '-c', linesFor('npm install')], project, env)
+    await createsPlant(t, ['sh', '-e', '-c', linesFor('npm install')], project, { env })
   })
   const installed = join(project, 'node_modules/plantstore')
   const files = readdirSync(installed, { recursive: true, withFileTypes: true })

@@ -14,6 +14,12 @@ export function linesFor(beginning: string): string {
   return blocks.find(({ text }) => text.startsWith(beginning))?.text ?? assert.fail(`no block begins: ${beginning}`)
 }
 
+interface ServeOptions {
+  readonly env?: Readonly<Record<string, string>>
+  /** Called when the plant is there. */
+  whileServing?(): Promise<void> | void
+}
+
 /**
  * Starts the installed program by a command that serves, in a folder, creates a plant by HTTP, and finds it. A signal to all processes
  * of the command ends the program.
@@ -22,7 +28,7 @@ export async function createsPlant(
   t: TestContext,
   command: readonly string[],
   folder: string,
-  env: Readonly<Record<string, string>> = {},
+  { env = {}, whileServing }: ServeOptions = {},
 ): Promise<void> {
   const [program = '', ...args] = command
   const child = spawn(program, args, {
@@ -56,6 +62,7 @@ export async function createsPlant(
   const found = await fetch(`${address}/plants?q=monst`, { headers })
   assert.equal(await found.text(), `[${body}]`)
   assert.equal((await fetch(`${address}/docs`)).status, 200)
+  await whileServing?.()
   signal(child, 'SIGTERM')
   await closed
 }

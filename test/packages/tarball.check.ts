@@ -3,19 +3,9 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { tarball } from '../../scripts/package/tarball.ts'
 import { tempFolder } from '../support/files.ts'
-import { isLinux, isRoot, notTestedHere, runs } from '../support/not-tested.ts'
+import { notTestedHere, runs } from '../support/not-tested.ts'
+import { canLayer, inNamespace, LAYERED_ROOT } from './layered-root.ts'
 import { createsPlant, linesFor } from './support.ts'
-
-/**
- * The root of this machine with a layer in memory over it, which is gone with the mount namespace: what is installed there
- * is not installed here.
- */
-const LAYERED_ROOT = `
-mount --make-rprivate /
-mount -t tmpfs tmpfs "$1"
-mkdir "$1/upper" "$1/work" "$1/root"
-mount -t overlay overlay -o "lowerdir=/,upperdir=$1/upper,workdir=$1/work" "$1/root"
-for each in proc dev sys; do mount --rbind "/$each" "$1/root/$each"; done`
 
 const hasAnalyzer = runs('systemd-analyze', '--version')
 /** Below 5.0 is "OK". */
@@ -24,9 +14,6 @@ const SYSTEMD = hasAnalyzer
 [ -z "$said" ] || fail "$said"
 systemd-analyze security --offline=true --threshold=49 /etc/systemd/system/plantstore.service > /dev/null`
   : ''
-
-const canLayer = (folder: string): boolean =>
-  isLinux && isRoot && runs('unshare', '-m', 'sh', '-e', '-c', LAYERED_ROOT, 'sh', folder)
 
 test('the archive installs a service by the lines of the guide, which creates a plant as a user without a home', async (t) => {
   const folder = tempFolder(t)
@@ -61,6 +48,6 @@ mkdir "$1/root/installing"
 cp "$2"/* "$1/root/installing"
 exec chroot "$1/root" sh -e -c "$3"`
   const env = { HOME: '/nonexistent', NODE_COMPILE_CACHE: '' }
-  await createsPlant(t, ['unshare', '-m', 'sh', '-e', '-c', script, 'sh', layer, archives, inside], folder, env)
+  await createsPlant(t, inNamespace(script, layer, archives, inside), folder, { env })
   if (!hasAnalyzer) notTestedHere(t, 'systemd-analyze')
 })
