@@ -62,7 +62,7 @@ async function measure(plants: number): Promise<void> {
 }
 
 async function fill(url: string, plants: number): Promise<void> {
-  const options = { maxWaiting: 1, connections: 6, timeout: 60_000, patience: 0, create: true, onNotice: () => {} }
+  const options = { maxWaiting: 1, connections: 6, timeout: 60_000, retryTime: 0, create: true, onNotice: () => {} }
   const store = await PostgresStore.open(readPostgresAddress(url, {}), options)
   for (let first = 1; first <= plants; first += 1000) {
     const count = Math.min(1000, plants - first + 1)

@@ -48,7 +48,7 @@ async function openPostgres(address: PostgresAddress): Promise<PostgresStore> {
     connections: 10,
     ...(variant?.startsWith('groups-in-flight=') ? { groupsInFlight: Number(variant.split('=')[1]) } : {}),
     timeout: config.storeTimeout,
-    patience: 0,
+    retryTime: 0,
     onNotice: console.error,
   })
   if (variant === 'one-insert-per-create') store.createPlant = singleInserts(address)

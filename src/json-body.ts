@@ -114,8 +114,8 @@ function refusalOf({ kind, at }: JsonFault, bytes: Buffer, maxDepth: number, sub
   const before = bytes.toString('utf8', 0, at)
   const lines = before.split('\n')
   // A line of a row could be taken for a line of the file.
-  const place = subject === 'row' ? '' : ` (line ${lines.length} column ${(lines.at(-1)?.length ?? 0) + 1})`
-  return new AppError(40001, `the ${subject} is not valid JSON, at position ${before.length}${place}`)
+  const inLines = subject === 'row' ? '' : ` (line ${lines.length} column ${(lines.at(-1)?.length ?? 0) + 1})`
+  return new AppError(40001, `the ${subject} is not valid JSON, at position ${before.length}${inLines}`)
 }
 
 export type Int64Fault = 'not an integer' | 'out of range'

@@ -122,9 +122,9 @@ function repeatedOfMany(bytes: Uint8Array, members: readonly number[]): number {
   const hashes = new Uint32Array(count)
   const seen = new Uint8Array(mask + 1)
   for (let k = 0; k < count; k++) {
-    const place = hashOf(bytes, members[4 * k] as number, members[4 * k + 1] as number, seed) & mask
-    hashes[k] = place
-    if ((seen[place] as number) < 2) seen[place] = (seen[place] as number) + 1
+    const slot = hashOf(bytes, members[4 * k] as number, members[4 * k + 1] as number, seed) & mask
+    hashes[k] = slot
+    if ((seen[slot] as number) < 2) seen[slot] = (seen[slot] as number) + 1
   }
   // Each byte as one character: equal names are equal texts.
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1')

@@ -19,7 +19,7 @@ export const PLANT_ORDERS = ['id', '-id', 'name', '-name'] as const
 /** By id or by folded name and then id, upwards or, with the minus, downwards in both. */
 export type PlantOrder = (typeof PLANT_ORDERS)[number]
 
-/** A place between two plants of an order: right behind a plant with this sort key and id. */
+/** A position between two plants of an order: right after the plant with this sort key and id. */
 export interface Position {
   /** Counts in the orders by name alone, and is empty in the others. */
   readonly key: string
@@ -61,7 +61,7 @@ export function plantWords({ name, tag }: Plant): string[] {
   return tag === undefined ? words(name) : words(name).concat(words(tag))
 }
 
-/** The place of a plant in an order. */
+/** The position of a plant in an order. */
 export function positionOf(order: PlantOrder, plant: NewPlant): Position {
   return { key: isByName(order) ? sortKey(plant.name) : '', id: plant.id }
 }

@@ -7,7 +7,7 @@ export interface StoredToken {
 }
 
 /** Bounds the creation of a token by another one. */
-export interface MintOptions {
+export interface IssueOptions {
   /** The id of the token that creates it, which must be active at that moment; undefined for one outside of the store. */
   readonly creator: string | undefined
   /** How many active tokens (neither revoked nor expired) the store may have. */
@@ -15,12 +15,12 @@ export interface MintOptions {
 }
 
 /** The token in the store, or why it is not there: its creator is not active any more, or the store is full. */
-export type MintResult = Token | 'creator revoked' | 'too many'
+export type IssueResult = Token | 'creator revoked' | 'too many'
 
 /** `last`: it is the last active token with the scope `tokens`, and the call spares it. */
 export type RevokeResult = 'revoked' | 'revoked before' | 'absent' | 'last'
 
-/** A place in the list of tokens: after this one. */
+/** The last token of a page: the next page begins after it. */
 export type TokenPosition = Pick<Token, 'createdAt' | 'id'>
 
 export interface TokenPage {
@@ -43,7 +43,7 @@ export interface TokenStore {
    * Stores a new token within the bounds, all at one moment. A token with this id that is there already stays as it is;
    * the result is that one then.
    */
-  mintToken(token: Token, hash: Buffer, options: MintOptions): Promise<MintResult>
+  issueToken(token: Token, hash: Buffer, options: IssueOptions): Promise<IssueResult>
 
   /** Returns the token whose secret has this SHA-256 (32 bytes), expired or not; undefined for an unknown or revoked one. */
   findToken(hash: Buffer): Promise<Token | undefined>

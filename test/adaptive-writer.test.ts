@@ -41,7 +41,7 @@ test('groups are committed on the event loop while the disk is quick', async (t)
   // Fewer than make a log that the thread has to fold in.
   for (let id = 1n; id <= 50n; id++) {
     const answer = writer.createPlants([put(id)])
-    assert.equal(writer.place, 'event loop')
+    assert.equal(writer.commitsOn, 'event loop')
     assert.deepEqual(await answer, ['created'])
   }
   assert.equal(plantsIn(path).size, 50)
@@ -57,17 +57,17 @@ test('on a slow disk groups go to the thread, and the event loop is tried again 
     clock.step = 0
   }
   await commit(9, 5)
-  assert.equal(writer.place, 'event loop')
+  assert.equal(writer.commitsOn, 'event loop')
   await commit(1, 5)
-  assert.equal(writer.place, 'thread')
+  assert.equal(writer.commitsOn, 'thread')
   await commit(1, 0)
   clock.pass(1000)
-  assert.equal(writer.place, 'event loop')
+  assert.equal(writer.commitsOn, 'event loop')
   await commit(3, 5)
   clock.pass(1000)
-  assert.equal(writer.place, 'thread')
+  assert.equal(writer.commitsOn, 'thread')
   clock.pass(1000)
-  assert.equal(writer.place, 'event loop')
+  assert.equal(writer.commitsOn, 'event loop')
   assert.equal(plantsIn(path).size, 14)
 })
 
@@ -79,17 +79,17 @@ test('a few slow commits among quick ones move no group to the thread', async (t
     clock.step = id <= 5n || id % 20n === 0n ? 5 : 0
     await writer.createPlants([put(id)])
   }
-  assert.equal(writer.place, 'event loop')
+  assert.equal(writer.commitsOn, 'event loop')
 })
 
 test('a large group goes to the thread, and later groups follow it there', async (t) => {
   const { writer } = newWriter(t, new Clock().now)
   const large = Array.from({ length: 1000 }, (_, i) => put(BigInt(i)))
   const first = writer.createPlants(large)
-  assert.equal(writer.place, 'thread')
+  assert.equal(writer.commitsOn, 'thread')
   assert.deepEqual(await writer.createPlants([put(999n)]), ['unchanged'])
   assert.equal((await first).length, 1000)
-  assert.equal(writer.place, 'event loop')
+  assert.equal(writer.commitsOn, 'event loop')
 })
 
 test('the event loop does not wait while another process writes', async (t) => {

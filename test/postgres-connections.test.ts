@@ -238,7 +238,7 @@ suite('a server that is reached without TLS', () => {
     })
     const { port } = server.address() as AddressInfo
     const url = `postgres://me:open-sesame@127.0.0.1:${port}/plants`
-    const opening = openStore(t, url, { patience: 600_000 })
+    const opening = openStore(t, url, { retryTime: 600_000 })
     await assert.rejects(opening, /asks for the password in clear text, and there is no TLS; set sslmode=verify-full/)
     assert.ok(!Buffer.concat(received).includes('open-sesame'))
   })

@@ -18,7 +18,7 @@ async function connectionsOf(service: Service, work: string): Promise<{ taken: n
 suite('PostgreSQL: exports and dry runs share connections', () => {
   test('and refuse at once whichever exceeds them', async (t) => {
     const service = await withMuch(t)
-    const other = await service.mint(['plants:read', 'plants:write'])
+    const other = await service.issueToken(['plants:read', 'plants:write'])
     assert.deepEqual(await connectionsOf(service, 'long'), { taken: 0, limit: 3 })
     const open = [unreadExport(service), unreadExport(service, other.secret)]
     await untilRunning(service, 'export', 2)

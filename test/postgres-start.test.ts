@@ -183,7 +183,7 @@ test('without create, an empty database is refused and stays empty', async (t) =
     maxWaiting: 1,
     connections: 1,
     timeout: 1000,
-    patience: 0,
+    retryTime: 0,
     create: false,
     onNotice: () => {},
   }

@@ -45,7 +45,7 @@ test('TLS accepts only a server with the right certificate', async (t) => {
     ['localhost', 'sslmode=verify-full', /self-signed certificate/],
   ] as const) {
     const told: string[] = []
-    const options = { patience: 60_000, onNotice: (text: string) => told.push(text) }
+    const options = { retryTime: 60_000, onNotice: (text: string) => told.push(text) }
     await assert.rejects(openStore(t, address(host, search), options), why)
     assert.deepEqual(told, [], 'nobody waits for another certificate')
   }

@@ -47,7 +47,7 @@ suite('a property test', () => {
     await assert.rejects(holds(late(failing), { budget: 100 }), /the last run of the property failed; seed: -?\d+/)
     runs = 0
     const hanging = () => new Promise<void>(() => {})
-    const trials = { budget: 100, patience: 100 }
+    const trials = { budget: 100, timeout: 100 }
     await assert.rejects(holds(late(hanging), trials), /a run of the property does not end; seed: -?\d+/)
   })
 })

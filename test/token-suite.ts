@@ -103,7 +103,7 @@ export function tokenTests(suite: Suite, open: OpenStore): void {
     }
   })
 
-  suite('a token is minted once, within the bound on active tokens, and by an active token', async (t) => {
+  suite('a token is issued once, within the bound on active tokens, and by an active token', async (t) => {
     const { store } = await open(t)
     const { tokens } = store
     const now = new Date(1_800_000_000_000)
@@ -112,28 +112,28 @@ export function tokenTests(suite: Suite, open: OpenStore): void {
     for (const one of [creator, token('a', { expiresAt: expired }), token('b', { revokedAt: revoked })]) {
       await tokens.createToken(one, hashSecret(one.name))
     }
-    const mint = (one: Token, by: string | undefined = creator.id) =>
-      tokens.mintToken(one, hashSecret(one.id), { creator: by, most: 3 })
+    const issue = (one: Token, by: string | undefined = creator.id) =>
+      tokens.issueToken(one, hashSecret(one.id), { creator: by, most: 3 })
     const [first, second, third] = ['1', '2', '3'].map((name) => token(name, { createdAt: now }))
     assert.ok(first && second && third)
-    assert.deepEqual(await mint(first), first)
-    assert.deepEqual(await mint({ ...first, name: 'another' }), first, 'it stays as it is')
-    assert.deepEqual(await mint(second, undefined), second)
-    assert.equal(await mint(third), 'too many')
-    assert.deepEqual(await mint(second), second, 'one that is there is none too many')
+    assert.deepEqual(await issue(first), first)
+    assert.deepEqual(await issue({ ...first, name: 'another' }), first, 'it stays as it is')
+    assert.deepEqual(await issue(second, undefined), second)
+    assert.equal(await issue(third), 'too many')
+    assert.deepEqual(await issue(second), second, 'one that is there is none too many')
     await tokens.revokeToken(second.id)
-    assert.deepEqual(await mint(third), third)
+    assert.deepEqual(await issue(third), third)
     await tokens.revokeToken(creator.id)
-    for (const by of [creator.id, 'tok_unknown']) assert.equal(await mint(token('4'), by), 'creator revoked')
+    for (const by of [creator.id, 'tok_unknown']) assert.equal(await issue(token('4'), by), 'creator revoked')
     assert.equal((await tokens.listTokens()).length, 6)
   })
 
-  suite('a token that has expired mints none', async (t) => {
+  suite('a token that has expired issues none', async (t) => {
     const { store } = await open(t)
     const creator = token('creator', { expiresAt: new Date(2_000_000_000_000) })
     await store.tokens.createToken(creator, hashSecret('creator'))
-    const minted = token('late', { createdAt: new Date(2_000_000_000_000) })
-    const result = await store.tokens.mintToken(minted, hashSecret('late'), { creator: creator.id, most: 9 })
+    const issued = token('late', { createdAt: new Date(2_000_000_000_000) })
+    const result = await store.tokens.issueToken(issued, hashSecret('late'), { creator: creator.id, most: 9 })
     assert.equal(result, 'creator revoked')
   })
 

@@ -220,7 +220,7 @@ var Transport = class {
    *   call's signal
    */
   async send(call, read) {
-    const { attempts = 6, patience = 6e4, onRetry } = this.#options;
+    const { attempts = 6, maxWait = 6e4, onRetry } = this.#options;
     let mayHaveSucceeded = false;
     let waited = 0;
     for (let attempt = 1; ; attempt++) {
@@ -228,7 +228,7 @@ var Transport = class {
       if ("value" in outcome) return outcome.value;
       const { reason } = outcome;
       const wait = waitAfter(reason, attempt);
-      if (attempt >= attempts || !isPassing(reason) || waited + wait > patience) throw reason;
+      if (attempt >= attempts || !isPassing(reason) || waited + wait > maxWait) throw reason;
       mayHaveSucceeded ||= isOpen(reason);
       waited += wait;
       onRetry?.({ reason, attempt, wait });

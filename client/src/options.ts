@@ -8,7 +8,7 @@ export interface ClientOptions {
   /** Milliseconds that one attempt may take; 30,000 by default. An import has no limit, an export one for its start. */
   readonly timeout?: number
   /** Milliseconds that all waits between attempts may take together; 60,000 by default. */
-  readonly patience?: number
+  readonly maxWait?: number
   /** Called before each wait. */
   readonly onRetry?: (retry: Retry) => void
   /** Instead of the global one. */

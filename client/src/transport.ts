@@ -40,7 +40,7 @@ export class Transport {
    *   call's signal
    */
   async send<T>(call: Call, read: (response: Response) => Promise<T>): Promise<T> {
-    const { attempts = 6, patience = 60_000, onRetry } = this.#options
+    const { attempts = 6, maxWait = 60_000, onRetry } = this.#options
     let mayHaveSucceeded = false
     let waited = 0
     for (let attempt = 1; ; attempt++) {
@@ -48,7 +48,7 @@ export class Transport {
       if ('value' in outcome) return outcome.value
       const { reason } = outcome
       const wait = waitAfter(reason, attempt)
-      if (attempt >= attempts || !isPassing(reason) || waited + wait > patience) throw reason
+      if (attempt >= attempts || !isPassing(reason) || waited + wait > maxWait) throw reason
       mayHaveSucceeded ||= isOpen(reason)
       waited += wait
       onRetry?.({ reason, attempt, wait })

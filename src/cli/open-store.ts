@@ -58,7 +58,7 @@ export async function openStore(address: StoreAddress, options: OpenOptions): Pr
       searchConnections,
       longConnections,
       timeout,
-      patience: wait,
+      retryTime: wait,
       onMade,
       onNotice,
     })

@@ -15,7 +15,7 @@ const LONGEST_NAP = 60_000
 /** After a failure, in ms, unless the interval is shorter. */
 const RETRY = 5 * 60_000
 /** What a backup may take to stop, in ms. */
-const PATIENCE = 2000
+const KILL_DELAY = 2000
 /** The service goes first; 19 is the lowest priority. */
 const NICE = 10
 
@@ -62,7 +62,7 @@ export class ScheduledBackups implements BackupsMade {
     if (child !== undefined) {
       const exit = once(child, 'exit')
       child.kill('SIGTERM')
-      const late = setTimeout(() => child.kill('SIGKILL'), PATIENCE)
+      const late = setTimeout(() => child.kill('SIGKILL'), KILL_DELAY)
       await exit
       clearTimeout(late)
     }

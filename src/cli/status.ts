@@ -12,7 +12,7 @@ export interface StatusFlags extends TargetFlags {
 }
 
 /** How long a service may take to answer, in ms. */
-const PATIENCE = 30_000
+const TIMEOUT = 30_000
 
 /** What a running service tells of itself; what its version does not tell is undefined. */
 export interface ServiceStatus {
@@ -48,7 +48,7 @@ export async function showStatus(flags: StatusFlags, config: Config): Promise<nu
 }
 
 async function serviceStatus(service: ServiceClient, address: string): Promise<ServiceStatus> {
-  const signal = AbortSignal.timeout(PATIENCE)
+  const signal = AbortSignal.timeout(TIMEOUT)
   const read = readMetrics(await service.metrics(signal))
   let why: string | undefined
   try {

@@ -6,7 +6,7 @@ import { textOf } from './csv-text.ts'
 const COLUMNS = ['id', 'name', 'tag'] as const
 
 /** Which cell of a row each column is. */
-export interface Places {
+export interface Columns {
   readonly id: number
   readonly name: number
   readonly tag: number | undefined
@@ -30,13 +30,12 @@ export function separatorRow({ cells }: CsvRow, used: ReadonlySet<Separator>): S
 }
 
 /**
- * The places of the columns, by the header. Names may stand in any case, with blanks around; columns without a name may
- * follow.
+ * Finds the columns by the header. Their names have any case, with blanks around; columns without a name may follow.
  *
  * @param used what separates its cells
  * @throws AppError 40001 that says what was found
  */
-export function placesOf({ cells, isWellFormed }: CsvRow, used: ReadonlySet<Separator>): Places {
+export function columnsOf({ cells, isWellFormed }: CsvRow, used: ReadonlySet<Separator>): Columns {
   const names = namesIn(cells)
   const keys = names.map((name) => name.toLowerCase())
   const faults = faultsOf(names, keys)

@@ -18,7 +18,7 @@ export const SEPARATORS = [',', ';', '\t'] as const
 export type Separator = (typeof SEPARATORS)[number]
 
 /** Where the next byte is: before a cell, in plain text, in quotes, after a quotation mark, or after a CR after one. */
-type Place = 'start' | 'plain' | 'quoted' | 'quote' | 'return'
+type State = 'start' | 'plain' | 'quoted' | 'quote' | 'return'
 
 /**
  * Divides CSV (RFC 4180, lines ended by CRLF or LF) into rows. It tells an empty cell from an empty text in quotes,
@@ -31,7 +31,7 @@ export class CsvRows {
   /** What has ended cells of the row that was divided last, while no separator is set. */
   readonly used = new Set<Separator>()
   readonly #limit: number
-  #place: Place = 'start'
+  #state: State = 'start'
   #cells: (string | undefined)[] = []
   /** The start of a cell whose end has not come. */
   readonly #rest = new GrowingBuffer()
@@ -57,19 +57,19 @@ export class CsvRows {
     const bytes = before === 0 ? chunk : this.#rest.append(chunk)
     let cell = 0
     let row = -(this.#length - before)
-    let place = this.#place
+    let state = this.#state
     let separator = byteOf(this.separator)
     for (let i = before; i < bytes.length; i++) {
       const c = bytes[i] as number
-      if (place === 'quoted') {
-        if (c === QUOTE) place = 'quote'
+      if (state === 'quoted') {
+        if (c === QUOTE) state = 'quote'
         else if (c === LF) this.#lineFeeds++
         continue
       }
       if (c === LF || c === separator || (separator === undefined && isSeparator(c))) {
-        this.#endCell(bytes, cell, i, place, c === LF)
+        this.#endCell(bytes, cell, i, state, c === LF)
         cell = i + 1
-        place = 'start'
+        state = 'start'
         if (c !== LF) {
           if (separator === undefined) this.used.add(String.fromCharCode(c) as Separator)
           continue
@@ -80,22 +80,22 @@ export class CsvRows {
         separator = byteOf(this.separator)
         this.used.clear()
       } else if (c === QUOTE) {
-        if (place === 'start') place = 'quoted'
-        else if (place === 'quote') {
+        if (state === 'start') state = 'quoted'
+        else if (state === 'quote') {
           this.#hasDoubledQuote = true
-          place = 'quoted'
+          state = 'quoted'
         } else {
           this.#isWellFormed = false
-          place = 'plain'
+          state = 'plain'
         }
-      } else if (c === CR && place === 'quote') {
-        place = 'return'
+      } else if (c === CR && state === 'quote') {
+        state = 'return'
       } else {
-        if (place === 'quote' || place === 'return') this.#isWellFormed = false
-        place = 'plain'
+        if (state === 'quote' || state === 'return') this.#isWellFormed = false
+        state = 'plain'
       }
     }
-    this.#place = place
+    this.#state = state
     this.#length = bytes.length - row
     if (this.#length > this.#limit) throw this.#tooLarge()
     this.#rest.keep(bytes.subarray(cell))
@@ -107,25 +107,25 @@ export class CsvRows {
    * @throws AppError 40001 when a quotation mark is not closed
    */
   *end(): Generator<CsvRow, void> {
-    if (this.#place === 'quoted') {
+    if (this.#state === 'quoted') {
       throw new AppError(40001, `${this.#row()} has an unclosed quotation mark; the rows after it cannot be read`)
     }
-    if (this.#place === 'start' && this.#cells.length === 0) return
+    if (this.#state === 'start' && this.#cells.length === 0) return
     const bytes = this.#rest.append(NOTHING)
-    if (this.#place === 'return') this.#isWellFormed = false
-    this.#endCell(bytes, 0, bytes.length, this.#place, false)
+    if (this.#state === 'return') this.#isWellFormed = false
+    this.#endCell(bytes, 0, bytes.length, this.#state, false)
     yield this.#takeRow(false)
   }
 
-  #endCell(bytes: Buffer, start: number, end: number, place: Place, isLast: boolean): void {
-    if (place === 'start') {
+  #endCell(bytes: Buffer, start: number, end: number, state: State, isLast: boolean): void {
+    if (state === 'start') {
       this.#cells.push(undefined)
-    } else if (place === 'plain' || !this.#isWellFormed) {
+    } else if (state === 'plain' || !this.#isWellFormed) {
       const textEnd = isLast && bytes[end - 1] === CR ? end - 1 : end
       this.#cells.push(textEnd === start ? undefined : bytes.toString('latin1', start, textEnd))
     } else {
-      if (place === 'return' && !isLast) this.#isWellFormed = false
-      const text = bytes.toString('latin1', start + 1, place === 'return' ? end - 2 : end - 1)
+      if (state === 'return' && !isLast) this.#isWellFormed = false
+      const text = bytes.toString('latin1', start + 1, state === 'return' ? end - 2 : end - 1)
       this.#cells.push(this.#hasDoubledQuote ? text.split('""').join('"') : text)
     }
     this.#hasDoubledQuote = false

@@ -3,7 +3,7 @@ import { ID_RANGE, isInt64, type NewPlant, type PlantCandidate, validatePlant } 
 import { shown } from '../printable.ts'
 import { Turns } from '../turns.ts'
 import { type Batch, Batcher } from './batch.ts'
-import { HEADER_RULE, type Places, placesOf, separatorRow } from './csv-header.ts'
+import { type Columns, columnsOf, HEADER_RULE, separatorRow } from './csv-header.ts'
 import { type CsvRow, CsvRows } from './csv-rows.ts'
 import { textOf } from './csv-text.ts'
 import { asUtf8 } from './encoding.ts'
@@ -22,19 +22,19 @@ export async function* readCsv(source: AsyncIterable<Buffer>, textLimit: number)
   const rows = new CsvRows(rowLimitOf(textLimit))
   const batcher = new Batcher()
   const turns = new Turns()
-  let places: Places | undefined
+  let columns: Columns | undefined
   const take = (row: CsvRow) => {
     if (isBlank(row)) return
-    if (places === undefined) {
+    if (columns === undefined) {
       const isFirst = rows.separator === undefined
       rows.separator ??= separatorRow(row, rows.used)
       if (isFirst && rows.separator !== undefined) return
-      places = placesOf(row, rows.used)
+      columns = columnsOf(row, rows.used)
       rows.separator ??= [...rows.used][0]
       return
     }
     try {
-      batcher.add(row.line, requireFits(plantOf(row, places), textLimit))
+      batcher.add(row.line, requireFits(plantOf(row, columns), textLimit))
     } catch (error) {
       if (!(error instanceof AppError)) throw error
       batcher.refuse(row.line, error)
@@ -58,7 +58,7 @@ export async function* readCsv(source: AsyncIterable<Buffer>, textLimit: number)
     if (turns.isOver) await turns.next()
   }
   yield* takeAll(rows.end())
-  if (places === undefined) throw new AppError(40001, `the file has no header; ${HEADER_RULE}`)
+  if (columns === undefined) throw new AppError(40001, `the file has no header; ${HEADER_RULE}`)
 }
 
 const STRAY_QUOTE =
@@ -69,15 +69,15 @@ const isBlank = ({ cells, isWellFormed }: CsvRow): boolean => isWellFormed && ce
 const isNothing = (cell: string | undefined): boolean => cell === undefined || /^[ \t]*$/.test(cell)
 
 /** @throws AppError 40001 or 40002 that names every fault */
-function plantOf(row: CsvRow, places: Places): NewPlant {
+function plantOf(row: CsvRow, columns: Columns): NewPlant {
   const { cells, isWellFormed } = row
   if (!isWellFormed) throw new AppError(40001, STRAY_QUOTE)
-  checkCount(row, places)
-  const tag = places.tag === undefined ? undefined : cells[places.tag]
+  checkCount(row, columns)
+  const tag = columns.tag === undefined ? undefined : cells[columns.tag]
   return validatePlant(
     {
-      id: integerOf(cells[places.id]),
-      name: textOf(cells[places.name] ?? ''),
+      id: integerOf(cells[columns.id]),
+      name: textOf(cells[columns.name] ?? ''),
       tag: tag === undefined ? undefined : textOf(tag),
     },
     shown,
@@ -90,7 +90,7 @@ function plantOf(row: CsvRow, places: Places): NewPlant {
  *
  * @throws AppError 40002
  */
-function checkCount({ cells, isEnded }: CsvRow, { id, name, count }: Places): void {
+function checkCount({ cells, isEnded }: CsvRow, { id, name, count }: Columns): void {
   const surplus = cells.slice(count).find((cell) => !isNothing(cell))
   const isComplete = cells.length >= count || (isEnded && cells.length > Math.max(id, name))
   if (isComplete && surplus === undefined) return

@@ -10,7 +10,7 @@ const DIRECTORY = new URL('../../sql/postgres/', import.meta.url)
 /** The advisory lock of migrations: the bytes "PLNT" twice. */
 const LOCK = '5785235428497378900'
 /** Milliseconds for all migrations: others may hold the lock, and a new index takes long. */
-const PATIENCE = 60 * 60_000
+const STATEMENT_TIMEOUT = 60 * 60_000
 const DUPLICATE_TABLE = '42P07'
 
 /**
@@ -28,7 +28,7 @@ export async function migrate(share: PoolShare, create: boolean): Promise<boolea
   let isNew = false
   for (const { number } of pendingMigrations(known, before)) {
     const work = (run: Run) => applyFirst(run, known, number)
-    const isApplied = await share.transaction('BEGIN', work, budgetOf(PATIENCE))
+    const isApplied = await share.transaction('BEGIN', work, budgetOf(STATEMENT_TIMEOUT))
     isNew ||= isApplied && number === 1
   }
   return isNew
@@ -36,7 +36,7 @@ export async function migrate(share: PoolShare, create: boolean): Promise<boolea
 
 /** @returns whether this call applied the migration; false when another process did before */
 async function applyFirst(run: Run, known: readonly Migration[], number: number): Promise<boolean> {
-  await run({ text: `SET LOCAL statement_timeout = ${PATIENCE}` })
+  await run({ text: `SET LOCAL statement_timeout = ${STATEMENT_TIMEOUT}` })
   await run({ text: 'SET LOCAL lock_timeout = 0' })
   await run({ text: `SELECT pg_advisory_xact_lock(${LOCK})` })
   await run({

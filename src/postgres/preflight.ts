@@ -9,7 +9,7 @@ const OLDEST = 150_000
 
 export interface RetryOptions {
   /** Milliseconds to go on retrying; 0 for a single attempt. */
-  readonly patience: number
+  readonly retryTime: number
   /** Called once, with the reason, when the first attempt fails. */
   readonly onWaiting: (reason: string) => void
 }
@@ -19,14 +19,14 @@ export interface RetryOptions {
  *
  * @throws the error of the last attempt; at once when a retry can not help, such as after a wrong password
  */
-export async function reach(share: PoolShare, { patience, onWaiting }: RetryOptions): Promise<void> {
+export async function reach(share: PoolShare, { retryTime, onWaiting }: RetryOptions): Promise<void> {
   const start = performance.now()
   for (let attempt = 1; ; attempt++) {
     try {
       await share.run({ text: 'SELECT 1' })
       return
     } catch (error) {
-      if (!isPassing(error) || performance.now() - start + INTERVAL > patience) throw error
+      if (!isPassing(error) || performance.now() - start + INTERVAL > retryTime) throw error
       if (attempt === 1) onWaiting(error instanceof Error ? error.message : String(error))
       await sleep(INTERVAL)
     }

@@ -43,7 +43,7 @@ export interface PostgresStoreOptions extends GroupOptions, PoolShareOptions {
   /** Milliseconds that a request may take, from its call to its answer. */
   readonly timeout: number
   /** Milliseconds to wait for a database that can not be reached; 0 for a single attempt. */
-  readonly patience: number
+  readonly retryTime: number
   /** Whether to create the tables of a new store. */
   readonly create: boolean
   /** Called after the store was created. */
@@ -214,9 +214,9 @@ export class PostgresStore implements Store {
     return this.#queue.waiting
   }
 
-  async #prepare({ patience, create, onMade, onNotice }: PostgresStoreOptions): Promise<void> {
+  async #prepare({ retryTime, create, onMade, onNotice }: PostgresStoreOptions): Promise<void> {
     const onWaiting = (reason: string) => onNotice(`waiting for the database: ${reason}`)
-    await reach(this.#shares.main, { patience, onWaiting })
+    await reach(this.#shares.main, { retryTime, onWaiting })
     for (const notice of await preflight(this.#shares.main)) onNotice(notice)
     const isNew = await migrate(this.#shares.main, create)
     await this.#shards.read()

@@ -7,7 +7,7 @@ import { storable, TAG_KEY } from './read/search-sources.ts'
 
 /** Written plants between two additions. */
 const BATCH = 20_000
-const PATIENCE = 10 * 60_000
+const STATEMENT_TIMEOUT = 10 * 60_000
 const UNDEFINED_TABLE = '42P01'
 
 /**
@@ -40,8 +40,8 @@ export class TagCounts {
 }
 
 async function add(client: Client): Promise<void> {
-  const run = (text: string) => client.run({ text }, budgetOf(PATIENCE))
-  await run(`SET statement_timeout = ${PATIENCE}`)
+  const run = (text: string) => client.run({ text }, budgetOf(STATEMENT_TIMEOUT))
+  await run(`SET statement_timeout = ${STATEMENT_TIMEOUT}`)
   await run('BEGIN')
   // Two additions at once could add one change twice. Readers and writers go on.
   await run('LOCK TABLE tag_counts IN EXCLUSIVE MODE')

@@ -1,10 +1,10 @@
 import { GroupCommit } from '../group-commit.ts'
 import type { Token } from '../token.ts'
-import type { MintOptions, MintResult, RevokeResult, StoredToken, TokenPage, TokenStore } from '../token-store.ts'
+import type { IssueOptions, IssueResult, RevokeResult, StoredToken, TokenPage, TokenStore } from '../token-store.ts'
 import type { PoolShare } from './pool/pool-share.ts'
-import { COLUMNS, insertToken, mintToken, revokeToken, tokenOf } from './token-writer.ts'
+import { COLUMNS, insertToken, issueToken, revokeToken, tokenOf } from './token-writer.ts'
 
-interface Found {
+interface Lookup {
   readonly token: Token | undefined
 }
 
@@ -18,7 +18,7 @@ export type RunMethod = <T>(work: () => Promise<T>) => Promise<T>
 export class PostgresTokenStore implements TokenStore {
   readonly #share: PoolShare
   readonly #run: RunMethod
-  readonly #finds = new GroupCommit<Buffer, Found>((hashes) => this.#findAll(hashes), {
+  readonly #finds = new GroupCommit<Buffer, Lookup>((hashes) => this.#findAll(hashes), {
     // Each waiting look-up belongs to a request, and the HTTP side bounds those.
     maxWaiting: Number.POSITIVE_INFINITY,
     maxWeight: Number.POSITIVE_INFINITY,
@@ -36,8 +36,8 @@ export class PostgresTokenStore implements TokenStore {
     return this.#run(() => insertToken(this.#share.run, token, hash))
   }
 
-  mintToken(token: Token, hash: Buffer, options: MintOptions): Promise<MintResult> {
-    return this.#run(() => this.#share.transaction('BEGIN', (run) => mintToken(run, token, hash, options)))
+  issueToken(token: Token, hash: Buffer, options: IssueOptions): Promise<IssueResult> {
+    return this.#run(() => this.#share.transaction('BEGIN', (run) => issueToken(run, token, hash, options)))
   }
 
   /** Look-ups that come together share a statement, so a flood of unknown tokens costs the database little. */
@@ -70,7 +70,7 @@ export class PostgresTokenStore implements TokenStore {
     return this.#run(() => this.#share.transaction('BEGIN', (run) => revokeToken(run, id, sparesLast)))
   }
 
-  async #findAll(hashes: readonly Buffer[]): Promise<Found[]> {
+  async #findAll(hashes: readonly Buffer[]): Promise<Lookup[]> {
     const text = `SELECT ${COLUMNS}, encode(hash, 'hex') FROM tokens
       WHERE hash = ANY ($1::bytea[]) AND revoked_at IS NULL`
     const keys = hashes.map((hash) => hash.toString('hex'))

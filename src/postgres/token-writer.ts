@@ -1,5 +1,5 @@
 import type { Scope, Token } from '../token.ts'
-import type { MintOptions, MintResult, RevokeResult } from '../token-store.ts'
+import type { IssueOptions, IssueResult, RevokeResult } from '../token-store.ts'
 import type { Row, Run } from './pool/client.ts'
 
 export const COLUMNS = 'id, name, scopes, created_at, expires_at, last_used_at, revoked_at'
@@ -20,12 +20,12 @@ export async function insertToken(run: Run, token: Token, hash: Buffer, onConfli
  * Runs in one transaction. The lock on the creator makes its revocation wait until this one is over, or makes this one
  * see it.
  */
-export async function mintToken(
+export async function issueToken(
   run: Run,
   token: Token,
   hash: Buffer,
-  { creator, most }: MintOptions,
-): Promise<MintResult> {
+  { creator, most }: IssueOptions,
+): Promise<IssueResult> {
   const now = token.createdAt.getTime()
   if (creator !== undefined) {
     const text = `SELECT FROM tokens WHERE id = $2 AND ${IS_ACTIVE} FOR SHARE`
@@ -33,7 +33,7 @@ export async function mintToken(
   }
   const present = await tokenWith(run, token.id)
   if (present !== undefined) return present
-  // Tokens that are minted at the very same time do not see each other, so a few too many may be let in.
+  // Transactions that run at the same time do not see each other, so they may exceed the bound by a few tokens.
   const text = `SELECT (SELECT count(*) FROM tokens WHERE revoked_at IS NULL AND expires_at IS NULL)
     + (SELECT count(*) FROM tokens WHERE revoked_at IS NULL AND expires_at > $1)`
   const { rows } = await run({ text, values: [now] })

@@ -4,7 +4,7 @@ import type { DedicatedClients } from './pool/dedicated-clients.ts'
 
 /** Plants between two sorts. */
 const BATCH = 20_000
-const PATIENCE = 10 * 60_000
+const STATEMENT_TIMEOUT = 10 * 60_000
 
 /**
  * Moves new words from the pending list of their GIN index into the index itself, beside the creates. PostgreSQL adds
@@ -39,6 +39,6 @@ export class WordIndex {
 }
 
 async function sort(client: Client): Promise<void> {
-  await client.run({ text: `SET statement_timeout = ${PATIENCE}` })
-  await client.run({ text: "SELECT gin_clean_pending_list('plants_by_word')" }, budgetOf(PATIENCE))
+  await client.run({ text: `SET statement_timeout = ${STATEMENT_TIMEOUT}` })
+  await client.run({ text: "SELECT gin_clean_pending_list('plants_by_word')" }, budgetOf(STATEMENT_TIMEOUT))
 }

@@ -1,5 +1,5 @@
 import type { Token } from '../token.ts'
-import type { MintOptions, MintResult, RevokeResult, StoredToken, TokenPage, TokenStore } from '../token-store.ts'
+import type { IssueOptions, IssueResult, RevokeResult, StoredToken, TokenPage, TokenStore } from '../token-store.ts'
 import type { PointReader } from './read/point-reader.ts'
 import { tokenOf, tokenRow } from './token-rows.ts'
 import type { Remote } from './worker/protocol.ts'
@@ -23,10 +23,10 @@ export class SqliteTokenStore implements TokenStore {
     await this.#writer.createToken(tokenRow(token, hash))
   }
 
-  async mintToken(token: Token, hash: Buffer, options: MintOptions): Promise<MintResult> {
+  async issueToken(token: Token, hash: Buffer, options: IssueOptions): Promise<IssueResult> {
     this.#mustBeOpen()
-    const outcome = await this.#writer.mintToken(tokenRow(token, hash), options)
-    return typeof outcome === 'string' ? outcome : tokenOf(outcome)
+    const result = await this.#writer.issueToken(tokenRow(token, hash), options)
+    return typeof result === 'string' ? result : tokenOf(result)
   }
 
   async findToken(hash: Buffer): Promise<Token | undefined> {

@@ -102,7 +102,7 @@ suite('the client sends a request again', () => {
     assert.ok(cut?.reason instanceof PlantstoreUnreachable && cut.wait >= 200 && cut.wait < 1000)
   })
 
-  test('as often as it may, and no longer than it has patience', async (t) => {
+  test('as often as it may, and no longer than maxWait', async (t) => {
     const { url, asked } = await scripted(t, [undefined])
     await assert.rejects(new PlantstoreClient({ url, attempts: 3 }).getLiveness(), PlantstoreUnreachable)
     assert.equal(asked(), 3)

@@ -67,7 +67,7 @@ suite('a token', () => {
 
   test('that is malformed, mistyped or unknown is 40102 and says so in the challenge', async (t) => {
     const service = await withService(t)
-    const { secret } = await service.mint(['plants:write'])
+    const { secret } = await service.issueToken(['plants:write'])
     const unknown = 'ps_0000000000000000000000000000000000000000000000000'
     const mistyped = secret.slice(0, 10) + (secret[10] === 'x' ? 'y' : 'x') + secret.slice(11)
     const bad = ['', 'ps_', unknown, mistyped, secret.slice(0, -1), `${secret}0`, secret.toLowerCase(), `${SECRET}x`]
@@ -91,8 +91,8 @@ suite('a token', () => {
 
   test('that has expired is 40103, even if it was good a moment ago', async (t) => {
     const service = await withService(t)
-    const { secret: past } = await service.mint(['plants:write'], new Date(Date.now() - 1))
-    const { secret: soon } = await service.mint(['plants:write'], new Date(Date.now() + 2000))
+    const { secret: past } = await service.issueToken(['plants:write'], new Date(Date.now() - 1))
+    const { secret: soon } = await service.issueToken(['plants:write'], new Date(Date.now() + 2000))
     const first = await service.create(PLANT, { authorization: `Bearer ${soon}` })
     assert.equal(first.status, 200)
     await sleep(2010)
@@ -106,7 +106,7 @@ suite('a token', () => {
 
   test('that is revoked stops working within a second, also while it is in use', async (t) => {
     const service = await withService(t)
-    const { secret, token } = await service.mint(['plants:write'])
+    const { secret, token } = await service.issueToken(['plants:write'])
     const authorization = `Bearer ${secret}`
     assert.equal((await service.create(PLANT, { authorization })).status, 200)
     assert.equal(await service.store.tokens.revokeToken(token.id), 'revoked')
@@ -123,7 +123,7 @@ suite('a token', () => {
 
   test('has its last use recorded, at most once a minute', async (t) => {
     const service = await withService(t)
-    const { secret, token } = await service.mint(['plants:write'])
+    const { secret, token } = await service.issueToken(['plants:write'])
     const before = Date.now()
     const lastUse = async () => (await service.store.tokens.listTokens()).find(({ id }) => id === token.id)?.lastUsedAt
     assert.equal(await lastUse(), undefined)
@@ -134,7 +134,7 @@ suite('a token', () => {
     await sleep(1100)
     await service.create(PLANT, { authorization: `Bearer ${secret}` })
     // This write comes after any note of that use: the store's writes keep their order.
-    await service.mint(['plants:write'])
+    await service.issueToken(['plants:write'])
     assert.deepEqual(await lastUse(), noted)
   })
 })
@@ -154,12 +154,12 @@ suite('the scopes of a token', () => {
       }
       assert.equal(errorOf(without), 40101, id)
       if (scopes.length === 0) continue
-      const { secret: wrong } = await service.mint(SCOPES.filter((scope) => !scopes.includes(scope)))
+      const { secret: wrong } = await service.issueToken(SCOPES.filter((scope) => !scopes.includes(scope)))
       const refused = await send(`Bearer ${wrong}`)
       assert.deepEqual([refused.status, errorOf(refused)], [403, 40301], id)
       const details = `error="insufficient_scope", scope="${scopes.join(' ')}"`
       assert.equal(refused.headers['www-authenticate'], `${REALM}, ${details}`)
-      const { secret: right } = await service.mint(scopes)
+      const { secret: right } = await service.issueToken(scopes)
       const admitted = await send(`Bearer ${right}`)
       assert.ok(![401, 403].includes(admitted.status), `${id}: ${admitted.body}`)
     }
@@ -183,7 +183,7 @@ suite('the rate of a token', () => {
 
   test('is limited per token, and every answer tells what is left', async (t) => {
     const service = await withService(t, { rateLimit: '2' })
-    const { secret } = await service.mint(['plants:write'])
+    const { secret } = await service.issueToken(['plants:write'])
     const first = await service.create(PLANT)
     assert.equal(first.status, 200)
     assert.equal(first.headers['ratelimit-policy'], '"default";q=2;w=1')

@@ -35,8 +35,8 @@ suite('bodies that are being received', () => {
 
   test('are refused with 429 at half of the memory per token, and with 503 at the whole memory', async (t) => {
     const service = await withService(t, LIMITS)
-    const minted = await Promise.all([1, 2, 3].map(() => service.mint(['plants:write'])))
-    const [first = '', second = '', third = ''] = minted.map(({ secret }) => secret)
+    const issued = await Promise.all([1, 2, 3].map(() => service.issueToken(['plants:write'])))
+    const [first = '', second = '', third = ''] = issued.map(({ secret }) => secret)
     const flood = (secret: string) => Array.from({ length: 8 }, () => part(t, service, secret, 127 * KIB))
     assert.deepEqual(await Promise.race(flood(first).map(refusalTo)), { status: 429, error: 42901 })
     flood(second)
@@ -48,7 +48,7 @@ suite('bodies that are being received', () => {
 
   test('give their memory back when their clients leave, and when they are answered', async (t) => {
     const service = await withService(t, LIMITS)
-    const { secret } = await service.mint(['plants:write'])
+    const { secret } = await service.issueToken(['plants:write'])
     const held = [1, 2, 3].map(() => part(t, service, secret, 64 * KIB))
     await untilBodiesTake(service, (bytes) => bytes >= 128 * KIB)
     for (const { socket } of held) socket.destroy()
@@ -86,7 +86,7 @@ suite('bodies that are being received', () => {
       }
       const whole = new RawConnection(service.port)
       whole.write(
-        `POST /plants HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${(await service.mint(['plants:write'])).secret}\r\n` +
+        `POST /plants HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${(await service.issueToken(['plants:write'])).secret}\r\n` +
           'Content-Type: application/json\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n',
       )
       whole.write(Buffer.concat([...chunks, Buffer.from('0\r\n\r\n')]))

@@ -191,7 +191,7 @@ suite('the texts of a plant', () => {
     const service = await withService(t)
     const name = 'Caf\u00e9 \u{1f331} '.repeat(40_000)
     for (const [id, chunked] of [false, true, false, true].entries()) {
-      const { secret } = await service.mint(['plants:write'])
+      const { secret } = await service.issueToken(['plants:write'])
       const authorization = `Bearer ${secret}`
       if (id >= 2) assert.equal((await service.create('{}', { authorization })).status, 400)
       const answer = await service.create({ id, name }, { authorization, chunked })

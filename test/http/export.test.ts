@@ -56,7 +56,7 @@ suite('an export', () => {
       assert.equal(errorOf(await service.send('GET', `/plants/export?${query}`)), 40003, query)
     }
     assert.equal(errorOf(await service.send('GET', '/plants/export', { authorization: null })), 40101)
-    const { secret } = await service.mint(['plants:write'])
+    const { secret } = await service.issueToken(['plants:write'])
     assert.equal(errorOf(await service.send('GET', '/plants/export', { authorization: `Bearer ${secret}` })), 40301)
     assert.equal(errorOf(await service.send('POST', '/plants/export')), 40501)
   })

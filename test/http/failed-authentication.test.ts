@@ -26,7 +26,7 @@ suite('an address that sends bad tokens', () => {
   test('must wait after too many, and learns for how many seconds', async (t) => {
     const service = await withService(t, { authFailureLimit: '2' })
     await block(service)
-    const expired = (await service.mint(['plants:write'], new Date(0))).secret
+    const expired = (await service.issueToken(['plants:write'], new Date(0))).secret
     for (const bad of ['nonsense', makeSecret(), expired]) {
       const answer = await withToken(service, bad)
       assert.deepEqual([answer.status, errorOf(answer)], [429, 42901])
@@ -39,10 +39,10 @@ suite('an address that sends bad tokens', () => {
 
   test('never blocks a good token, whether used, unseen, new or configured', async (t) => {
     const service = await withService(t, { authFailureLimit: '2' })
-    const [used, unused] = [await service.mint(['plants:write']), await service.mint(['plants:write'])]
+    const [used, unused] = [await service.issueToken(['plants:write']), await service.issueToken(['plants:write'])]
     assert.equal((await withToken(service, used.secret)).status, 200)
     await block(service)
-    const good = [used, unused, await service.mint(['plants:write'])].map(({ secret }) => secret)
+    const good = [used, unused, await service.issueToken(['plants:write'])].map(({ secret }) => secret)
     for (const secret of [...good, SECRET]) {
       const [between, answer] = await Promise.all([withToken(service, makeSecret()), withToken(service, secret)])
       assert.deepEqual([between.status, answer.status], [429, 200])

@@ -34,7 +34,7 @@ suite('ids for people who have none', () => {
 
   test('are the same again with the same key of the same token', async (t) => {
     const service = await withService(t)
-    const { secret } = await service.mint(SCOPES)
+    const { secret } = await service.issueToken(SCOPES)
     const first = await reserve(service, { count: 3 }, withKey(KEY))
     assert.deepEqual(first.json, { first: 1, last: 3 })
     assert.deepEqual((await reserve(service, { count: 3 }, withKey(`"${KEY}"`))).json, first.json)

@@ -180,7 +180,7 @@ suite('an import is refused before its body is read', () => {
 
   test('with a token that may only read: 40301', async (t) => {
     const service = await withService(t)
-    const { secret } = await service.mint(['plants:read'])
+    const { secret } = await service.issueToken(['plants:read'])
     assert.equal(errorOf(await send(service, ROWS, { authorization: `Bearer ${secret}` })), 40301)
     assert.deepEqual(await service.plants(), [])
   })

@@ -9,7 +9,7 @@ import { errorOf, SECRET, withService } from '../support/service.ts'
 suite('exports', () => {
   test('at once are bounded per token and in total', async (t) => {
     const service = await withMuch(t, { maxExports: '3', maxExportsPerToken: '2' })
-    const other = await service.mint(['plants:read'])
+    const other = await service.issueToken(['plants:read'])
     const own = [unreadExport(service), unreadExport(service)]
     await untilRunning(service, 'export', 2)
     const third = await service.send('GET', '/plants/export')
@@ -62,7 +62,7 @@ suite('imports and dry runs', () => {
   ]) {
     test(`at once are bounded per token and in total: ${work}`, async (t) => {
       const service = await withService(t, bound)
-      const other = await service.mint(['plants:write'])
+      const other = await service.issueToken(['plants:write'])
       const send = (secret: string) =>
         service.send('POST', path, {
           authorization: `Bearer ${secret}`,

@@ -124,7 +124,7 @@ suite('HEAD', () => {
 
   test('counts as the same operation, needs the same scope, and exists wherever GET does', async (t) => {
     const service = await withService(t)
-    const { secret } = await service.mint(['plants:write'])
+    const { secret } = await service.issueToken(['plants:write'])
     for (const { method, path, scopes } of contract.operations) {
       if (method !== 'GET') continue
       const target = path.replace('{id}', '1').replace('{file}', 'page.js')
@@ -147,7 +147,7 @@ suite('scopes', () => {
       return [method === 'GET' ? 'plants:read' : 'plants:write']
     }
     const bearers = new Map<Scope, string>()
-    for (const scope of SCOPES) bearers.set(scope, `Bearer ${(await service.mint([scope])).secret}`)
+    for (const scope of SCOPES) bearers.set(scope, `Bearer ${(await service.issueToken([scope])).secret}`)
     for (const { id, method, path, scopes } of contract.operations) {
       if (scopes === undefined) continue
       assert.deepEqual(scopes, needed(method, path), id)

@@ -61,7 +61,7 @@ suite('the query parameters of every operation', () => {
 
   test('are refused after the token and before the body', async (t) => {
     const service = await withService(t)
-    const { secret } = await service.mint(['plants:write'])
+    const { secret } = await service.issueToken(['plants:write'])
     const without = await service.send('GET', '/plants?x=1', { authorization: null })
     const lacking = await service.send('GET', '/plants?x=1', { authorization: `Bearer ${secret}` })
     const before = await service.send('POST', '/plants?x=1', { headers: { 'Content-Type': 'text/plain' }, body: '{' })

@@ -11,7 +11,7 @@ import { SECRET, withService } from '../support/service.ts'
 suite('a token that is revoked', () => {
   test('stops an open import: no later row is stored, and the answer says how far it got', async (t) => {
     const service = await withService(t)
-    const { secret, token } = await service.mint(['plants:write'])
+    const { secret, token } = await service.issueToken(['plants:write'])
     const connection = openImport(service, secret)
     await untilStored(service, 1)
     await service.store.tokens.revokeToken(token.id)
@@ -30,7 +30,7 @@ suite('a token that is revoked', () => {
 
   test('by a command in another process cuts off an open export', async (t) => {
     const service = await withMuch(t)
-    const { secret, token } = await service.mint(['plants:read'])
+    const { secret, token } = await service.issueToken(['plants:read'])
     const connection = unreadExport(service, secret)
     await untilRunning(service, 'export', 1)
     const { code, stderr } = await run(t, ['token', 'revoke', token.id, '--store', service.under.address])
@@ -42,8 +42,8 @@ suite('a token that is revoked', () => {
 
   test('stops nothing of other tokens or of the configured one', async (t) => {
     const service = await withService(t)
-    const revoked = await service.mint(['plants:write'])
-    const other = await service.mint(['plants:write'])
+    const revoked = await service.issueToken(['plants:write'])
+    const other = await service.issueToken(['plants:write'])
     const open = [revoked.secret, other.secret, SECRET].map((secret) => openImport(service, secret))
     await untilRunning(service, 'import', 3)
     await service.store.tokens.revokeToken(revoked.token.id)
@@ -61,7 +61,7 @@ suite('a token that is revoked', () => {
 
 test('a token that is revoked while the body of a create arrives stores nothing', async (t) => {
   const service = await withService(t)
-  const { secret, token } = await service.mint(['plants:write'])
+  const { secret, token } = await service.issueToken(['plants:write'])
   const create = whole('Connection: close', 'Expect: 100-continue').replace(SECRET, secret)
   const [head] = create.split(PLANT)
   const connection = new RawConnection(service.port)
@@ -76,7 +76,7 @@ test('a token that is revoked while the body of a create arrives stores nothing'
 
 test('a token that expires stops an open import with 40103', async (t) => {
   const service = await withService(t)
-  const { secret } = await service.mint(['plants:write'], new Date(Date.now() + 1500))
+  const { secret } = await service.issueToken(['plants:write'], new Date(Date.now() + 1500))
   const connection = openImport(service, secret)
   await untilStored(service, 1)
   await connection.until('"error":40103,"message":"the access token has expired; all rows up to line 1 were processed')

@@ -9,7 +9,7 @@ import { SLOW, searchHead, withSlowSearches } from '../support/slow-searches.ts'
 suite('searches', () => {
   test('end with their client, whose queued ones do not begin', async (t) => {
     const service = await withSlowSearches(t)
-    const other = await service.mint(['plants:read'])
+    const other = await service.issueToken(['plants:read'])
     const connections = Array.from({ length: 20 }, () => new RawConnection(service.port))
     for (const connection of connections) connection.write(searchHead().repeat(30))
     await connections[0]?.until('HTTP/1.1 200 OK')
@@ -24,7 +24,7 @@ suite('searches', () => {
 
   test('of one token take turns with those of another one, however many there are', async (t) => {
     const service = await withSlowSearches(t, { maxSearches: '1', maxSearchesPerToken: '1', searchTimeout: '60s' })
-    const other = await service.mint(['plants:read'])
+    const other = await service.issueToken(['plants:read'])
     let answered = 0
     const many = Array.from({ length: 64 }, async () => {
       const { status } = await service.send('GET', SLOW)
@@ -43,7 +43,7 @@ suite('searches', () => {
   test('beyond the queue are refused, by the bound that is reached', async (t) => {
     const flags = { maxSearches: '1', maxSearchesPerToken: '1', searchQueue: '8', searchTimeout: '60s' }
     const service = await withSlowSearches(t, { ...flags, searchQueuePerToken: '8' })
-    const other = await service.mint(['plants:read'])
+    const other = await service.issueToken(['plants:read'])
     const search = (secret: string) => service.send('GET', SLOW, { authorization: `Bearer ${secret}` })
     const answers: Answer[] = []
     const count = (number: number) =>

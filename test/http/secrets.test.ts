@@ -5,9 +5,9 @@ import { SECRET, withService } from '../support/service.ts'
 suite('the secret of a token', () => {
   test('is never on the disk or in the log, whatever its requests do', async (t) => {
     const service = await withService(t, { logLevel: 'debug' })
-    const { secret, token } = await service.mint(['plants:write'])
-    const { secret: weak } = await service.mint(['plants:read'])
-    const expired = await service.mint(['plants:write'], new Date(0))
+    const { secret, token } = await service.issueToken(['plants:write'])
+    const { secret: weak } = await service.issueToken(['plants:read'])
+    const expired = await service.issueToken(['plants:write'], new Date(0))
     const unknown = 'an-unknown-secret-of-somebody'
     const secrets = [secret, weak, expired.secret, unknown, SECRET]
     for (const [id, each] of secrets.entries()) {

@@ -193,7 +193,7 @@ suite('metrics', () => {
     await service.create({ ...PLANT, name: 'other' })
     await service.send('GET', '/nowhere')
     await service.send('GET', '/docs/%ff')
-    const { secret } = await service.mint(['plants:read'])
+    const { secret } = await service.issueToken(['plants:read'])
     const answer = await service.send('GET', '/metrics', { authorization: `Bearer ${secret}` })
     assert.equal(answer.status, 200)
     for (const line of [

@@ -4,12 +4,12 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { untilIdle, untilRunning, workMetric } from '../support/long-work.ts'
 import { RawConnection } from '../support/raw.ts'
 import { errorOf, SECRET, withService } from '../support/service.ts'
-import { as, MANAGER, mint } from '../support/tokens.ts'
+import { as, createToken, MANAGER } from '../support/tokens.ts'
 
 suite('changes of tokens', () => {
   test('wait in turns, within bounds, while the store is busy, and leave with their clients', async (t) => {
     const service = await withService(t, { changeQueue: '4', changeQueuePerToken: '2' })
-    const others = [await service.mint(['tokens']), await service.mint(['tokens'])]
+    const others = [await service.issueToken(['tokens']), await service.issueToken(['tokens'])]
     const unlock = await service.under.lock()
     const body = JSON.stringify(MANAGER)
     const send = (secret: string) => {
@@ -25,10 +25,10 @@ suite('changes of tokens', () => {
     await untilRunning(service, 'change', 1)
     const queued = [send(SECRET), send(SECRET)]
     await waiting(2)
-    assert.equal(errorOf(await mint(service, MANAGER)), 42901)
+    assert.equal(errorOf(await createToken(service, MANAGER)), 42901)
     queued.push(...others.map(({ secret }) => send(secret)))
     await waiting(4)
-    assert.equal(errorOf(await mint(service, MANAGER, as(others[0]?.secret ?? ''))), 50302)
+    assert.equal(errorOf(await createToken(service, MANAGER, as(others[0]?.secret ?? ''))), 50302)
     for (const connection of queued) connection.socket.destroy()
     await waiting(0)
     await unlock()
@@ -40,7 +40,7 @@ suite('changes of tokens', () => {
 
   test('end with the token that asks for them, if it is revoked while the body arrives', async (t) => {
     const service = await withService(t)
-    const { secret, token } = await service.mint(['tokens'])
+    const { secret, token } = await service.issueToken(['tokens'])
     const connection = new RawConnection(service.port)
     const body = JSON.stringify(MANAGER)
     const head = `POST /tokens HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${secret}\r\nContent-Type: application/json\r\n`

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { SCOPES } from '../../src/token.ts'
 import { pagesFrom } from '../support/exchanges.ts'
 import { errorOf, messageOf, SECRET, type Sending, withService } from '../support/service.ts'
-import { as, type Created, mint, minted, NEW, revoke } from '../support/tokens.ts'
+import { as, type Created, createdToken, createToken, NEW, revoke } from '../support/tokens.ts'
 
 const KEY = '8e03978e-40d5-43e8-bc93-6894a57f9324'
 
@@ -13,7 +13,7 @@ const withKey = (key: string): Sending => ({ headers: { 'Idempotency-Key': key }
 suite('a token that is created over HTTP', () => {
   test('works within its scopes, and its secret is in that answer alone', async (t) => {
     const service = await withService(t, { logLevel: 'debug' })
-    const answer = await mint(service, { ...NEW, expiresAt: '2999-12-31T23:59:59+01:00' })
+    const answer = await createToken(service, { ...NEW, expiresAt: '2999-12-31T23:59:59+01:00' })
     const { id, secret, createdAt, ...rest } = answer.json as Created
     assert.deepEqual(rest, { ...NEW, expiresAt: '2999-12-31T22:59:59.000Z' })
     assert.deepEqual([answer.headers['location'], answer.headers['cache-control']], [`/tokens/${id}`, 'no-store'])
@@ -33,18 +33,22 @@ suite('a token that is created over HTTP', () => {
   test('is no stronger than the one that creates it, in scopes and in time', async (t) => {
     const service = await withService(t)
     const soon = new Date(Date.now() + 3_600_000)
-    const { secret } = await service.mint(['plants:read', 'tokens'], soon)
+    const { secret } = await service.issueToken(['plants:read', 'tokens'], soon)
     for (const scopes of [['plants:write'], SCOPES, ['tokens', 'plants:write']]) {
-      const refused = await mint(service, { name: 'x', scopes }, as(secret))
+      const refused = await createToken(service, { name: 'x', scopes }, as(secret))
       assert.deepEqual([refused.status, errorOf(refused)], [403, 40302])
       assert.match(messageOf(refused), /which are plants:read, tokens$/)
       assert.match(String(refused.headers['www-authenticate']), /error="insufficient_scope", scope="[a-z: ]+"$/)
     }
-    const late = await mint(service, { ...NEW, expiresAt: new Date(soon.getTime() + 1).toISOString() }, as(secret))
+    const late = await createToken(
+      service,
+      { ...NEW, expiresAt: new Date(soon.getTime() + 1).toISOString() },
+      as(secret),
+    )
     assert.equal(errorOf(late), 40302)
-    const same = await minted(service, { name: 'x', scopes: ['plants:read', 'tokens'] }, as(secret))
+    const same = await createdToken(service, { name: 'x', scopes: ['plants:read', 'tokens'] }, as(secret))
     assert.equal(same.expiresAt, soon.toISOString(), 'without a time of its own it expires with its creator')
-    const child = await minted(service, { ...NEW, expiresAt: soon.toISOString() }, as(same.secret))
+    const child = await createdToken(service, { ...NEW, expiresAt: soon.toISOString() }, as(same.secret))
     assert.equal(child.expiresAt, soon.toISOString())
     assert.equal(((await service.send('GET', '/tokens')).json as unknown[]).length, 3)
   })
@@ -80,7 +84,7 @@ suite('a token that is created over HTTP', () => {
       [JSON.stringify({ ...NEW, x: 1 }).replace('1}', `${'['.repeat(40)}${']'.repeat(40)}}`), 40001, /nested/],
     ]
     for (const [body, error, says] of cases) {
-      const answer = await mint(service, body)
+      const answer = await createToken(service, body)
       assert.equal(errorOf(answer), error, `${JSON.stringify(body).slice(0, 100)} ${answer.body}`)
       assert.match(messageOf(answer), says)
       assert.ok(!answer.body.includes(SECRET))
@@ -90,12 +94,16 @@ suite('a token that is created over HTTP', () => {
 
   test('is the same one when it is sent again with the same key', async (t) => {
     const service = await withService(t)
-    const { secret } = await service.mint(SCOPES)
+    const { secret } = await service.issueToken(SCOPES)
     const sending = { ...withKey(KEY), ...as(secret) }
-    const answers = await Promise.all(Array.from({ length: 8 }, () => minted(service, NEW, sending)))
+    const answers = await Promise.all(Array.from({ length: 8 }, () => createdToken(service, NEW, sending)))
     for (const answer of answers) assert.deepEqual(answer, answers[0])
     const { id, secret: made } = answers[0] ?? assert.fail()
-    assert.deepEqual(await minted(service, NEW, { ...withKey(`"${KEY}"`), ...as(secret) }), answers[0], 'in quotes')
+    assert.deepEqual(
+      await createdToken(service, NEW, { ...withKey(`"${KEY}"`), ...as(secret) }),
+      answers[0],
+      'in quotes',
+    )
     assert.equal((await service.send('GET', '/plants', as(made))).status, 200)
     const listed = (await service.send('GET', '/tokens')).json as { id: string }[]
     assert.deepEqual(listed.filter((one) => one.id === id).length, 1)
@@ -104,38 +112,44 @@ suite('a token that is created over HTTP', () => {
       { ...NEW, name: 'another' },
       { ...NEW, scopes: ['tokens'] },
     ]) {
-      assert.equal(errorOf(await mint(service, body, sending)), 40902)
+      assert.equal(errorOf(await createToken(service, body, sending)), 40902)
     }
-    assert.notEqual((await minted(service, NEW, withKey(KEY))).secret, made, 'of another token it is another one')
+    assert.notEqual((await createdToken(service, NEW, withKey(KEY))).secret, made, 'of another token it is another one')
     assert.equal((await revoke(service, id)).status, 204)
-    assert.equal(errorOf(await mint(service, NEW, sending)), 40902, 'once revoked it does not come back')
+    assert.equal(errorOf(await createToken(service, NEW, sending)), 40902, 'once revoked it does not come back')
   })
 
   test('takes a key of 20 to 64 plain characters', async (t) => {
     const service = await withService(t)
     for (const key of ['short', 'x'.repeat(65), `${KEY} `.padEnd(40, 'é'), `"${KEY}`, '', `${KEY},${KEY}`]) {
-      const answer = await mint(service, NEW, { headers: { 'Idempotency-Key': Buffer.from(key).toString('latin1') } })
+      const answer = await createToken(service, NEW, {
+        headers: { 'Idempotency-Key': Buffer.from(key).toString('latin1') },
+      })
       assert.equal(errorOf(answer), 40003, key)
     }
-    assert.equal((await mint(service, NEW, { headers: { 'If-None-Match': '*' } })).status, 400)
+    assert.equal((await createToken(service, NEW, { headers: { 'If-None-Match': '*' } })).status, 400)
   })
 
   test('is refused beyond the bound on active tokens, until one of them is revoked', async (t) => {
     const service = await withService(t, { maxTokens: '3' })
-    const [first] = [await minted(service, NEW), await minted(service, NEW), await minted(service, NEW, withKey(KEY))]
-    const refused = await mint(service, NEW)
+    const [first] = [
+      await createdToken(service, NEW),
+      await createdToken(service, NEW),
+      await createdToken(service, NEW, withKey(KEY)),
+    ]
+    const refused = await createToken(service, NEW)
     assert.deepEqual([refused.status, errorOf(refused)], [409, 40904])
-    assert.equal((await mint(service, NEW, withKey(KEY))).status, 201, 'a retry is none too many')
+    assert.equal((await createToken(service, NEW, withKey(KEY))).status, 201, 'a retry is none too many')
     assert.equal((await revoke(service, first.id)).status, 204)
-    assert.equal((await mint(service, NEW)).status, 201)
+    assert.equal((await createToken(service, NEW)).status, 201)
   })
 
-  test('is created by a good token alone: one that was just revoked mints none, though it is still known', async (t) => {
+  test('is created by a good token alone: one that was just revoked creates none, though it is still known', async (t) => {
     const service = await withService(t)
-    const { secret, token } = await service.mint(SCOPES)
+    const { secret, token } = await service.issueToken(SCOPES)
     assert.equal((await service.send('GET', '/tokens/self', as(secret))).status, 200)
     await service.store.tokens.revokeToken(token.id)
-    const refused = await mint(service, NEW, as(secret))
+    const refused = await createToken(service, NEW, as(secret))
     assert.equal(errorOf(refused), 40102)
     assert.equal(((await service.send('GET', '/tokens')).json as unknown[]).length, 1)
   })
@@ -145,7 +159,7 @@ suite('the list of tokens', () => {
   test('has all of them in pages, oldest first, and a cursor is of this list alone', async (t) => {
     const service = await withService(t)
     const ids: string[] = []
-    for (let i = 0; i < 7; i++) ids.push((await minted(service, { ...NEW, name: `token ${i}` })).id)
+    for (let i = 0; i < 7; i++) ids.push((await createdToken(service, { ...NEW, name: `token ${i}` })).id)
     await revoke(service, ids[2] ?? '')
     for (const limit of [1, 3, 7, 100]) {
       const pages = await pagesFrom(service, `/tokens?limit=${limit}`)
@@ -173,7 +187,7 @@ suite('the own token', () => {
       name: 'PLANTSTORE_TOKEN',
       scopes: [...SCOPES],
     })
-    const { secret, token } = await service.mint(['plants:write'])
+    const { secret, token } = await service.issueToken(['plants:write'])
     const answer = await service.send('GET', '/tokens/self', as(secret))
     assert.deepEqual(answer.json, { id: token.id, name: token.name, scopes: ['plants:write'] })
     assert.equal(errorOf(await service.send('GET', '/tokens/self', as(`${secret}x`))), 40102)
@@ -183,7 +197,7 @@ suite('the own token', () => {
 suite('a token that is revoked over HTTP', () => {
   test('stops working, and revoking it again is no error', async (t) => {
     const service = await withService(t)
-    const { id, secret } = await minted(service, NEW)
+    const { id, secret } = await createdToken(service, NEW)
     assert.equal((await service.send('GET', '/plants', as(secret))).status, 200)
     for (let i = 0; i < 2; i++) {
       const answer = await revoke(service, id)
@@ -196,21 +210,21 @@ suite('a token that is revoked over HTTP', () => {
 
   test('may be any but the last one with the scope tokens', async (t) => {
     const service = await withService(t, { token: undefined })
-    const [one, other] = [await service.mint(SCOPES), await service.mint(['tokens'])]
-    await service.mint(['tokens'], new Date(1))
+    const [one, other] = [await service.issueToken(SCOPES), await service.issueToken(['tokens'])]
+    await service.issueToken(['tokens'], new Date(1))
     const first = await revoke(service, other.token.id, as(one.secret))
     assert.equal(first.status, 204)
     const last = await revoke(service, one.token.id, as(one.secret))
     assert.deepEqual([last.status, errorOf(last)], [409, 40903])
     assert.match(messageOf(last), /create another one first/)
-    const next = await minted(service, { name: 'next', scopes: ['tokens'] }, as(one.secret))
+    const next = await createdToken(service, { name: 'next', scopes: ['tokens'] }, as(one.secret))
     assert.equal((await revoke(service, one.token.id, as(one.secret))).status, 204, 'a token may revoke itself')
     assert.equal(errorOf(await revoke(service, next.id, as(next.secret))), 40903)
   })
 
   test('may be the last one where there is a configured token', async (t) => {
     const service = await withService(t)
-    const { secret, token } = await service.mint(SCOPES)
+    const { secret, token } = await service.issueToken(SCOPES)
     assert.equal((await revoke(service, token.id, as(secret))).status, 204)
   })
 

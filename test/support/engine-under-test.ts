@@ -46,7 +46,7 @@ export const openEngine = (config: Config): Promise<EngineUnderTest> =>
   engine.current === 'sqlite' ? openSqlite(config) : openPostgres(config)
 
 /** How long a connection of the tests waits for a thread of the service that writes, in ms. */
-const PATIENCE = 20_000
+const BUSY_TIMEOUT = 20_000
 
 async function openSqlite(config: Config): Promise<EngineUnderTest> {
   const folder = mkdtempSync(join(tmpdir(), 'plantstore-'))
@@ -57,7 +57,7 @@ async function openSqlite(config: Config): Promise<EngineUnderTest> {
     address: `sqlite:${path}`,
     place: folder,
     async plants() {
-      const db = new DatabaseSync(path, { readOnly: true, readBigInts: true, timeout: PATIENCE })
+      const db = new DatabaseSync(path, { readOnly: true, readBigInts: true, timeout: BUSY_TIMEOUT })
       try {
         const rows = db.prepare('SELECT id, name, tag FROM plants ORDER BY id').all()
         return rows.map((row) => ({ ...row }) as unknown as StoredRow)
@@ -67,7 +67,7 @@ async function openSqlite(config: Config): Promise<EngineUnderTest> {
     },
     holds: async (text) => filesWith(folder, text) > 0,
     async lock() {
-      const db = new DatabaseSync(path, { timeout: PATIENCE })
+      const db = new DatabaseSync(path, { timeout: BUSY_TIMEOUT })
       db.exec('BEGIN IMMEDIATE')
       return async () => db.close()
     },
@@ -81,7 +81,7 @@ async function openSqlite(config: Config): Promise<EngineUnderTest> {
     },
     opened: async () => readdirSync('/proc/self/fd').filter((fd) => linkOf(fd).startsWith(folder)).length,
     async refuseName(name) {
-      const db = new DatabaseSync(path, { timeout: PATIENCE })
+      const db = new DatabaseSync(path, { timeout: BUSY_TIMEOUT })
       db.exec(`CREATE TRIGGER refusal BEFORE INSERT ON plants WHEN new.name = '${name}'
         BEGIN SELECT RAISE(ABORT, 'a-rule-of-its-own'); END`)
       db.close()

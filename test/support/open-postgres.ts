@@ -15,7 +15,7 @@ export async function openStore(
     maxWaiting: 10_000,
     connections: 20,
     timeout: 10_000,
-    patience: 0,
+    retryTime: 0,
     create: true,
     onNotice: () => {},
     ...options,

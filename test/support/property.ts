@@ -4,7 +4,7 @@ import fc, { check, type Parameters, type RunDetails } from 'fast-check'
 /** Milliseconds after which a property has been tried often enough, on a machine of any speed. */
 const BUDGET = 20_000
 /** Milliseconds in which the run that is under way by then has to end. */
-const PATIENCE = 40_000
+const TIMEOUT = 40_000
 
 /** The environment variable with the seed of all properties of a run; test/support/global-setup.ts prints it. */
 export const SEED_VARIABLE = 'PLANTSTORE_TEST_SEED'
@@ -13,7 +13,7 @@ export interface Trials {
   readonly numRuns?: number
   /** Milliseconds. */
   readonly budget?: number
-  readonly patience?: number
+  readonly timeout?: number
 }
 
 /**
@@ -26,7 +26,7 @@ export function holds<T>(property: fc.IProperty<T>, trials?: Trials): void
 export function holds<T>(property: fc.IAsyncProperty<T>, trials?: Trials): Promise<void>
 export function holds<T>(
   property: fc.IProperty<T> | fc.IAsyncProperty<T>,
-  { numRuns = 100, budget = BUDGET, patience = PATIENCE }: Trials = {},
+  { numRuns = 100, budget = BUDGET, timeout = TIMEOUT }: Trials = {},
 ): void | Promise<void> {
   const parameters: Parameters<T> = {
     numRuns,
@@ -47,7 +47,7 @@ export function holds<T>(
   })
   return (async () => {
     const details = await check(tracked, parameters)
-    if (details.interrupted) await ended(underWay, patience, details.seed)
+    if (details.interrupted) await ended(underWay, timeout, details.seed)
     report(details, numRuns)
   })()
 }
@@ -65,9 +65,9 @@ function isAsync<T>(property: fc.IProperty<T> | fc.IAsyncProperty<T>): property 
 }
 
 /** Waits for the last run, which fast-check leaves alone when the time is over. */
-async function ended(run: Promise<unknown>, patience: number, seed: number): Promise<void> {
+async function ended(run: Promise<unknown>, timeout: number, seed: number): Promise<void> {
   const waiting = new AbortController()
-  const tooLong = setTimeout(patience, TOO_LONG, { signal: waiting.signal }).catch(() => TOO_LONG)
+  const tooLong = setTimeout(timeout, TOO_LONG, { signal: waiting.signal }).catch(() => TOO_LONG)
   const outcome = await Promise.race([run, tooLong])
   waiting.abort()
   if (outcome === TOO_LONG) throw new Error(`a run of the property does not end; seed: ${seed}`)

@@ -5,7 +5,7 @@ import { assertError, type Seen } from './conforms.ts'
 import { isExpected, recordConnection } from './recorder.ts'
 
 /** Long enough for a loaded machine; a test that needs it all has failed. */
-const PATIENCE = 80_000
+const TIMEOUT = 80_000
 
 /**
  * Sends the bytes as they are and reads until the service closes the connection.
@@ -84,11 +84,11 @@ export class RawConnection {
 
   async #patiently(happening: Promise<unknown>, complaint: string): Promise<void> {
     let timer: NodeJS.Timeout | undefined
-    const impatience = new Promise((_, reject) => {
-      timer = setTimeout(() => reject(new Error(`${complaint} after ${PATIENCE} ms`)), PATIENCE)
+    const timeout = new Promise((_, reject) => {
+      timer = setTimeout(() => reject(new Error(`${complaint} after ${TIMEOUT} ms`)), TIMEOUT)
     })
     try {
-      await Promise.race([happening, impatience])
+      await Promise.race([happening, timeout])
     } catch (error) {
       this.socket.destroy()
       throw error

@@ -25,7 +25,7 @@ export interface Scene {
 }
 
 /** How long an answer may take on a loaded machine, in ms; a test that needs it all has failed. */
-const PATIENCE = 80_000
+const TIMEOUT = 80_000
 
 export interface Answer extends Seen {
   /** The body as JSON.parse reads it. */
@@ -141,7 +141,7 @@ export class Service {
   }
 
   /** Keeps a new token in the store. */
-  async mint(scopes: readonly Scope[], expiresAt?: Date): Promise<{ secret: string; token: Token }> {
+  async issueToken(scopes: readonly Scope[], expiresAt?: Date): Promise<{ secret: string; token: Token }> {
     const secret = makeSecret()
     const token = {
       id: makeTokenId(),
@@ -169,7 +169,7 @@ export class Service {
     return new Promise((resolve, reject) => {
       const outgoing = request({ method, path, port: this.port, host: '127.0.0.1', agent: this.agent, headers })
       outgoing.on('error', reject)
-      outgoing.setTimeout(PATIENCE, () => outgoing.destroy(new Error(`${method} ${path} is not answered`)))
+      outgoing.setTimeout(TIMEOUT, () => outgoing.destroy(new Error(`${method} ${path} is not answered`)))
       outgoing.on('response', (incoming) => {
         buffer(incoming).then((bytes) => resolve(answerOf(incoming.statusCode ?? 0, incoming.headers, bytes)), reject)
       })

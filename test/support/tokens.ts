@@ -17,15 +17,15 @@ export interface Created {
 }
 
 /** Sends a body to createToken: a text as it is, anything else as JSON. */
-export const mint = (service: Service, body: unknown, { headers, ...sending }: Sending = {}): Promise<Answer> =>
+export const createToken = (service: Service, body: unknown, { headers, ...sending }: Sending = {}): Promise<Answer> =>
   service.send('POST', '/tokens', {
     ...sending,
     headers: { 'Content-Type': 'application/json', ...headers },
     body: typeof body === 'string' ? body : JSON.stringify(body),
   })
 
-export async function minted(service: Service, body: unknown, sending?: Sending): Promise<Created> {
-  const answer = await mint(service, body, sending)
+export async function createdToken(service: Service, body: unknown, sending?: Sending): Promise<Created> {
+  const answer = await createToken(service, body, sending)
   assert.equal(answer.status, 201, answer.body)
   return answer.json as Created
 }

@@ -36,8 +36,8 @@ export class ParameterReader {
 
   /** @throws Error where the contract asks for what is not enforced here */
   constructor(parameters: readonly Parameter[], { isWrite }: { isWrite: boolean }) {
-    const of = (place: Parameter['in']) => parameters.filter((parameter) => parameter.in === place)
-    const faulty = parameters.find(({ in: place, required = false }) => required !== (place === 'path'))
+    const of = (location: Parameter['in']) => parameters.filter((parameter) => parameter.in === location)
+    const faulty = parameters.find(({ in: location, required = false }) => required !== (location === 'path'))
     if (faulty !== undefined)
       throw new Error(`the parameter ${faulty.name} must be required in the path, and only there`)
     this.#path = of('path')

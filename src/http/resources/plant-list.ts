@@ -59,13 +59,13 @@ function listOf({ sort, tag = [], q }: ListParameters): string {
 
 /** The id in eight bytes, then the key in UTF-8: at most 520 bytes, as a key has at most 128 characters. */
 function writePosition(query: ListParameters, { key, id }: Position): string {
-  const place = Buffer.alloc(8 + Buffer.byteLength(key))
-  place.writeBigInt64BE(id)
-  place.write(key, 8)
-  return writeCursor(listOf(query), place)
+  const bytes = Buffer.alloc(8 + Buffer.byteLength(key))
+  bytes.writeBigInt64BE(id)
+  bytes.write(key, 8)
+  return writeCursor(listOf(query), bytes)
 }
 
 function readPosition(query: ListParameters, cursor: string): Position {
-  const place = readCursor(listOf(query), cursor, 8)
-  return { id: place.readBigInt64BE(), key: place.toString('utf8', 8) }
+  const bytes = readCursor(listOf(query), cursor, 8)
+  return { id: bytes.readBigInt64BE(), key: bytes.toString('utf8', 8) }
 }

@@ -7,16 +7,16 @@ import { readCursor, writeCursor } from './cursor.ts'
 import { answerPage, writePage } from './pagination.ts'
 
 /**
- * A place in the list of tags: after this text, and after `skip` further tags. Tags have any length and cursors must
- * not, so a place after a long tag holds only its beginning, and counts the tags with that beginning.
+ * A position in the list of tags: after this text, and after `skip` further tags. Tags have any length and cursors must
+ * not, so a position after a long tag holds only its beginning, and counts the tags with that beginning.
  */
-interface Place {
+interface TagPosition {
   readonly after: string | undefined
   readonly skip: number
 }
 
 const LIST = '["tags"]'
-const START: Place = { after: undefined, skip: 0 }
+const START: TagPosition = { after: undefined, skip: 0 }
 /** Characters (code points) of a tag that a cursor holds. */
 const MAX_LENGTH = 200
 
@@ -25,12 +25,12 @@ export function tagHandlers(store: Store, responder: Responder, admission: Admis
   return {
     listTags(exchange, parameters) {
       const { limit, cursor } = parameters
-      const place = cursor === undefined ? START : readPlace(cursor)
+      const position = cursor === undefined ? START : readPosition(cursor)
       admission
-        .during('search', exchange, (signal) => tagsBehind(store, place, limit + 1, signal))
+        .during('search', exchange, (signal) => tagsBehind(store, position, limit + 1, signal))
         .then((found) => {
           const page = writePage(found, limit, tagJson, (last, rows) =>
-            parametersOf(placeBehind(rows, last, place), limit),
+            parametersOf(positionAfter(rows, last, position), limit),
           )
           answerPage(responder, exchange, '/tags', page)
         })
@@ -45,7 +45,7 @@ export function tagHandlers(store: Store, responder: Responder, admission: Admis
  */
 async function tagsBehind(
   store: Store,
-  { after, skip }: Place,
+  { after, skip }: TagPosition,
   most: number,
   signal: AbortSignal,
 ): Promise<TagCount[]> {
@@ -73,27 +73,27 @@ const FEW = 16
 
 const tagJson = ({ tag, plants }: TagCount): string => JSON.stringify({ tag, plants })
 
-const parametersOf = (place: Place, limit: number): [string, string][] => [
+const parametersOf = (position: TagPosition, limit: number): [string, string][] => [
   ['limit', String(limit)],
-  ['cursor', writePlace(place)],
+  ['cursor', writePosition(position)],
 ]
 
 /** @param rows of the page that begins at `from` and ends with `last` */
-function placeBehind(rows: readonly TagCount[], { tag: last }: TagCount, from: Place): Place {
+function positionAfter(rows: readonly TagCount[], { tag: last }: TagCount, from: TagPosition): TagPosition {
   const beginning = last.length <= MAX_LENGTH ? last : Array.from(last).slice(0, MAX_LENGTH).join('')
   if (beginning === last) return { after: last, skip: 0 }
   const alike = rows.filter(({ tag }) => tag.length > beginning.length && tag.startsWith(beginning)).length
   return { after: beginning, skip: alike + (from.after === beginning ? from.skip : 0) }
 }
 
-function writePlace({ after = '', skip }: Place): string {
-  const place = Buffer.alloc(4 + Buffer.byteLength(after))
-  place.writeUInt32BE(skip)
-  place.write(after, 4)
-  return writeCursor(LIST, place)
+function writePosition({ after = '', skip }: TagPosition): string {
+  const bytes = Buffer.alloc(4 + Buffer.byteLength(after))
+  bytes.writeUInt32BE(skip)
+  bytes.write(after, 4)
+  return writeCursor(LIST, bytes)
 }
 
-function readPlace(cursor: string): Place {
-  const place = readCursor(LIST, cursor, 4)
-  return { skip: place.readUInt32BE(), after: place.toString('utf8', 4) }
+function readPosition(cursor: string): TagPosition {
+  const bytes = readCursor(LIST, cursor, 4)
+  return { skip: bytes.readUInt32BE(), after: bytes.toString('utf8', 4) }
 }

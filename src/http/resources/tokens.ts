@@ -31,11 +31,11 @@ export function tokenHandlers(
 ): TokenHandlers {
   const refuse = (exchange: Exchange) => (error: unknown) => responder.refuse(exchange, error)
 
-  async function mint(identity: Identity, request: TokenRequest, made: MadeToken): Promise<Token> {
+  async function issue(identity: Identity, request: TokenRequest, made: MadeToken): Promise<Token> {
     const { id, secret } = made
     const wanted = { ...request, id, createdAt: new Date(), lastUsedAt: undefined, revokedAt: undefined }
     const creator = identity.hash === undefined ? undefined : identity.actor.id
-    const token = await tokens.mintToken(wanted, hashSecret(secret), { creator, most: config.maxTokens })
+    const token = await tokens.issueToken(wanted, hashSecret(secret), { creator, most: config.maxTokens })
     if (token === 'creator revoked') throw revokedToken()
     if (token === 'too many') {
       throw new AppError(40904, `there are ${config.maxTokens} active tokens already; revoke one first`)
@@ -55,7 +55,7 @@ export function tokenHandlers(
       const made =
         key === undefined ? { id: makeTokenId(), secret: makeSecret() } : derivedToken(secretOf(exchange.request), key)
       admission
-        .during('change', exchange, () => mint(identity, request, made))
+        .during('change', exchange, () => issue(identity, request, made))
         .then((token) => {
           const headers = ['Content-Type', JSON_TYPE, 'Location', `/tokens/${token.id}`, 'Cache-Control', 'no-store']
           responder.reply(exchange, 201, headers, createdJson(token, made.secret))
@@ -148,13 +148,13 @@ const createdJson = ({ id, name, scopes, createdAt, expiresAt }: Token, secret: 
   JSON.stringify({ id, name, scopes, createdAt, expiresAt, secret })
 
 function writePosition({ createdAt, id }: TokenPosition): string {
-  const place = Buffer.alloc(8 + Buffer.byteLength(id))
-  place.writeBigInt64BE(BigInt(createdAt.getTime()))
-  place.write(id, 8)
-  return writeCursor(LIST, place)
+  const bytes = Buffer.alloc(8 + Buffer.byteLength(id))
+  bytes.writeBigInt64BE(BigInt(createdAt.getTime()))
+  bytes.write(id, 8)
+  return writeCursor(LIST, bytes)
 }
 
 function readPosition(cursor: string): TokenPosition {
-  const place = readCursor(LIST, cursor, 8)
-  return { createdAt: new Date(Number(place.readBigInt64BE())), id: place.toString('utf8', 8) }
+  const bytes = readCursor(LIST, cursor, 8)
+  return { createdAt: new Date(Number(bytes.readBigInt64BE())), id: bytes.toString('utf8', 8) }
 }

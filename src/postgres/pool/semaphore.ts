@@ -36,7 +36,7 @@ export class Semaphore implements SemaphoreUse {
   }
 
   /**
-   * Takes a place, or waits for one until the budget ends.
+   * Takes one of the permits, or waits for one until the budget ends.
    *
    * @param ahead waits before all others
    */

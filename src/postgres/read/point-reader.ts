@@ -30,7 +30,7 @@ export interface LargePlant {
 }
 
 type Row = Timed & { readonly id: bigint; readonly asker: Asker | undefined }
-type Found<Plant> = { readonly plant: Plant | undefined }
+type Lookup<Plant> = { readonly plant: Plant | undefined }
 
 /**
  * Reads plants by id: look-ups that come together share a statement. Answers each one by its deadline. Large plants are
@@ -38,14 +38,14 @@ type Found<Plant> = { readonly plant: Plant | undefined }
  */
 export class PointReader {
   readonly #deadlines: RequestDeadlines
-  readonly #small: ShardGroups<Row, Found<NewPlant | LargePlant>>
-  readonly #large: ShardGroups<Row, Found<NewPlant>>
+  readonly #small: ShardGroups<Row, Lookup<NewPlant | LargePlant>>
+  readonly #large: ShardGroups<Row, Lookup<NewPlant>>
 
   constructor(reads: PointReads, deadlines: RequestDeadlines, shards: Shards, options: GroupOptions) {
     this.#deadlines = deadlines
     const limits = { ...groupLimits(options), idOf: ({ id }: Row) => id, weigh: () => 1 }
-    this.#small = new ShardGroups<Row, Found<NewPlant | LargePlant>>(shards, inTime(reads.small), limits)
-    this.#large = new ShardGroups<Row, Found<NewPlant>>(shards, inTime(reads.any), {
+    this.#small = new ShardGroups<Row, Lookup<NewPlant | LargePlant>>(shards, inTime(reads.small), limits)
+    this.#large = new ShardGroups<Row, Lookup<NewPlant>>(shards, inTime(reads.any), {
       ...limits,
       maxGroup: LARGE_AT_ONCE,
       maxInFlight: 1,
@@ -75,7 +75,7 @@ export class PointReader {
 function inTime<Plant extends { readonly id: bigint }>(
   read: (wanted: Wanted, budget: Budget) => Promise<readonly Plant[]>,
 ) {
-  const find = async (rows: readonly Row[], budget: Budget): Promise<Found<Plant>[]> => {
+  const find = async (rows: readonly Row[], budget: Budget): Promise<Lookup<Plant>[]> => {
     const plants = await read(
       rows.filter(({ asker }) => asker?.isOver !== true),
       budget,

@@ -172,8 +172,8 @@ export const tagIsOneOf = (tags: readonly string[], parameter: Parameter): strin
 ]
 
 export function behind(order: PlantOrder, { key, id }: Position, parameter: Parameter): string {
-  const place = isByName(order) ? [parameter(storable(key)), parameter(id)] : [parameter(id)]
-  return `(${columns(order).join(', ')}) ${isDescending(order) ? '<' : '>'} (${place.join(', ')})`
+  const values = isByName(order) ? [parameter(storable(key)), parameter(id)] : [parameter(id)]
+  return `(${columns(order).join(', ')}) ${isDescending(order) ? '<' : '>'} (${values.join(', ')})`
 }
 
 /** Whether a sort key begins with a word, as a range of its index. */

@@ -38,7 +38,7 @@ interface Bounds {
   readonly page: number
 }
 
-interface Found {
+interface SearchRound {
   readonly rows: readonly NewPlant[]
   /** Plants of the first source, its hits, and for each word asked for the plants that have it. */
   readonly seen: number
@@ -60,8 +60,8 @@ export async function search(run: Run, query: PlantQuery, limit: number): Promis
   const sources = new Sources(query)
   if (sources.isEmpty) return []
   const by = isByName(query.order) ? 'name' : 'id'
-  const follow = async (some: readonly Source[], bounds: Bounds, words: readonly string[] = []): Promise<Found> =>
-    found(await run(statement(query, some, bounds, words)), some, bounds)
+  const follow = async (some: readonly Source[], bounds: Bounds, words: readonly string[] = []): Promise<SearchRound> =>
+    roundOf(await run(statement(query, some, bounds, words)), some, bounds)
   const walk = (walked: number, words?: readonly string[]) =>
     follow([sources.walk], { walk: walked, set: 0, page: limit }, words)
   let last = await walk(Math.max(FIRST[by], limit), sources.eachWord)
@@ -134,11 +134,11 @@ const named = (statement: { text: string; values: readonly unknown[] }): Stateme
   name: createHash('sha1').update(statement.text).digest('hex'),
 })
 
-function found(
+function roundOf(
   { rows }: { readonly rows: readonly (readonly (string | null)[])[] },
   sources: readonly Source[],
   bounds: Bounds,
-): Found {
+): SearchRound {
   const [, , , ...counts] = (rows[0] ?? []).map(Number)
   // A walk that reached its bound holds the first plants in order; a set that reached its bound holds any plants.
   const isRight = sources.every((source, i) => {

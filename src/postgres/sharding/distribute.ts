@@ -9,7 +9,7 @@ import { PoolShare } from '../pool/pool-share.ts'
 import { preflight } from '../preflight.ts'
 
 /** Milliseconds for one step: moving the plants of a large store takes hours. */
-const PATIENCE = 7 * 24 * 60 * 60_000
+const TRANSACTION_TIMEOUT = 7 * 24 * 60 * 60_000
 /** Milliseconds for a statement that only looks. */
 const TIMEOUT = 60_000
 /** Milliseconds between two looks at the progress. */
@@ -163,7 +163,7 @@ class Distribution {
       for (const [name] of PLANNER_SETTINGS) await run({ text: `SET LOCAL ${name} TO DEFAULT` })
       for (const text of texts) await run({ text })
     }
-    return this.#share.transaction('BEGIN', work, budgetOf(PATIENCE))
+    return this.#share.transaction('BEGIN', work, budgetOf(TRANSACTION_TIMEOUT))
   }
 }
 

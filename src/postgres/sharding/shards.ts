@@ -10,7 +10,7 @@ import { readShards, type Shard, type ShardMap } from './shard-map.ts'
 const MAX_AGE = 10_000
 /** Milliseconds between two attempts to reach a server, and for each of them. */
 const INTERVAL = 500
-const PATIENCE = 3000
+const LOOKUP_TIMEOUT = 3000
 
 /** How much of a distributed store can be reached. */
 export interface ShardState {
@@ -132,7 +132,7 @@ export class Shards {
     }
     try {
       const values = [String(map.idOn(node))]
-      const { rows } = await this.#share.run({ name: 'ask-node', text: ASK, values }, budgetOf(PATIENCE))
+      const { rows } = await this.#share.run({ name: 'ask-node', text: ASK, values }, budgetOf(LOOKUP_TIMEOUT))
       const [, fsync, commit] = rows[0] ?? []
       const reason = fsync !== 'on' ? UNSAFE.fsync : commit === 'off' ? UNSAFE.commit : undefined
       if (reason === undefined) {

@@ -6,7 +6,7 @@ import { sqliteFault } from '../errors.ts'
 
 const BUSY = 5
 /** Milliseconds. A process that only tests the lock holds it for less than one. */
-const PATIENCE = 50
+const BUSY_TIMEOUT = 50
 
 export interface ServeLock {
   /** Releases the lock. Calling it again does nothing. */
@@ -44,7 +44,7 @@ export function takeServeLock(path: string): ServeLock {
 }
 
 function lockFile(file: string, path: string): DatabaseSync {
-  const lock = new DatabaseSync(file, { timeout: PATIENCE })
+  const lock = new DatabaseSync(file, { timeout: BUSY_TIMEOUT })
   try {
     // Without a journal, for which a full disk has no space.
     lock.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE')

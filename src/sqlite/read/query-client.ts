@@ -15,8 +15,8 @@ import type { Effort, QueryReader } from './query-reader.ts'
 const FIRST_EFFORT: Effort = { unindexed: 10_000, scanned: 50_000 }
 const EFFORT_AFTER_WAITING: Effort = { unindexed: 50_000, scanned: 0 }
 /** Milliseconds that a read waits for the index. A client of a service waits too, a command can wait longer. */
-const PATIENCE = 5000
-const PATIENCE_OF_COMMANDS = 3_600_000
+const INDEX_TIMEOUT = 5000
+const INDEX_TIMEOUT_OF_COMMANDS = 3_600_000
 /** Milliseconds between two attempts of a read that waits for the index. */
 const LONGEST_NAP = 500
 
@@ -24,7 +24,7 @@ const LONGEST_NAP = 500
 export class QueryClient {
   readonly #path: string
   readonly #index: SearchIndex
-  readonly #patience: number
+  readonly #indexTimeout: number
   readonly #onFatal: (error: Error) => void
   #client: ThreadClient<'queries'> | undefined
   #lastExport = 0
@@ -34,7 +34,7 @@ export class QueryClient {
   constructor(path: string, index: SearchIndex, isServing: boolean, onFatal: (error: Error) => void) {
     this.#path = path
     this.#index = index
-    this.#patience = isServing ? PATIENCE : PATIENCE_OF_COMMANDS
+    this.#indexTimeout = isServing ? INDEX_TIMEOUT : INDEX_TIMEOUT_OF_COMMANDS
     this.#onFatal = onFatal
   }
 
@@ -123,7 +123,7 @@ export class QueryClient {
 
   /** Retries a read while the index lacks too many plants or is being rebuilt. */
   async #indexed<T>(read: (effort: Effort) => Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-    const deadline = performance.now() + this.#patience
+    const deadline = performance.now() + this.#indexTimeout
     for (let effort = FIRST_EFFORT; ; effort = EFFORT_AFTER_WAITING) {
       try {
         return await read(effort)

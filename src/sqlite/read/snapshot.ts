@@ -169,9 +169,9 @@ export class Snapshot {
   *#positions(query: PlantQuery, end: NewPlant | undefined, ids: ReadonlySet<bigint>): Task<Position[]> {
     const { order, after } = query
     const last = end && positionOf(order, end)
-    const isWanted = (place: Position) =>
-      (after === undefined || comparePositions(order, place, after) > 0) &&
-      (last === undefined || comparePositions(order, place, last) < 0)
+    const isWanted = (position: Position) =>
+      (after === undefined || comparePositions(order, position, after) > 0) &&
+      (last === undefined || comparePositions(order, position, last) < 0)
     // In an order by id, the id alone gives the position.
     const wanted = isByName(order) ? ids : Array.from(ids).filter((id) => isWanted({ key: '', id }))
     const positions: Position[] = []

@@ -6,7 +6,7 @@ export class IdSet {
   readonly #words = new Uint32Array(WORDS)
 
   add(id: bigint): void {
-    const bit = place(id)
+    const bit = bitOf(id)
     const word = bit >>> 5
     this.#words[word] = (this.#words[word] ?? 0) | (1 << (bit % BITS_OF_WORD))
   }
@@ -21,13 +21,13 @@ export class IdSet {
   }
 
   mayHave(id: bigint): boolean {
-    const bit = place(id)
+    const bit = bitOf(id)
     return ((this.#words[bit >>> 5] ?? 0) & (1 << (bit % BITS_OF_WORD))) !== 0
   }
 }
 
 /** The upper bits of a product are the mixed ones (Fibonacci hashing). */
-function place(id: bigint): number {
+function bitOf(id: bigint): number {
   const low = Number(BigInt.asUintN(32, id))
   const high = Number(BigInt.asUintN(32, id >> 32n))
   return (Math.imul(low ^ Math.imul(high, 0x85ebca6b), 0x9e3779b1) >>> 0) >>> 11

@@ -8,7 +8,7 @@ import { IndexView } from './index-view.ts'
 /** Changes that the index may be behind while a command imports beside a service. */
 const NEAR = 8000
 /** Milliseconds that an import waits for the index, and between its checks. */
-const PATIENCE = 10_000
+const TIMEOUT = 10_000
 const NAP = 20
 
 /** Measures the lag of an index that another process updates. */
@@ -27,7 +27,7 @@ export class IndexLag {
 
   /** Resolves when the index is at most NEAR changes behind, or is missing or being built. */
   async near(): Promise<void> {
-    const deadline = performance.now() + PATIENCE
+    const deadline = performance.now() + TIMEOUT
     while (this.#behind() > NEAR && performance.now() < deadline) await sleep(NAP)
   }
 

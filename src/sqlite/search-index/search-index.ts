@@ -17,7 +17,7 @@ const NAP = 500
 /** The pressure from which on an import waits: it prepares the next batch while the index takes one. */
 const IMPORT_PRESSURE = 1.6
 /** Milliseconds that one batch of an import waits for the index. */
-const IMPORT_PATIENCE = 10_000
+const IMPORT_TIMEOUT = 10_000
 
 /** Updates the search index: an IndexFollower in a thread, or a stand-in of a test. */
 export interface Follower {
@@ -122,7 +122,7 @@ export class SearchIndex {
 
   /** Resolves when an import may write. Imports wait for the index sooner than other writes. */
   async room(): Promise<void> {
-    const deadline = performance.now() + IMPORT_PATIENCE
+    const deadline = performance.now() + IMPORT_TIMEOUT
     while (this.#isFollowed && this.#pace.pressure(this.behind) > IMPORT_PRESSURE && performance.now() < deadline) {
       this.#hurry()
       await this.changed(deadline - performance.now())

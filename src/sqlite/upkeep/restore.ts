@@ -13,7 +13,7 @@ import { judgeLog } from '../wal/log-match.ts'
 import { mustHaveRoom } from './backup-target.ts'
 import { type Counts, countsIn, firstFault, inCopy, makeIndependent } from './copy-file.ts'
 import { nameUnlessThere, throughDraft } from './draft-file.ts'
-import { keepAside, mustBeEmpty, mustBeUnused } from './place.ts'
+import { keepAside, mustBeEmpty, mustBeUnused } from './replace-store.ts'
 
 /** Makes the store in the file `link` from a backup (src/upkeep.ts). */
 export async function restoreBackup(link: string, file: string, options: RestoreOptions): Promise<RestoreReport> {

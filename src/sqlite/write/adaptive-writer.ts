@@ -67,7 +67,7 @@ export class AdaptiveWriter implements Writer {
   }
 
   async createPlants(puts: readonly Put[]): Promise<PutResponse[]> {
-    const isForHere = puts.length <= MAX_ROWS && this.place === 'event loop'
+    const isForHere = puts.length <= MAX_ROWS && this.commitsOn === 'event loop'
     return (isForHere ? this.#createHere(puts) : undefined) ?? this.thread.createPlants(puts)
   }
 
@@ -77,7 +77,7 @@ export class AdaptiveWriter implements Writer {
   }
 
   /** Where a small group would be committed now. It must not overtake what the thread received earlier. */
-  get place(): 'event loop' | 'thread' {
+  get commitsOn(): 'event loop' | 'thread' {
     return this.#client.unanswered === 0 && this.#now() >= this.#threadUntil ? 'event loop' : 'thread'
   }
 

@@ -1,9 +1,9 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
-import type { MintOptions, RevokeResult } from '../../token-store.ts'
+import type { IssueOptions, RevokeResult } from '../../token-store.ts'
 import type { TokenRow } from '../token-rows.ts'
 
 /** The row in the store, as SQLite gives it, or why it is not there. */
-export type MintOutcome = Record<string, unknown> | 'creator revoked' | 'too many'
+export type IssuedRow = Record<string, unknown> | 'creator revoked' | 'too many'
 
 /** Writes access tokens. Each method runs within a transaction of the writer. */
 export class TokenWriter {
@@ -33,7 +33,7 @@ export class TokenWriter {
     this.#insert.run(id, hash, name, scopes, createdAt, expiresAt, lastUsedAt, revokedAt)
   }
 
-  mint(token: TokenRow, { creator, most }: MintOptions): MintOutcome {
+  issue(token: TokenRow, { creator, most }: IssueOptions): IssuedRow {
     if (creator !== undefined && !isActive(this.#select.get(creator), token.createdAt)) return 'creator revoked'
     const present = this.#select.get(token.id)
     if (present !== undefined) return present

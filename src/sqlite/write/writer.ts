@@ -24,7 +24,7 @@ import { type Refusal, refusalOf } from '../worker/failure.ts'
 import type { Served } from '../worker/protocol.ts'
 import { IdWriter, type ReservationRow } from './id-writer.ts'
 import { removeOldIndexes } from './old-indexes.ts'
-import { type MintOutcome, TokenWriter } from './token-writer.ts'
+import { type IssuedRow, TokenWriter } from './token-writer.ts'
 
 /** Plants that one statement inserts, in two thirds of the time of a statement for each. */
 const TOGETHER = 8
@@ -121,8 +121,8 @@ export class SqliteWriter implements Served {
     this.#keeper.transaction(() => this.#tokens.insert(token))
   }
 
-  mintToken(...request: Parameters<TokenWriter['mint']>): MintOutcome {
-    return this.#keeper.transaction(() => this.#tokens.mint(...request))
+  issueToken(...request: Parameters<TokenWriter['issue']>): IssuedRow {
+    return this.#keeper.transaction(() => this.#tokens.issue(...request))
   }
 
   touchToken(id: string, usedAt: number): void {
