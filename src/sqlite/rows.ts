@@ -1,7 +1,8 @@
 import type { NewPlant } from '../plant.ts'
+import type { Row } from './statement-cache.ts'
 
 /** A plant of the columns id, name and tag. SQLite gives a row as an array in two thirds of the time of an object. */
-export function plantOf([id, name, tag]: readonly unknown[]): NewPlant {
+export function plantOf({ 0: id, 1: name, 2: tag }: Row): NewPlant {
   return { id: id as bigint, name: name as string, tag: (tag as string | null) ?? undefined }
 }
 

@@ -1,6 +1,9 @@
 import type { DatabaseSync, SQLInputValue, SQLOutputValue, StatementSync } from 'node:sqlite'
 
-export type Row = SQLOutputValue[]
+/** The columns of a row, in an array. Node's types know such rows as objects, whose index signature is the same. */
+export interface Row {
+  readonly [column: number]: SQLOutputValue
+}
 
 /** Prepares each query of a connection once. Rows are arrays in the order of the columns. */
 export class StatementCache {
@@ -12,11 +15,11 @@ export class StatementCache {
   }
 
   get(sql: string, ...values: SQLInputValue[]): Row | undefined {
-    return this.#statement(sql).get(...values) as Row | undefined
+    return this.#statement(sql).get(...values)
   }
 
   all(sql: string, ...values: SQLInputValue[]): Row[] {
-    return this.#statement(sql).all(...values) as unknown as Row[]
+    return this.#statement(sql).all(...values)
   }
 
   /** @returns how many rows it changed */
@@ -32,7 +35,7 @@ export class StatementCache {
 
   /** The same text must not be iterated again before this iteration has ended. */
   iterate(sql: string, ...values: SQLInputValue[]): IterableIterator<Row> {
-    return this.#statement(sql).iterate(...values) as unknown as IterableIterator<Row>
+    return this.#statement(sql).iterate(...values)
   }
 
   #statement(sql: string): StatementSync {

@@ -80,14 +80,14 @@ export class ChangeReader {
   tagsAt(position: number): Map<bigint, string | undefined> {
     const tags = new Map<bigint, string | undefined>()
     const sql = 'SELECT ids, tag FROM changes WHERE position > ? ORDER BY position'
-    for (const [ids, tag] of this.#statements.iterate(sql, position)) {
+    for (const { 0: ids, 1: tag } of this.#statements.iterate(sql, position)) {
       for (const id of unpack(ids)) if (!tags.has(id)) tags.set(id, (tag as string | null) ?? undefined)
     }
     return tags
   }
 }
 
-function changeOf([position, blob, name, tag]: Row): Change {
+function changeOf({ 0: position, 1: blob, 2: name, 3: tag }: Row): Change {
   const ids = unpack(blob)
   const [id = 0n] = ids
   const before = name === null ? undefined : { id, name: name as string, tag: (tag as string | null) ?? undefined }

@@ -83,7 +83,7 @@ export class PointReader {
   /** The plants with these ids, in their order, up to TURN_TEXT. */
   plants(ids: readonly bigint[]): (NewPlant | undefined)[] {
     const read = (id: bigint) => {
-      const row = this.#plant.get(id) as unknown as Row | undefined
+      const row = this.#plant.get(id)
       return row === undefined ? undefined : plantOf(row)
     }
     return this.#together(this.#keptPlants, (kept) => upToTurnText(ids, textOf, (id) => kept.get(id, read)))
@@ -152,7 +152,7 @@ export class PointReader {
     const found = new ResultPage({ plants: limit, text: PAGE_TEXT })
     for (let last = after?.id; ; last = found.plants.at(-1)?.id) {
       const most = Math.min(PART, limit - found.plants.length)
-      const rows = (last === undefined ? first.all(most) : next.all(last, most)) as unknown as Row[]
+      const rows = last === undefined ? first.all(most) : next.all(last, most)
       for (const row of rows) {
         found.add(plantOf(row))
         if (found.isFull) return found.plants
@@ -203,7 +203,7 @@ export class PointReader {
 const BEFORE_ALL = { createdAt: new Date(-8.64e15), id: '' }
 
 /** What rows of SIZE come to together. */
-const sizeOf = (rows: unknown[]): number => (rows as [bigint][]).reduce((sum, [size]) => sum + Number(size), 0)
+const sizeOf = (rows: readonly Row[]): number => rows.reduce((sum, row) => sum + Number(row[0]), 0)
 
 const textOfPage = (plants: readonly NewPlant[]): number => plants.reduce((sum, plant) => sum + textOf(plant), 0)
 

@@ -87,7 +87,7 @@ export class Snapshot {
       const { condition, values } = idsBehind(index?.scannedTo)
       for (const id of tags.keys()) if (index?.scannedTo === undefined || id > index.scannedTo) tags.delete(id)
       const sql = `SELECT id FROM plants WHERE ${condition} ORDER BY id LIMIT ?`
-      for (const [id] of this.#statements.iterate(sql, ...values, most + 1)) ids.add(id as bigint)
+      for (const { 0: id } of this.#statements.iterate(sql, ...values, most + 1)) ids.add(id as bigint)
       if (ids.size > most) throw new BehindError()
     }
     return { ids, tags }
@@ -193,7 +193,7 @@ export class Snapshot {
       ...(after === undefined ? [] : [after]),
       limit,
     )
-    return new Map(rows.map(([tag, plants]) => [tag as string, Number(plants)]))
+    return new Map(rows.map(({ 0: tag, 1: plants }) => [tag as string, Number(plants)]))
   }
 
   #count(tag: string): number {

@@ -44,7 +44,7 @@ export function* tagsOf(statements: StatementCache, ids: Iterable<bigint>): Iter
   const sql =
     'SELECT tag FROM json_each(?) AS wanted CROSS JOIN plants ON plants.id = wanted.value WHERE tag IS NOT NULL'
   for (const some of chunks(ids)) {
-    for (const [tag] of statements.iterate(sql, `[${some.join()}]`)) yield tag as string
+    for (const { 0: tag } of statements.iterate(sql, `[${some.join()}]`)) yield tag as string
     yield undefined
   }
 }

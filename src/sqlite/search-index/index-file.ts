@@ -42,7 +42,7 @@ export function readState(statements: StatementCache, identity: Uint8Array): Ind
     identity,
   )
   if (row === undefined) return undefined
-  const [position, mark, isScanning, scannedTo, scanned, plants] = row
+  const { 0: position, 1: mark, 2: isScanning, 3: scannedTo, 4: scanned, 5: plants } = row
   return {
     position: Number(position),
     mark: mark as string,

@@ -184,7 +184,7 @@ export class PlantSearch {
   *all(query: PlantQuery): Iterable<bigint> {
     const { condition, direction, values } = range(query, 'id')
     const sql = `SELECT id FROM plants WHERE ${condition} ORDER BY id ${direction}`
-    for (const [id] of this.#statements.iterate(sql, ...values)) yield id as bigint
+    for (const { 0: id } of this.#statements.iterate(sql, ...values)) yield id as bigint
   }
 
   /** Merges the ids of each tag, reading some of each at a time. */
@@ -212,7 +212,7 @@ export class PlantSearch {
   }
 
   *#indexed(sql: string, ...values: (string | bigint)[]): Iterable<bigint> {
-    for (const [id] of this.#index.statements.iterate(sql, ...values)) yield id as bigint
+    for (const { 0: id } of this.#index.statements.iterate(sql, ...values)) yield id as bigint
   }
 }
 

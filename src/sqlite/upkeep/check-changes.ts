@@ -13,7 +13,7 @@ export function checkChanges(statements: StatementCache): CheckedPart {
   let rows = 0
   let last: number | undefined
   const sql = 'SELECT position, kind, length(ids), name IS NULL FROM changes ORDER BY position'
-  for (const [at, kind, bytes, isNameless] of statements.iterate(sql)) {
+  for (const { 0: at, 1: kind, 2: bytes, 3: isNameless } of statements.iterate(sql)) {
     const position = Number(at)
     const ids = Number(bytes) / ID
     const isCreate = kind === 'create'

@@ -58,7 +58,7 @@ export class IndexCheck {
   /** SQLite's own checks, which include those of the full-text index. */
   #structure(): string[] {
     const { statements } = this.#view
-    const found = statements.all('PRAGMA integrity_check(20)').map(([text]) => String(text))
+    const found = statements.all('PRAGMA integrity_check(20)').map(({ 0: text }) => String(text))
     const faults = found.length === 1 && found[0] === 'ok' ? [] : found
     const counts = 'SELECT tag, plants FROM tag_counts'
     const counted = 'SELECT tag, count(*) FROM tags GROUP BY tag'
@@ -83,7 +83,7 @@ export class IndexCheck {
     }
     const compare = async (what: string, sql: string, expected: Sum): Promise<string[]> => {
       const found = new Sum()
-      for (const [text, id] of statements.iterate(sql)) {
+      for (const { 0: text, 1: id } of statements.iterate(sql)) {
         found.add(text as string, id as bigint)
         if (found.count % TURN === 0) await turn(work)
       }
@@ -122,7 +122,7 @@ function* plantsAt(store: StatementCache, changes: ChangeReader, state: IndexSta
     for (const id of ids) if (!changed.has(id)) changed.set(id, before)
   }
   const isReached = (id: bigint) => !state.isScanning || (state.scannedTo !== undefined && id <= state.scannedTo)
-  for (const [id, name, tag] of store.iterate('SELECT id, name, tag FROM plants')) {
+  for (const { 0: id, 1: name, 2: tag } of store.iterate('SELECT id, name, tag FROM plants')) {
     if (changed.has(id as bigint) || !isReached(id as bigint)) continue
     yield { id: id as bigint, name: name as string, tag: (tag as string | null) ?? undefined }
   }
