@@ -1,6 +1,6 @@
 /**
- * Plants as a large collection has them: few genera, words and tags are frequent and most are rare (by Zipf's law), names
- * begin with their genus, and a third has no tag. Every id has its plant.
+ * Plants as a large collection has them: few genera, words and tags are frequent and most are rare (by Zipf's law),
+ * names begin with their genus, and a third has no tag. Every id has its plant.
  */
 import type { NewPlant } from '../src/plant.ts'
 

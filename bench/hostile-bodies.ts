@@ -16,8 +16,8 @@ const LIMIT = 50
 const PACE = 10
 
 /**
- * Sends each hostile shape to the service as it ships, and prints how long it held the event loop, and how long an ordinary
- * create beside it took at most. @returns the names of those that held the loop for too long
+ * Sends each hostile shape to the service as it ships, and prints how long it held the event loop, and how long an
+ * ordinary create beside it took at most. @returns the names of those that held the loop for too long
  */
 export async function measureHostileBodies(rounds: number): Promise<string[]> {
   const service = await Service.start()

@@ -2,9 +2,9 @@ import { connect, type Socket } from 'node:net'
 import { requests, type WorkOptions } from './requests.ts'
 
 /**
- * The load generator: a process of its own that keeps a number of connections busy, each with one request at a time, and
- * prints what came of it as one line of JSON. It speaks HTTP over plain sockets, because any HTTP client of this runtime
- * costs more than the server that it would measure.
+ * The load generator: a process of its own that keeps a number of connections busy, each with one request at a time,
+ * and prints what came of it as one line of JSON. It speaks HTTP over plain sockets, because any HTTP client of this
+ * runtime costs more than the server that it would measure.
  */
 export interface LoadOptions extends WorkOptions {
   readonly port: number

@@ -10,8 +10,8 @@ import { canTellProcessorTime, databaseTime } from './processor-time.ts'
 const FLOOR = 2.5
 
 /**
- * Creates in a PostgreSQL on the same cores: with an INSERT each through a pool of ten connections, and as it ships, with
- * the processor time that each costs the database.
+ * Creates in a PostgreSQL on the same cores: with an INSERT each through a pool of ten connections, and as it ships,
+ * with the processor time that each costs the database.
  */
 export async function measurePostgres({ rounds, seconds }: Effort, more: readonly Contender[] = []): Promise<void> {
   const server = await PostgresServer.create()

@@ -8,7 +8,9 @@ import { type Effort, type Measured, plot, sideBySide, verdict } from './measure
 /** A store in which there is something to read, and next to nothing to slow it down. */
 const SMALL = 1000
 
-/** Reads and searches against the bare server, and creates against a small store, by the number of plants in the store. */
+/**
+ * Reads and searches against the bare server, and creates against a small store, by the number of plants in the store.
+ */
 export async function measureSizes(sizes: readonly number[], { rounds, seconds }: Effort): Promise<void> {
   const bare = await Running.start(BARE, undefined, SMALL)
   const stores: Running[] = []

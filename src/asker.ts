@@ -1,16 +1,16 @@
-/** Whoever asks for a value. */
+/** A caller that asks for a value. */
 export interface Asker {
-  /** Whether nobody waits for the value any more. */
+  /** Whether the caller no longer waits for the value. */
   readonly isOver: boolean
 }
 
-/** An asker that can also end what it asked for while it is under way. */
+/** An asker that can also abort the work that it asked for. */
 export interface AbortingAsker extends Asker {
   /** Aborts when the asker is over. May be made on first use: a signal costs as much as the rest of a short page. */
   readonly signal: AbortSignal
 }
 
-/** Somebody who no longer waits once the signal aborts. */
+/** An asker that no longer waits once the signal aborts. */
 export const askerOf = (signal: AbortSignal): AbortingAsker => ({
   signal,
   get isOver() {

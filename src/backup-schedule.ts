@@ -1,6 +1,6 @@
 import { integer, longDuration, offOr, type Setting, setting } from './setting.ts'
 
-/** When a service backs its store up by itself. */
+/** How often a service backs up its store, and where it keeps the backups. */
 export interface BackupSchedule {
   /** Milliseconds; undefined: never. */
   readonly backupEvery: number | undefined
@@ -37,7 +37,7 @@ export const BACKUP_SCHEDULE: { readonly [K in keyof BackupSchedule]-?: Setting<
   },
 }
 
-/** What is wrong with these settings together; undefined when nothing is. */
+/** Returns the conflict between these settings; undefined where there is none. */
 export function scheduleFault(
   { backupEvery, backupFolder }: BackupSchedule,
   engine: 'sqlite' | 'postgres',

@@ -60,7 +60,7 @@ export interface Config extends WorkLimits, MemoryLimits, BackupSchedule {
   readonly rateLimit: RateLimit
   /** Failed authentications per minute and address; undefined: no limit. */
   readonly authFailureLimit: number | undefined
-  /** Proxies whose word on a client's address counts. */
+  /** Proxies whose statement of a client's address counts. */
   readonly trustedProxies: readonly Network[]
 }
 
@@ -68,7 +68,7 @@ type Settings = { readonly [K in keyof Config]-?: Setting<Config[K]> }
 
 const DEFAULT_STORE = 'sqlite:data/plants.db'
 
-/** Every setting there is: the flags, the environment variables, the help text and the reference page come from here. */
+/** Every setting. The flags, the environment variables, the help text and the reference page follow from it. */
 export const SETTINGS: Settings = {
   host: text('host', 'ADDRESS', '127.0.0.1', 'address to listen on; 0.0.0.0 for every address of the machine'),
   port: setting('port', 'PORT', '8080', 'TCP port to listen on; 0 picks a free one', integer(0, 65535)),
@@ -252,7 +252,7 @@ export function readConfig(
     }
   })
   const config = Object.fromEntries(entries) as Config
-  // Node refuses to make such a server; a timeout of 0 is none.
+  // Node refuses such a pair; a timeout of 0 means none.
   if (config.requestTimeout > 0 && config.headersTimeout > config.requestTimeout) {
     faults.push('--headers-timeout: must not be longer than --request-timeout; set both')
   }
@@ -261,7 +261,7 @@ export function readConfig(
   if ((storeSearchConnections ?? third) + (storeLongConnections ?? third) > storeConnections - 2) {
     faults.push('--store-connections: must be at least two more than those for searches and for long reads together')
   }
-  // An address that is wrong was told already.
+  // A wrong address was reported already.
   const schedule = config.store === undefined ? undefined : scheduleFault(config, config.store.engine)
   if (use === 'server' && schedule !== undefined) faults.push(schedule)
   if (faults.length > 0) throw new OperatorError(faults.join('\n'), { exitCode: 2 })
@@ -276,12 +276,12 @@ function logLevel(given: string): LogLevel {
 
 function storeAddress(given: string, environment: NodeJS.ProcessEnv): StoreAddress {
   if (isPostgresAddress(given)) return readPostgresAddress(given, environment)
-  // What it is instead may hold a password, so it is not shown.
+  // The value may hold a password, so the message leaves it out.
   if (!given.startsWith('sqlite:') || given === 'sqlite:')
     throw new Error(`is neither a store like ${DEFAULT_STORE} nor one like postgres://user@host/database`)
   return { engine: 'sqlite', path: given.slice('sqlite:'.length), isDefault: given === DEFAULT_STORE }
 }
 
-/** A store as people may see it: without the credentials that its address may hold. */
+/** The address of a store without its credentials, for messages. */
 export const shownStore = (store: StoreAddress): string =>
   store.engine === 'sqlite' ? `sqlite:${store.path}` : store.shown

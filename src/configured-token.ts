@@ -1,6 +1,6 @@
 import { TOKEN_PREFIX } from './token.ts'
 
-/** What a token is used for: `client`: sent to a service; `server`: taken by a service, with all scopes. */
+/** The use of a token. `client`: sent to a service; `server`: accepted by a service, with all scopes. */
 export type TokenUse = 'client' | 'server'
 
 const MIN_LENGTH = 16
@@ -9,7 +9,7 @@ const MIN_VARIETY = 8
 /**
  * Reads the token of the configuration. The characters are those that a bearer token may have (RFC 6750 section 2.1).
  *
- * @throws Error that says what is wrong and never holds the token
+ * @throws Error with a message that never holds the token
  */
 export function readConfiguredToken(given: string, use: TokenUse): string {
   if (!/^[A-Za-z0-9._~+/-]+=*$/.test(given))
@@ -24,10 +24,13 @@ export function readConfiguredToken(given: string, use: TokenUse): string {
 const IS_A_CLIENTS = `begins with ${TOKEN_PREFIX}, like the tokens of "plantstore token create". Such a token works without this setting and would get all scopes here. Leave it out of the environment of serve, or set a secret of your own`
 const IS_WEAK = `is easy to guess: it needs ${MIN_VARIETY} different characters, in no pattern; "openssl rand -hex 32" creates a good one`
 
-/** Too few different characters, a piece that is repeated, or mostly characters that follow one another (`3456`, `dcba`). */
+/**
+ * Too few different characters, a piece that is repeated, or mostly characters that follow one another (`3456`,
+ * `dcba`).
+ */
 function isWeak(text: string): boolean {
   if (new Set(text).size < MIN_VARIETY) return true
-  // A text that is a piece repeated is found in its double before its end.
+  // A text that repeats a piece occurs in its own double before the end of the first copy.
   if (`${text}${text}`.indexOf(text, 1) < text.length) return true
   const codes = Array.from(text, (character) => character.charCodeAt(0))
   const steps = codes.slice(1).filter((code, i) => Math.abs(code - (codes[i] ?? 0)) <= 1)

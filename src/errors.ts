@@ -1,6 +1,6 @@
 /**
- * Every refusal the service can answer with: the number is the HTTP status times 100 plus a counter. A number is never
- * reused. openapi.yaml names them per operation and docs/reference/errors.md is generated from here.
+ * Every refusal of the service. A number is the HTTP status times 100 plus a counter, and is never reused. openapi.yaml
+ * names the refusals of each operation; `npm run generate` makes docs/reference/errors.md from this list.
  */
 export const ERRORS = {
   40001: 'The body cannot be parsed: bad syntax, bad UTF-8, empty, or nested too deep.',
@@ -33,7 +33,7 @@ export const ERRORS = {
     'The service is overloaded: a limit for all clients is reached, or a search passed its deadline. Nothing was done.',
   50303: 'The service is shutting down; nothing was done.',
   50304: 'The store has no space left; nothing was stored.',
-  // 50305 was for searches that were behind, and is not given again.
+  // 50305 was for an index that was behind. The number is never used again.
 } as const
 
 export type ErrorNumber = keyof typeof ERRORS
@@ -49,7 +49,7 @@ export interface AppErrorOptions {
 /** Refusals that pass by themselves. */
 const PASSING = [429, 503]
 
-/** The only error that reaches a client, as `{error, message}`; every other one is answered as 50001. */
+/** The only error that reaches a client, as `{error, message}`. The client gets 50001 for every other error. */
 export class AppError extends Error {
   override readonly name = 'AppError'
   readonly number: ErrorNumber

@@ -1,12 +1,12 @@
 /**
- * The one place where case and accents are folded, for search and for sorting by name, so that every engine answers alike.
+ * Folds case and accents, for search and for sorting by name. Both engines use it, so they answer alike.
  *
- * Compatibility decomposition without its combining marks (Unicode Standard Annex 15), then the full case mapping upwards
- * and down (`ß` and `SS` both become `ss`), with the final sigma as any other.
+ * Compatibility decomposition without its combining marks (Unicode Standard Annex 15), then the full case mapping
+ * upwards and down (`ß` and `SS` both become `ss`), with the final sigma as any other.
  */
 export function fold(text: string): string {
   if (isAscii(text)) return text.toLowerCase()
-  // Down first: the capital sharp s has no upper case of its own, its small letter has.
+  // Down first: the capital sharp s has no upper case, its small letter has one.
   const cased = withoutMarks(text).toLowerCase().toUpperCase().toLowerCase()
   return withoutMarks(cased).replaceAll('ς', 'σ')
 }
@@ -17,12 +17,12 @@ export function words(text: string): string[] {
   return folded.match(isAscii(folded) ? ASCII_WORDS : WORDS) ?? []
 }
 
-/** How many characters (code points) of a folded name count for its place among others. */
+/** Characters (code points) of a folded name by which plants are sorted. */
 export const SORT_KEY_LENGTH = 128
 
 /**
- * What plants are sorted by when they are sorted by name: the start of the folded name. Keys are compared by code points,
- * plants with the same key by id. It is bounded because names are not: a cursor holds a key, and an index does.
+ * The key of the order by name: the start of the folded name. Keys are compared by code points, plants with the same
+ * key by id. The length of a key is bounded, as cursors and indexes hold keys.
  */
 export function sortKey(name: string): string {
   const folded = fold(name.length <= FOLDED_LENGTH ? name : name.slice(0, FOLDED_LENGTH).replace(SPLIT_PAIR, ''))
@@ -39,7 +39,7 @@ export function compareCodePoints(a: string, b: string): number {
   return a.length - b.length
 }
 
-/** UTF-16 units of a name that its key is made from; the rest of a long name is spared the folding. */
+/** UTF-16 units of a name that are folded for its key. */
 const FOLDED_LENGTH = SORT_KEY_LENGTH * 4
 const SPLIT_PAIR = /[\ud800-\udbff]$/
 const ASCII_WORDS = /[a-z0-9]+/g

@@ -4,17 +4,17 @@ export interface IdRange {
   readonly last: bigint
 }
 
-/** The largest id that is proposed: spreadsheets, and programs with numbers of 64 bits, keep it exact. */
+/** The largest id to propose: spreadsheets and programs with double-precision numbers keep it exact. */
 export const LARGEST_PROPOSED = 2n ** 53n - 1n
-/** Gaps that are looked at, from the largest id down: each takes two look-ups. */
+/** Gaps to look at, from the largest id down. Each takes two look-ups. */
 const MOST_GAPS = 20
 
 /**
- * Finds a free range behind the largest id in use, or in the gap below it where no room is left behind it. Each engine
- * asks its own tables what the generator wants to know.
+ * Finds a free range after the largest id in use, or in the highest gap where no room is left after it. Each engine
+ * answers the questions of the generator from its own tables.
  *
- * @yields an id; the generator continues with the last range in use (a plant, or a reservation) that begins below it, from
- *   1 on, or with undefined when there is none
+ * @yields an id; the generator continues with the last range in use (a plant, or a reservation) that begins below it,
+ *   from 1 on, or with undefined when there is none
  * @returns undefined when the first gaps have no room
  */
 export function* findFreeRange(count: number): Generator<bigint, IdRange | undefined, IdRange | undefined> {
@@ -29,7 +29,7 @@ export function* findFreeRange(count: number): Generator<bigint, IdRange | undef
   return undefined
 }
 
-/** The range that ends later; ranges in use never overlap but where a plant was created with a reserved id. */
+/** The range that ends later. Ranges in use overlap only where a plant was created with a reserved id. */
 export function later(one: IdRange | undefined, other: IdRange | undefined): IdRange | undefined {
   if (one === undefined || other === undefined) return one ?? other
   return one.last > other.last ? one : other

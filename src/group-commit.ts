@@ -7,14 +7,14 @@ export interface GroupCommitOptions<Row> {
   readonly maxWeight: number
   /** Rows in one commit. */
   readonly maxGroup: number
-  /** Commits that may be under way at once. With two, the writer finds the next group when it is done with one. */
+  /** Commits under way at once. With two, the writer has the next group when it is done with one. */
   readonly maxInFlight: number
   /**
-   * Among how many groups the rows that come at once are divided; 1, if nothing is said. With a commit that is made
-   * elsewhere, this process prepares one group while another is committed.
+   * The number of groups into which rows that come at once are divided; 1 by default. Where another thread or process
+   * commits, this one prepares a group while the one before is committed.
    */
   readonly parts?: number
-  /** Rows of different keys are never in one group; all rows have the same key, if nothing is said. */
+  /** Rows of different keys are never in one group. By default all rows have the same key. */
   keyOf?(row: Row): unknown
   weigh(row: Row): number
 }
@@ -27,8 +27,8 @@ interface Waiting<Row, Result> {
 }
 
 /**
- * How many turns of the event loop a group waits while each brings more rows. Groups are half again as large for it, and
- * creates at 64 connections 8% more on two cores and 16% on one; a group that gets no more rows waits for one turn.
+ * Turns of the event loop that a group waits while each brings more rows. This makes groups half again as large, and at
+ * 64 connections allows 8% more creates on two cores and 16% on one. A group that gets no more rows waits for one turn.
  */
 const MAX_TURNS = 8
 /** Decay of #peak: a burst stops counting after about this many groups. */
@@ -36,10 +36,11 @@ const FORGETTING = 32
 
 /**
  * Many callers, one commit. Rows that are submitted while commits are under way, or while every turn of the event loop
- * brings more, share the next commit; each caller is answered after the commit that holds its row. A row whose result is an Error is
- * rejected alone; a commit that fails rejects every row in it.
+ * brings more, share the next commit. Each caller is answered after the commit that holds its row. A row whose result
+ * is an Error is rejected alone; a commit that fails rejects every row in it.
  *
- * Group commit is most of this service's speed: one fsync is then paid by many creates (docs/decisions/0003-group-commit.md).
+ * Many creates share the cost of one fsync, which is most of this service's speed
+ * (docs/decisions/0003-group-commit.md).
  */
 export class GroupCommit<Row, Result> {
   readonly #commit: (rows: readonly Row[]) => Promise<readonly (Result | Error)[]>
@@ -48,7 +49,7 @@ export class GroupCommit<Row, Result> {
   #waiting = 0
   #weight = 0
   #inFlight = 0
-  /** Rows that waited or were in flight at once of late. */
+  /** The most rows that recently waited or were in flight at once. */
   #peak = 0
   #scheduled = false
   #closed = false
@@ -66,7 +67,7 @@ export class GroupCommit<Row, Result> {
   /**
    * Resolves after the commit that holds the row.
    *
-   * @throws AppError 50302 when the queue is full and 50303 when it is closed; the row is then not taken
+   * @throws AppError 50302 when the queue is full and 50303 when it is closed; neither takes the row
    */
   submit(row: Row): Promise<Result> {
     const weight = this.#options.weigh(row)
@@ -82,7 +83,7 @@ export class GroupCommit<Row, Result> {
     })
   }
 
-  /** Takes no more rows, and resolves when those that it has are answered. */
+  /** Takes no more rows, and resolves when all rows are answered. */
   async close(): Promise<void> {
     this.#closed = true
     if (this.#waiting > 0) await new Promise<void>((resolve) => this.#idle.push(resolve))
@@ -95,27 +96,27 @@ export class GroupCommit<Row, Result> {
 
   #refusal(weight: number): AppError | undefined {
     if (this.#closed) return new AppError(50303, 'the service is shutting down; send the request again')
-    // A single row may be heavier than the bound: alone it is always taken, or it could never be sent.
+    // A single row may be heavier than the bound. An empty queue takes it, or it could never be written.
     const isHeavy = this.#weight > 0 && this.#weight + weight > this.#options.maxWeight
     if (this.#waiting < this.#options.maxWaiting && !isHeavy) return undefined
     return queueFull()
   }
 
-  /** Whether those that queue are the part of all rows that a group should have. */
+  /** Whether the queue has the share of all rows that a group should have. */
   #hasShare(): boolean {
     const { parts = 1, maxInFlight } = this.#options
     return parts > 1 && this.#inFlight < maxInFlight && this.#queue.length >= this.#peak / parts
   }
 
   #schedule(): void {
-    // While another group is under way, they wait for their share or for its end, whichever is first.
+    // While another group is under way, rows wait for their share or for the end of that group.
     if ((this.#options.parts ?? 1) > 1 && this.#inFlight > 0) return
     if (this.#inFlight >= this.#options.maxInFlight || this.#scheduled || this.#queue.length === 0) return
     this.#scheduled = true
     this.#waitForMore(this.#queue.length, MAX_TURNS)
   }
 
-  /** Immediates run after the poll phase, so that every request that one turn of the event loop has read is in the group. */
+  /** Immediates run after the poll phase, so the group has every request that this turn of the event loop has read. */
   #waitForMore(length: number, turns: number): void {
     setImmediate(() => {
       if (this.#queue.length > length && turns > 1) return this.#waitForMore(this.#queue.length, turns - 1)
@@ -138,7 +139,7 @@ export class GroupCommit<Row, Result> {
     )
   }
 
-  /** The oldest row, and those behind it that have the same key. */
+  /** The oldest row, and the rows after it with the same key. */
   #takeGroup(): Waiting<Row, Result>[] {
     const { keyOf, maxGroup } = this.#options
     const [oldest] = this.#queue
@@ -157,7 +158,7 @@ export class GroupCommit<Row, Result> {
   #settle(group: readonly Waiting<Row, Result>[], answerOne: (waiting: Waiting<Row, Result>, i: number) => void): void {
     this.#inFlight--
     this.#peak -= this.#peak / FORGETTING
-    // The next commit starts before this one's callers are answered: they are answered while it runs.
+    // The next commit starts first: it runs while the callers of this one are answered.
     if ((this.#options.parts ?? 1) === 1 || this.#inFlight === 0 || this.#hasShare()) this.#flush()
     group.forEach((waiting, i) => {
       this.#waiting--

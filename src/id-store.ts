@@ -1,7 +1,7 @@
 import type { Actor } from './actor.ts'
 import type { IdRange } from './free-ids.ts'
 
-/** A range that was handed out. */
+/** A reserved range. */
 export interface IdReservation extends IdRange {
   /** SHA-256 over the actor and the key of its request; undefined without a key. */
   readonly key: Buffer | undefined
@@ -11,17 +11,18 @@ export interface IdReservation extends IdRange {
 }
 
 /**
- * Ids for plants of people who have none. These comments are the specification for every engine; each runs the same test
- * suite (test/id-suite.ts). A reservation keeps ids from being proposed again, and nothing else: a create with an explicit
- * id stays as it is.
+ * Proposes and reserves ids for new plants. These comments are the specification for every engine; each runs the same
+ * test suite (test/id-suite.ts). The store never proposes a reserved id again, but a create may use it.
  */
 export interface IdStore {
-  /** Returns an id that is neither a plant's nor reserved, behind the largest in use; undefined when there is no room. */
+  /**
+   * Returns an id that is neither a plant's nor reserved, after the largest in use; undefined when there is no room.
+   */
   proposeId(): Promise<bigint | undefined>
 
   /**
-   * Reserves so many ids that follow one another. Resolves after the commit. No two calls get the same id, on any
-   * instance; only a call with a key that is known gets the range of that key again, whatever its count.
+   * Reserves `count` consecutive ids. Resolves after the commit. No two calls get the same id, on any instance, except
+   * that a call with a known key gets the range of that key again, whatever its count.
    *
    * @returns undefined when there is no room; nothing changes
    */
@@ -30,6 +31,6 @@ export interface IdStore {
   /** Returns all reservations, for a copy of the store, by their first ids. */
   exportReservations(): Promise<IdReservation[]>
 
-  /** Stores a reservation as a copy brings it. Does nothing where its first id is reserved already. */
+  /** Stores a reservation from a copied store. Does nothing where its first id is reserved already. */
   addReservation(reservation: IdReservation): Promise<void>
 }

@@ -4,18 +4,18 @@ import { decodeNames, repeatedName } from './json-names.ts'
 import { JsonFault, JsonScanner } from './json-scanner.ts'
 import { MAX_ID, MIN_ID } from './plant.ts'
 
-/** Where a JSON text stands: it is a request's whole body, or one row of many. */
+/** The origin of a JSON text: the whole body of a request, or one row of a file. */
 export type JsonSubject = 'body' | 'row'
 
 /**
- * Reads a JSON text (RFC 8259) strictly: invalid UTF-8 is refused, the outermost object may have each member only once,
- * and nesting is bounded.
+ * Reads a JSON text (RFC 8259) strictly. It refuses invalid UTF-8, a repeated member of the outermost object, and deep
+ * nesting.
  *
  * @param bytes the whole body, UTF-8 without byte order mark
  * @param maxDepth levels of arrays and objects
- * @param sizeLimit bytes besides long texts, which take less time than all others
- * @throws AppError 40001 when it is empty, not UTF-8, not JSON or nested too deep; 40002 when it has a member twice; 41301
- *   when it exceeds sizeLimit
+ * @param sizeLimit bytes besides long texts, which take less time per byte
+ * @throws AppError 40001 when it is empty, not UTF-8, not JSON or nested too deep; 40002 when it has a member twice;
+ *   41301 when it exceeds sizeLimit
  */
 export function readJsonBody(
   bytes: Buffer,
@@ -38,15 +38,15 @@ export function readJsonBody(
   }
 }
 
-/** A JSON text whose members are read when they are asked for, each of them exactly. */
+/** A JSON text. Its methods read single members, exactly. */
 export class JsonBody {
-  /** What messages call it. */
+  /** The name of the text in messages. */
   readonly subject: JsonSubject
   readonly isObject: boolean
   readonly #bytes: Buffer
   /** As JsonScanner returns them; empty where the text is no object. */
   readonly #members: readonly number[]
-  /** What the offsets of names lead into. */
+  /** The bytes to which the offsets of names apply. */
   readonly #names: Uint8Array
 
   constructor(bytes: Buffer, subject: JsonSubject, members: number[] | undefined, hasEscapedName: boolean) {
@@ -70,7 +70,7 @@ export class JsonBody {
     return shortInt64(this.#bytes, start, end) ?? int64Of(this.#bytes.toString('latin1', start, end))
   }
 
-  /** A top-level member that is a string, or null; undefined where it is absent, NOT_TEXT where it is anything else. */
+  /** A top-level member that is a string or null; undefined for an absent one, NOT_TEXT for any other value. */
   text(name: string): string | null | undefined | typeof NOT_TEXT {
     const at = this.#find(name)
     if (at === -1) return undefined
@@ -81,7 +81,7 @@ export class JsonBody {
     return source.includes('\\') ? (JSON.parse(`"${source}"`) as string) : source
   }
 
-  /** The member that occurs more than once, by a name that fits a message; undefined when there is none. */
+  /** The name of a repeated member, cut to fit a message; undefined when there is none. */
   repeated(): string | undefined {
     const at = repeatedName(this.#names, this.#members)
     if (at === -1) return undefined
@@ -113,7 +113,7 @@ function refusalOf({ kind, at }: JsonFault, bytes: Buffer, maxDepth: number, sub
   if (kind === 'depth') return new AppError(40001, `the ${subject} is nested more than ${maxDepth} levels deep`)
   const before = bytes.toString('utf8', 0, at)
   const lines = before.split('\n')
-  // A line of a row could be taken for a line of the file.
+  // Readers could take a line of the row for a line of the file.
   const inLines = subject === 'row' ? '' : ` (line ${lines.length} column ${(lines.at(-1)?.length ?? 0) + 1})`
   return new AppError(40001, `the ${subject} is not valid JSON, at position ${before.length}${inLines}`)
 }
@@ -139,7 +139,7 @@ export function int64Of(source: string): bigint | Int64Fault {
   return value < MIN_ID || value > MAX_ID ? 'out of range' : value
 }
 
-/** The value of up to 15 plain digits, which is what nearly every id is; undefined for anything else. */
+/** The value of up to 15 plain digits, the form of nearly every id; undefined for any other text. */
 export function shortInt64(bytes: Uint8Array, start: number, end: number): bigint | undefined {
   if (end - start > SAFE_DIGITS) return undefined
   let value = 0
@@ -151,5 +151,5 @@ export function shortInt64(bytes: Uint8Array, start: number, end: number): bigin
   return BigInt(value)
 }
 
-/** Any number of so many digits is exact as a double. */
+/** Any number of this many digits is exact as a double. */
 const SAFE_DIGITS = 15

@@ -1,7 +1,8 @@
 import { randomInt } from 'node:crypto'
 
 /**
- * The bytes with the escaped names of these members decoded in place; a decoded name is never longer than an escaped one.
+ * The bytes with the escaped names of these members decoded in place; a decoded name is never longer than an escaped
+ * one.
  *
  * @param members as JsonScanner returns them; the ends of decoded names are moved
  */
@@ -13,7 +14,10 @@ export function decodeNames(bytes: Uint8Array, members: number[]): Uint8Array {
   return decoded
 }
 
-/** Decodes the escapes between two offsets in place, to UTF-8; a lone surrogate to three bytes of its own. @returns the end */
+/**
+ * Decodes the escapes between two offsets in place, to UTF-8; a lone surrogate to three bytes of its own. @returns the
+ * end
+ */
 function decodeEscapes(bytes: Uint8Array, start: number, end: number): number {
   let to = start
   for (let from = start; from < end; ) {
@@ -60,7 +64,7 @@ function hexOf(bytes: Uint8Array, at: number): number {
   return value
 }
 
-/** Writes one code point as UTF-8 (RFC 3629 section 3). @returns the offset behind it */
+/** Writes one code point as UTF-8 (RFC 3629 section 3). @returns the offset after it */
 function encode(bytes: Uint8Array, at: number, code: number): number {
   let to = at
   if (code < 0x80) {
@@ -82,14 +86,14 @@ function encode(bytes: Uint8Array, at: number, code: number): number {
   return to
 }
 
-/** Members up to which each name is compared with each other one. */
+/** Up to this many members, each name is compared with every other one. */
 const FEW = 8
 
 /**
  * Finds a name that occurs twice.
  *
  * @param members as JsonScanner returns them, for names without escapes
- * @returns where one of its members begins in `members`; -1 when each name occurs once
+ * @returns the index in `members` of a member with that name; -1 when each name occurs once
  */
 export function repeatedName(bytes: Uint8Array, members: readonly number[]): number {
   return members.length <= 4 * FEW ? repeatedOfFew(bytes, members) : repeatedOfMany(bytes, members)
@@ -112,8 +116,8 @@ function isSameName(bytes: Uint8Array, members: readonly number[], i: number, j:
 }
 
 /**
- * Compares only names whose hash occurs twice. 100,000 names take 8 ms instead of the 28 that a Set of them all takes; names
- * that are chosen to have equal hashes take as long as the Set.
+ * Compares only names whose hash occurs twice. 100,000 names take 8 ms instead of the 28 that a Set of them all takes;
+ * names that are chosen to have equal hashes take as long as the Set.
  */
 function repeatedOfMany(bytes: Uint8Array, members: readonly number[]): number {
   const count = members.length / 4
@@ -138,7 +142,7 @@ function repeatedOfMany(bytes: Uint8Array, members: readonly number[]): number {
   return -1
 }
 
-/** A hash for names that nobody else can foretell, as the seed is random. */
+/** A hash of a name. The random seed keeps clients from choosing names with equal hashes. */
 function hashOf(bytes: Uint8Array, start: number, end: number, seed: number): number {
   let hash = seed
   for (let at = start; at < end; at++) {

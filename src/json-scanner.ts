@@ -1,4 +1,4 @@
-/** Why a text is refused, and the offset of the byte at fault. */
+/** The reason of a refusal, and the offset of the byte at fault. */
 export class JsonFault extends Error {
   readonly kind: 'syntax' | 'depth' | 'size'
   readonly at: number
@@ -11,9 +11,9 @@ export class JsonFault extends Error {
 }
 
 /**
- * Checks JSON (RFC 8259) byte by byte and builds nothing, so a mebibyte of any shape takes a few milliseconds;
- * JSON.parse takes up to 60 for an object of 100,000 names. In UTF-8 no byte of another character equals one that has a
- * meaning here (RFC 3629 section 3).
+ * Checks JSON (RFC 8259) byte by byte and builds nothing. So a mebibyte of any shape takes a few milliseconds;
+ * JSON.parse takes up to 60 ms for an object of 100,000 names. In UTF-8 all bytes of longer characters are above 127,
+ * so none looks like syntax (RFC 3629 section 3).
  */
 export class JsonScanner {
   readonly #bytes: Uint8Array
@@ -23,7 +23,7 @@ export class JsonScanner {
   #at = 0
   #longTexts = 0
   #depth = 0
-  /** A member name, at any depth, has an escape. */
+  /** Whether a member name, at any depth, has an escape. */
   hasEscapedName = false
 
   /** @param maxSize bytes besides long texts */
@@ -37,8 +37,8 @@ export class JsonScanner {
   /**
    * Scans the whole text.
    *
-   * @returns four offsets for each member of the outermost object: where its name, without quotes, and its value begin
-   *   and end; undefined when the text is no object
+   * @returns four offsets for each member of the outermost object: start and end of its name, without quotes, and of
+   *   its value; undefined when the text is no object
    * @throws JsonFault
    */
   members(): number[] | undefined {
@@ -50,7 +50,7 @@ export class JsonScanner {
     return isObject ? members : undefined
   }
 
-  /** Skips white space. @returns the byte behind it, NOTHING at the end */
+  /** Skips white space. @returns the next byte, NOTHING at the end */
   #next(): number {
     while (this.#at < this.#end) {
       const c = this.#bytes[this.#at] as number
@@ -143,7 +143,7 @@ export class JsonScanner {
     return this.#fail(end)
   }
 
-  /** @param at behind the backslash. @returns where the escape has its last byte */
+  /** @param at the offset after the backslash. @returns the offset of the last byte of the escape */
   #escape(at: number): number {
     const c = at < this.#end ? (this.#bytes[at] as number) : NOTHING
     if (c !== 0x75) return ESCAPES.includes(c) ? at : this.#fail(at)
@@ -186,7 +186,7 @@ export class JsonScanner {
 }
 
 const NOTHING = -1
-/** Bytes from which on the text itself takes more time than what is done for each text. */
+/** In texts of more bytes than this, the bytes take more time than the work per text. */
 const LONG_TEXT = 1024
 const QUOTE = 0x22
 const PLUS = 0x2b
@@ -203,7 +203,7 @@ const CLOSE_BRACE = 0x7d
 const TRUE = Buffer.from('true')
 const FALSE = Buffer.from('false')
 const NULL = Buffer.from('null')
-/** What may follow a backslash, beside `u`. */
+/** The characters that may follow a backslash, besides `u`. */
 const ESCAPES: readonly number[] = [...Buffer.from('"\\/bfnrt')]
 
 const isDigit = (c: number): boolean => c >= 0x30 && c <= 0x39

@@ -1,6 +1,6 @@
 import { integer, offOr, type Setting, setting, size, timeout } from './setting.ts'
 
-/** How much long work the clients may have under way. */
+/** Bounds of the long work of clients. */
 export interface WorkLimits {
   readonly maxSearches: number
   readonly maxSearchesPerToken: number
@@ -73,7 +73,7 @@ export const WORK_LIMITS: { readonly [K in keyof WorkLimits]-?: Setting<WorkLimi
   ),
 }
 
-/** Bytes that all connections may make the service keep, together. */
+/** Bytes that all connections together may make the service keep. */
 export interface MemoryLimits {
   readonly unreadLimit: number
   readonly compressionLimit: number

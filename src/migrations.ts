@@ -6,7 +6,7 @@ export interface Migration {
   /** Counts from 1 without gaps. */
   readonly number: number
   readonly sql: string
-  /** SHA-256 of the file, hexadecimal: a file that was changed after it was applied is noticed. */
+  /** SHA-256 of the file, hexadecimal. It shows a change of the file after it was applied. */
   readonly checksum: string
 }
 
@@ -26,9 +26,9 @@ export function readMigrations(directory: URL): Migration[] {
 }
 
 /**
- * Those of `known` that a store still lacks.
+ * Returns the migrations of `known` that a store still lacks.
  *
- * @throws OperatorError when the store was made by a newer program, or by other files than these
+ * @throws OperatorError when a newer program, or other files than these, made the store
  */
 export function pendingMigrations(known: readonly Migration[], applied: readonly AppliedMigration[]): Migration[] {
   for (const { number, checksum } of applied) {

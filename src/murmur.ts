@@ -1,6 +1,6 @@
 /**
- * 64 bits of a text as 16 hexadecimal digits: MurmurHash3_x86_32 with two seeds. It tells texts apart that differ by
- * chance, at a fraction of the time of a cryptographic hash, and keeps nobody from making two alike.
+ * A hash of 64 bits as 16 hexadecimal digits: MurmurHash3_x86_32 with two seeds. It tells texts apart in a fraction of
+ * the time of a cryptographic hash. It does not protect from texts that are made to collide.
  */
 export function hash64(text: string): string {
   const [high, low] = murmur3(text, 0x9747b28c, 0x3c6ef372)

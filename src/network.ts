@@ -1,6 +1,6 @@
 import { BlockList, isIP, isIPv4, isIPv6 } from 'node:net'
 
-/** A range of addresses, as CIDR notation has it. */
+/** A range of addresses in CIDR notation. */
 export interface Network {
   readonly address: string
   readonly prefix: number
@@ -9,7 +9,7 @@ export interface Network {
 /**
  * Reads networks such as `10.0.0.0/8, 127.0.0.1, fd00::/8`; an address alone is a network of one.
  *
- * @throws Error that names the first one that is none
+ * @throws Error that names the first text that is no network
  */
 export function readNetworks(text: string): readonly Network[] {
   return text.split(',').map((part) => networkIn(part.trim()))
@@ -32,7 +32,7 @@ export function blockListOf(networks: readonly Network[]): BlockList {
   return list
 }
 
-/** An address in one spelling: an IPv4 address that is written as an IPv6 one (`::ffff:10.0.0.7`) as what it is. */
+/** An address in one spelling: an IPv4-mapped IPv6 address (`::ffff:10.0.0.7`) as its IPv4 address. */
 export function plainAddress(address: string): string {
   if (!isIPv6(address)) return address
   const groups = groupsOf(address)
@@ -46,8 +46,8 @@ export function plainAddress(address: string): string {
 }
 
 /**
- * What bounds per address count by: an IPv4 address itself, and of an IPv6 address its network of 64 bits, as whoever has
- * one such address usually has the whole of its network (RFC 6177).
+ * The key of bounds per address: an IPv4 address itself, or the 64-bit network of an IPv6 address, since a client
+ * usually has the whole of its network (RFC 6177).
  */
 export function addressGroup(address: string): string {
   const plain = plainAddress(address)

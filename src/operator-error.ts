@@ -1,7 +1,7 @@
-/** Something only the person who runs the program can mend. It is printed as one line, without a stack. */
+/** A fault that only the operator can mend. The program prints it as one line, without a stack. */
 export class OperatorError extends Error {
   override readonly name = 'OperatorError'
-  /** 1: it failed; 2: it was called wrongly. */
+  /** 1: the command failed; 2: it was called wrongly. */
   readonly exitCode: 1 | 2
 
   constructor(message: string, options: { exitCode?: 1 | 2; cause?: unknown } = {}) {

@@ -4,7 +4,7 @@ import { ID_RANGE, type NewPlant, type PlantCandidate, validatePatch, validatePl
 import type { PlantPatch } from './store.ts'
 
 /**
- * The plant in a JSON text. Members that a plant does not have are ignored.
+ * Reads the plant in a JSON text. Ignores unknown members.
  *
  * @throws AppError 40002 that names every fault
  */
@@ -14,16 +14,16 @@ export function parsePlant(json: JsonBody): NewPlant {
 }
 
 /**
- * The plant in one row of a file: the same rule as for the body of a create.
+ * Reads the plant in one row of a file, by the same rule as the body of a create.
  *
- * @param sizeLimit bytes that it may have besides its long texts
+ * @param sizeLimit bytes of the row besides long texts
  * @throws AppError 40001, 40002 or 41301
  */
 export const parseRow = (json: Buffer, nestingLimit: number, sizeLimit: number): NewPlant =>
   parsePlant(readJsonBody(json, nestingLimit, { subject: 'row', sizeLimit }))
 
 /**
- * The plant that a body puts under the id of the path.
+ * Reads the plant that a body puts under the id of the path.
  *
  * @throws AppError 40002 that names every fault
  */
@@ -33,7 +33,7 @@ export function parseReplacement(json: JsonBody, id: bigint): NewPlant {
 }
 
 /**
- * What a merge patch (RFC 7396) changes of the plant with the id of the path.
+ * Reads the changes of a merge patch (RFC 7396) for the plant with the id of the path.
  *
  * @throws AppError 40002 that names every fault
  */

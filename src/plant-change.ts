@@ -9,20 +9,20 @@ export type PlantChange =
   | { readonly kind: 'update'; readonly id: bigint; readonly patch: PlantPatch; readonly expected: Expectation }
   | { readonly kind: 'delete'; readonly id: bigint; readonly expected: Expectation }
 
-/** What a change does. `plant` is the whole plant after it. */
+/** The outcome of a change. `plant` is the whole plant after it. */
 export type ChangeOutcome =
   | { readonly result: 'created' | 'replaced' | 'updated'; readonly plant: NewPlant }
   | { readonly result: 'deleted' }
 
-/** How a put treats an id that exists: `new` is a create that must be new, `add` any other create. */
+/** The treatment of an existing id: `new` is a create that must be new, `add` any other create. */
 export type PutMode = ImportMode | 'new'
 
-/** What a put does, which is a create or an imported plant. `exists` and `conflict` refuse it. */
+/** The outcome of a put, which is a create or an imported plant. `exists` and `conflict` refuse it. */
 export type PutOutcome = 'created' | 'updated' | 'unchanged' | 'exists' | 'conflict'
 
 export const idOf = (change: PlantChange): bigint => (change.kind === 'replace' ? change.plant.id : change.id)
 
-/** UTF-16 units of the texts of a change, by which those that wait are bounded. */
+/** UTF-16 units of the texts of a change. They bound the waiting changes. */
 export function weightOf(change: PlantChange): number {
   if (change.kind === 'delete') return 0
   const { name, tag } = change.kind === 'replace' ? change.plant : change.patch
@@ -34,10 +34,10 @@ export const isEqual = (one: Plant | undefined, other: Plant | undefined): boole
   one === other || (one !== undefined && other !== undefined && one.name === other.name && one.tag === other.tag)
 
 /**
- * Decides what a replace, update or delete does.
+ * Decides the outcome of a replace, update or delete.
  *
  * @param present the plant that has the id; undefined when there is none
- * @throws AppError 40402 when an update or a delete finds none, 41201 when the expectation does not hold
+ * @throws AppError 40402 when an update or a delete finds no plant, 41201 when the expectation does not hold
  */
 export function decideChange(change: PlantChange, present: NewPlant | undefined): ChangeOutcome {
   const id = idOf(change)
@@ -68,7 +68,7 @@ export function updatedPlant(outcome: ChangeOutcome): NewPlant {
 }
 
 /**
- * Decides what a put does.
+ * Decides the outcome of a put.
  *
  * @param present the plant that has the id; undefined when there is none
  */

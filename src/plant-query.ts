@@ -1,7 +1,7 @@
 import { compareCodePoints, sortKey, words } from './fold.ts'
 import type { NewPlant, Plant } from './plant.ts'
 
-/** Which plants are meant. Empty parts mean all. */
+/** Selects plants. An empty part selects all. */
 export interface PlantFilter {
   /** The plant has one of these tags, exactly. */
   readonly tags: readonly string[]
@@ -21,34 +21,34 @@ export type PlantOrder = (typeof PLANT_ORDERS)[number]
 
 /** A position between two plants of an order: right after the plant with this sort key and id. */
 export interface Position {
-  /** Counts in the orders by name alone, and is empty in the others. */
+  /** The sort key in the orders by name; empty in the others. */
   readonly key: string
   readonly id: bigint
 }
 
 export interface PlantQuery extends PlantFilter {
   readonly order: PlantOrder
-  /** Where to go on, if not at the start. */
+  /** The position after which to begin; undefined for the start. */
   readonly after: Position | undefined
 }
 
 /**
- * UTF-16 code units of names and tags after which a page of a list ends, whatever its limit: a thousand names of a mebibyte
- * each would take all memory.
+ * UTF-16 code units of names and tags after which a page of a list ends, whatever its limit: a thousand names of a
+ * mebibyte each would take all memory.
  */
 export const PAGE_TEXT = 2 * 2 ** 20
 
 export const isByName = (order: PlantOrder): boolean => order.endsWith('name')
 export const isDescending = (order: PlantOrder): boolean => order.startsWith('-')
 
-/** Plants of a page that takes less than a millisecond. */
+/** Most plants of a page that takes less than a millisecond. */
 const SHORT_PAGE = 200
 
-/** Whether a page is found at once: it is short, and by id alone. All others are searches. */
+/** Whether a page takes no search: it is short, and by id alone. All others are searches. */
 export const isShortPage = ({ tags, words, order }: PlantQuery, limit: number): boolean =>
   limit <= SHORT_PAGE && !isByName(order) && tags.length + words.length === 0
 
-/** Whether a plant is meant by a filter. An engine may find it by an index, but never otherwise than this. */
+/** Whether a plant matches a filter. An engine may use an index, but must find the same plants. */
 export function matches(filter: PlantFilter, plant: Plant): boolean {
   if (filter.tags.length > 0 && (plant.tag === undefined || !filter.tags.includes(plant.tag))) return false
   if (filter.words.length === 0) return true
@@ -56,7 +56,7 @@ export function matches(filter: PlantFilter, plant: Plant): boolean {
   return filter.words.every((word) => own.some((candidate) => candidate.startsWith(word)))
 }
 
-/** All words of a plant's name and tag, folded; a word may stand more than once. */
+/** All words of a plant's name and tag, folded. A word may occur more than once. */
 export function plantWords({ name, tag }: Plant): string[] {
   return tag === undefined ? words(name) : words(name).concat(words(tag))
 }

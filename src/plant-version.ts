@@ -7,13 +7,13 @@ import type { NewPlant } from './plant.ts'
  * instance gives equal plants the same version. docs/decisions/0005-etag.md says why it is this hash.
  */
 export function versionOf(plant: NewPlant): string {
-  // U+0000 can't occur in a name or tag, so it separates them; the flag keeps an absent tag apart from an empty one.
+  // U+0000 can't occur in a name or tag, so it separates them. The flag tells an absent tag from an empty one.
   return hash64(`${plant.id}\0${plant.name}\0${plant.tag === undefined ? '' : `=${plant.tag}`}`)
 }
 
 export type Versions = 'any' | readonly string[]
 
-/** What the caller of a write expects of the plant as it is now. */
+/** The caller's expectation of the present plant. */
 export interface Expectation {
   /** The plant exists, at one of these versions. */
   readonly at?: Versions
@@ -21,7 +21,7 @@ export interface Expectation {
   readonly notAt?: Versions
 }
 
-/** Holds for every plant, and where there is none. */
+/** Holds for every plant, and for an absent one. */
 export const NO_EXPECTATION: Expectation = {}
 
 /** Whether the plant exists at one of the versions. */
@@ -33,7 +33,7 @@ export function isAt(versions: Versions, plant: NewPlant | undefined): boolean {
 /**
  * Checks the expectation of a write, inside its transaction.
  *
- * @param plant as it is now; undefined when there is none
+ * @param plant the present plant; undefined when there is none
  * @throws AppError 41201 when the expectation does not hold
  */
 export function checkExpectation({ at, notAt }: Expectation, id: bigint, plant: NewPlant | undefined): void {

@@ -1,6 +1,8 @@
 import { userInfo } from 'node:os'
 
-/** How far a server's certificate is checked: not, that a known authority has signed it, or also that it names the host. */
+/**
+ * How far a server's certificate is checked: not, that a known authority has signed it, or also that it names the host.
+ */
 export type CertificateCheck = 'none' | 'authority' | 'full'
 
 export interface PostgresTls {
@@ -11,14 +13,14 @@ export interface PostgresTls {
   readonly key: string | undefined
 }
 
-/** Where a PostgreSQL database is, and as whom to use it. */
+/** The address of a PostgreSQL database, and the role to use. */
 export interface PostgresAddress {
   readonly engine: 'postgres'
   /** Tried in turn until one takes writes; a host that begins with a slash is the folder of a Unix socket. */
   readonly hosts: readonly { readonly host: string; readonly port: number }[]
   readonly database: string
   readonly user: string
-  /** A function, so that no log and no message ever shows it by accident. */
+  /** A function, so that no log and no message shows the password by accident. */
   readonly password: () => string | undefined
   readonly tls: PostgresTls | undefined
   readonly applicationName: string
@@ -30,7 +32,7 @@ export interface PostgresAddress {
   readonly shown: string
 }
 
-/** Parameters that may stand behind the `?`, with the variables that stand in for them. */
+/** The parameters of the query, each with the environment variable of its default. */
 const VARIABLES = {
   host: 'PGHOST',
   port: 'PGPORT',
@@ -52,7 +54,7 @@ type Parameters = Partial<Record<Parameter, string>>
 
 type TlsFiles = { readonly [K in 'sslrootcert' | 'sslcert' | 'sslkey']?: string | undefined }
 
-/** In place of a file with authorities. */
+/** The word that stands for the system's authorities instead of a file. */
 const SYSTEM = 'system'
 /** In seconds. */
 const CONNECT_TIMEOUT = '5'
@@ -61,17 +63,17 @@ const FORM = /^postgres(?:ql)?:\/\/(?:([^/?]*)@)?([^@/?]*)(?:\/([^?]*))?(?:\?(.*
 /** Whether a host is a folder of Unix sockets. */
 export const isSocketFolder = (host: string): boolean => host.startsWith('/')
 
-/** Whether what is sent to a host stays on this machine. */
+/** Whether traffic to a host stays on this machine. */
 export const isThisMachine = (host: string): boolean =>
   isSocketFolder(host) || /^(?:localhost|127(?:\.\d{1,3}){3}|::1)$/i.test(host)
 
 export const isPostgresAddress = (text: string): boolean => /^postgres(?:ql)?:/.test(text)
 
 /**
- * Reads `postgres://user:password@host:port,host:port/database?parameter=value`. What it leaves open is taken from the
- * variables that every PostgreSQL client knows (https://www.postgresql.org/docs/current/libpq-envars.html).
+ * Reads `postgres://user:password@host:port,host:port/database?parameter=value`. Missing parts come from the variables
+ * that every PostgreSQL client knows (https://www.postgresql.org/docs/current/libpq-envars.html).
  *
- * @throws Error that says what is wrong and never holds the address, which may hold a password
+ * @throws Error with a message that never holds the address, which may hold a password
  */
 export function readPostgresAddress(text: string, environment: NodeJS.ProcessEnv): PostgresAddress {
   const [, userInfoText, authority, path, search] = FORM.exec(text) ?? []
@@ -120,18 +122,18 @@ function pairHosts(hosts: string, ports: string): { host: string; port: number }
 }
 
 function tlsOf({ sslmode, ...files }: Parameters): PostgresTls | undefined {
-  // As with PostgreSQL's own clients: authorities that sign for everybody are of use only where the name is checked.
+  // As in PostgreSQL's own clients: public authorities sign for anyone, so they need a check of the name.
   if (files.sslrootcert !== SYSTEM) return tlsWith(sslmode ?? 'disable', files)
   mustBeOneOf('sslmode', sslmode ?? 'verify-full', ['verify-full'])
   return tlsWith('verify-full', { ...files, sslrootcert: undefined })
 }
 
 function tlsWith(sslmode: string, { sslrootcert, sslcert, sslkey }: TlsFiles): PostgresTls | undefined {
-  // `allow` and `prefer` speak without TLS to whoever says that he has none, so they protect from nobody.
+  // `allow` and `prefer` fall back to no TLS when the other end offers none, so they protect from no attacker.
   mustBeOneOf('sslmode', sslmode, ['disable', 'require', 'verify-ca', 'verify-full'])
   if (sslmode === 'disable') return undefined
   if ((sslcert === undefined) !== (sslkey === undefined)) throw new Error('has only one of sslcert and sslkey')
-  // As with PostgreSQL's own clients: whoever names the authorities wants them to be asked.
+  // As in PostgreSQL's own clients: a named file of authorities turns on the check of the certificate.
   const asked = sslmode === 'require' && sslrootcert !== undefined ? 'verify-ca' : sslmode
   const check = asked === 'verify-full' ? 'full' : asked === 'verify-ca' ? 'authority' : 'none'
   return { check, authorities: sslrootcert, certificate: sslcert, key: sslkey }
@@ -154,7 +156,7 @@ function environmentParameters(environment: NodeJS.ProcessEnv): Parameters {
   return present(Object.fromEntries(names))
 }
 
-/** Empty is as good as absent. */
+/** An empty value counts as absent. */
 function present(parameters: { readonly [K in Parameter]?: string | undefined }): Parameters {
   return Object.fromEntries(Object.entries(parameters).filter(([, value]) => value !== undefined && value !== ''))
 }

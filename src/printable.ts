@@ -1,23 +1,23 @@
 /**
- * A text as a terminal may show it: control, direction and other invisible characters, which could move the cursor or
- * disguise what stands beside them, are spelled as `\u{1b}`; line ends and tabs stay.
+ * Makes a text safe for a terminal. Spells control, direction and other invisible characters, which could move the
+ * cursor or disguise their neighbours, as `\u{1b}`. Keeps line ends and tabs.
  */
 export function printable(text: string): string {
   return text.replaceAll(UNSAFE, (found) => `\\u{${found.codePointAt(0)?.toString(16)}}`)
 }
 
-/** The same where the whole text has to stay on one line. */
+/** The same for a text that has to stay on one line. */
 export const onOneLine = (text: string): string => printable(text).replaceAll(/[\r\n\t]+/g, ' ')
 
-/** All but line ends, tabs, and what joins the parts of an emoji. */
+/** All such characters but line ends, tabs, and those that join the parts of an emoji. */
 const UNSAFE = /(?!\n|\t|\r\n|\u200d)[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu
 
-/** Code points of a value that a message shows. */
+/** Most code points of a value in a message. */
 const MOST_SHOWN = 40
 
-/** A value as a message shows it: in quotation marks, printable, cut short. */
+/** A value for a message: in quotation marks, printable, cut short. */
 export function shown(value: string): string {
-  // A code point has at most two units, and a longer text need not be looked at.
+  // A code point has at most two units, so the rest of a longer text does not matter.
   const points = Array.from(value.slice(0, 2 * MOST_SHOWN + 2))
   const isCut = points.length > MOST_SHOWN
   return `"${onOneLine(points.slice(0, MOST_SHOWN).join(''))}${isCut ? '…' : ''}"`

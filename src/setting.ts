@@ -1,14 +1,14 @@
 import type { TokenUse } from './configured-token.ts'
 
-/** One setting: `--store`, `PLANTSTORE_STORE` and its place in Config are one name in three spellings. */
+/** One setting: `--store`, `PLANTSTORE_STORE` and `Config.store` are one name in three spellings. */
 export interface Setting<T> {
   readonly flag: string
   readonly value: string
   readonly fallback: string | undefined
   readonly help: string
   /**
-   * @param environment for what a value leaves open, such as the password of a database
-   * @param use what the token is for
+   * @param environment completes a value, such as by the password of a database
+   * @param use the use of the token
    */
   parse(text: string, environment: NodeJS.ProcessEnv, use: TokenUse): T
 }
@@ -79,7 +79,7 @@ export function size(given: string): number {
   return parsed
 }
 
-/** As a browser writes them in Origin, so that they can be compared as texts. */
+/** Origins as browsers write them, so that they compare as texts. */
 export function origins(given: string): readonly string[] {
   return given.split(',').map((part) => {
     const origin = part.trim()
@@ -95,7 +95,7 @@ export function onOrOff(given: string): boolean {
   return given === 'on'
 }
 
-/** Milliseconds; PostgreSQL would take 0 for no limit. */
+/** Milliseconds, at least 1: PostgreSQL would take 0 for no limit. */
 export function timeout(given: string): number {
   const parsed = duration(given)
   if (parsed < 100) throw new Error(`"${given}" is less than 100ms`)

@@ -7,7 +7,7 @@ import type { PlantFilter, PlantOrder, PlantQuery } from './plant-query.ts'
 import type { Expectation } from './plant-version.ts'
 import type { TokenStore } from './token-store.ts'
 
-/** `created`: it is new. `unchanged`: the same plant was there already, so a create that is sent again is answered alike. */
+/** `created`: the plant is new. `unchanged`: an equal plant exists, so a repeated create has the same answer. */
 export type CreateResult = 'created' | 'unchanged'
 
 export interface CreateOptions {
@@ -15,25 +15,25 @@ export interface CreateOptions {
   readonly mustBeNew: boolean
 }
 
-/** What a partial update sets; what is absent here stays as it is. */
+/** A partial update. Absent members stay as they are. */
 export interface PlantPatch {
   readonly name?: string
-  /** `null` takes the tag away. */
+  /** `null` removes the tag. */
   readonly tag?: string | null
 }
 
 export type ReplaceResult = 'created' | 'replaced'
 
 /**
- * How an import treats an id that exists. `add`: as a create does, put if absent or equal. `update`: the plant in the
- * store becomes the imported one.
+ * The treatment of existing ids by an import. `add`: as by a create, put if absent or equal. `update`: the imported
+ * plant replaces the one in the store.
  */
 export type ImportMode = 'add' | 'update'
 
-/** What became of one imported plant. An AppError refuses it alone; it was not stored, and the others are not touched. */
+/** The result of one imported plant. An AppError means that this plant alone was refused and not stored. */
 export type ImportResult = 'added' | 'updated' | 'unchanged' | AppError
 
-/** How many plants have a tag. */
+/** The number of plants with a tag. */
 export interface TagCount {
   readonly tag: string
   readonly plants: number
@@ -44,7 +44,7 @@ export interface DryRun {
   /** Later calls see the plants of earlier ones as if the store had them. Results are in the order of the plants. */
   importPlants(plants: readonly NewPlant[]): Promise<ImportResult[]>
 
-  /** Releases what the dry run holds. Calling it again does nothing. */
+  /** Releases what the dry run holds. A second call does nothing. */
   close(): Promise<void>
 }
 
@@ -52,21 +52,22 @@ export interface DryRun {
  * The record of all plants and access tokens. These comments are the specification for every engine; each runs the same
  * test suite (test/store-suite.ts).
  *
- * Every promise of a write is kept or broken only after the outcome is known to be on stable storage. Any method may
- * throw AppError 50301 (out of reach; a write may or may not have been done), and every write 50304 (no space; nothing
- * was done) and 50303 (the store is closing; nothing was done).
+ * The promise of a write resolves only once the write is on stable storage. Any method may throw AppError 50301 (out of
+ * reach; a write may or may not have been done), and every write 50304 (no space; nothing was done) and 50303 (the
+ * store is closing; nothing was done).
  *
- * Every write of plants names its actor, whose id an engine with a log of changes keeps beside the change.
+ * Every write of plants names its actor. An engine with a log of changes stores the actor's id with the change.
  */
 export interface Store {
   /** The access tokens. They share the store's file or database, and its state. */
   readonly tokens: TokenStore
 
-  /** Ids for plants of people who have none. */
+  /** Proposes and reserves ids for new plants. */
   readonly ids: IdStore
 
   /**
-   * Puts the plant if its id is absent, or finds it there as it is. Resolves after the commit that holds it.
+   * Puts the plant if its id is absent. An equal plant under the id stays. Resolves after the commit that holds the
+   * plant.
    *
    * @throws AppError 40901 when the id belongs to a plant with another name or tag, 41201 when `mustBeNew` and the id
    *   exists; nothing changes. 50302 when too many creates are waiting; nothing is done
@@ -74,56 +75,58 @@ export interface Store {
   createPlant(plant: NewPlant, options: CreateOptions, actor: Actor): Promise<CreateResult>
 
   /**
-   * The plant with this id; undefined when there is none. It sees every write that was answered before.
-   * Several calls may get the same object, which never changes.
+   * Returns the plant with this id; undefined when there is none. It sees every write that was answered before. Several
+   * calls may get the same object, which never changes.
    *
-   * @param asker where it is over before its turn has come, nothing is read for it, and it rejects with some error
+   * @param asker when it is over before its turn, the read is dropped, and the call rejects with some error
    */
   getPlant(id: bigint, asker?: Asker): Promise<NewPlant | undefined>
 
   /**
-   * Puts the plant, whatever was there. Resolves after the commit.
+   * Puts the plant, and replaces the one with its id. Resolves after the commit.
    *
    * @throws AppError 41201 when the expectation does not hold; nothing changes
    */
   replacePlant(plant: NewPlant, expected: Expectation, actor: Actor): Promise<ReplaceResult>
 
   /**
-   * Changes parts of a plant and resolves, after the commit, with the whole of it. Two updates of different parts at the
-   * same time are both kept.
+   * Changes parts of a plant. Resolves with the whole plant after the commit. Concurrent updates of different parts
+   * are both kept.
    *
    * @throws AppError 40402 when there is none; 41201 when the expectation does not hold; nothing changes
    */
   updatePlant(id: bigint, patch: PlantPatch, expected: Expectation, actor: Actor): Promise<NewPlant>
 
   /**
-   * Forgets a plant. Resolves after the commit.
+   * Deletes a plant. Resolves after the commit.
    *
    * @throws AppError 40402 when there is none; 41201 when the expectation does not hold; nothing changes
    */
   deletePlant(id: bigint, expected: Expectation, actor: Actor): Promise<void>
 
   /**
-   * At most `limit` of the plants that the query means, in its order, from its position on. They are as they were at one
-   * moment, which is no earlier than the call: every write that was answered before it is seen. Stops early once the texts
-   * add up to PAGE_TEXT (src/plant-query.ts); one extra plant shows that there is another page.
-   * Calls with the same query and limit may get the same array, which never changes.
+   * Returns at most `limit` plants of the query, in its order, from its position on, from one snapshot. It sees every
+   * write that was answered before the call. Stops early once the texts add up to PAGE_TEXT (src/plant-query.ts); one
+   * extra plant shows that there is another page. Calls with the same query and limit may get the same array, which
+   * never changes.
    *
-   * @throws AppError 50301 also while an index that it takes is being made; never for plants without a filter by id
-   * @param asker ends the search early: it rejects with the signal's reason, and what it holds is let go within a second
+   * @param asker ends the search early: the call rejects with the signal's reason, and frees what it holds within a
+   *   second
+   * @throws AppError 50301 also while an index that the query needs is being built, but never for a list by id without
+   *   a filter
    */
   listPlants(query: PlantQuery, limit: number, asker?: AbortingAsker): Promise<readonly NewPlant[]>
 
   /**
-   * At most `limit` tags that plants have, by code points, from behind `after` on; seen, refused and ended early as by
-   * listPlants.
+   * Returns at most `limit` tags of plants in the order of code points, the first of them after `after`. It sees
+   * writes, is refused and ends early as listPlants does.
    */
   listTags(after: string | undefined, limit: number, signal?: AbortSignal): Promise<TagCount[]>
 
   /**
-   * Puts many plants with one commit, in their order, so that a later one sees the earlier. Results are in the same
-   * order. Rejects as a whole, with nothing stored, only where every write can (50301, 50303, 50304). In a sharded
-   * store, each shard has a commit of its own, and some of them may be done when it rejects.
+   * Puts many plants with one commit, in their order, so that a later plant sees the earlier ones. Results are in the
+   * same order. Rejects as a whole, with nothing stored, only by 50301, 50303 and 50304. In a sharded store, each shard
+   * has a commit of its own, and some of them may be done when the call rejects.
    */
   importPlants(plants: readonly NewPlant[], mode: ImportMode, actor: Actor): Promise<ImportResult[]>
 
@@ -131,29 +134,30 @@ export interface Store {
   startDryRun(mode: ImportMode): Promise<DryRun>
 
   /**
-   * All plants that the filter means, in the order, a chunk of up to about a thousand at a time, as they were at one
-   * moment, which is no earlier than the first chunk was asked for. Others write meanwhile without being seen and without
-   * waiting. Takes the same memory for any number of plants. Leaving the iteration early frees what it holds.
+   * Yields all plants of the filter, in the order, in chunks of up to about a thousand. They come from one snapshot,
+   * taken at the first chunk. Writes go on meanwhile, unseen and without waiting. Takes the same memory for any number
+   * of plants. Leaving the iteration early frees what it holds.
    *
+   * @param signal ends the chunk under way early: the iteration throws the signal's reason, and frees what it holds
+   *   within a second
    * @throws AppError 50301 as listPlants does, before the first chunk
-   * @param signal ends the chunk under way early: the iteration throws the signal's reason, and what it holds is let go
-   *   within a second. Between two chunks, leaving the iteration lets go of it
    */
   exportPlants(filter: PlantFilter, order: PlantOrder, signal?: AbortSignal): AsyncIterable<readonly NewPlant[]>
 
-  /** How many plants there are. It looks at all of them, others write meanwhile. */
+  /** Counts the plants. It looks at all of them; writes go on meanwhile. */
   countPlants(): Promise<number>
 
-  /** Resolves once a write has really been made and committed; tells readiness. */
+  /** Resolves after a real write and its commit. Readiness depends on it. */
   checkWritable(): Promise<void>
 
   /**
-   * Resolves when what a search takes can be had, a descriptor among it, however busy it is with others; tells readiness.
+   * Resolves when the store has all that a search needs, such as a file descriptor, even while it is busy with other
+   * searches. Readiness depends on it.
    *
-   * @throws AppError 50301 when it can't
+   * @throws AppError 50301 when the store lacks something
    */
   checkSearchable(): Promise<void>
 
-  /** Finishes the writes that are waiting, then lets go of everything. Calling it again does nothing. */
+  /** Finishes the waiting writes, then frees everything. A second call does nothing. */
   close(): Promise<void>
 }

@@ -1,6 +1,6 @@
 import { isScope, SCOPES, type Scope } from './token.ts'
 
-/** What somebody asks of a token that is to be created. */
+/** The content of a new token. */
 export interface TokenRequest {
   readonly name: string
   readonly scopes: readonly Scope[]
@@ -8,25 +8,25 @@ export interface TokenRequest {
 }
 
 const LONGEST_NAME = 100
-/** Control and direction characters would let a name disguise itself in a list. */
+/** Control and direction characters could disguise a name in a list. */
 const DISGUISE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u
 
-/** What is wrong with the name of a token, in words that go on from "name"; undefined when nothing is. */
+/** Returns the fault of a token's name, in words that follow "name"; undefined for a valid name. */
 export function faultOfTokenName(name: string): string | undefined {
-  // Half as many characters at least as code units: a long text is not counted.
+  // A text has at least half as many characters as code units, so a long one need not be counted.
   if (name.length === 0 || name.length > 2 * LONGEST_NAME || [...name].length > LONGEST_NAME) {
     return `must have 1 to ${LONGEST_NAME} characters`
   }
   return DISGUISE.test(name) ? 'must not contain control, format or line-separating characters' : undefined
 }
 
-/** The scopes in their usual order, each once; undefined when one of them is unknown or there is none. */
+/** The scopes in their usual order, each once; undefined for no scope or an unknown one. */
 export function scopesIn(texts: readonly string[]): readonly Scope[] | undefined {
   if (texts.length === 0 || !texts.every(isScope)) return undefined
   return SCOPES.filter((scope) => texts.includes(scope))
 }
 
-/** A date with a time and a zone (RFC 3339 section 5.6), as far as a pattern can tell. */
+/** The pattern of a date with a time and a zone (RFC 3339 section 5.6). */
 export const DATE_TIME =
   /^\d{4}-\d{2}-\d{2}[Tt](?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{1,9})?(?:[Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/
 
@@ -34,19 +34,20 @@ export const DATE_TIME =
 export function timeIn(text: string): Date | undefined {
   if (!DATE_TIME.test(text)) return undefined
   const time = new Date(text.toUpperCase())
-  // Date takes 30 February for 2 March.
+  // Date reads 30 February as 2 March.
   const [year = 0, month = 0, day = 0] = text.slice(0, 10).split('-').map(Number)
   const isDay = new Date(Date.UTC(year, month - 1, day)).getUTCDate() === day
   return isDay && !Number.isNaN(time.getTime()) ? time : undefined
 }
 
-/** A request that asks for more than the token it was sent with may give. */
+/** A request for more rights than its own token may give. */
 export type Excess = 'scopes' | 'expiry'
 
 /**
- * Whether a token may create another one: it passes on nothing but its own scopes, and for no longer than it lasts itself.
+ * Whether a token may create another one: it passes on nothing but its own scopes, and for no longer than it lasts
+ * itself.
  *
- * @returns what is too much; undefined when nothing is
+ * @returns the excess of the request; undefined without one
  */
 export function excessOf(
   wanted: TokenRequest,

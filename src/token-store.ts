@@ -8,16 +8,16 @@ export interface StoredToken {
 
 /** Bounds the creation of a token by another one. */
 export interface IssueOptions {
-  /** The id of the token that creates it, which must be active at that moment; undefined for one outside of the store. */
+  /** The id of the creating token, which must be active at that moment; undefined for a token outside of the store. */
   readonly creator: string | undefined
-  /** How many active tokens (neither revoked nor expired) the store may have. */
+  /** Most active tokens (neither revoked nor expired) of the store. */
   readonly most: number
 }
 
-/** The token in the store, or why it is not there: its creator is not active any more, or the store is full. */
+/** The token in the store, or the refusal: its creator is no longer active, or there are too many tokens. */
 export type IssueResult = Token | 'creator revoked' | 'too many'
 
-/** `last`: it is the last active token with the scope `tokens`, and the call spares it. */
+/** `last`: the call spares the token, which is the last active one with the scope `tokens`. */
 export type RevokeResult = 'revoked' | 'revoked before' | 'absent' | 'last'
 
 /** The last token of a page: the next page begins after it. */
@@ -32,23 +32,26 @@ export interface TokenPage {
 
 /**
  * The access tokens of a store. These comments are the specification for every engine; each engine runs the same test
- * suite (test/token-suite.ts). Writes resolve after the commit. Every method throws the AppErrors that Store names for all
- * of its methods.
+ * suite (test/token-suite.ts). Writes resolve after the commit. Every method throws the AppErrors that Store names for
+ * all of its methods.
  */
 export interface TokenStore {
-  /** Stores a token, as it is, under the SHA-256 of its secret. */
+  /** Stores a token under the SHA-256 of its secret, without any bound. */
   createToken(token: Token, hash: Buffer): Promise<void>
 
   /**
-   * Stores a new token within the bounds, all at one moment. A token with this id that is there already stays as it is;
-   * the result is that one then.
+   * Stores a new token within the bounds, atomically. A token that has this id already stays as it is, and is the
+   * result.
    */
   issueToken(token: Token, hash: Buffer, options: IssueOptions): Promise<IssueResult>
 
-  /** Returns the token whose secret has this SHA-256 (32 bytes), expired or not; undefined for an unknown or revoked one. */
+  /**
+   * Returns the token whose secret has this SHA-256 (32 bytes), expired or not; undefined for an unknown or revoked
+   * one.
+   */
   findToken(hash: Buffer): Promise<Token | undefined>
 
-  /** Returns the tokens that were ever created, revoked ones too, oldest first; tokens of one moment by their ids. */
+  /** Returns all tokens, also revoked ones, oldest first; tokens of one moment by their ids. */
   listTokens(page?: TokenPage): Promise<Token[]>
 
   /** Returns the same tokens with their hashes, for a copy of the store; in any order. */

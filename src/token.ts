@@ -4,9 +4,9 @@ import { crc32 } from 'node:zlib'
 export const SCOPES = ['plants:read', 'plants:write', 'tokens'] as const
 export type Scope = (typeof SCOPES)[number]
 
-/** What the store keeps of an access token: never the secret, only its SHA-256. */
+/** An access token without its secret, of which the store has only the SHA-256. */
 export interface Token {
-  /** Public name of the token in lists and when it is revoked, e.g. `tok_3kTmX0aB`. */
+  /** The public name of the token, such as `tok_3kTmX0aB`. */
   readonly id: string
   readonly name: string
   readonly scopes: readonly Scope[]
@@ -14,7 +14,7 @@ export interface Token {
   readonly expiresAt: Date | undefined
   /** Written at most once a minute. */
   readonly lastUsedAt: Date | undefined
-  /** A token that was revoked works no more, and stays in lists. */
+  /** A revoked token no longer works, but stays in lists. */
   readonly revokedAt: Date | undefined
 }
 
@@ -23,10 +23,13 @@ const SECRET_DIGITS = 43
 const CHECK_DIGITS = 6
 const FORM = /^ps_[0-9A-Za-z]{49}$/
 
-/** What every secret of ours begins with. */
+/** The prefix of every secret. */
 export const TOKEN_PREFIX = 'ps_'
 
-/** A new secret: `ps_`, 256 random bits as 43 base62 digits, and the CRC-32 of those as 6 more. Shown once, kept nowhere. */
+/**
+ * A new secret: `ps_`, 256 random bits as 43 base62 digits, and the CRC-32 of those as 6 more. Shown once, kept
+ * nowhere.
+ */
 export const makeSecret = (): string => secretOf(randomBytes(32))
 
 /**
@@ -44,14 +47,17 @@ function secretOf(bits: Buffer): string {
   return `${TOKEN_PREFIX}${digits}${checkDigits(digits)}`
 }
 
-/** Whether a text has the form and the check digits of a secret of ours: most bad ones are told without asking the store. */
+/**
+ * Whether a text has the form and the check digits of a secret of ours: most bad ones are told without asking the
+ * store.
+ */
 export function isWellFormed(secret: string): boolean {
   if (!FORM.test(secret)) return false
   const digits = secret.slice(TOKEN_PREFIX.length)
   return checkDigits(digits.slice(0, SECRET_DIGITS)) === digits.slice(SECRET_DIGITS)
 }
 
-/** SHA-256 of the secret, 32 bytes: what is stored and looked up. A secret of 256 random bits needs no slow hash. */
+/** SHA-256 of the secret, 32 bytes, for the store. A secret of 256 random bits needs no slow hash. */
 export function hashSecret(secret: string): Buffer {
   return createHash('sha256').update(secret, 'utf8').digest()
 }

@@ -2,12 +2,12 @@ import { environmentName, SETTINGS } from './config.ts'
 
 const PREFIX = environmentName('')
 const KNOWN = Object.values(SETTINGS).map(({ flag }) => environmentName(flag))
-/** Changed characters up to which a name is taken for a misspelt one. */
+/** Most changed characters of a misspelt name. */
 const MOST_TYPOS = 3
 
 /**
- * Names variables that look like settings and are none, in one sentence; undefined when there is none. They are told and
- * not refused, since platforms set such names on their own: Kubernetes does for a service that is called plantstore.
+ * Names, in one sentence, the variables that look like settings and are none; undefined without such a variable. The
+ * program only warns of them, since platforms set such names: Kubernetes does for a service named plantstore.
  */
 export function unknownVariables(environment: NodeJS.ProcessEnv): string | undefined {
   const unknown = Object.keys(environment).filter((name) => name.startsWith(PREFIX) && !isSetting(name))
@@ -22,13 +22,13 @@ export function unknownVariables(environment: NodeJS.ProcessEnv): string | undef
 /** Whether a variable of this name is a setting. */
 export const isSetting = (name: string): boolean => KNOWN.includes(name)
 
-/** The setting that a name is nearly that of; undefined when there is none. */
+/** The setting with nearly this name; undefined when there is none. */
 export function misspeltSetting(name: string): string | undefined {
   const [nearest] = KNOWN.map((each) => ({ each, typos: typos(name, each) })).sort((a, b) => a.typos - b.typos)
   return nearest === undefined || nearest.typos > MOST_TYPOS ? undefined : nearest.each
 }
 
-/** Characters to insert, delete or replace to make one text of the other (Levenshtein). */
+/** Characters to insert, delete or replace to turn one text into the other (Levenshtein). */
 function typos(one: string, other: string): number {
   let row = Array.from({ length: other.length + 1 }, (_, i) => i)
   for (const [i, character] of Array.from(one).entries()) {

@@ -10,7 +10,8 @@ const SCRIPT = fileURLToPath(new URL('support/without-descriptors.ts', import.me
 /** The lines that the script says. */
 async function linesOf(warmth: 'cold' | 'warm', engine: 'sqlite' | 'postgres'): Promise<string[]> {
   const command = 'ulimit -n 100; exec "$0" "$@"'
-  // Without the variable it does not take itself for a part of this test; the runner's own lines come behind the script's.
+  // Without the variable it does not take itself for a part of this test; the runner's own lines come behind the
+  // script's.
   const env = { ...process.env, NODE_TEST_CONTEXT: undefined }
   const { stdout } = await promisify(execFile)('sh', ['-c', command, process.execPath, SCRIPT, warmth, engine], { env })
   return stdout.split('\n').slice(0, engine === 'postgres' ? 4 : 2)

@@ -42,7 +42,9 @@ test('a failed read rejects the calls of its turn, and no later ones', async () 
   assert.equal(await group.get('good'), 4)
 })
 
-/** Reads two texts in a turn, of which those of one character are small, and tells of three at once whether they are. */
+/**
+ * Reads two texts in a turn, of which those of one character are small, and tells of three at once whether they are.
+ */
 function makeNarrow() {
   const groups: string[][] = []
   const read = (texts: readonly string[]) => {

@@ -37,8 +37,8 @@ interface Reader {
 }
 
 /**
- * Does what a reader of the page does: runs the lines of its shell blocks in order, in one shell and one folder. A service
- * goes on in the background, as in a terminal of its own, until the test ends.
+ * Does what a reader of the page does: runs the lines of its shell blocks in order, in one shell and one folder. A
+ * service goes on in the background, as in a terminal of its own, until the test ends.
  */
 async function follow(t: TestContext, page: string, reader: Reader): Promise<void> {
   const blocks = blocksOf(page).filter(({ language }) => language === 'sh')

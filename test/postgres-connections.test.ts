@@ -19,7 +19,9 @@ import { tcpProxy } from './support/tcp-proxy.ts'
 const database = (t: TestContext) => newDatabase((work) => cleanUp(t, work))
 const ALL: PlantQuery = { tags: [], words: ['plant'], order: 'name', after: undefined }
 
-/** The address of a database for a role of its own that may have so many connections, and what lets it have any number. */
+/**
+ * The address of a database for a role of its own that may have so many connections, and what lets it have any number.
+ */
 async function limitedRole(t: TestContext, limit: number): Promise<{ url: string; lift: () => Promise<unknown> }> {
   const url = await database(t)
   const name = new URL(url).pathname.slice(1)

@@ -3,7 +3,10 @@ import { globSync } from 'node:fs'
 import { basename } from 'node:path'
 import { engine } from './support/engine-under-test.ts'
 
-/** What is about connections, memory, text and bytes, whatever store there is: nothing of it asks one, or only for a plant. */
+/**
+ * What is about connections, memory, text and bytes, whatever store there is: nothing of it asks one, or only for a
+ * plant.
+ */
 const NOT_ABOUT_STORES = new Set([
   ...['auth-bounds', 'body', 'body-memory', 'client-address', 'compressed-files', 'compression', 'connection'],
   ...['connection-bounds', 'cors', 'docs-page', 'event-loop', 'failed-authentication', 'floods', 'framing'],

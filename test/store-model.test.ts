@@ -54,7 +54,10 @@ async function openModel(
   }
 }
 
-/** The same, with an index that takes a few changes at a time and only when it is told to, and that is lost now and then. */
+/**
+ * The same, with an index that takes a few changes at a time and only when it is told to, and that is lost now and
+ * then.
+ */
 async function openDisturbed(t: TestContext): Promise<ModelStore> {
   const model = await openModel(t, { startFollower: () => IDLE })
   let indexer: Indexer | undefined

@@ -10,7 +10,9 @@ interface RefusalDetails {
 /** The service refused a request. Decide by `number`; the message is for people. */
 export class PlantstoreError extends Error {
   override readonly name = 'PlantstoreError'
-  /** One of the catalog's, or one that a later version of the service has added; 0 if the answer was not the service's. */
+  /**
+   * One of the catalog's, or one that a later version of the service has added; 0 if the answer was not the service's.
+   */
   readonly number: ErrorNumber | 0
   readonly status: number
   /** Identifies the request in the service's log. */

@@ -1,7 +1,9 @@
 /** U+0000 is in no text of the service, so a text that begins with it can only be a number that was marked here. */
 const MARK = '\u0000'
 
-/** Parses JSON. An integer of 16 digits or more, which a number may round, becomes a bigint; all others stay numbers. */
+/**
+ * Parses JSON. An integer of 16 digits or more, which a number may round, becomes a bigint; all others stay numbers.
+ */
 export function parseExact(text: string): unknown {
   // Few texts have one, and JSON.parse is several times as fast without a reviver.
   if (!/\d{16}/.test(text)) return JSON.parse(text)

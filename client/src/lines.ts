@@ -1,4 +1,6 @@
-/** The lines of a stream of UTF-8, as they come. Leaving the iteration early ends the stream, and so does the signal. */
+/**
+ * The lines of a stream of UTF-8, as they come. Leaving the iteration early ends the stream, and so does the signal.
+ */
 export async function* linesOf(
   stream: ReadableStream<Uint8Array>,
   signal: AbortSignal | undefined,

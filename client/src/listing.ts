@@ -5,8 +5,8 @@ export interface Page<T> {
 }
 
 /**
- * A list of the service. `for await` gives its items one by one, and `pages()` page by page; each page is asked for when
- * it is needed.
+ * A list of the service. `for await` gives its items one by one, and `pages()` page by page; each page is asked for
+ * when it is needed.
  */
 export class Listing<T> implements AsyncIterable<T> {
   readonly #first: string
@@ -41,7 +41,9 @@ export function nextIn(link: string | null): string | undefined {
   return mark === -1 ? undefined : target?.slice(mark)
 }
 
-/** A query string with its question mark; values that are undefined are left out, and each one of a list has its name. */
+/**
+ * A query string with its question mark; values that are undefined are left out, and each one of a list has its name.
+ */
 export function queryOf(parameters: object): string {
   const pairs = Object.entries(parameters).flatMap(([name, value]: [string, unknown]) =>
     (Array.isArray(value) ? value : [value])

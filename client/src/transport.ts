@@ -36,8 +36,8 @@ export class Transport {
   /**
    * Resolves with what `read` makes of a good answer.
    *
-   * @throws PlantstoreError when the service refuses; PlantstoreUnreachable when no whole answer comes; the reason of the
-   *   call's signal
+   * @throws PlantstoreError when the service refuses; PlantstoreUnreachable when no whole answer comes; the reason of
+   *   the call's signal
    */
   async send<T>(call: Call, read: (response: Response) => Promise<T>): Promise<T> {
     const { attempts = 6, maxWait = 60_000, onRetry } = this.#options
@@ -137,7 +137,9 @@ function secondsIn(header: string | null): number | undefined {
 const isPassing = (reason: PlantstoreError | PlantstoreUnreachable): boolean =>
   reason instanceof PlantstoreUnreachable || PASSING.includes(reason.status)
 
-/** Whether the request may have been done all the same. Of the service's own refusals only these two leave that open. */
+/**
+ * Whether the request may have been done all the same. Of the service's own refusals only these two leave that open.
+ */
 const isOpen = (reason: PlantstoreError | PlantstoreUnreachable): boolean =>
   reason instanceof PlantstoreUnreachable || [0, 50001, 50301].includes(reason.number)
 

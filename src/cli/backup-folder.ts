@@ -26,7 +26,7 @@ export class BackupFolder {
     return join(this.#path, `${this.#name}-${new Date(time).toISOString().replaceAll(/[-:]|\.\d+/g, '')}.db`)
   }
 
-  /** When the newest backup was made, in milliseconds since 1970; undefined where there is none. */
+  /** The time of the newest backup, in milliseconds since 1970; undefined where there is none. */
   newest(): number | undefined {
     const stamp = this.#backups()
       .at(-1)
@@ -34,12 +34,12 @@ export class BackupFolder {
     return stamp === undefined ? undefined : Date.parse(stamp.replace(STAMP, '$1-$2-$3T$4:$5:$6Z'))
   }
 
-  /** Removes the oldest ones. */
+  /** Removes the oldest backups. */
   keepNewest(count: number): void {
     for (const name of this.#backups().slice(0, -count)) rmSync(join(this.#path, name), { force: true })
   }
 
-  /** Removes what backups left that were killed, such as by a power cut. */
+  /** Removes the files of unfinished backups, such as after a power cut. */
   removeUnfinished(): void {
     for (const name of readdirSync(this.#path)) {
       const [, backup = '', pid] = /^(.+\.db)\.new-(\d+)-[0-9a-f]{8}(?:-journal|-wal|-shm)?$/.exec(name) ?? []

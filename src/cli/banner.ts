@@ -3,15 +3,15 @@ import type { FirstToken } from './first-token.ts'
 
 export interface BannerFacts {
   readonly config: Config
-  /** The port that is really listened on. */
+  /** The port on which the service listens. */
   readonly port: number
-  /** This very start has made the store. */
+  /** Whether this start created the store. */
   readonly isNew: boolean
-  /** What this very start has made. */
+  /** The token that this start created, if any. */
   readonly firstToken: FirstToken | undefined
 }
 
-/** What a person sees when the service is ready. */
+/** The lines that a person sees when the service is ready. */
 export function banner({ config, port, isNew, firstToken }: BannerFacts): string {
   const address = `http://${addressIn(config.host)}:${port}`
   const lines = [
@@ -47,7 +47,7 @@ function tokenLines({ token }: Config, first: FirstToken | undefined): string[] 
   }
 }
 
-/** One line that works when it is pasted into a shell. */
+/** One line to paste into a shell. */
 function curl(address: string, first: FirstToken | undefined): string {
   const plant = '{"id":1,"name":"Monstera deliciosa","tag":"houseplant"}'
   return `curl -X POST ${address}/plants -H "Authorization: Bearer ${tokenInShell(first)}" -H "Content-Type: application/json" -d '${plant}'`
@@ -58,7 +58,7 @@ function tokenInShell(first: FirstToken | undefined): string {
   return first?.kind === 'file' ? `$(cat '${first.path.replaceAll("'", `'\\''`)}')` : '$PLANTSTORE_TOKEN'
 }
 
-/** A host that can stand in a URL; one that means every address of the machine is reached by its own. */
+/** The host as it is written in a URL; for a wildcard address, the loopback address. */
 function addressIn(host: string): string {
   if (host === '0.0.0.0' || host === '::') return 'localhost'
   return host.includes(':') ? `[${host}]` : host

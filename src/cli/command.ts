@@ -7,7 +7,7 @@ export function command(parent: Command, name: string, description: string): Com
   return parent.command(name).description(description).helpOption('-h, --help', HELP)
 }
 
-/** Adds `help [command]`. Commander's own shows the general help for a command that there is not. */
+/** Adds `help [command]`. Commander's own shows the general help for an unknown command. */
 export function addHelp(to: Command): void {
   to.helpCommand(false)
     .command('help')
@@ -52,7 +52,7 @@ export class Choice extends Option {
   }
 }
 
-/** Ends a command with its exit code; at once after a signal, as a read that never ends may still be in progress. */
+/** Ends a command with its exit code. Ends at once after a signal, since a read that never ends may be in progress. */
 export function endWith(exitCode: number): void {
   process.exitCode = exitCode
   if (exitCode > 2) process.exit()

@@ -1,3 +1,3 @@
-/** The shells for which there is a completion script. */
+/** The shells that have a completion script. */
 export const SHELLS = ['bash', 'zsh', 'fish'] as const
 export type Shell = (typeof SHELLS)[number]

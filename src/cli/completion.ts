@@ -23,7 +23,7 @@ interface CompletedOption extends Described {
 /**
  * The script by which a shell completes the commands of the program and their flags.
  *
- * @throws OperatorError (exit code 2) for a shell that there is none for
+ * @throws OperatorError (exit code 2) for a shell without a script
  */
 export function completionScript(root: Command, shell: string): string {
   const commands = commandsIn(root, [])

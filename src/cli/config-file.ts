@@ -4,13 +4,13 @@ import { OperatorError } from '../operator-error.ts'
 import { isSetting, misspeltSetting } from '../unknown-variables.ts'
 import { fileFault } from './file-fault.ts'
 
-/** The file that is read when no other one is named, in the working directory. */
+/** The default file, in the working directory. */
 const DEFAULT_FILE = '.env'
 const LARGEST = 2 ** 20
-/** Variables of others that a setting rests on, such as PGPASSWORD. */
+/** Variables of other programs that settings rely on, such as PGPASSWORD. */
 const OF_OTHERS = /^(?:PG[A-Z]+|OTEL_[A-Z0-9_]+)$/
 
-/** Settings as a file gives them: lines of `NAME=value`, with the names of the environment variables. */
+/** The settings of a file with lines `NAME=value`, where NAME is the environment variable of the setting. */
 export interface ConfigFile {
   readonly path: string
   readonly values: Readonly<Record<string, string>>
@@ -24,7 +24,7 @@ export interface ConfigFile {
 export function readConfigFile(named: string | undefined): ConfigFile | undefined {
   const path = named ?? DEFAULT_FILE
   const stat = statSync(path, { throwIfNoEntry: false })
-  // A folder called .env is something else of somebody else.
+  // A folder called .env belongs to another program.
   if (named === undefined && stat?.isFile() !== true) return undefined
   if (stat === undefined) throw refusal(path, ['there is no such file'])
   if (!stat.isFile()) throw refusal(path, ['it is not a file'])
@@ -41,7 +41,7 @@ export function readConfigFile(named: string | undefined): ConfigFile | undefine
   return { path, values: Object.fromEntries(values) as Record<string, string> }
 }
 
-/** The environment with what the file adds to it. An empty variable counts as not set. */
+/** The environment, with the variables of the file that it does not set. An empty variable counts as not set. */
 export function withFile(environment: NodeJS.ProcessEnv, file: ConfigFile | undefined): NodeJS.ProcessEnv {
   if (file === undefined) return environment
   const given = Object.entries(environment).filter(([name, value]) => value !== '' || !isSetting(name))
@@ -57,7 +57,7 @@ function contentOf(path: string): string {
   }
 }
 
-/** A line that is no assignment would be passed over, and the setting with it. */
+/** Without this check a line that is no assignment would be ignored, and its setting with it. */
 function namesIn(text: string): { names: string[]; faults: string[] } {
   const names: string[] = []
   const faults: string[] = []
@@ -70,7 +70,7 @@ function namesIn(text: string): { names: string[]; faults: string[] } {
   return { names, faults }
 }
 
-/** In `.env`, other programs have names too. */
+/** `.env` may hold variables of other programs. */
 function nameFault(name: string, isOurs: boolean): string | undefined {
   if (isSetting(name) || OF_OTHERS.test(name)) return undefined
   const nearest = misspeltSetting(name)

@@ -12,20 +12,20 @@ import { Progress, type ProgressState } from './progress.ts'
 export interface CopyFlags {
   readonly from: StoreAddress
   readonly to: StoreAddress
-  /** Tokens come along. */
+  /** Whether tokens are copied too. */
   readonly tokens: boolean
   readonly quiet: boolean
 }
 
-/** Refused plants and tokens that are told one by one. */
+/** Refused plants and tokens that the command names one by one. */
 const TOLD = 1000
 const ACTOR = commandActor('copy')
 
 /**
- * Copies all plants, tokens and reserved ids of a store into another, and compares what is in both at the end.
+ * Copies all plants, tokens and reserved ids of a store into another, and compares both stores at the end.
  *
  * @returns the exit code
- * @throws OperatorError when it can't begin, breaks off, or the stores differ
+ * @throws OperatorError when the copy can't begin, breaks off, or the stores differ
  */
 export async function copyStore(flags: CopyFlags): Promise<number> {
   const { from, to } = flags
@@ -47,7 +47,7 @@ class Copy {
   readonly #counts = { added: 0, unchanged: 0, refused: 0, tokens: 0, revoked: 0 }
   readonly #progress: Progress
   #isComparing = false
-  /** How many plants are to be copied, once that is known. */
+  /** The number of plants to copy, once it is known. */
   #total: number | undefined
 
   constructor(flags: CopyFlags, source: Store, target: Store, stop: AbortSignal) {
@@ -79,7 +79,7 @@ class Copy {
     return 0
   }
 
-  /** Beside the copying, which can do without. */
+  /** Runs beside the copying, which does not need the number. */
   #count(): void {
     if (this.#flags.quiet) return
     this.#source.countPlants().then(
@@ -117,14 +117,14 @@ class Copy {
       } else if (!known.hash.equals(hash)) {
         this.#refuse(`token ${token.id}: the id belongs to a different token; nothing was changed`)
       } else if (token.revokedAt !== undefined && known.token.revokedAt === undefined) {
-        // Revoked since it was copied: it must not go on working in the copy.
+        // The token was revoked after it was copied, so the copy revokes it too.
         await this.#target.tokens.revokeToken(token.id)
         this.#counts.revoked++
       }
     }
   }
 
-  /** Ids that were handed out stay handed out. */
+  /** Reserved ids stay reserved in the copy. */
   async #copyReservations(): Promise<void> {
     for (const reservation of await this.#source.ids.exportReservations()) {
       this.#stop.throwIfAborted()
@@ -132,7 +132,7 @@ class Copy {
     }
   }
 
-  /** Plants that are written while they are copied are found here, whichever store they are written to. */
+  /** Finds plants that were written meanwhile, in either store. */
   async #compare(): Promise<void> {
     for await (const plants of allPlants(this.#target)) {
       this.#stop.throwIfAborted()

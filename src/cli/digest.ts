@@ -4,13 +4,13 @@ import type { Store } from '../store.ts'
 
 const MODULUS = 2n ** 128n
 
-/** What a set of plants is known by, in whatever order they come: their number, and the sum of a checksum of each. */
+/** The digest of a set of plants in any order: their number, and the sum of their checksums. */
 export class Digest {
   #count = 0
   #sum = 0n
 
   add({ id, name, tag }: NewPlant): void {
-    // As JSON, an absent tag is another thing than an empty one, and no two plants look alike.
+    // JSON tells an absent tag from an empty one, and gives no two plants the same text.
     const text = JSON.stringify([String(id), name, tag ?? null])
     const hash = createHash('sha256').update(text).digest('hex')
     this.#count++

@@ -17,7 +17,7 @@ export function addDistribute(root: Command, settings: ReadSettings): void {
     })
 }
 
-/** Citus allows so many. */
+/** Citus' own maximum. */
 const MOST_SHARDS = 64_000
 
 function shards(text: string): number {

@@ -8,9 +8,9 @@ export interface DistributeFlags {
 }
 
 /**
- * Distributes a store over the servers of a sharded PostgreSQL, and says each step.
+ * Distributes a store over the servers of a sharded PostgreSQL, and prints each step.
  *
- * @throws OperatorError when it can not be distributed
+ * @throws OperatorError when the store can't be distributed
  */
 export async function distribute({ shards, quiet }: DistributeFlags, { store }: Config): Promise<void> {
   let state: ProgressState = { doing: 'preparing', rows: 0, done: undefined }

@@ -25,7 +25,7 @@ export interface ExportFlags extends KindFlags, TargetFlags {
  * Exports plants to a file, or to standard output for `-`.
  *
  * @returns the exit code
- * @throws OperatorError when it can't begin or breaks off; no file is left then
+ * @throws OperatorError when the export can't begin or breaks off; it leaves no file then
  */
 export async function exportFile(file: string, flags: ExportFlags, config: Config): Promise<number> {
   const { format, gzip } = fileKind(file, flags)
@@ -82,14 +82,14 @@ function bytesFrom(
   return service.exportPlants({ query, mediaType: MEDIA_TYPES[format], signal })
 }
 
-/** Errors of the rows are thrown where the packed bytes are read. */
+/** Throws errors of the rows where the caller reads the packed bytes. */
 const packed = (rows: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> =>
   pipeline(rows, createGzip({ chunkSize: 2 ** 16 }), () => {})
 
 const QUOTE = 0x22
 const LF = 0x0a
 
-/** Counts the rows of a file that goes by. The header of a table is none of them. */
+/** Counts the rows of a file as it passes through, without the header of a table. */
 class RowCounter {
   readonly #isTable: boolean
   #lines: number
@@ -107,7 +107,7 @@ class RowCounter {
   async *count(content: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
     for await (const chunk of content) {
       for (const byte of chunk) {
-        // A line feed between quotation marks is part of a text; a doubled mark ends and begins such a text again.
+        // A line feed between quotation marks is part of a text. A doubled mark ends the text and begins it again.
         if (byte === QUOTE && this.#isTable) this.#inQuotes = !this.#inQuotes
         else if (byte === LF && !this.#inQuotes) this.#lines++
       }

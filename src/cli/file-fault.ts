@@ -17,7 +17,7 @@ const REASONS: Readonly<Record<string, string>> = {
   Z_BUF_ERROR: 'the gzip file is truncated',
 }
 
-/** A fault of the file system or of gzip in one line that a person understands; anything else is returned as it is. */
+/** Turns a fault of the file system or of gzip into one line for people. Returns other errors unchanged. */
 export function fileFault(path: string, error: unknown): unknown {
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
   const reason = REASONS[code]

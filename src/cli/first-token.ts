@@ -8,19 +8,19 @@ import { fileFault } from './file-fault.ts'
 import { issueToken } from './issue-token.ts'
 import { syncDirectory } from './output-file.ts'
 
-/** What a start did for a store without any token: `none`: it made none, as there is no place to put it. */
+/** What a start did for a store without any token. `none`: it made none, as it has nowhere to put one. */
 export type FirstToken =
   | { readonly kind: 'shown'; readonly secret: string }
   | { readonly kind: 'file'; readonly path: string }
   | { readonly kind: 'none' }
 
 /**
- * Makes a token with all scopes for a store that never had one, and can't be used without. A terminal is shown the
- * secret. Elsewhere the output goes to a log, so a file beside the store gets it, which only its owner can read. A
- * PostgreSQL store has no place beside it, and several instances that start at once would each make one.
+ * Makes a token with all scopes for a store that never had one. Prints the secret on a terminal. Elsewhere the output
+ * goes to a log, so the secret goes to a file beside the store, which only its owner can read. A PostgreSQL store has
+ * no such folder, and several instances that start at once would each make a token.
  *
- * @returns undefined where the store needs none
- * @throws OperatorError when the file is there already or can't be written
+ * @returns undefined where the store needs no token
+ * @throws OperatorError when the file exists already or can't be written
  */
 export async function makeFirstToken(store: Store, config: Config): Promise<FirstToken | undefined> {
   if (config.token !== undefined || (await store.tokens.listTokens({ limit: 1 })).length > 0) return undefined

@@ -22,10 +22,10 @@ export interface ImportFlags extends KindFlags, TargetFlags {
 }
 
 /**
- * Imports a file, or standard input for `-`, and tells the rows that were refused.
+ * Imports a file, or standard input for `-`, and reports the refused rows.
  *
  * @returns the exit code
- * @throws OperatorError when it can't begin or breaks off
+ * @throws OperatorError when the import can't begin or breaks off
  */
 export async function importFile(file: string, flags: ImportFlags, config: Config): Promise<number> {
   const { format, gzip } = fileKind(file, flags)
@@ -78,7 +78,7 @@ function retryTimeOf(time: string): number {
   }
 }
 
-/** Counts what became of the rows of a file, and notes the first refused ones as they come. */
+/** Counts the results of the rows of a file, and prints the first refused ones as they come. */
 class ImportNotes {
   readonly #totals = new ImportTotals()
   readonly #startedAt = performance.now()

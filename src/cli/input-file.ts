@@ -6,14 +6,14 @@ import { createGunzip } from 'node:zlib'
 import { OperatorError } from '../operator-error.ts'
 import { fileFault } from './file-fault.ts'
 
-/** A file that is read from its start to its end, once. */
+/** A file that is read once, from its start to its end. */
 export interface Input {
-  /** The share that was read, from 0 to 1; undefined for a pipe or device, which has no size. */
+  /** The share read so far, from 0 to 1; undefined for a pipe or device, which has no size. */
   readonly share: number | undefined
   /**
    * The content, unpacked.
    *
-   * @throws OperatorError when it can't be read or unpacked
+   * @throws OperatorError when the file can't be read or unpacked
    */
   content(): AsyncGenerator<Buffer>
   close(): void
@@ -25,13 +25,13 @@ const PIECE = 2 ** 18
 /**
  * Opens a file, or standard input for `-`.
  *
- * @param signal ends the reading, and its reason is thrown
+ * @param signal ends the reading, which then throws the signal's reason
  * @throws OperatorError when the file does not exist or is not readable
  */
 export async function openInput(file: string, gzip: boolean, signal: AbortSignal): Promise<Input> {
   const { stream, size } = file === '-' ? standardInput() : await openFile(file)
   const name = file === '-' ? 'standard input' : file
-  // The reader gets the error; without a listener it would end the process before anyone reads.
+  // The reader gets the error. Without a listener the error would end the process before the first read.
   stream.on('error', () => {})
   signal.addEventListener('abort', () => stream.destroy(signal.reason as Error), { once: true })
   return {
@@ -76,11 +76,11 @@ function standardInput(): Source {
   return { stream: process.stdin, size: stat.isFile() ? stat.size : undefined }
 }
 
-/** Errors of the stream are thrown where the unpacked bytes are read. */
+/** Throws errors of the stream where the caller reads the unpacked bytes. */
 const unpacked = (stream: Readable): AsyncIterable<Buffer> =>
   pipeline(stream, createGunzip({ chunkSize: PIECE }), () => {})
 
-/** Refuses gzip by its first two bytes (RFC 1952), with which no file of plants begins. */
+/** Refuses gzip by its first two bytes (RFC 1952). No file of plants begins with them. */
 async function* notPacked(stream: AsyncIterable<Buffer>, name: string): AsyncGenerator<Buffer> {
   let isFirst = true
   for await (const chunk of stream) {

@@ -3,30 +3,30 @@ import { isatty } from 'node:tty'
 import pino, { type Logger } from 'pino'
 import type { Config } from '../config.ts'
 
-/** Milliseconds until a terminal that took nothing is tried again. */
+/** Milliseconds until the log tries a terminal again that took nothing. */
 const RETRY = 50
 
 type Done = (error: NodeJS.ErrnoException | null, written: number) => void
 type Sink = (bytes: Buffer, done: Done) => void
 
 /**
- * Standard error as a place for log lines, whose reader never holds the process up.
+ * Writes log lines to standard error, and never waits for its reader.
  *
- * A blocking write to a pipe that nobody reads, or to a terminal after Ctrl-S, also blocks the end of the process:
- * Node.js waits there for its threads. So nothing here writes in a way that can block.
+ * A blocking write to a pipe without a reader, or to a terminal after Ctrl-S, also blocks the end of the process, where
+ * Node.js waits for its threads. So no write here can block.
  */
 class LogOutput {
   readonly #sink: Sink
   #waiting: string[] = []
   #length = 0
-  /** Since the last line that counts them, and since the start. */
+  /** Dropped lines since the last line that counts them, and since the start. */
   #dropped = 0
   #allDropped = 0
   readonly #mostWaiting: number
   #isWriting = false
   #onEmpty: (() => void)[] = []
 
-  /** @param mostWaiting characters that wait for the reader of the log; lines beyond are dropped and counted */
+  /** @param mostWaiting characters that may wait for the reader of the log; the log drops and counts further lines */
   constructor(mostWaiting: number) {
     this.#mostWaiting = mostWaiting
     this.#sink = sinkOf(2)
@@ -47,7 +47,7 @@ class LogOutput {
     if (!this.#isWriting) this.#writeNext()
   }
 
-  /** Calls back once all lines so far are written, which may be never. */
+  /** Calls back once all lines so far are written. Without a reader it never calls back. */
   flush(done: () => void): void {
     if (this.#isWriting) this.#onEmpty.push(done)
     else done()
@@ -76,7 +76,7 @@ class LogOutput {
       } else if (error === null && written < bytes.length) {
         this.#writeBytes(bytes.subarray(written))
       } else {
-        // A reader that is gone is no fault of the service: its lines go nowhere.
+        // A reader that left is no fault of the service: the log drops its lines.
         this.#length = this.#waiting.reduce((sum, line) => sum + line.length, 0)
         this.#writeNext()
       }
@@ -103,21 +103,21 @@ function streamSink(stream: NodeJS.WriteStream): Sink {
 }
 
 /**
- * The terminal, opened once more so that it can be set not to block: `process.stderr` blocks on one, and a mode set on
- * the shared descriptor would hold for the shell as well.
+ * Opens the terminal once more without blocking: `process.stderr` blocks on a terminal, and a mode set on the shared
+ * descriptor would hold for the shell as well.
  */
 function ownTerminal(fd: number): number {
   try {
     return openSync(`/proc/self/fd/${fd}`, constants.O_WRONLY | constants.O_NONBLOCK | constants.O_NOCTTY)
   } catch {
-    // Not Linux, or somebody else's terminal.
+    // The system is not Linux, or the terminal belongs to another user.
     return fd
   }
 }
 
 export interface Log {
   readonly log: Logger
-  /** Lines that were dropped because their reader was too slow. */
+  /** Lines dropped because their reader was too slow. */
   readonly dropped: () => number
 }
 

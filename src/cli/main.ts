@@ -16,7 +16,7 @@ import { version } from './version.ts'
 
 /** Runs one command. Exit codes: 0 done, 1 failed, 2 wrong usage. */
 export async function main(argv: readonly string[]): Promise<void> {
-  // A reader of our output that goes away early, such as `head`, is no failure.
+  // A reader of the output that leaves early, such as `head`, is no failure.
   process.stdout.on('error', () => {})
   try {
     await program().parseAsync(argv)
@@ -120,7 +120,7 @@ function program(): Command {
     .addHelpText('after', examples('plantstore openapi > plantstore.json'))
     .action(async () => {
       const { readContract } = await import('../http/operations.ts')
-      // In lines, to be read by people and by generators.
+      // Indented, for people and for generators.
       process.stdout.write(`${JSON.stringify(readContract().document, null, 2)}\n`)
     })
   command(root, 'completion', 'print a script by which a shell completes commands and flags')
@@ -139,7 +139,7 @@ function program(): Command {
   return root
 }
 
-/** Commands that need not tell what is wrong with the environment; `serve` tells it in its log. */
+/** Commands that print no warnings about the environment; `serve` logs them. */
 const SILENT_COMMANDS: readonly string[] = ['serve', 'openapi', 'completion', 'help']
 const COMPLETION_NOTES = `
 bash reads it from ~/.local/share/bash-completion/completions/plantstore, zsh from a file _plantstore in a folder of

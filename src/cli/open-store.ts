@@ -10,9 +10,9 @@ import type { Token } from '../token.ts'
 import type { StoreBytes, StoreStatus, Upkeep } from '../upkeep.ts'
 
 export interface OpenOptions {
-  /** For a service, which no second one may disturb. */
+  /** Opens the store for a service, which locks out a second one. */
   readonly serving: boolean
-  /** Make the store where there is none. */
+  /** Creates the store where there is none. */
   readonly create: boolean
   readonly maxWaiting: number
   readonly connections: number
@@ -22,27 +22,27 @@ export interface OpenOptions {
   readonly timeout: number
   readonly wait: number
   readonly changesKeep?: number
-  /** Called once when the store can't go on; only a restart mends it. */
+  /** Called once when the store can't go on until a restart. */
   readonly onFatal: (error: Error) => void
-  /** Called when there was no store yet and one was made. */
+  /** Called when it has created the store. */
   readonly onMade: () => void
-  /** Told what the operator should know but need not act on at once. */
+  /** Called with what the operator should know but need not act on at once. */
   readonly onNotice: (text: string) => void
 }
 
 export interface OpenStore extends Store {
   /** Writes that wait for their commit. */
   readonly waiting: number
-  /** Changes that the search index does not have; absent where writes keep it themselves. */
+  /** Changes that the search index does not have yet; absent where each write updates it. */
   readonly indexBehind?: number
-  /** Absent where it has no connections. */
+  /** Absent for an engine without connections. */
   readonly pool?: StorePool
-  /** Of an engine that can be sharded: how much of the store can be reached; undefined while it is not sharded. */
+  /** The reachable part of a sharded store; undefined while it is not sharded. Absent for an engine without shards. */
   readonly shardState?: { readonly shards: number; readonly outOfReach: number } | undefined
 }
 
 /**
- * Opens a store by its address. This is the only place that asks which engine it is; it loads no other.
+ * Opens a store by its address. Only this module knows which engine the address means, and it loads no other engine.
  *
  * @throws OperatorError when it can't be opened
  */
@@ -68,14 +68,14 @@ export async function openStore(address: StoreAddress, options: OpenOptions): Pr
   return SqliteStore.open(address.path, { serving, create, maxWaiting, changesKeep, onFatal, onMade, onNotice })
 }
 
-/** What an operator does with the store as a whole. Nothing is opened or made yet. */
+/** The operations on the store as a whole. Opens and creates nothing yet. */
 export async function upkeepOf(address: StoreAddress): Promise<Pick<Upkeep, 'backup' | 'restore' | 'check'>> {
   if (address.engine === 'postgres') return (await import('../postgres/upkeep.ts')).postgresUpkeep
   const { sqliteUpkeep } = await import('../sqlite/upkeep/upkeep.ts')
   return sqliteUpkeep(address.path)
 }
 
-/** What is in a store. A service may serve it meanwhile. */
+/** Reports what a store holds. A service may serve it meanwhile. */
 export async function statusOf(address: StoreAddress): Promise<StoreStatus> {
   if (address.engine === 'sqlite') {
     const { sqliteUpkeep } = await import('../sqlite/upkeep/upkeep.ts')
@@ -91,7 +91,7 @@ export async function statusOf(address: StoreAddress): Promise<StoreStatus> {
   })
 }
 
-/** How large the files of a store are; undefined where a database keeps them. */
+/** The sizes of the files of a store; undefined where a database keeps them. */
 export async function bytesOf(address: StoreAddress): Promise<(() => StoreBytes) | undefined> {
   if (address.engine === 'postgres') return undefined
   const { sqliteUpkeep } = await import('../sqlite/upkeep/upkeep.ts')
@@ -101,7 +101,7 @@ export async function bytesOf(address: StoreAddress): Promise<(() => StoreBytes)
 /**
  * Distributes a PostgreSQL store over several servers.
  *
- * @throws OperatorError when it can't be distributed
+ * @throws OperatorError when the store can't be distributed
  */
 export async function distributeStore(address: StoreAddress, options: DistributeOptions): Promise<void> {
   if (address.engine !== 'postgres') {
@@ -112,14 +112,14 @@ export async function distributeStore(address: StoreAddress, options: Distribute
   await distribute(address, options)
 }
 
-/** For a command, which a person waits for and which does one thing at a time. */
+/** Options of a command, which does one thing at a time while a person waits. */
 const FOR_COMMAND = { serving: false, maxWaiting: 1, connections: 4, timeout: 60_000, wait: 0 } as const
 
 export interface WithStoreOptions {
-  /** Make the store where there is none, and say so unless it is to be quiet. */
+  /** Creates the store where there is none, and says so unless `quiet`. */
   readonly create: boolean
   readonly quiet?: boolean
-  /** Told what the operator should know; it goes to standard error if nothing else is said. */
+  /** Called with what the operator should know. By default, prints it on standard error. */
   readonly onNotice?: (text: string) => void
 }
 

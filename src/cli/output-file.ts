@@ -14,29 +14,29 @@ import { fileFault } from './file-fault.ts'
  */
 export type Output = (source: AsyncIterable<Uint8Array>, signal: AbortSignal) => Promise<boolean>
 
-/** Bytes that are written at once. */
+/** Bytes of one write. */
 const CHUNK = 2 ** 18
 
 /**
- * A file that gets its name only when it is complete and on stable storage: until then it is written beside it under
- * another name, and after a failure nothing is left of it.
+ * A file that gets its name only when it is complete and on stable storage. Until then it has another name in the same
+ * folder, and a failure leaves nothing of it.
  *
- * @param path a file that is there is replaced only with `force`
- * @throws OperatorError when there is a file that must not be replaced, or something that is no file
+ * @param path an existing file is replaced only with `force`
+ * @throws OperatorError when the path is a file that must not be replaced, or no file
  */
 export function outputFile(path: string, { force }: { force: boolean }): Output {
   const target = targetOf(path, force)
   return async (source, signal) => {
     const draft = `${target}.new-${process.pid}-${randomBytes(4).toString('hex')}`
     const remove = () => rmSync(draft, { force: true })
-    // For a second signal, which ends the process at once.
+    // A second signal ends the process at once.
     process.once('exit', remove)
     try {
-      // Opened here, since the stream would still open it after a failure that came first, and leave it behind.
-      // For its owner alone, as the store is whose plants it holds.
+      // Opens the file itself: the stream would open it even after an earlier failure, and leave it behind.
+      // Only its owner may read it, as only its owner may read the store.
       const fd = openSync(draft, 'wx', 0o600)
       await pipeline(source, createWriteStream(draft, { fd, flush: true, highWaterMark: CHUNK }), { signal })
-      // Looked at again: this may be hours later.
+      // The path may have changed in the hours since the first check.
       renameSync(draft, targetOf(path, force))
       syncDirectory(dirname(target))
       return true
@@ -63,7 +63,7 @@ export const standardOutput: Output = async (source, signal) => {
   }
 }
 
-/** The file that is written: the target of a link, which stays. */
+/** The file to write: for a link, its target. The link stays. */
 function targetOf(path: string, force: boolean): string {
   const stat = statSync(path, { throwIfNoEntry: false })
   if (stat === undefined) return path
@@ -72,7 +72,7 @@ function targetOf(path: string, force: boolean): string {
   return realpathSync(path)
 }
 
-/** A new name in a directory is on stable storage only after the directory's own fsync; Windows knows no such thing. */
+/** A new name in a directory is on stable storage only after the directory's own fsync. Windows has none. */
 export function syncDirectory(directory: string): void {
   if (process.platform === 'win32') return
   const handle = openSync(directory, 'r')

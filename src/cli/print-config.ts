@@ -8,7 +8,7 @@ interface Sources {
   readonly file: ConfigFile | undefined
 }
 
-/** The settings that hold, each with where it comes from, as lines of a configuration file. Secrets are left out. */
+/** The settings in force and their sources, as lines of a configuration file. Leaves secrets out. */
 export function configLines(config: Config, { flags, environment, file }: Sources): string {
   const lines = Object.entries(SETTINGS).map(([key, { flag, fallback }]) => {
     const variable = environmentName(flag)

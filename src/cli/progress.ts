@@ -1,16 +1,16 @@
 import { count, counted, onOneLine } from '../printable.ts'
 
-/** Where a long piece of work stands. */
+/** The state of long work. */
 export interface ProgressState {
-  /** Which part of the work, where it has several. */
+  /** The part of the work, where it has several. */
   readonly doing?: string
   /** Plants done; undefined where the work does not count them. */
   readonly rows: number | undefined
-  /** From 0 to 1; undefined while nobody can know. */
+  /** From 0 to 1; undefined while it is unknown. */
   readonly done: number | undefined
 }
 
-/** Milliseconds between two drawings of the bar, and between two lines where there is none. */
+/** Milliseconds between two drawings of the bar, and between two lines without a bar. */
 const REDRAW = 100
 const LINE = 5000
 /** Speed is measured over this many milliseconds, so it follows a changing network. */
@@ -18,9 +18,8 @@ const WINDOW = 15_000
 const BAR_WIDTH = 24
 
 /**
- * Tells a person how far the work has come: by a bar on a terminal, by a line every few seconds elsewhere. Made here
- * rather than taken from a package: what there is brings several others along to draw one line, is not typed, or takes
- * hold of the standard input, which is where the rows may come from.
+ * Shows the progress of work by a bar on a terminal, and by a line every few seconds elsewhere. The packages for it
+ * have several dependencies, lack types, or read the standard input, which may bring the rows.
  */
 export class Progress {
   readonly #stream = process.stderr
@@ -29,7 +28,7 @@ export class Progress {
   readonly #samples: (ProgressState & { readonly time: number })[] = []
   #hasBar = false
 
-  /** @param quiet shows no progress; notes are shown all the same */
+  /** @param quiet shows notes, but no progress */
   constructor(state: () => ProgressState, { quiet }: { quiet: boolean }) {
     this.#state = state
     if (quiet) return
@@ -46,11 +45,11 @@ export class Progress {
     const hadBar = this.#hasBar
     this.#erase()
     this.#stream.write(`${onOneLine(text)}\n`)
-    // Frequent notes would otherwise hide the bar.
+    // Draws the bar again, as frequent notes would hide it.
     if (hadBar) this.#draw()
   }
 
-  /** Ends the progress and takes the bar away. */
+  /** Ends the progress and removes the bar. */
   end(): void {
     clearInterval(this.#timer)
     this.#erase()

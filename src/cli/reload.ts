@@ -2,10 +2,10 @@ import type { Logger } from 'pino'
 import { type Config, environmentName, SETTINGS } from '../config.ts'
 import { OperatorError } from '../operator-error.ts'
 
-/** What a running service takes over. All other settings are in use by something that was made with them. */
+/** The settings that a running service takes over. All others need a restart. */
 const RELOADED: readonly (keyof Config)[] = ['logLevel']
 
-/** Reads the configuration again on SIGHUP. One with faults is told, and changes nothing. */
+/** Reads the configuration again on SIGHUP. A faulty one changes nothing, and its faults go to the log. */
 export function reloadOnSignal(start: Config, read: () => Config, log: Logger): void {
   let current = start
   process.on('SIGHUP', () => {

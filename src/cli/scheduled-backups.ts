@@ -10,13 +10,13 @@ import type { Config } from '../config.ts'
 import type { BackupReport, BackupsMade } from '../upkeep.ts'
 import { BackupFolder } from './backup-folder.ts'
 
-/** Between two looks at the clock, in ms: it may be set, and the machine may sleep. */
+/** Milliseconds between two looks at the clock, which may be set, and stands still while the machine sleeps. */
 const LONGEST_NAP = 60_000
-/** After a failure, in ms, unless the interval is shorter. */
+/** Milliseconds until the next attempt after a failure, unless the interval is shorter. */
 const RETRY = 5 * 60_000
-/** What a backup may take to stop, in ms. */
+/** Milliseconds that a backup may take to stop. */
 const KILL_DELAY = 2000
-/** The service goes first; 19 is the lowest priority. */
+/** The service goes first: 19 is the lowest priority. */
 const NICE = 10
 
 export interface ScheduledOptions {
@@ -29,8 +29,8 @@ export interface ScheduledOptions {
 }
 
 /**
- * Backs the store up at an interval, by the command `plantstore backup` in a process of its own: it takes no memory and no
- * turn of the service, runs at a lower priority, and can be ended at any moment.
+ * Backs up the store at an interval, by the command `plantstore backup` in a process of its own. That process takes no
+ * memory and no turn of the service, has a lower priority, and may be ended at any moment.
  */
 export class ScheduledBackups implements BackupsMade {
   failures = 0
@@ -50,12 +50,12 @@ export class ScheduledBackups implements BackupsMade {
     return (this.#newest ?? 0) / 1000
   }
 
-  /** Makes the first one at once, unless one of an earlier run is new enough. */
+  /** Makes the first backup at once, unless one of an earlier run is new enough. */
   start(): void {
     this.#running = this.#run()
   }
 
-  /** Ends one that is under way, and leaves nothing of it. */
+  /** Ends a backup under way, and leaves nothing of it. */
   async close(): Promise<void> {
     this.#stopping.abort()
     const child = this.#child
@@ -85,7 +85,7 @@ export class ScheduledBackups implements BackupsMade {
   }
 
   #due(now: number): number {
-    // A clock that was put back must not put off the next one for longer.
+    // A clock that was set back must not delay the next backup for longer.
     return this.#newest === undefined ? now : Math.min(this.#newest, now) + this.#options.every
   }
 
@@ -93,7 +93,7 @@ export class ScheduledBackups implements BackupsMade {
     await sleep(milliseconds, undefined, { ref: false, signal: this.#stopping.signal }).catch(() => {})
   }
 
-  /** @returns whether it was made; a failure is told in the log */
+  /** @returns whether it made the backup; logs a failure */
   async #backUp(now: number): Promise<boolean> {
     const { storePath, folder, keep, log } = this.#options
     const startedAt = performance.now()
@@ -114,8 +114,8 @@ export class ScheduledBackups implements BackupsMade {
   }
 
   /**
-   * @returns what it printed; undefined where it was stopped
-   * @throws Error with what it said when it failed
+   * @returns its output; undefined where it was stopped
+   * @throws Error with its message when it failed
    */
   async #command(args: readonly string[]): Promise<string | undefined> {
     const script = process.argv[1]
@@ -141,12 +141,12 @@ function lowerPriority(pid: number | undefined): void {
   try {
     if (pid !== undefined) setPriority(pid, NICE)
   } catch {
-    // It has ended already, or the system does not allow it.
+    // The process has ended already, or the system does not allow it.
   }
 }
 
 /**
- * What the settings ask for; undefined where they ask for none.
+ * Returns the backups that the settings ask for; undefined where they ask for none.
  *
  * @throws OperatorError when no backup can be written to the folder
  */

@@ -17,17 +17,17 @@ import { reloadOnSignal } from './reload.ts'
 import { scheduledBackups } from './scheduled-backups.ts'
 import { version } from './version.ts'
 
-/** How long requests that are under way may still take once listening has ended, in ms. */
+/** Milliseconds that requests under way may still take once listening has ended. */
 const LAST_ANSWERS = 5000
-/** How long leaving waits for the reader of the log, in ms. */
+/** Milliseconds that the end of the process waits for the reader of the log. */
 const LAST_LINES = 1000
 
 /**
- * Runs the service until a signal stops it or its store fails. This is the only place that wires everything.
+ * Runs the service until a signal stops it or its store fails. Only this module wires everything.
  *
- * @param notice what the operator should know of the configuration
+ * @param notice warns the operator about the configuration; undefined where there is nothing to warn of
  * @param read reads the configuration again
- * @throws OperatorError when it can't start
+ * @throws OperatorError when the service can't start
  */
 export async function serve(config: Config, notice: string | undefined, read: () => Config): Promise<void> {
   const { log, dropped } = openLog(config)
@@ -56,9 +56,9 @@ export async function serve(config: Config, notice: string | undefined, read: ()
       },
       onNotice: (text) => log.warn(text),
     })
-    // What goes wrong meanwhile is thrown where it is awaited.
+    // A fault before the await is thrown there.
     opening.catch(() => {})
-    // The store opens in its thread while the HTTP side is loaded in this one, which takes as long.
+    // The store opens in its thread while this thread loads the HTTP side, which takes as long.
     const [{ buildApp }, { readContract }] = await Promise.all([
       import('../http/app.ts'),
       import('../http/operations.ts'),
@@ -84,9 +84,9 @@ export async function serve(config: Config, notice: string | undefined, read: ()
     })
     opened.defer(() => closed('the HTTP server', closeApp(app), log))
     const port = await listen(app, config)
-    // Only now: a start that failed between making the secret and printing it would have lost it for good.
+    // Only now: a start that fails between making the secret and printing it loses the secret for good.
     const firstToken = await makeFirstToken(store, config)
-    // Before the banner: whoever has read it may send a signal.
+    // Before the banner: its reader may send a signal at once.
     onStopSignal((signal) => void stop(signal, app.server, config, log, state, opened))
     backups?.start()
     process.stdout.write(banner({ config, port, isNew, firstToken }))
@@ -94,13 +94,13 @@ export async function serve(config: Config, notice: string | undefined, read: ()
     log.info({ host: config.host, port, store: shownStore(config.store), isNew, configuredToken }, 'serving')
   } catch (error) {
     await opened.disposeAsync()
-    // Lines that nobody reads would keep the process from ending by itself.
+    // Log lines without a reader would keep the process from ending by itself.
     setTimeout(() => process.exit(), LAST_LINES).unref()
     throw error
   }
 }
 
-/** Tries the port before anything is opened, so that a start that can't have it makes and changes no store. */
+/** Tries the port first, so that a start without a free port creates and changes no store. */
 async function mustBeFree({ host, port }: Config): Promise<void> {
   const probe = createServer()
   try {
@@ -128,8 +128,9 @@ function listenError(error: unknown, host: string, port: number): unknown {
 }
 
 /**
- * Stops without a failed request: says that it is not ready and closes each connection after its answer, but keeps
- * listening for a window, in which balancers and clients go elsewhere; only then ends listening and closes the store.
+ * Stops without a failed request. First it reports that it is not ready and closes each connection after its answer,
+ * but keeps listening for a window, in which balancers and clients go elsewhere. Then it ends listening and closes the
+ * store.
  */
 async function stop(
   signal: NodeJS.Signals,
@@ -149,7 +150,7 @@ async function stop(
   process.exit()
 }
 
-/** Resolves in any case, so that a close that fails keeps no other from being done. */
+/** Never rejects, so that the other closes happen even after one has failed. */
 async function closed(what: string, closing: Promise<void>, log: Logger): Promise<void> {
   try {
     await closing
@@ -159,7 +160,7 @@ async function closed(what: string, closing: Promise<void>, log: Logger): Promis
   }
 }
 
-/** Most stops by hand find no client, and need not wait for the window. */
+/** Most stops by hand find no client, and so skip the window. */
 async function hasConnections(server: Server): Promise<boolean> {
   return (await promisify(server.getConnections).call(server)) > 0
 }
@@ -170,7 +171,7 @@ async function closeApp(app: App): Promise<void> {
   clearTimeout(force)
 }
 
-/** The store can't go on: what waits is answered 503, then the process ends for its supervisor to start it anew. */
+/** Called when the store can't go on. Answers waiting requests with 503, then ends the process for its supervisor. */
 function die(error: Error, log: Logger, state: ServiceState): void {
   log.fatal({ err: error }, 'the store failed; the process exits, and the next start recovers every commit')
   state.current = 'closing'

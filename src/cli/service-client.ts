@@ -8,7 +8,7 @@ import { OperatorError } from '../operator-error.ts'
 
 /** The service is out of reach or busy: the same request may succeed later. */
 export class Unavailable extends OperatorError {
-  /** Milliseconds after which the service asks for a retry. */
+  /** Milliseconds after which the client should try again, if the service says so. */
   readonly retryAfter: number
 
   constructor(message: string, { retryAfter = 0, cause }: { retryAfter?: number; cause?: unknown } = {}) {
@@ -19,16 +19,16 @@ export class Unavailable extends OperatorError {
 
 interface Request {
   readonly query: URLSearchParams
-  /** Of the body that is sent or received. */
+  /** The media type of the body that is sent or received. */
   readonly mediaType: string
-  /** Ends the request; its reason is thrown then. */
+  /** Ends the request, which then throws the signal's reason. */
   readonly signal: AbortSignal
 }
 
 type Body = string | AsyncIterable<Uint8Array>
 
 /**
- * A running service, over HTTP. Every method throws Unavailable, or OperatorError where trying again is no use.
+ * A running service, over HTTP. Every method throws Unavailable, or OperatorError where a retry is no use.
  *
  * It does not use `fetch`, which refuses to connect to some ports (https://fetch.spec.whatwg.org/#port-blocking).
  */
@@ -38,7 +38,7 @@ export class ServiceClient {
   readonly #agent: Agent
   #wasReached = false
 
-  /** @param address without query; a path is that of a proxy, below which the service's own paths are */
+  /** @param address without query; its path is that of a proxy, and the service's own paths are below it */
   constructor(address: URL, token: string) {
     this.#address = address
     this.#token = token
@@ -50,7 +50,7 @@ export class ServiceClient {
     return readSummary(await this.#read(text(answer), request.signal)) ?? this.#isNone()
   }
 
-  /** The bytes of a whole file; ends without an error only after all of them. */
+  /** Yields the bytes of a file. Ends without an error only after the last of them. */
   async *exportPlants(request: Request): AsyncGenerator<Uint8Array> {
     const answer = await this.#send('GET', 'plants/export', request)
     if (answer.headers['content-type']?.startsWith(request.mediaType) !== true) this.#isNone()
@@ -68,13 +68,13 @@ export class ServiceClient {
     return this.#read(text(answer), signal)
   }
 
-  /** @throws Unavailable with the reason while it is not ready */
+  /** @throws Unavailable with the reason while the service is not ready */
   async checkReady(signal: AbortSignal): Promise<void> {
     const request = { query: new URLSearchParams(), mediaType: 'application/json', signal }
     await this.#read(text(await this.#send('GET', 'health/ready', request)), signal)
   }
 
-  /** Resolves with a successful answer, whose body is still to be read. */
+  /** Resolves with a successful answer, before its body is read. */
   async #send(method: string, path: string, request: Request, body?: Body): Promise<IncomingMessage> {
     const { query, mediaType, signal } = request
     const url = new URL(`${this.#address.pathname.replace(/\/?$/, '/')}${path}?${query}`, this.#address)
@@ -110,7 +110,7 @@ export class ServiceClient {
     const code = cause.name === 'TimeoutError' ? 'ETIMEDOUT' : 'code' in cause ? String(cause.code) : ''
     const unreached = UNREACHED[code]
     const message = `${this.#address.href}: ${unreached ?? `the connection broke (${code})`}`
-    // If the service was never reached, the address is wrong rather than the network.
+    // Without an earlier answer, the address is wrong rather than the network.
     if (BROKEN.includes(code) || (unreached !== undefined && this.#wasReached)) {
       return new Unavailable(message, { cause })
     }
@@ -130,7 +130,7 @@ export class ServiceClient {
   }
 }
 
-/** Sends a body and resolves with the answer, which may arrive before the whole body is sent. */
+/** Sends a body and resolves with the answer. The answer may come before the end of the body. */
 function exchange(outgoing: ClientRequest, body: Body | undefined): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
     outgoing.on('response', resolve)
@@ -141,18 +141,18 @@ function exchange(outgoing: ClientRequest, body: Body | undefined): Promise<Inco
 }
 
 export interface RetryOptions {
-  /** How long to go on trying, in milliseconds. */
+  /** Milliseconds to go on trying. */
   readonly time: number
   /** Ends the waiting. */
   readonly signal: AbortSignal
-  /** Told before the first wait. */
+  /** Called before the first wait. */
   readonly onWait: (error: Unavailable) => void
 }
 
 /**
- * Tries again while the service is not available, at growing intervals.
+ * Retries at growing intervals while the service is unavailable.
  *
- * @throws Unavailable when it was not for all the time; the signal's reason
+ * @throws Unavailable when the service stays unavailable for the whole time; the signal's reason
  */
 export async function retry<T>(attempt: () => Promise<T>, options: RetryOptions): Promise<T> {
   const deadline = performance.now() + options.time
@@ -180,7 +180,7 @@ const UNREACHED: Readonly<Record<string, string>> = {
 }
 const NO_PLANT_STORE = 'it is not a Plantstore service; is the address right?'
 
-/** The number and message of a refusal, if the text is one; what others say is not shown. */
+/** The number and message of a refusal of the service; undefined for any other text, which is not shown. */
 function messageIn(text: string): string | undefined {
   try {
     const { error, message } = JSON.parse(text) as { error?: unknown; message?: unknown }

@@ -5,15 +5,15 @@ import { type BatchOutcome, putBatches } from '../import/run-import.ts'
 import type { ImportMode } from '../store.ts'
 import { type RetryOptions, retry, type ServiceClient } from './service-client.ts'
 
-/** Rows, and UTF-16 units of their texts, with which a request is large enough. */
+/** A request is large enough with this many rows, or UTF-16 units of their texts. */
 const PIECE_ROWS = 5000
 const PIECE_TEXT = 2 ** 19
-/** How long the service may take to store a piece, in ms. It answers a busy store long before. */
+/** Milliseconds that the service may take to store a piece. A busy store is refused long before. */
 const PIECE_TIMEOUT = 60_000
 
 /**
- * Imports through a running service in pieces. A piece whose answer is lost is sent again, which is safe; what it had
- * stored is then counted as unchanged.
+ * Imports through a running service in pieces. Sends a piece again when its answer is lost, which is safe: the service
+ * then counts its rows as unchanged.
  */
 export function importThrough(
   service: ServiceClient,
@@ -48,7 +48,7 @@ export function tryThrough(
   return service.importPlants(content, { mediaType: MEDIA_TYPES[format], query, signal })
 }
 
-/** Several batches in one, since each request takes a round trip over the network. */
+/** Joins batches, since each request takes a round trip over the network. */
 async function* pieces(batches: AsyncIterable<Batch>): AsyncGenerator<Batch> {
   let gathered: Batch[] = []
   let rows = 0

@@ -11,14 +11,14 @@ export interface StatusFlags extends TargetFlags {
   readonly json?: true
 }
 
-/** How long a service may take to answer, in ms. */
+/** Milliseconds that a service may take to answer. */
 const TIMEOUT = 30_000
 
-/** What a running service tells of itself; what its version does not tell is undefined. */
+/** The state of a running service. What an older version does not report is undefined. */
 export interface ServiceStatus {
   readonly service: string
   readonly isReady: boolean
-  /** Why it is not ready. */
+  /** The reason why it is not ready. */
   readonly why: string | undefined
   readonly version: string | undefined
   readonly node: string | undefined

@@ -12,7 +12,7 @@ export interface CreateFlags {
   readonly json: boolean
 }
 
-/** Prints the secret alone on standard output, so that it can be piped; what a person has to know goes beside it. */
+/** Prints the secret alone on standard output, so that it can be piped. The rest goes to standard error. */
 export async function createToken(config: Config, flags: CreateFlags): Promise<void> {
   const token = { name: tokenName(flags.name), scopes: scopesOf(flags.scopes), expiresAt: expiryOf(flags.expires) }
   const secret = await withStore(config.store, { create: true }, (store) => issueToken(store.tokens, token))
@@ -30,7 +30,7 @@ export async function listTokens(config: Config, json: boolean): Promise<void> {
   process.stdout.write(table([['ID', 'NAME', 'SCOPES', 'CREATED', 'EXPIRES', 'LAST USED', 'REVOKED'], ...rows]))
 }
 
-/** @param evenLast also the last active token with the scope `tokens`, which is spared otherwise */
+/** @param evenLast revokes even the last active token with the scope `tokens` */
 export async function revokeToken(config: Config, id: string, evenLast: boolean): Promise<void> {
   const result = await withStore(config.store, { create: false }, (store) => store.tokens.revokeToken(id, !evenLast))
   if (result === 'last') throw new OperatorError(LAST)

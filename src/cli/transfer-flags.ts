@@ -14,10 +14,10 @@ export interface FileKind {
 }
 
 /**
- * What a file holds: by its name, or as the flags say.
+ * The format of a file, and whether it is packed: by the flags, or else by its name.
  *
  * @param file a path, or `-` for standard input or output
- * @throws OperatorError (exit code 2) when neither tells
+ * @throws OperatorError (exit code 2) when neither says it
  */
 export function fileKind(file: string, flags: KindFlags): FileKind {
   const format = flags.format ?? formatOf(file)
@@ -35,7 +35,7 @@ export interface TargetFlags {
   readonly store?: string
 }
 
-/** Where the plants of a command are: behind a running service, or in a store that the command opens itself. */
+/** The target of a command: a running service, or a store that the command opens itself. */
 export type Target =
   | { readonly kind: 'service'; readonly service: ServiceClient }
   | { readonly kind: 'store'; readonly address: StoreAddress }

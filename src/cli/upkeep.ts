@@ -90,7 +90,7 @@ const restoreDone = (report: RestoreReport, quiet: boolean): string[] =>
         'Tokens that were revoked since the backup work again; "plantstore token list" lists all tokens.',
       ]
 
-/** Damage is told also where only errors are to be. */
+/** Reports damage even with `--quiet`. */
 const checkDone = ({ store, parts }: CheckReport, quiet: boolean): string[] => {
   const isDamaged = parts.some(({ faults }) => faults.length > 0)
   if (quiet && !isDamaged) return []

@@ -47,19 +47,19 @@ export interface AppOptions {
   readonly store: Store
   readonly log: Logger
   readonly state: ServiceState
-  /** Creates that wait for their commit now, for the metrics. */
+  /** Returns the creates that wait for their commit, for the metrics. */
   readonly waiting: () => number
-  /** Log lines that were dropped, for the metrics. */
+  /** Returns the log lines dropped so far, for the metrics. */
   readonly droppedLogLines?: () => number
-  /** Changes that the search index does not have yet; undefined where writes keep it themselves. */
+  /** Returns the changes that the search index does not have yet; undefined where each write updates it. */
   readonly indexBehind?: () => number | undefined
-  /** The connections of the store; undefined where it has none. */
+  /** The pool of the store; undefined for an engine without one. */
   readonly pool?: StorePool | undefined
-  /** What became of scheduled backups; undefined where there are none. */
+  /** The state of scheduled backups; undefined without them. */
   readonly backups?: BackupsMade | undefined
-  /** What the metrics say of the program and its store. */
+  /** Facts about the program and its store, for the metrics. */
   readonly facts?: ServiceFacts | undefined
-  /** Of a store that can be sharded; gives undefined while it is not. */
+  /** Returns the reachable part of a sharded store; undefined while it is not sharded. */
   readonly shards?: (() => ShardState | undefined) | undefined
 }
 
@@ -67,7 +67,7 @@ export interface AppOptions {
 export interface App {
   readonly server: Server
   listen(options: ListenOptions): Promise<void>
-  /** Ends listening and imports, and waits for the answers that are under way. */
+  /** Ends listening and imports, and waits for the answers under way. */
   close(): Promise<void>
 }
 

@@ -4,12 +4,12 @@ import type { AppError } from '../errors.ts'
 import type { Identity } from './auth/bearer.ts'
 import type { Operation } from './operations.ts'
 
-/** The client closed its connection, so nobody waits for an answer. */
+/** The client closed its connection, so it waits for no answer. */
 export class ClientGone extends Error {
   override readonly name = 'ClientGone'
 }
 
-/** One request and the response to it, with what is found out about the request on its way to the handler. */
+/** One request and its response, with what the stations on the way to the handler have found out about it. */
 export class Exchange {
   readonly request: IncomingMessage
   readonly response: ServerResponse

@@ -15,16 +15,16 @@ export interface Operation {
   readonly method: Method
   /** With parameters in braces, as in the contract. */
   readonly path: string
-  /** The scopes that a token needs for it; undefined: no token at all. */
+  /** The scopes that a token needs; undefined: the operation needs no token. */
   readonly scopes: readonly Scope[] | undefined
   readonly parameters: ParameterReader
-  /** The media types of its body; empty: it takes none. */
+  /** The media types of its body; empty: it takes no body. */
   readonly mediaTypes: readonly string[]
-  /** The media types of its good answers; empty: those have no body. */
+  /** The media types of its successful answers; empty: those have no body. */
   readonly produces: readonly string[]
-  /** The headers of a request on which its answers depend, as Vary names them. */
+  /** The request headers on which its answers depend, as in Vary. */
   readonly vary: string
-  /** Its body is read in pieces, as it may be larger than any memory. */
+  /** Whether the handler reads the body in pieces, since it may be larger than any memory. */
   readonly isStreamed: boolean
 }
 
@@ -33,7 +33,7 @@ export interface Contract {
   readonly operations: readonly Operation[]
 }
 
-/** As much of the shape of an OpenAPI document as is read here; a test checks the file against the whole standard. */
+/** The part of an OpenAPI document that this file reads. A test checks the document against the whole standard. */
 export interface Document {
   readonly info: { readonly version: string }
   readonly security?: readonly Requirement[]
@@ -67,9 +67,9 @@ export function readDocument(): Document {
 }
 
 /**
- * Makes operations of what openapi.yaml says.
+ * Makes the operations of an OpenAPI document.
  *
- * @throws Error when an operation names no id, an unknown scope or security scheme, or an answer without a schema
+ * @throws Error when an operation has no id, an unknown scope or security scheme, or an answer without a schema
  */
 export function readContract(document: Document = readDocument()): Contract {
   const ajv = schemaCompiler(document)
@@ -82,8 +82,8 @@ export function readContract(document: Document = readDocument()): Contract {
 }
 
 /**
- * Compiles schemas of the document. `int64` and `entity-tags` are left to the readers of the texts. That the schemas
- * are schemas a test holds; to check it here as well would take a fifth of the time that the service needs to start.
+ * Compiles schemas of the document. The readers of the texts check `int64` and `entity-tags`. A test checks that the
+ * schemas are valid; a check here would take a fifth of the time that the service needs to start.
  */
 export function schemaCompiler(document: Document): Ajv2020 {
   const ajv = new Ajv2020({
@@ -166,7 +166,7 @@ function faultFinder(ajv: Ajv2020, schema: unknown): (value: unknown) => Fault[]
   return (value) => (validate(value) ? [] : (validate.errors ?? []).map(faultOf))
 }
 
-/** The same schema with references that lead into the document from anywhere. */
+/** The same schema with absolute references into the document. */
 export function absolute(schema: unknown): object {
   return JSON.parse(JSON.stringify(schema).replaceAll('"$ref":"#/', '"$ref":"contract#/')) as object
 }

@@ -1,7 +1,7 @@
 import { Gauge, type Registry } from '@prometheus-io/client'
 import type { PoolUse, StorePool } from '../store-pool.ts'
 
-/** Shows in the metrics how work uses the connections of the store. */
+/** Shows in the metrics how work uses the pool of the store. */
 export function observePool(registry: Registry, pool: StorePool): void {
   const gauge = (name: string, help: string, read: (use: PoolUse) => number) =>
     new Gauge({

@@ -8,7 +8,7 @@ export type Route = (exchange: Exchange) => void
 export interface RouterOptions {
   /** Characters that one parameter of a path may have. */
   readonly maxParamLength: number
-  /** Takes the exchanges that no path is for. */
+  /** Takes exchanges without a matching path. */
   readonly notFound: Route
 }
 
@@ -19,14 +19,14 @@ export class Router {
 
   constructor({ maxParamLength, notFound }: RouterOptions) {
     this.#notFound = notFound
-    // The contract's parameters are read from the URL by query-string.ts, so the library leaves the query alone.
+    // query-string.ts reads the query, so the library leaves it alone.
     this.#paths = findMyWay({ maxParamLength, querystringParser: () => NO_QUERY, onBadUrl: unused })
   }
 
   /**
-   * @param path with parameters in braces, as in the contract. A path without parameters wins, whatever the method
+   * @param path with parameters in braces, as in the contract. A path without parameters wins for every method
    * @param routes by method
-   * @param otherwise takes the exchanges whose method has no route
+   * @param otherwise takes exchanges whose method has no route
    */
   add(path: string, routes: ReadonlyMap<string, Route>, otherwise: Route): void {
     this.#paths.on(ANY, path.replaceAll(/\{(\w+)\}/g, ':$1'), unused, { routes, otherwise } satisfies Resource)
@@ -35,7 +35,7 @@ export class Router {
   /** @throws AppError 40003 when the path can't be decoded, and what the route throws */
   route(exchange: Exchange): void {
     const { method = '', url = '' } = exchange.request
-    // The library takes `*`, which only OPTIONS has, for the root.
+    // The library would take `*`, which only OPTIONS may name, for the root.
     const found = url === '*' ? null : this.#paths.find(ANY, url)
     let route = this.#notFound
     if (found !== null) {
@@ -48,7 +48,7 @@ export class Router {
   }
 }
 
-/** The library takes `/plants/` for `/plants/{id}` with an empty id. */
+/** The library matches `/plants/` with `/plants/{id}` and an empty id. */
 function hasEmpty(parameters: Readonly<Record<string, string | undefined>>): boolean {
   for (const name in parameters) if (parameters[name] === '') return true
   return false
@@ -59,9 +59,11 @@ interface Resource {
   readonly otherwise: Route
 }
 
-/** The library finds routes by method and path; here the path alone decides which resource is meant. */
+/**
+ * The library finds routes by method and path. Here the path alone finds the resource, so all routes have one method.
+ */
 const ANY = 'GET'
 const NO_QUERY = {}
 
-/** The library wants a handler for each route; ours are in the route's store, as they take an exchange. */
+/** The library demands a handler for each route. Ours are in the route's store, since they take an exchange. */
 const unused = (): void => {}

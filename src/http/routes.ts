@@ -18,7 +18,7 @@ export type OperationId = keyof OperationParameters
 
 /**
  * One handler for each operation of the contract, under its operationId. The body is empty where the operation takes
- * none, and where it reads its body in pieces itself.
+ * none, and where the handler reads it in pieces itself.
  */
 export type Handlers = {
   readonly [Id in OperationId]: Handler<OperationParameters[Id]>
@@ -36,8 +36,8 @@ export interface RouteOptions {
 }
 
 /**
- * Makes the routes that the contract names, each with the handler of its operationId, and those of OPTIONS and of
- * methods that a path does not have.
+ * Makes the routes of the contract, each with the handler of its operationId, and adds those for OPTIONS and for
+ * unknown methods.
  *
  * @throws Error when an operation has no handler, or a handler no operation
  */
@@ -58,7 +58,7 @@ export function addRoutes(router: Router, contract: Contract, handlers: Handlers
   if (missing.size > 0) throw new Error(`the contract has no operation ${[...missing].join(', ')}`)
 }
 
-/** People type the address of the page with a slash behind it, too. */
+/** People also type the address of the page with a slash at its end. */
 const SPELLINGS: Readonly<Record<string, readonly string[]>> = { '/docs': ['/docs', '/docs/'] }
 
 const isIn = (handlers: Handlers, id: string): id is OperationId => Object.hasOwn(handlers, id)
@@ -73,7 +73,7 @@ function guarded(operation: Operation, route: Route, { guard }: RouteOptions): R
 
 type Readers = { readonly [Id in OperationId]: (values: Values) => OperationParameters[Id] }
 
-/** Binds the handler of an operation to the reader of its parameters, both of the same type. */
+/** Binds the handler of an operation to the reader of its parameters. Both have the same type. */
 function routeOf<Id extends OperationId>(
   id: Id,
   operation: Operation,
@@ -97,7 +97,7 @@ function routeOf<Id extends OperationId>(
   }
 }
 
-/** @throws AppError 40601 before anything is done */
+/** @throws AppError 40601 before any work for the request */
 function refuseUnacceptable({ request }: Exchange, { produces }: Operation): void {
   const { accept } = request.headers
   if (accept === undefined || produces.length === 0 || preferredType(accept, produces) !== undefined) return
@@ -106,10 +106,10 @@ function refuseUnacceptable({ request }: Exchange, { produces }: Operation): voi
 
 const NO_BODY = Buffer.alloc(0)
 
-/** A token is checked again after a body that took longer than this to arrive, in ms. */
+/** After a body that took more milliseconds than this, the token is checked again. */
 const SLOW_BODY = 400
 
-/** Catches refusals itself: the body arrives after the route has returned. */
+/** Handles refusals itself, since the body arrives after the route has returned. */
 function withBody<Taken>(
   operation: Operation,
   read: (exchange: Exchange) => Taken,

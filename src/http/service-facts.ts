@@ -5,11 +5,11 @@ import type { Metrics } from './metrics.ts'
 export interface ServiceFacts {
   readonly version: string
   readonly engine: string
-  /** Undefined where a database keeps the files of the store. */
+  /** The sizes of the files; undefined where a database keeps them. */
   readonly bytes: (() => StoreBytes) | undefined
 }
 
-/** Shows in the metrics which program runs, and how large its store is. */
+/** Shows in the metrics the versions of the program, and the size of its store. */
 export function observeFacts(metrics: Metrics, { version, engine, bytes }: ServiceFacts): void {
   const info = new Gauge({
     name: 'plantstore_build_info',

@@ -2,19 +2,19 @@ import type { AppError } from '../errors.ts'
 import type { NewPlant } from '../plant.ts'
 import type { RefusedRow } from './import-summary.ts'
 
-/** The rows that one piece of a file has completed. Lines are those of the file, counted from 1 by their line feeds. */
+/** The rows that one piece of a file has completed. Lines are counted in the file, from 1, by their line feeds. */
 export interface Batch {
   readonly plants: readonly NewPlant[]
-  /** The line in which each of the plants begins. */
+  /** The line in which each plant begins. */
   readonly lines: readonly number[]
-  /** The rows that are no plants. */
+  /** The rows without a valid plant. */
   readonly refused: readonly RefusedRow[]
 }
 
-/** Rows that a batch has at most. */
+/** Most rows of a batch. */
 const MOST_ROWS = 1000
 
-/** Gathers rows until they are taken as a batch. */
+/** Gathers rows until the caller takes them as a batch. */
 export class Batcher {
   #plants: NewPlant[] = []
   #lines: number[] = []
@@ -34,7 +34,7 @@ export class Batcher {
     return this.#plants.length + this.#refused.length >= MOST_ROWS
   }
 
-  /** What has gathered, if anything has. */
+  /** Returns the gathered rows; undefined without any. */
   *take(): Generator<Batch, void> {
     if (this.#plants.length === 0 && this.#refused.length === 0) return
     const batch = { plants: this.#plants, lines: this.#lines, refused: this.#refused }

@@ -5,23 +5,23 @@ import { textOf } from './csv-text.ts'
 
 const COLUMNS = ['id', 'name', 'tag'] as const
 
-/** Which cell of a row each column is. */
+/** The index of the cell of each column. */
 export interface Columns {
   readonly id: number
   readonly name: number
   readonly tag: number | undefined
-  /** Cells that have a column. The header may have more, without a name. */
+  /** Columns with a name. The header may have further cells without one. */
   readonly count: number
 }
 
 export const HEADER_RULE = 'the first row must name the columns id, name and optionally tag'
 
-/** Columns of a header that is looked at. */
+/** Most columns of a header. */
 const MOST_COLUMNS = 1000
-/** Columns that a message names. */
+/** Most columns that a message names. */
 const MOST_NAMED = 5
 
-/** The row `sep=;` that Excel takes for the separator of the file, and does not show. */
+/** Reads the row `sep=;`, by which Excel knows the separator of the file, and which it does not show. */
 export function separatorRow({ cells }: CsvRow, used: ReadonlySet<Separator>): Separator | undefined {
   const [first = '', ...others] = cells
   const match = /^sep=([,;\t]?)$/i.exec(first)
@@ -32,8 +32,8 @@ export function separatorRow({ cells }: CsvRow, used: ReadonlySet<Separator>): S
 /**
  * Finds the columns by the header. Their names have any case, with blanks around; columns without a name may follow.
  *
- * @param used what separates its cells
- * @throws AppError 40001 that says what was found
+ * @param used the separators between its cells
+ * @throws AppError 40001 that names the columns of the header
  */
 export function columnsOf({ cells, isWellFormed }: CsvRow, used: ReadonlySet<Separator>): Columns {
   const names = namesIn(cells)
@@ -79,7 +79,7 @@ function list(names: readonly string[]): string {
   return names.length > MOST_NAMED ? `${named} and ${names.length - MOST_NAMED} more` : named
 }
 
-/** What a first row without any known name may be instead of a header. */
+/** Says what a first row without any known name may be instead of a header. */
 function hintOf([first = '']: readonly string[]): string {
   if (first.startsWith('{')) return ', which looks like NDJSON'
   if (first.includes('\0')) return ', which looks like UTF-16 without byte order mark; save the file as CSV UTF-8'

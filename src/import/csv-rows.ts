@@ -1,56 +1,56 @@
 import { AppError } from '../errors.ts'
 import { GrowingBuffer } from './growing-buffer.ts'
 
-/** The cells of one row, as bytes in a string (Latin-1); undefined where nothing stands, not even quotation marks. */
+/** The cells of one row, as bytes in a string (Latin-1); undefined for a cell without even quotation marks. */
 export type Cells = readonly (string | undefined)[]
 
 export interface CsvRow {
-  /** Where it begins, counted from 1. */
+  /** The line in which it begins, counted from 1. */
   readonly line: number
   readonly cells: Cells
-  /** Its quotation marks are where RFC 4180 has them, so that the cells are what was meant. */
+  /** Whether its quotation marks follow RFC 4180, so that the cells have their intended texts. */
   readonly isWellFormed: boolean
-  /** A line end follows. The last row of a file that was cut has none. */
+  /** Whether a line end follows. The last row of a truncated file has none. */
   readonly isEnded: boolean
 }
 
 export const SEPARATORS = [',', ';', '\t'] as const
 export type Separator = (typeof SEPARATORS)[number]
 
-/** Where the next byte is: before a cell, in plain text, in quotes, after a quotation mark, or after a CR after one. */
+/** The position of the next byte: before a cell, in plain text, in quotes, after a quotation mark, or after its CR. */
 type State = 'start' | 'plain' | 'quoted' | 'quote' | 'return'
 
 /**
- * Divides CSV (RFC 4180, lines ended by CRLF or LF) into rows. It tells an empty cell from an empty text in quotes,
- * takes 0.5 µs for a row, and at most the limit of memory. Bytes are not decoded, as that would repair wrong UTF-8
- * unseen.
+ * Divides CSV (RFC 4180, lines ended by CRLF or LF) into rows. It tells an empty cell from an empty text in quotes, and
+ * takes 0.5 µs for a row and at most `limit` bytes. It does not decode bytes, as that would silently repair invalid
+ * UTF-8.
  */
 export class CsvRows {
   /** Undefined: each of SEPARATORS ends a cell. A change holds from the next row on. */
   separator: Separator | undefined
-  /** What has ended cells of the row that was divided last, while no separator is set. */
+  /** The separators in the last row, while `separator` is not set. */
   readonly used = new Set<Separator>()
   readonly #limit: number
   #state: State = 'start'
   #cells: (string | undefined)[] = []
-  /** The start of a cell whose end has not come. */
+  /** The start of an unfinished cell. */
   readonly #rest = new GrowingBuffer()
   #hasDoubledQuote = false
   #isWellFormed = true
   #line = 1
   #lineFeeds = 0
-  /** Bytes of the row in the chunks before. */
+  /** Bytes of the row in earlier chunks. */
   #length = 0
 
-  /** @param limit bytes that one row may have */
+  /** @param limit most bytes of a row */
   constructor(limit: number) {
     this.#limit = limit
   }
 
   /**
-   * The rows that a chunk completes.
+   * Yields the rows that a chunk completes.
    *
-   * @throws AppError 41301 behind a row that is larger than the limit
+   * @throws AppError 41301 after a row that exceeds the limit
    */
   *divide(chunk: Buffer): Generator<CsvRow, void> {
     const before = this.#rest.length
@@ -102,7 +102,7 @@ export class CsvRows {
   }
 
   /**
-   * The last row, where no line end follows it.
+   * Returns the last row, where no line end follows it.
    *
    * @throws AppError 40001 when a quotation mark is not closed
    */

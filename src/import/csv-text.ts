@@ -8,7 +8,7 @@ const BEYOND_ASCII = /[\x80-\xff]/
  * The text of a cell.
  *
  * @param cell bytes as Latin-1
- * @throws AppError 40001 when they are not UTF-8
+ * @throws AppError 40001 when the bytes are not UTF-8
  */
 export function textOf(cell: string): string {
   if (!BEYOND_ASCII.test(cell)) return cell

@@ -9,14 +9,14 @@ import { textOf } from './csv-text.ts'
 import { asUtf8 } from './encoding.ts'
 import { requireFits, rowLimitOf } from './text-limit.ts'
 
-/** A plain decimal integer; no other spelling, as spreadsheets round what they spell otherwise (`9.22E+18`). */
+/** A plain decimal integer. Other spellings are refused, as spreadsheets round such numbers (`9.22E+18`). */
 const INTEGER = /^-?(?:0|[1-9][0-9]*)$/
-/** As many characters as any int64 has. */
+/** Most characters of an int64. */
 const LONGEST_ID = 20
 
 /**
- * Reads a plant from each row below a header of `id`, `name` and perhaps `tag`, in any order. Commas, semicolons or
- * tabs separate the cells, as the header has it. Rows whose cells are all blank are ignored.
+ * Reads a plant from each row below a header of `id`, `name` and optionally `tag`, in any order. The header decides
+ * whether commas, semicolons or tabs separate the cells. Rows of blank cells are ignored.
  */
 export async function* readCsv(source: AsyncIterable<Buffer>, textLimit: number): AsyncGenerator<Batch, void> {
   const rows = new CsvRows(rowLimitOf(textLimit))
@@ -85,8 +85,8 @@ function plantOf(row: CsvRow, columns: Columns): NewPlant {
 }
 
 /**
- * Cells that nothing stands in may follow. Spreadsheets leave out an empty tag at the end of a row; a row that is cut
- * is the last and has no line end.
+ * Further empty cells may follow. Spreadsheets leave out an empty tag at the end of a row. A truncated row is the last
+ * one and has no line end.
  *
  * @throws AppError 40002
  */
@@ -108,7 +108,7 @@ function integerOf(cell: string | undefined): PlantCandidate['id'] {
 
 export const CSV_HEADER = 'id,name,tag\r\n'
 
-/** A row as RFC 4180 has it, with CRLF. An absent tag is an empty cell, an empty text is `""`. */
+/** Writes a row by RFC 4180, with CRLF. An absent tag is an empty cell, an empty text is `""`. */
 export const csvRow = ({ id, name, tag }: NewPlant): string =>
   `${id},${cellOf(name)},${tag === undefined ? '' : cellOf(tag)}\r\n`
 

@@ -1,9 +1,9 @@
 import { AppError } from '../errors.ts'
 
-/** Bytes from which the start of a file is told. */
+/** Bytes that show the encoding of a file. */
 const START = 8
 
-/** Files that people take for a table, by their first bytes. */
+/** Files that people mistake for a table, by their first bytes. */
 const NO_TEXTS: readonly (readonly [start: Buffer, what: string])[] = [
   [
     Buffer.from('PK\x03\x04', 'latin1'),
@@ -18,10 +18,10 @@ const UTF16_LE_MARK = Buffer.from('fffe', 'hex')
 const UTF16_BE_MARK = Buffer.from('feff', 'hex')
 
 /**
- * A text as UTF-8 without byte order mark. A mark at its start says whether it is UTF-8 or UTF-16; without one it is
- * UTF-8, which is not checked here.
+ * Yields a text as UTF-8 without byte order mark. A mark at its start says whether it is UTF-8 or UTF-16; without one
+ * it is UTF-8. Does not check UTF-8.
  *
- * @throws AppError 40001 when it is no text, or not the UTF-16 that its mark promises; what the source throws
+ * @throws AppError 40001 when the file is no text, or is not valid UTF-16 after such a mark; what the source throws
  */
 export async function* asUtf8(source: AsyncIterable<Buffer>): AsyncGenerator<Buffer, void> {
   let start: Buffer | undefined = Buffer.alloc(0)
@@ -52,7 +52,7 @@ export async function* asUtf8(source: AsyncIterable<Buffer>): AsyncGenerator<Buf
   end()
 }
 
-/** Decodes UTF-16 in pieces and repairs nothing. */
+/** Decodes UTF-16 in pieces, and repairs nothing. */
 class Utf16Decoder {
   readonly #isBigEndian: boolean
   /** The start of a code unit or of a surrogate pair. */

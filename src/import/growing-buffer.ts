@@ -1,9 +1,9 @@
-/** Bytes that grow at their end. Time and memory are in proportion to them, however small the pieces are. */
+/** A buffer that grows at its end. Time and memory are in proportion to its bytes, even for tiny pieces. */
 export class GrowingBuffer {
   #buffer = Buffer.alloc(0)
   length = 0
 
-  /** @returns all of them */
+  /** @returns all bytes */
   append(piece: Buffer): Buffer {
     const length = this.length + piece.length
     if (length > this.#buffer.length) {
@@ -16,7 +16,7 @@ export class GrowingBuffer {
     return this.#buffer.subarray(0, length)
   }
 
-  /** Keeps these bytes alone, which may be the last of its own. */
+  /** Replaces the content by these bytes, which may be a part of it. */
   keep(bytes: Buffer): void {
     if (
       bytes.length === this.length &&

@@ -15,16 +15,16 @@ export interface ImportCounts {
   readonly refused: number
 }
 
-/** What became of rows of a file. */
+/** The results of rows of a file. */
 export interface ImportSummary extends ImportCounts {
   /** The first refused rows, by line. */
   readonly refusedRows: readonly RefusedRow[]
 }
 
-/** Refused rows of one file that are listed; further ones are only counted. */
+/** Most refused rows of a file that are listed. Further ones are only counted. */
 export const LISTED_ROWS = 1000
 
-/** Adds up what became of the rows of one file. */
+/** Adds up the results of the rows of one file. */
 export class ImportTotals {
   #counts: ImportCounts = { added: 0, updated: 0, unchanged: 0, refused: 0 }
   #listed = 0
@@ -38,7 +38,7 @@ export class ImportTotals {
     return added + updated + unchanged + refused
   }
 
-  /** @returns those of the refused rows that are to be listed */
+  /** @returns the refused rows to list */
   add({ added, updated, unchanged, refused, refusedRows }: ImportSummary): readonly RefusedRow[] {
     const before = this.#counts
     this.#counts = {
@@ -53,7 +53,7 @@ export class ImportTotals {
   }
 }
 
-/** Reads the report of an import over HTTP; undefined when the text is none. */
+/** Reads the report of an import over HTTP; undefined for any other text. */
 export function readSummary(text: string): ImportSummary | undefined {
   try {
     const { added, updated, unchanged, refused, refusedRows } = JSON.parse(text) as ImportSummary

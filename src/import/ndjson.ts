@@ -9,12 +9,12 @@ import { GrowingBuffer } from './growing-buffer.ts'
 import { requireFits, rowLimitOf } from './text-limit.ts'
 
 const LF = 0x0a
-/** A line of JSON white space alone, the CR before an LF included. */
+/** A line of nothing but JSON white space, including the CR before an LF. */
 const BLANK = /^[ \t\r]*$/
 
 /**
- * Reads a plant from each line (https://github.com/ndjson/ndjson-spec). Blank lines are ignored; the last line needs no
- * end. A row is read as the body of a create.
+ * Reads a plant from each line (https://github.com/ndjson/ndjson-spec), as from the body of a create. Ignores blank
+ * lines. The last line needs no end.
  */
 export async function* readNdjson(
   source: AsyncIterable<Buffer>,
@@ -55,7 +55,7 @@ const NOTHING = Buffer.alloc(0)
 
 const isBlank = (row: Buffer): boolean => (row[0] ?? 0) <= 0x20 && BLANK.test(row.toString('latin1'))
 
-/** What has come of a row whose end has not; no more than the limit is kept of it. */
+/** The start of an unfinished row, at most up to the limit. */
 class RowStart {
   readonly #limit: number
   readonly #bytes = new GrowingBuffer()
@@ -74,11 +74,11 @@ class RowStart {
     else if (!this.#isTooLarge) this.#bytes.append(piece)
   }
 
-  /** The row that ends with this piece, undefined when it is larger than the limit; the next row begins then. */
+  /** Ends a row with this piece, and begins the next one. Returns undefined for a row that exceeds the limit. */
   completedBy(end: Buffer): Buffer | undefined {
     if (this.isEmpty && end.length <= this.#limit) return end
     this.append(end)
-    // A copy: the next row takes its place.
+    // A copy: the next row overwrites the buffer.
     const row = this.#isTooLarge ? undefined : Buffer.from(this.#bytes.append(NOTHING))
     this.#bytes.keep(NOTHING)
     this.#isTooLarge = false

@@ -6,13 +6,13 @@ import type { ImportCounts, ImportSummary, RefusedRow } from './import-summary.t
 
 export interface ImportOptions {
   readonly mode: ImportMode
-  /** Store nothing, but report what would become of each row. */
+  /** Stores nothing, but reports the result that each row would have. */
   readonly dryRun: boolean
-  /** Who imports. */
+  /** The actor of the import. */
   readonly actor: Actor
 }
 
-/** What became of the plants of a batch. */
+/** The results of the plants of a batch. */
 export interface BatchOutcome extends ImportCounts {
   /** The first refused plants, by their index in the batch. */
   readonly refusals: readonly (Omit<RefusedRow, 'line'> & { readonly index: number })[]
@@ -28,7 +28,7 @@ export type TakeSummary = (summary: ImportSummary, lastLine: number) => void
  * Imports batches into a store, each with one commit. With `dryRun` nothing is stored.
  *
  * @param take called after each commit
- * @param signal no batch is put after it has aborted; its reason is thrown
+ * @param signal ends the import before the next batch, with its reason
  */
 export async function runImport(
   store: Store,
@@ -47,7 +47,7 @@ export async function runImport(
   }
 }
 
-/** Puts each batch while the next one is being read. Settles only when no put is under way any more. */
+/** Puts each batch while the next one is being read. Settles after the last put. */
 export async function putBatches(
   batches: AsyncIterable<Batch>,
   put: PutBatch,
@@ -61,7 +61,7 @@ export async function putBatches(
       signal?.throwIfAborted()
       const outcome = batch.plants.length === 0 ? Promise.resolve(NOTHING) : put(batch)
       underWay = outcome.then((known) => take(summaryOf(batch, known), lastLineOf(batch)))
-      // The rejection is thrown where `underWay` is awaited.
+      // The await of `underWay` throws the rejection.
       underWay.catch(() => {})
     }
   } finally {
@@ -81,7 +81,7 @@ function outcomeOf(results: readonly ImportResult[]): BatchOutcome {
   return { ...counts, refused: refusals.length, refusals }
 }
 
-/** Merges the rows that are no plants with those that the store refused, by their lines in the file. */
+/** Merges the rows without a valid plant with those that the store refused, by their lines. */
 function summaryOf({ lines, refused }: Batch, { refusals, ...counts }: BatchOutcome): ImportSummary {
   const unstored = refusals.map(({ index, ...refusal }) => ({ line: lines[index] ?? 0, ...refusal }))
   const refusedRows = refused.length === 0 ? unstored : [...refused, ...unstored].sort((a, b) => a.line - b.line)

@@ -1,18 +1,18 @@
 import { AppError } from '../errors.ts'
 import type { NewPlant } from '../plant.ts'
 
-/** Bytes of the longest row without its texts: an id of 20 characters, the names of members, quotation marks. */
+/** Most bytes of a row besides its texts: an id of 20 characters, the names of members, quotation marks. */
 const FRAME = 64
 
 /**
- * Bytes of the largest row. With it every plant that has its texts in the limit can be exported and imported: as JSON, as
- * the limit counts them, no text is shorter than as CSV.
+ * Bytes of the largest row. With it every plant that has its texts in the limit can be exported and imported: as JSON,
+ * as the limit counts them, no text is shorter than as CSV.
  */
 export const rowLimitOf = (textLimit: number): number => 2 * textLimit + FRAME
 
 /**
- * Holds a plant of a file to the limit that the bodies of requests imply: a name, and a tag, has no more bytes than a body,
- * as JSON. So a change of one of them by PATCH always fits.
+ * Holds a plant of a file to the limit that the bodies of requests imply: a name, and a tag, has no more bytes than a
+ * body, as JSON. So a change of one of them by PATCH always fits.
  *
  * @throws AppError 41301 that names what is too large
  */
@@ -26,7 +26,7 @@ export function requireFits(plant: NewPlant, textLimit: number): NewPlant {
   throw new AppError(41301, `${large.join(' and ')} must have at most ${textLimit} bytes as JSON`)
 }
 
-/** Bytes of JSON that one UTF-16 code unit takes at most: `\u0001`. */
+/** Most bytes of JSON for one UTF-16 code unit: `\u0001`. */
 const MOST_BYTES = 6
 
 const isTooLarge = (text: string, limit: number): boolean =>

@@ -14,8 +14,8 @@ const STATEMENT_TIMEOUT = 60 * 60_000
 const DUPLICATE_TABLE = '42P07'
 
 /**
- * Brings the schema up to date: each file statement by statement, and in a transaction of its own. Many processes may do
- * so at once: each one takes the lock, and then reads again what is applied.
+ * Brings the schema up to date: each file statement by statement, and in a transaction of its own. Many processes may
+ * do so at once: each one takes the lock, and then reads again what is applied.
  *
  * @throws OperatorError when the store is newer than this program, has another schema, or does not exist and `create`
  *   is false

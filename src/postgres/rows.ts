@@ -27,7 +27,7 @@ export function valuesOf(plant: NewPlant): unknown[] {
 /** Parameters of a statement that takes `columnsOf`. */
 export const COLUMNS = '$1::bigint[], $2::text[], $3::text[], $4::text[], $5::tsvector[]'
 
-/** A plant as `SELECT id, name, tag` gives it. */
+/** The plant in a row of `SELECT id, name, tag`. */
 export function plantOf([id, name, tag]: Row): NewPlant {
   return { id: BigInt(id ?? ''), name: name ?? '', tag: tag ?? undefined }
 }
@@ -36,7 +36,7 @@ export function plantOf([id, name, tag]: Row): NewPlant {
 export const byId = (plants: readonly NewPlant[]): Map<bigint, NewPlant> =>
   new Map(plants.map((plant) => [plant.id, plant]))
 
-/** The ids of what `RETURNING id` gives. */
+/** The ids that `RETURNING id` gives. */
 export const idsIn = ({ rows }: Outcome): bigint[] => rows.map(([id]) => BigInt(id ?? ''))
 
 /**

@@ -57,8 +57,8 @@ const WITHOUT_TLS =
   'data; set sslmode=verify-full in its address'
 
 /**
- * The engine for several instances of the service: a PostgreSQL database that they share. It keeps no log of changes, so it
- * makes no use of the actors of writes.
+ * The engine for several instances of the service: a PostgreSQL database that they share. It keeps no log of changes,
+ * so it makes no use of the actors of writes.
  */
 export class PostgresStore implements Store {
   readonly tokens: PostgresTokenStore
@@ -204,7 +204,7 @@ export class PostgresStore implements Store {
     return this.#closing
   }
 
-  /** How much of a distributed store can be reached; undefined where it is not distributed. */
+  /** The reachable part of a distributed store; undefined where it is not distributed. */
   get shardState(): ShardState | undefined {
     return this.#shards.state
   }

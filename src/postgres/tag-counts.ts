@@ -31,7 +31,7 @@ export class TagCounts {
     this.#isAdding = true
     this.#clients
       .use(add)
-      // The next addition has more to do instead.
+      // The next addition does this work too.
       .catch(() => {})
       .finally(() => {
         this.#isAdding = false
@@ -87,7 +87,7 @@ const behind = (after: string | undefined): string =>
 const counted = (after: string | undefined): string => `SELECT tag, count(*) FROM plants
   WHERE tag IS NOT NULL AND ${behind(after)} GROUP BY ${TAG_KEY}, tag ORDER BY ${TAG_KEY}, tag LIMIT $1`
 
-/** A change may end a tag that is counted, so as many more of those are read as there are changed tags. */
+/** A change may remove a counted tag, so the statement reads one more counted tag for each changed one. */
 const kept = (after: string | undefined): string => `WITH
     changed AS MATERIALIZED (SELECT tag, sum(plants) AS plants FROM tag_changes WHERE ${behind(after)} GROUP BY tag),
     counted AS (SELECT tag, plants FROM tag_counts WHERE ${behind(after)} ORDER BY ${TAG_KEY}

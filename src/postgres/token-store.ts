@@ -8,10 +8,10 @@ interface Lookup {
   readonly token: Token | undefined
 }
 
-/** The first time that a Date can hold: no token was created sooner. */
+/** The earliest time of a Date: no token is older. */
 const BEFORE_ALL = -8.64e15
 
-/** Runs a method of the store: refuses it once the store is closing, and throws faults as AppErrors. */
+/** Runs a method of the store. Refuses it once the store is closing, and throws faults as AppErrors. */
 export type RunMethod = <T>(work: () => Promise<T>) => Promise<T>
 
 /** The access tokens in the database of the store. */

@@ -8,7 +8,7 @@ const IS_ACTIVE = 'revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $1
 /** Scopes are words between spaces. */
 const IS_MANAGER = "' ' || scopes || ' ' LIKE '% tokens %'"
 
-/** @param onConflict what becomes of a token whose id is there already; an error unless it says otherwise */
+/** @param onConflict the clause for an id that exists; without it such an id is an error */
 export async function insertToken(run: Run, token: Token, hash: Buffer, onConflict = ''): Promise<void> {
   const { id, name, scopes, createdAt, expiresAt, lastUsedAt, revokedAt } = token
   const times = [createdAt, expiresAt, lastUsedAt, revokedAt].map((date) => date?.getTime() ?? null)
@@ -17,8 +17,8 @@ export async function insertToken(run: Run, token: Token, hash: Buffer, onConfli
 }
 
 /**
- * Runs in one transaction. The lock on the creator makes its revocation wait until this one is over, or makes this one
- * see it.
+ * Runs in one transaction. The lock on the creator makes its revocation wait for the end of this transaction, or lets
+ * this one see it.
  */
 export async function issueToken(
   run: Run,
@@ -43,8 +43,8 @@ export async function issueToken(
 }
 
 /**
- * Runs in one transaction. It locks the tokens with the scope `tokens`, in one order: of two that revoke each other the
- * second sees what the first has done.
+ * Runs in one transaction. It locks the tokens with the scope `tokens` in one order, so that of two tokens that revoke
+ * each other, the second transaction sees the result of the first.
  */
 export async function revokeToken(run: Run, id: string, sparesLast: boolean): Promise<RevokeResult> {
   const now = Date.now()

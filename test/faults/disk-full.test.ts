@@ -104,7 +104,10 @@ for (const end of ['SIGTERM', 'SIGKILL'] as const) {
   })
 }
 
-/** Creates plants until one is refused for want of space: the search index gives some back when it finds none for itself. */
+/**
+ * Creates plants until one is refused for want of space: the search index gives some back when it finds none for
+ * itself.
+ */
 async function storedBefore50304(disk: string, address: string, start: number): Promise<number> {
   for (let stored = 0; ; stored++) {
     fillDisk(disk, `ballast-${start}-${stored}`)

@@ -4,8 +4,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { withService } from '../support/service.ts'
 
 /**
- * Milliseconds of processor time, here shared with the client, for a machine that is several times as slow as one on which
- * 50 are kept (bench/hostile-bodies.ts). Each of these requests took more than 400 on that one.
+ * Milliseconds of processor time, here shared with the client, for a machine that is several times as slow as one on
+ * which 50 are kept (bench/hostile-bodies.ts). Each of these requests took more than 400 on that one.
  */
 const LIMIT = 200
 

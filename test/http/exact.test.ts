@@ -15,7 +15,9 @@ const int64 = fc.oneof(
   fc.constantFrom(MIN_ID, MIN_ID + 1n, -1n, 0n, 2n ** 53n, 2n ** 53n + 1n, -(2n ** 53n) - 1n, MAX_ID - 1n, MAX_ID),
 )
 
-/** Any text that a plant may have: every code point but U+0000 and the surrogates, which stand for no character alone. */
+/**
+ * Any text that a plant may have: every code point but U+0000 and the surrogates, which stand for no character alone.
+ */
 const text = fc
   .oneof(fc.string({ unit: 'binary', maxLength: 40 }), fc.string({ unit: 'grapheme', maxLength: 40 }))
   .map((string) => string.replaceAll('\0', '\u{10ffff}'))

@@ -15,7 +15,9 @@ export async function withBrowser(scene: Scene): Promise<Browser> {
   return browser
 }
 
-/** The package unpacks to the folder for temporary files, and would take over what another user or version left there. */
+/**
+ * The package unpacks to the folder for temporary files, and would take over what another user or version left there.
+ */
 async function unpack(folder: string): Promise<string> {
   const { TMPDIR: before = '' } = process.env
   process.env['TMPDIR'] = folder

@@ -15,8 +15,8 @@ export interface CuttingProxy {
  * A network that fails: it passes everything on, until a connection has carried so many bytes.
  *
  * @param address of the service behind it, `http://host:port`
- * @param limits bytes towards the service (`sent`) or from it (`received`) after which a connection is reset, or only held
- *   up with `holds`; the first so many connections only, when `connections` says so
+ * @param limits bytes towards the service (`sent`) or from it (`received`) after which a connection is reset, or only
+ *   held up with `holds`; the first so many connections only, when `connections` says so
  */
 export async function cuttingProxy(
   t: TestContext,

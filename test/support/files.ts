@@ -15,7 +15,9 @@ export function tempFolder(t: TestContext): string {
   return folder
 }
 
-/** Everything below a folder: names, kinds, sizes and bytes. No file in it may be a store that this process has open. */
+/**
+ * Everything below a folder: names, kinds, sizes and bytes. No file in it may be a store that this process has open.
+ */
 export function snapshot(folder: string): Record<string, string> {
   const entries = readdirSync(folder, { recursive: true, encoding: 'utf8' }).sort()
   return Object.fromEntries(

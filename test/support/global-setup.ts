@@ -1,5 +1,5 @@
-// Before the first test file of a run and after the last: one folder for all that the tests leave behind, one seed for their
-// properties, and one PostgreSQL.
+// Before the first test file of a run and after the last: one folder for all that the tests leave behind, one seed for
+// their properties, and one PostgreSQL.
 import { randomInt } from 'node:crypto'
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,6 +1,8 @@
 import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from 'node:zlib'
 
-/** The body in chunks (RFC 9112 section 7.1) that begins at `from`, and where it ends; undefined where it is cut short. */
+/**
+ * The body in chunks (RFC 9112 section 7.1) that begins at `from`, and where it ends; undefined where it is cut short.
+ */
 export function dechunked(bytes: Buffer, from: number): { body: Buffer; end: number } | undefined {
   const chunks: Buffer[] = []
   for (let at = from; ; ) {

@@ -21,8 +21,8 @@ export const hasPostgres = (): boolean => installed() !== undefined
 
 /**
  * Copies the PostgreSQL that npm brought into a folder, where whoever runs it can reach it: it refuses to run as root,
- * and root's clone may be readable by root alone. The links between its libraries are made here, which the package leaves
- * to an install script that is not run (.npmrc).
+ * and root's clone may be readable by root alone. The links between its libraries are made here, which the package
+ * leaves to an install script that is not run (.npmrc).
  */
 export function copyBinaries(folder: string): void {
   const from = installed()

@@ -17,8 +17,9 @@ export interface Trials {
 }
 
 /**
- * Tries a property with generated values, as often as `numRuns` says or as the budget allows, and at least once. A failure
- * names its seed. It returns only when no run is under way any more, so that what a run has opened can be closed.
+ * Tries a property with generated values, as often as `numRuns` says or as the budget allows, and at least once. A
+ * failure names its seed. It returns only when no run is under way any more, so that what a run has opened can be
+ * closed.
  *
  * @throws Error where the property does not hold, or a run does not end
  */

@@ -99,8 +99,8 @@ export class RawConnection {
 }
 
 /**
- * The answers in a stream of bytes, told apart by Content-Length; interim ones (1xx), 204 and 304 have neither that nor a
- * body, and those to HEAD no body.
+ * The answers in a stream of bytes, told apart by Content-Length; interim ones (1xx), 204 and 304 have neither that nor
+ * a body, and those to HEAD no body.
  */
 export function answersIn(bytes: Buffer, methods: readonly string[] = []): Seen[] {
   const answers: Seen[] = []

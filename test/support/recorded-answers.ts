@@ -1,5 +1,5 @@
-// Runs as a process of its own: makes up a server that answers as each of the cases of its argument says, asks it in the
-// case's way, and prints what the recorder found, as a JSON array of texts. Nothing found is an empty text.
+// Runs as a process of its own: makes up a server that answers as each of the cases of its argument says, asks it in
+// the case's way, and prints what the recorder found, as a JSON array of texts. Nothing found is an empty text.
 import { once } from 'node:events'
 import { createServer, get } from 'node:http'
 import type { AddressInfo } from 'node:net'

@@ -117,7 +117,9 @@ export class Service {
     return this.#log.join('')
   }
 
-  /** Sends a request; an answer that belongs to an operation of the contract is held against it before it is returned. */
+  /**
+   * Sends a request; an answer that belongs to an operation of the contract is held against it before it is returned.
+   */
   async send(method: string, path: string, sending: Sending = {}): Promise<Answer> {
     const answer = await this.#exchange(method, path, sending)
     const operationId = operationIdOf(method, path)

@@ -35,7 +35,9 @@ export function indexAll(path: string, bounds?: ConstructorParameters<typeof Ind
 /** An index that nobody brings up to date but the test. */
 export const IDLE: Follower = { wake: () => {}, remake: () => {}, close: async () => {} }
 
-/** Changes of the store that its index does not have; all of them where there is none, or the plants are being scanned. */
+/**
+ * Changes of the store that its index does not have; all of them where there is none, or the plants are being scanned.
+ */
 export function behind(path: string): number {
   const head = inFile(path, (db) => Number(db.prepare('SELECT max(position) AS n FROM changes').get()?.['n'] ?? 0))
   const at = (db: DatabaseSync) =>
@@ -68,7 +70,10 @@ export function assertIndexMatches(path: string): void {
   })
 }
 
-/** Every plant is found by its words and its tag, whatever of the index is there; and the index is brought up to date then. */
+/**
+ * Every plant is found by its words and its tag, whatever of the index is there; and the index is brought up to date
+ * then.
+ */
 export async function assertSearchable(storePath: string): Promise<void> {
   const plants = plantsIn(storePath)
   const store = await SqliteStore.open(storePath, {

@@ -1,6 +1,7 @@
-// Runs as a process of its own under a low limit of descriptors: starts a service, takes all descriptors that are left, and
-// says in lines what readiness and a search are answered, without a descriptor and with descriptors again. On PostgreSQL it
-// says in between how searches and creates at once end, and what is answered when the open connections have ended too.
+// Runs as a process of its own under a low limit of descriptors: starts a service, takes all descriptors that are left,
+// and says in lines what readiness and a search are answered, without a descriptor and with descriptors again. On
+// PostgreSQL it says in between how searches and creates at once end, and what is answered when the open connections
+// have ended too.
 import { closeSync, openSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Client } from 'pg'

@@ -1,7 +1,7 @@
 import { Counter, Gauge, type Registry } from '@prometheus-io/client'
 import type { Admission } from './admission.ts'
 
-/** Counts in the metrics what long work is admitted, waits and is refused. */
+/** Shows in the metrics how much long work runs and waits, and how much was refused. */
 export function observeAdmission(registry: Registry, { queues }: Admission): void {
   const registers = [registry]
   const each = Object.entries(queues)

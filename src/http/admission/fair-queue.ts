@@ -1,25 +1,25 @@
 import { AppError } from '../../errors.ts'
 
 export interface QueueOptions {
-  /** What the work is called in a refusal, such as `searches`. */
+  /** The name of the work in a refusal, such as `searches`. */
   readonly noun: string
   /** Work that runs at once. */
   readonly running: number
   readonly runningPerToken: number
-  /** Work that waits at once; with 0 a refusal takes its place. */
+  /** Work that waits at once; with 0 the queue refuses work instead. */
   readonly waiting: number
   readonly waitingPerToken: number
-  /** A bound on its work together with that of other queues. */
+  /** A bound that it shares with other queues. */
   readonly shared?: SharedBound | undefined
 }
 
-/** A bound on work that runs at once, whichever queue admits it. */
+/** A bound on the running work of several queues. */
 export class SharedBound {
   readonly noun: string
   readonly most: number
   running = 0
 
-  /** @param noun what the work is called in a refusal, such as `exports and dry runs` */
+  /** @param noun the name of the work in a refusal, such as `exports and dry runs` */
   constructor(noun: string, most: number) {
     this.noun = noun
     this.most = most
@@ -39,7 +39,7 @@ interface Line {
   readonly waiting: Set<() => void>
 }
 
-/** Admits work in a bounded number. The tokens with waiting work take turns, however much of it each of them has. */
+/** Admits a bounded amount of work. Tokens with waiting work take turns, whatever the amount of each. */
 export class FairQueue {
   readonly refused: Record<Bound, number> = { token: 0, all: 0 }
   readonly #options: QueueOptions
@@ -61,15 +61,15 @@ export class FairQueue {
   }
 
   /**
-   * Resolves when the work may run, with a function that ends its turn. Calling the function again does nothing.
+   * Resolves when the work may run, with a function that ends its turn. A second call of the function does nothing.
    *
-   * @param signal gives up waiting, by rejecting with its reason
+   * @param signal ends the wait, which then rejects with the signal's reason
    * @throws AppError 42901 when the token has too much work under way, 50302 when all tokens together have
    */
   async enter(token: string, signal: AbortSignal): Promise<() => void> {
     signal.throwIfAborted()
     const line = this.#lines.get(token) ?? { running: 0, waiting: new Set() }
-    // With a free place, work waits only for the bound of its own token.
+    // Below the bound of the queue, work waits only for the bound of its own token.
     if (!this.#hasPlace(line)) await this.#wait(token, line, signal)
     else this.#start(token, line)
     let isOver = false
@@ -125,7 +125,7 @@ export class FairQueue {
     }
   }
 
-  /** Moves the token behind all others. */
+  /** Moves the token to the end of the queue. */
   #start(token: string, line: Line): void {
     this.#running++
     if (this.#options.shared !== undefined) this.#options.shared.running++

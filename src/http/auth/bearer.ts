@@ -9,12 +9,12 @@ import { BoundedMap } from './bounded-map.ts'
 import type { ClientAddresses } from './client-address.ts'
 import { FailureLimit } from './failure-limit.ts'
 
-/** Who sends a request. */
+/** The sender of a request. */
 export interface Identity {
   readonly actor: Actor
   readonly scopes: readonly Scope[]
   readonly expiresAt: number
-  /** SHA-256 of its secret; undefined for the one from the configuration, which nobody can revoke. */
+  /** SHA-256 of its secret; undefined for the configured token, which can't be revoked. */
   readonly hash: Buffer | undefined
 }
 
@@ -23,7 +23,7 @@ export interface AuthOptions {
   readonly configuredToken: string | undefined
   readonly failureLimit: number | undefined
   readonly addresses: ClientAddresses
-  /** Called when the last use of a token could not be noted. */
+  /** Called when the store could not record the last use of a token. */
   readonly onTouchFailure: (error: unknown) => void
 }
 
@@ -36,7 +36,8 @@ interface Verified {
 }
 
 /**
- * How long a look-up of a token is trusted, in ms. A revoked token stops working within this time on every instance.
+ * Milliseconds for which a look-up of a token is cached. A revoked token stops working within this time on every
+ * instance.
  */
 const TRUST = 500
 const MAX_TOKENS = 10_000
@@ -44,16 +45,18 @@ const TOUCH_INTERVAL = 60_000
 const REALM = 'Bearer realm="plantstore"'
 
 /**
- * Checks bearer tokens (RFC 6750). A good token passes whatever else its address sends: each one is looked up, and a
- * limit decides only how a bad one is refused (docs/decisions/0008-failed-authentication-limit.md).
+ * Checks bearer tokens (RFC 6750). A valid token passes whatever else its address sends: every token is looked up, and
+ * a limit decides only how an invalid one is refused (docs/decisions/0008-failed-authentication-limit.md).
  */
 export class Auth {
   readonly #options: AuthOptions
   readonly #configuredHash: Buffer | undefined
   readonly #failures: FailureLimit | undefined
-  /** By the whole header, so that most requests cost one look-up and no hash. Never written to a log or a file. */
+  /**
+   * Keyed by the whole header, so that most requests cost one look-up and no hash. Never written to a log or a file.
+   */
   readonly #verified = new BoundedMap<string, Verified>(MAX_TOKENS)
-  /** Well-formed tokens that the store does not have, with the time until which the store is not asked again. */
+  /** Well-formed unknown tokens, each with the time until which the store is not asked again. */
   readonly #unknown = new BoundedMap<string, number>(MAX_TOKENS)
   readonly #touched = new BoundedMap<string, number>(MAX_TOKENS)
 
@@ -65,8 +68,8 @@ export class Auth {
 
   /**
    * @param now `performance.now()`
-   * @throws AppError (or a promise of one) 40101 without a token, 40102 or 40103 with a bad one, 42901 with a bad one
-   *   from an address that sent too many of them
+   * @throws AppError (or a promise of one) 40101 without a token, 40102 or 40103 with an invalid one, 42901 with an
+   *   invalid one from an address that sent too many of them
    */
   identify(request: Request, now: number): Identity | Promise<Identity> {
     const header = request.headers.authorization
@@ -91,7 +94,7 @@ export class Auth {
     if (header === undefined || !/^bearer(?: |$)/i.test(header)) {
       throw new HttpError(40101, 'an access token is required: send "Authorization: Bearer <token>"', challenge())
     }
-    // Taken before the look-up: the token may be revoked while it runs.
+    // The time before the look-up: the token may be revoked during it.
     const until = performance.now() + TRUST
     const identity = await this.#find(secretIn(header), until)
     if (identity === undefined) {
@@ -149,7 +152,7 @@ export class Auth {
 
 const secretIn = (header: string): string => header.slice('bearer '.length)
 
-/** The secret of a request whose token was found good. */
+/** The secret of a request with a valid token. */
 export const secretOf = ({ headers }: Request): string => secretIn(headers.authorization ?? '')
 
 const CONFIGURED: Identity = {
@@ -166,7 +169,7 @@ const badToken = (number: 40102 | 40103, message: string): AppError =>
 
 export const revokedToken = (): AppError => badToken(40102, 'the access token was revoked')
 
-/** The refusal of a request for a token that would be stronger than the one that asks. */
+/** The refusal of a request for a token with more rights than the token of the request. */
 export const tooStrong = (message: string, scopes: readonly Scope[]): AppError =>
   new HttpError(40302, message, challenge(`error="insufficient_scope", scope="${scopes.join(' ')}"`))
 

@@ -1,4 +1,6 @@
-/** A map that forgets its oldest entry once it has more than it may hold. Setting an entry again makes it the newest. */
+/**
+ * A map that forgets its oldest entry once it has more than it may hold. Setting an entry again makes it the newest.
+ */
 export class BoundedMap<K, V> {
   readonly #entries = new Map<K, V>()
   readonly #most: number

@@ -4,19 +4,19 @@ import { blockListOf, type Network, plainAddress } from '../../network.ts'
 type Headers = Readonly<Record<string, string | readonly string[] | undefined>>
 
 /**
- * Tells who sends a request: the other end of the connection, or, where that is a trusted proxy, whom the proxy names
- * in `Forwarded` (RFC 7239) or `X-Forwarded-For`. The hops are followed from the service outwards up to the first one
- * that is no trusted proxy: what stands before it was written by the client itself.
+ * Finds the address of a client: the other end of the connection, or, behind a trusted proxy, the address in
+ * `Forwarded` (RFC 7239) or `X-Forwarded-For`. It follows the hops from the service outwards to the first one that is
+ * no trusted proxy, since the client itself may have written the rest.
  */
 export class ClientAddresses {
   readonly #proxies: BlockList | undefined
 
-  /** @param proxies without any, the headers count for nothing */
+  /** @param proxies without any, the headers are ignored */
   constructor(proxies: readonly Network[]) {
     this.#proxies = proxies.length === 0 ? undefined : blockListOf(proxies)
   }
 
-  /** @param remote the other end of the connection; undefined once it is gone */
+  /** @param remote the other end of the connection; undefined once that is closed */
   of(remote: string | undefined, headers: Headers): string {
     const address = plainAddress(remote ?? '')
     if (!this.isProxy(address)) return address
@@ -25,11 +25,11 @@ export class ClientAddresses {
     if (forwarded === undefined) return this.#outermost(address, xForwardedFor?.split(',') ?? [])
     const client = this.#outermost(address, hopsIn(forwarded))
     if (xForwardedFor === undefined) return client
-    // A proxy that sets only one of them passes on what the client wrote into the other, so no client gets to choose.
+    // A proxy that sets only one of the headers passes on the other as the client wrote it, so no client may choose.
     return this.#outermost(address, xForwardedFor.split(',')) === client ? client : address
   }
 
-  /** Whether a connection from this address is one of a trusted proxy, which many clients share. */
+  /** Whether the address is that of a trusted proxy, which many clients share. */
   isProxy(address: string): boolean {
     const plain = plainAddress(address)
     return this.#proxies !== undefined && isIP(plain) > 0 && this.#proxies.check(plain, isIPv4(plain) ? 'ipv4' : 'ipv6')
@@ -49,7 +49,7 @@ export class ClientAddresses {
 const textOf = (header: string | readonly string[] | undefined): string | undefined =>
   typeof header === 'string' || header === undefined ? header : header.join(',')
 
-/** The `for` of each element, in order; an element without one has an empty text, as it hides its hop. */
+/** The `for` of each element, in order; an empty text for an element without one, which hides its hop. */
 function hopsIn(forwarded: string): string[] {
   return elementsIn(forwarded).map((element) => {
     const [, quoted, plain] = /(?:^|;)\s*for\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^";,\s]*))\s*(?:;|$)/i.exec(element) ?? []
@@ -57,7 +57,7 @@ function hopsIn(forwarded: string): string[] {
   })
 }
 
-/** Splits at commas outside quotation marks. An unclosed mark leaves a last element that is no address. */
+/** Splits at commas outside quotation marks. After an unclosed mark, the last element is no address. */
 const elementsIn = (forwarded: string): string[] => forwarded.match(/(?:[^",]|"(?:[^"\\]|\\.)*"?)+/g) ?? []
 
 /** `10.0.0.7`, `10.0.0.7:1234`, `2001:db8::7`, `[2001:db8::7]` or `[2001:db8::7]:1234`; undefined for anything else. */

@@ -5,8 +5,7 @@ const WINDOW = 60_000
 const MAX_ADDRESSES = 10_000
 
 /**
- * Counts failed authentications per address, of IPv6 per network of 64 bits, in windows of a minute, by a clock that
- * nobody can set back.
+ * Counts failed authentications per address, or IPv6 network of 64 bits, in windows of a minute of the monotonic clock.
  */
 export class FailureLimit {
   readonly #limit: number
@@ -16,7 +15,7 @@ export class FailureLimit {
     this.#limit = limit
   }
 
-  /** @returns 0 while the address may fail on, else the seconds until then */
+  /** @returns 0 while the address is below the limit, else the seconds until it is again */
   note(address: string): number {
     const group = addressGroup(address)
     const now = performance.now()

@@ -9,7 +9,7 @@ interface Bucket {
 const MAX_TOKENS = 10_000
 
 /**
- * A token bucket per access token: `limit` requests per second, as many saved up at the most. The fields follow
+ * A token bucket per access token: `limit` requests per second, and a bucket of the same size. The fields follow
  * draft-ietf-httpapi-ratelimit-headers-10.
  */
 export class RateLimiter {
@@ -26,8 +26,8 @@ export class RateLimiter {
   /**
    * Takes one request from the token's bucket.
    *
-   * @returns the response headers that say what is left, names and values in turn
-   * @throws AppError 42901 when nothing is left
+   * @returns the response headers with the rest of the bucket, names and values in turn
+   * @throws AppError 42901 when the bucket is empty
    */
   take(tokenId: string): string[] {
     const bucket = this.#refilled(tokenId)
@@ -42,7 +42,7 @@ export class RateLimiter {
   #refilled(tokenId: string): Bucket {
     const now = performance.now()
     const bucket = this.#buckets.get(tokenId) ?? { left: this.#limit, filledAt: now }
-    // The tokens that are in use stay, so that none gets a full bucket by being forgotten.
+    // Keeps tokens in use, so that none gets a full bucket by eviction.
     this.#buckets.set(tokenId, bucket)
     bucket.left = Math.min(this.#limit, bucket.left + ((now - bucket.filledAt) / 1000) * this.#limit)
     bucket.filledAt = now

@@ -1,7 +1,8 @@
 import type { Auth, Identity } from './bearer.ts'
 
 /**
- * How often the tokens of requests under way are looked up, in ms; together with TRUST (bearer.ts) less than a second.
+ * Milliseconds between look-ups of the tokens of requests under way; together with TRUST (bearer.ts) less than a
+ * second.
  */
 const INTERVAL = 400
 
@@ -40,7 +41,7 @@ export class TokenWatch {
       this.#timer = undefined
     }
     for (const watched of this.#watched.values()) {
-      // One look-up per token at a time; the store bounds how long it takes.
+      // One look-up per token at a time. The store bounds its time.
       if (watched.isAsked) continue
       watched.isAsked = true
       this.#auth

@@ -6,11 +6,11 @@ import { HttpError } from '../response/http-error.ts'
 export interface BodyLimits {
   /** Bytes of the largest body. */
   readonly bodyLimit: number
-  /** Bytes of all bodies that are kept at once. */
+  /** Bytes of all bodies in memory. */
   readonly bodyMemory: number
 }
 
-/** Bytes of a body that are not counted: nearly every create is smaller, and pays nothing. */
+/** Bytes of a body that do not count: nearly every create is smaller, and pays nothing. */
 const SMALL = 4096
 
 /** The memory for bodies, from their first bytes until their requests are answered. */
@@ -23,14 +23,14 @@ export class BodyMemory {
   #bytes = 0
   #refused = 0
 
-  /** A token may have half of the memory. One body finds room in any case. */
+  /** A token may have half of the memory. A single body finds room in any case. */
   constructor({ bodyLimit, bodyMemory }: BodyLimits) {
     this.bodyLimit = bodyLimit
     this.#most = Math.max(bodyMemory, bodyLimit)
     this.#mostOfToken = Math.max(Math.floor(bodyMemory / 2), bodyLimit)
   }
 
-  /** Puts what is counted here into the metrics. */
+  /** Shows the memory in the metrics. */
   describe(metrics: Metrics): void {
     const kept = 'Memory for bodies of requests that are not answered yet, without small ones.'
     metrics.gauge('plantstore_body_bytes', kept, () => this.#bytes)
@@ -39,10 +39,10 @@ export class BodyMemory {
   }
 
   /**
-   * Takes memory for the body of an exchange, until that is over or lets it go.
+   * Takes memory for the body of an exchange, until the exchange ends or releases it.
    *
    * @param bytes that the body needs in all
-   * @throws AppError 42901 when its token has too much, 50302 when all together have
+   * @throws AppError 42901 when the bodies of its token take too much, 50302 when all bodies together do
    */
   grow(exchange: Exchange, bytes: number): void {
     if (bytes <= SMALL) return

@@ -4,17 +4,17 @@ import type { Exchange } from '../exchange.ts'
 import { HttpError } from '../response/http-error.ts'
 
 export interface PieceOptions extends PaceOptions {
-  /** Ends the reading with its reason; aborts also when the exchange's does. */
+  /** Ends the reading with its reason. It must abort when the signal of the exchange does. */
   readonly signal: AbortSignal
 }
 
 const EVENTS = ['readable', 'end', 'close', 'error'] as const
 
 /**
- * Yields the body of a request in pieces, and reads no faster than the caller takes them. A piece holds all bytes that
- * arrived since the last one. The client has to keep pace only while the caller waits for it.
+ * Yields the body of a request in pieces, and reads no faster than the caller takes them. A piece holds all bytes since
+ * the last one. The client has to keep pace only while the caller waits for it.
  *
- * @throws AppError 40801, what is wrong with the rest of the body, and the reason of the signal
+ * @throws AppError 40801; the fault of the rest of the body; and the reason of the signal
  */
 export async function* bodyPieces(
   exchange: Exchange,

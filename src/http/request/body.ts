@@ -9,9 +9,9 @@ import { readMediaType } from './media-type.ts'
  * Reads the whole body of a request. Reads nothing when the headers rule the body out.
  *
  * @param memory has the limit of a body
- * @param use called with the body. Not called when the client leaves first
- * @param refuse called instead with an AppError: 41301 when the body is too large, 41501 when it is not of the kind
- *   that the operation takes, 42901 or 50302 when bodies take too much memory
+ * @param use called with the body, unless the client leaves first
+ * @param refuse called instead with an AppError: 41301 when the body is too large, 41501 when the operation does not
+ *   take its media type, 42901 or 50302 when bodies take too much memory
  */
 export function readBody(
   exchange: Exchange,
@@ -29,7 +29,7 @@ export function readBody(
   }
 }
 
-/** Returns the refusal of a body that its headers rule out, before any of it is read. */
+/** Returns the refusal of a body whose headers rule it out. */
 export function refusalByHeaders(
   { request: { headers } }: Exchange,
   operation: Operation,
@@ -65,17 +65,17 @@ export function acceptedBodies(method: Method, mediaTypes: readonly string[]): R
   return mediaTypes.length === 0 ? {} : { [name]: mediaTypes.join(', ') }
 }
 
-/** Closes the connection: reusing it would require reading the rest of the body. */
+/** Closes the connection: to reuse it, the service would have to read the rest of the body. */
 const tooLarge = (limit: number): AppError =>
   new HttpError(41301, `the body is larger than ${limit} bytes`, { headers: { Connection: 'close' } })
 
 /**
  * Collects the whole body of a request.
  *
- * @param memory has the limit of a body, and counts what is kept of this one
- * @param use called with the body, or with undefined as soon as the body exceeds the limit. Not called when the client
- *   leaves first
- * @param fail called instead when the rest of the body can not arrive, or finds no room
+ * @param memory has the limit of a body, and counts the bytes of this one
+ * @param use called with the body, or with undefined as soon as the body exceeds the limit; never called when the
+ *   client leaves first
+ * @param fail called instead when the rest of the body can't arrive, or finds no room
  */
 export function readWhole(
   exchange: Exchange,

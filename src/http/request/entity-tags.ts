@@ -10,10 +10,10 @@ export type EntityTags = '*' | readonly string[]
 /** The preconditions that operations take (RFC 9110 section 13.1). */
 type Preconditions = Partial<Pick<OperationParameters['replacePlant'], 'If-Match' | 'If-None-Match'>>
 
-/** Headers that a write must not ignore: its client relies on them. */
+/** Headers that a write must not ignore, since its client relies on them. */
 export const PRECONDITIONS = ['If-Match', 'If-None-Match'] as const
 
-/** An entity tag with what may stand before it in a list, empty elements included (RFC 9110 sections 5.6.1, 8.8.3). */
+/** An entity tag, with the blanks and empty elements before it in a list (RFC 9110 sections 5.6.1, 8.8.3). */
 const ELEMENT = /[ \t,]*((?:W\/)?"[\x21\x23-\x7e\x80-\xff]*")[ \t]*(?=,|$)/gy
 const REST = /^[ \t,]*$/
 
@@ -29,13 +29,13 @@ export function readEntityTags(text: string): EntityTags | undefined {
 /** The strong entity tag (RFC 9110 section 8.8.3) of a plant. */
 export const plantETag = (plant: NewPlant): string => `"${versionOf(plant)}"`
 
-/** The entity tag, in a content coding, of what has this one. */
+/** The entity tag of the same representation in a content coding. */
 export const codedTag = (tag: string, coding: Coding): string => `${tag.slice(0, -1)}-${coding}"`
 
 /**
- * What a request expects of a plant. If-Match compares strongly, so it never holds for weak tags; If-None-Match compares
- * weakly, so `W/` does not count (RFC 9110 sections 13.1.1 and 13.1.2). A plant is at the same version in every content
- * coding.
+ * What a request expects of a plant. If-Match compares strongly, so it never holds for weak tags; If-None-Match
+ * compares weakly, so `W/` does not count (RFC 9110 sections 13.1.1 and 13.1.2). A plant is at the same version in
+ * every content coding.
  */
 export function expectationOf({ 'If-Match': ifMatch, 'If-None-Match': ifNoneMatch }: Preconditions): Expectation {
   if (ifMatch === undefined && ifNoneMatch === undefined) return NO_EXPECTATION
@@ -53,11 +53,11 @@ const versionIn = (tag: string): string => tag.slice(tag.indexOf('"') + 1, -1).r
 
 const CODING = new RegExp(`-(?:${CODINGS.join('|')})$`)
 
-/** Whether a client that sent If-None-Match has what this entity tag belongs to. */
+/** Whether the client already has the representation with this entity tag, by its If-None-Match. */
 export const isFresh = (ifNoneMatch: EntityTags = [], etag: string): boolean =>
   ifNoneMatch === '*' || ifNoneMatch.map(versionIn).includes(versionIn(etag))
 
-/** Names the preconditions of a request in the refusal of an expectation, of whose headers the store knows nothing. */
+/** Adds the headers of the request to the store's refusal of an expectation. The store knows no headers. */
 export function namingPreconditions(error: unknown, parameters: { readonly [Name in keyof Preconditions]?: unknown }) {
   if (!(error instanceof AppError) || error.number !== 41201) return error
   const names = PRECONDITIONS.filter((name) => parameters[name] !== undefined)

@@ -20,7 +20,7 @@ export function readMediaType(text: string): MediaType | undefined {
 }
 
 /**
- * Reads a list of media types, as Accept has it (RFC 9110 section 12.5.1). Empty elements are passed over.
+ * Reads a list of media types, as in Accept (RFC 9110 section 12.5.1). Skips empty elements.
  *
  * @returns undefined where it is malformed, or gives a parameter of one type twice
  */

@@ -1,12 +1,12 @@
 import { readMediaTypes } from './media-type.ts'
 
 /**
- * The media type that a client likes best (RFC 9110 section 12.5.1). Parameters other than `q` do not count: no type is
- * offered in two forms that differ by them.
+ * The media type that a client prefers (RFC 9110 section 12.5.1). Parameters other than `q` do not count, since no two
+ * offered types differ by them.
  *
- * @param accept the field; absent and malformed both mean that anything will do, as clients send `*; q=.2`
- * @param offered in the order in which they are preferred among equals
- * @returns undefined where the client takes none of them
+ * @param accept the field; an absent or malformed one accepts everything, as some clients send `*; q=.2`
+ * @param offered in the order of preference among equals
+ * @returns undefined where the client accepts none of them
  */
 export function preferredType<Type extends string>(
   accept: string | undefined,
@@ -31,17 +31,17 @@ function readRanges(accept: string): Map<string, number> | undefined {
   return ranges.size === 0 ? undefined : ranges
 }
 
-/** Content codings of answers, the best first: zstd takes the least processor time for its size. */
+/** Content codings of answers, the best first: zstd takes the least processor time for its compression. */
 export const CODINGS = ['zstd', 'br', 'gzip'] as const
 export type Coding = (typeof CODINGS)[number]
 
 const CODING = /^[ \t]*([!#$%&'*+.^_`|~0-9a-z-]+)[ \t]*(?:;[ \t]*q=([0-9.]+)[ \t]*)?$/i
 
 /**
- * The content coding that a client likes best (RFC 9110 section 12.5.3).
+ * The content coding that a client prefers (RFC 9110 section 12.5.3).
  *
  * @param field Accept-Encoding
- * @returns undefined for none; a client that forbids that as well gets none all the same
+ * @returns undefined for no coding, also where the client forbids that
  */
 export function preferredCoding(field: string | string[] | undefined): Coding | undefined {
   if (typeof field !== 'string') return undefined
@@ -62,7 +62,7 @@ function readQuality(text = '1'): number | undefined {
   return /^(?:0(?:\.\d{0,3})?|1(?:\.0{0,3})?)$/.test(text) ? Number(text) : undefined
 }
 
-/** The first of those with the highest quality; undefined where none has one above 0. */
+/** The first name with the highest quality; undefined where no quality is above 0. */
 function best<Name extends string>(names: readonly Name[], qualityOf: (name: Name) => number): Name | undefined {
   let found: Name | undefined
   let highest = 0

@@ -21,7 +21,7 @@ export interface ParameterSchema {
   readonly type: 'string' | 'integer' | 'boolean' | 'array'
   readonly format?: string
   readonly default?: unknown
-  /** A larger number is taken for this one. */
+  /** The reader lowers a larger number to this one. */
   readonly 'x-lowered-to'?: number
 }
 
@@ -29,12 +29,12 @@ export interface ParameterSchema {
 export class ParameterReader {
   readonly #path: readonly Parameter[]
   readonly #query: ReadonlyMap<string, Parameter>
-  /** With their names as Node has them. */
+  /** With their names in lower case, as in Node. */
   readonly #headers: readonly (readonly [string, Parameter])[]
   readonly #notTaken: readonly (readonly [string, string])[]
   readonly #defaults: Values
 
-  /** @throws Error where the contract asks for what is not enforced here */
+  /** @throws Error where the contract has a rule that this class does not enforce */
   constructor(parameters: readonly Parameter[], { isWrite }: { isWrite: boolean }) {
     const of = (location: Parameter['in']) => parameters.filter((parameter) => parameter.in === location)
     const faulty = parameters.find(({ in: location, required = false }) => required !== (location === 'path'))
@@ -114,14 +114,14 @@ function check({ name, faultsOf }: Parameter, value: unknown, values: Record<str
   if (fault !== undefined) faults.push(`${name} ${fault.message}`)
 }
 
-/** Returns a text that is no value of the type unchanged, so that the schema refuses it. */
+/** Returns a text that is no value of the type unchanged; the schema then refuses it. */
 function parsed(text: string, { type, 'x-lowered-to': most = Number.POSITIVE_INFINITY }: ParameterSchema): unknown {
   if (type === 'integer') return /^-?\d+$/.test(text) ? Math.min(Number(text), most) : text
   if (type === 'boolean') return text === 'true' ? true : text === 'false' ? false : text
   return text
 }
 
-/** Formats that Ajv can not validate: it knows neither bigint nor lists in a header. */
+/** Formats that Ajv can't validate: it knows neither bigint nor lists in a header. */
 const EXACT: Readonly<Record<string, { read: (text: string) => unknown; says: string }>> = {
   int64: {
     read: readInt64,
@@ -130,7 +130,7 @@ const EXACT: Readonly<Record<string, { read: (text: string) => unknown; says: st
   'entity-tags': { read: readEntityTags, says: '* or a list of entity tags, each in double quotes' },
 }
 
-/** One spelling for each integer, so that a plant has one path. */
+/** One spelling for each integer, so that each plant has one path. */
 function readInt64(text: string): bigint | undefined {
   if (!/^(?:0|-?[1-9]\d{0,18})$/.test(text)) return undefined
   const value = BigInt(text)

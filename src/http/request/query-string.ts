@@ -1,8 +1,8 @@
 /**
- * The parameters of a query string, each with its texts in their order. It is read as browsers and HTML forms write it
- * (https://url.spec.whatwg.org/#urlencoded-parsing: `+` is a space). Invalid encoding is not repaired.
+ * The parameters of a query string, each with its texts in order. Reads the form that browsers and HTML forms write
+ * (https://url.spec.whatwg.org/#urlencoded-parsing: `+` is a space), but does not repair invalid encoding.
  *
- * @returns undefined where it is not valid percent-encoded UTF-8
+ * @returns undefined where the query is not valid percent-encoded UTF-8
  */
 export function readQueryString(query: string): Map<string, string[]> | undefined {
   const texts = new Map<string, string[]>()

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 
-/** Ids of clients that are used as they are: short, and safe without quoting in a log, a shell or a path of a URL. */
+/** The ids of clients that the service adopts: short, and safe without quoting in a log, a shell or a URL's path. */
 const SANE = /^[A-Za-z0-9._~:@=+-]{1,64}$/
 
 /** Names requests: `X-Request-Id` of an answer is `req` of its lines in the log. */
@@ -13,7 +13,7 @@ export class RequestIds {
     return this.#prefix + (this.#count++).toString(36)
   }
 
-  /** @param sent the X-Request-Id of the request; used as it is where it matches SANE */
+  /** @param sent the X-Request-Id of the request; adopted where it matches SANE */
   of(sent: string | string[] | undefined): string {
     return typeof sent === 'string' && SANE.test(sent) ? sent : this.next()
   }

@@ -1,12 +1,12 @@
 import type { ErrorObject } from 'ajv/dist/2020.js'
 
-/** What is wrong with one member of a body or one parameter, or with the whole of it where `member` is empty. */
+/** A fault of one member of a body or of one parameter; of the whole body where `member` is empty. */
 export interface Fault {
   readonly member: string
   readonly message: string
 }
 
-/** What a schema found wrong, in words that go on from the name of the member. */
+/** Puts the faults that a schema found into words that follow the name of the member. */
 export function faultOf(error: ErrorObject): Fault {
   const { keyword, params } = error
   if (keyword === 'required') return { member: params['missingProperty'], message: 'is required' }

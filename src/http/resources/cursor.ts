@@ -19,7 +19,7 @@ export function writeCursor(list: string, position: Buffer): string {
 export function readCursor(list: string, cursor: string, least: number): Buffer {
   const bytes = Buffer.from(cursor, 'base64url')
   const position = bytes.subarray(CHECKSUM_LENGTH)
-  // Decoding passes over what is not base64url; only the text that encoding gives was ever given out.
+  // Decoding skips characters that are not base64url. Only the text that the service wrote is a cursor.
   if (position.length >= least && writeCursor(list, position) === cursor) return position
   throw new AppError(
     40003,

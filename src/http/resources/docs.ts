@@ -9,7 +9,7 @@ import { JSON_TYPE, type Responder } from '../response/responder.ts'
 import type { Handlers } from '../routes.ts'
 
 const FOLDER = new URL('docs-page/', import.meta.url)
-/** Nothing inline and nothing from elsewhere: what the service answers can never become a part of the page. */
+/** Nothing inline and nothing from elsewhere, so that no answer of the service can become a part of the page. */
 const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 const TYPES: Readonly<Record<string, string>> = {
@@ -21,7 +21,7 @@ const TYPES: Readonly<Record<string, string>> = {
 
 interface StaticFile {
   readonly bytes: Buffer
-  /** Everything but Content-Type, which an answer of 304 leaves out. */
+  /** All headers but Content-Type, which a 304 leaves out. */
   readonly headers: readonly string[]
   readonly type: string
   readonly etag: string
@@ -30,7 +30,7 @@ interface StaticFile {
 /**
  * The contract, as JSON and as a page.
  *
- * @param hasPage false: the page and its files are 404
+ * @param hasPage false: the service answers the page and its files with 404
  */
 export function docsHandlers(
   contract: Contract,
@@ -74,7 +74,7 @@ function readFiles(): Map<string, StaticFile> {
 
 function staticFile(bytes: Buffer, type: string, headers: readonly string[]): StaticFile {
   const etag = `"${createHash('sha256').update(bytes).digest('hex').slice(0, 16)}"`
-  // A minute spares a reload its requests, and an update is seen soon after.
+  // A minute saves the requests of a reload, and shows an update soon after.
   return {
     bytes,
     type,

@@ -1,3 +1,3 @@
-/** The key of a request. The draft has it in quotes (a structured field); many clients send it without. */
+/** The key of a request. The draft demands quotes (a structured field); many clients send none. */
 export const keyIn = (parameters: { readonly 'Idempotency-Key': string | undefined }): string | undefined =>
   parameters['Idempotency-Key']?.replaceAll('"', '')

@@ -14,7 +14,7 @@ const MEMBERS = ['count'] as const satisfies readonly (keyof OperationBodies['re
 const MOST = 10_000
 const HEADERS = ['Content-Type', JSON_TYPE, 'Cache-Control', 'no-store']
 
-/** Ids for plants of people who have none. */
+/** The operations that propose and reserve ids. */
 export function idHandlers(
   { ids }: Store,
   responder: Responder,
@@ -29,7 +29,7 @@ export function idHandlers(
         .during('search', exchange, () => ids.proposeId())
         .then((next) => {
           if (next === undefined) throw noneFree()
-          // Written as a text: JSON.stringify takes no bigint.
+          // Made by hand: JSON.stringify takes no bigint.
           responder.reply(exchange, 200, [...HEADERS], `{"next":${next}}`)
         })
         .catch(refuse(exchange))

@@ -11,7 +11,7 @@ import { HttpError } from '../response/http-error.ts'
 import { JSON_TYPE, type Responder } from '../response/responder.ts'
 import type { Handlers } from '../routes.ts'
 
-/** @param stopping ends imports that are under way, with the AppError that is its reason */
+/** @param stopping ends imports under way, with the AppError that is its reason */
 export function importHandlers(
   store: Store,
   responder: Responder,
@@ -42,23 +42,23 @@ export function importHandlers(
   }
 }
 
-/** No other types come as far as here. */
+/** The contract has no other types. */
 function formatOfType(contentType: string): Format {
   const type = readMediaType(contentType)?.type
   return FORMATS.find((format) => MEDIA_TYPES[format] === type) ?? 'ndjson'
 }
 
-/** What became of the rows of a file, as the service answers it. */
+/** The report of an import, as the service answers it. */
 export interface ImportReport extends ImportSummary {
   readonly dryRun: boolean
 }
 
-/** Collects what became of the rows of a file, for the answer or for the refusal of an import that breaks off. */
+/** Collects the results of the rows of a file, for the answer or for the refusal of an import that breaks off. */
 export class ImportReporter {
   readonly #dryRun: boolean
   readonly #totals = new ImportTotals()
   readonly #refusedRows: RefusedRow[] = []
-  /** The line in which the last row begins whose outcome is known. */
+  /** The line in which the last imported row begins. */
   #line = 0
 
   constructor(dryRun: boolean) {
@@ -74,7 +74,7 @@ export class ImportReporter {
     this.#line = lastLine
   }
 
-  /** The error with what was imported before it. What is stored by then stays. */
+  /** Adds to an error what was imported before it. Rows that are stored stay. */
   endedBy(error: AppError): AppError {
     const { number, retryAfter, cause } = error
     const message = [STORE_FAULTS[number] ?? error.message, this.#reached(), this.#rest(number)].join('; ')
@@ -97,7 +97,7 @@ export class ImportReporter {
   }
 }
 
-/** The store's own messages speak of one request, all of whose rows have the same fate. */
+/** The store's own messages speak of one request, whose rows all have the same result. */
 const STORE_FAULTS: Readonly<Partial<Record<ErrorNumber, string>>> = {
   50301: 'the store is out of reach',
   50303: 'the service is shutting down',

@@ -6,13 +6,13 @@ import { JSON_TYPE, type Responder } from '../response/responder.ts'
 import type { Handlers } from '../routes.ts'
 import type { ServiceState } from '../service-state.ts'
 
-/** How much of a sharded store can be reached. */
+/** The reachable part of a sharded store. */
 export interface ShardState {
   readonly shards: number
   readonly outOfReach: number
 }
 
-/** How long the result of a check is reused, in ms. Probes cost at most one write a second. */
+/** Milliseconds for which a check's result is reused, so that probes cost at most one write a second. */
 const FRESH = 1000
 
 /** Liveness, readiness and metrics, for supervisors, load balancers and Prometheus. */

@@ -15,8 +15,8 @@ export interface WrittenPage {
 export type QueryParameters = readonly (readonly [name: string, text: string])[]
 
 /**
- * @param found what the store returned for one more than the limit. JSON is longer than the text in it, so a page also
- *   ends, and has a next page, wherever the store stopped early
+ * @param found the store's rows for one more than the limit. JSON is longer than its texts, so a page also ends, and
+ *   has a next page, where the store stopped early
  * @param parametersBehind returns the parameters of the page after these rows
  */
 export function writePage<Row>(

@@ -52,7 +52,7 @@ function parametersBehind(last: NewPlant, query: ListParameters): [string, strin
   return parameters
 }
 
-/** What a cursor belongs to. The order of the tags does not matter to what is listed, and so does not here. */
+/** Names the list that a cursor belongs to. The order of the tags does not matter. */
 function listOf({ sort, tag = [], q }: ListParameters): string {
   return JSON.stringify(['plants', sort, [...new Set(tag)].sort(), q ?? null])
 }

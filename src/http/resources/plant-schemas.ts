@@ -5,18 +5,18 @@ const ID = { type: 'integer', format: 'int64' }
 const TEXT = { type: 'string', pattern: '^[^\\u0000\\ud800-\\udfff]*$' }
 const PLANT = { id: ID, name: TEXT, tag: TEXT }
 
-/** What validatePlant and validatePatch enforce, as the body of each operation that takes a plant. */
+/** The rules of validatePlant and validatePatch as schemas, by the operation that takes such a body. */
 const ENFORCED: Readonly<Record<string, object>> = {
   createPlant: { type: 'object', required: ['id', 'name'], properties: PLANT },
   replacePlant: { type: 'object', required: ['name'], properties: PLANT },
   updatePlant: { type: 'object', properties: { ...PLANT, tag: { ...TEXT, type: ['string', 'null'] } } },
 }
 
-/** Keywords that explain and enforce nothing (JSON Schema 2020-12, Validation, section 9). */
+/** Keywords that only explain (JSON Schema 2020-12, Validation, section 9). */
 const EXPLAINS = /^(?:title|description|examples?|deprecated|\$comment|x-.*)$/
 
 /**
- * Holds the contract's schemas of plants against the rule in src/plant.ts, so that neither changes without the other.
+ * Compares the contract's schemas of plants with the rule in src/plant.ts, so that neither changes without the other.
  *
  * @throws Error when an operation's body has a schema that the rule does not enforce exactly
  */
@@ -33,7 +33,7 @@ export function checkPlantSchemas(document: Document): void {
   }
 }
 
-/** A schema with its references followed, without what explains it. */
+/** A schema with its references followed, without explaining keywords. */
 function rulesOf(document: Document, schema: unknown): unknown {
   if (typeof schema !== 'object' || schema === null) return schema
   if (Array.isArray(schema)) return schema.map((part) => rulesOf(document, part))

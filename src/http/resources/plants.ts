@@ -24,7 +24,7 @@ export function plantHandlers(
   const refuse = (exchange: Exchange, parameters: object) => (error: unknown) =>
     responder.refuse(exchange, namingPreconditions(error, parameters))
 
-  /** The store returns the same object for a plant that is read often. */
+  /** Memoized: the store returns the same object for a plant that is read often. */
   const writeStored = memoize((plant: NewPlant) => ({ json: newPlantJson(plant), etag: plantETag(plant) }))
 
   function answerFound(exchange: Exchange, id: bigint, plant: NewPlant | undefined, { at, notAt }: Expectation): void {

@@ -1,20 +1,20 @@
 import { AppError } from '../../errors.ts'
 import { readJsonBody } from '../../json-body.ts'
 
-/** No such record needs more; JSON.parse takes its time for a body of many members. */
+/** No such record needs more, and JSON.parse takes long for a body of many members. */
 const LONGEST_BODY = 16 * 1024
 
 export interface SmallBody<Member extends string> {
   readonly members: Readonly<Partial<Record<Member, unknown>>>
-  /** What is wrong so far; the reader of the members adds to it. */
+  /** The faults so far. The reader of the members adds to them. */
   readonly faults: string[]
 }
 
 /**
- * Reads the body of an operation that takes a short object, and finds members that it does not have a fault: ignored, a
- * mistyped one would change what the request means.
+ * Reads the body of an operation that takes a short object. An unknown member is a fault: if it were ignored, a
+ * mistyped one would change the meaning of the request.
  *
- * @throws AppError 40001; 40002 where it is no object; 41301
+ * @throws AppError 40001; 40002 where the body is no object; 41301
  */
 export function readSmallBody<Member extends string>(
   body: Buffer,
@@ -28,7 +28,7 @@ export function readSmallBody<Member extends string>(
   const members = JSON.parse(body.toString()) as Readonly<Partial<Record<Member, unknown>>>
   const unknown = Object.keys(members).filter((member) => !known.some((name) => name === member))
   if (unknown.length === 0) return { members, faults: [] }
-  // A long or strange name may be a secret in the wrong place.
+  // A long or strange name may be a misplaced secret.
   const told = unknown.filter((member) => /^\w{1,30}$/.test(member)).slice(0, 5)
   const names = told.length === 0 ? '' : ` ${told.join(', ')}`
   return { members, faults: [`unknown member${names}; this operation has ${known.join(', ')}`] }

@@ -65,7 +65,7 @@ export function tokenHandlers(
 
     listTokens(exchange, { limit, cursor }) {
       const after = cursor === undefined ? undefined : readPosition(cursor)
-      // A turn of the event loop for each: a page of 1,000 takes a few milliseconds of it.
+      // Each page waits for a turn of its own, since 1,000 tokens take a few milliseconds.
       const read = () => nextTurn().then(() => tokens.listTokens({ after, limit: limit + 1 }))
       admission
         .during('search', exchange, read)
@@ -113,9 +113,9 @@ function identityOf({ identity }: Exchange): Identity {
 }
 
 /**
- * The request with the creator's expiry where it names none.
+ * Gives the request the creator's expiry where it names none.
  *
- * @throws AppError 40302 when the token would be stronger than the one that creates it
+ * @throws AppError 40302 when the new token would have more rights than its creator
  */
 function within(request: TokenRequest, creator: Identity): TokenRequest {
   const { expiresAt } = creator
@@ -133,14 +133,14 @@ function within(request: TokenRequest, creator: Identity): TokenRequest {
 
 const timeOrNever = (time: number): Date | undefined => (Number.isFinite(time) ? new Date(time) : undefined)
 
-/** Whether the token in the store is the one that is wanted now, and works. */
+/** Whether the token in the store is active and has the wanted content. */
 const isSame = (token: Token, wanted: Token): boolean =>
   token.revokedAt === undefined &&
   token.name === wanted.name &&
   token.scopes.join() === wanted.scopes.join() &&
   token.expiresAt?.getTime() === wanted.expiresAt?.getTime()
 
-/** JSON leaves out what is undefined, and has times as toISOString writes them. */
+/** JSON.stringify leaves out undefined members, and writes times by toISOString. */
 const tokenJson = ({ id, name, scopes, createdAt, expiresAt, lastUsedAt, revokedAt }: Token): string =>
   JSON.stringify({ id, name, scopes, createdAt, expiresAt, lastUsedAt, revokedAt })
 

@@ -9,16 +9,16 @@ import { plantOf } from '../rows.ts'
 import { ShardGroups } from '../sharding/shard-groups.ts'
 import type { Shards } from '../sharding/shards.ts'
 
-/** UTF-8 bytes of a plant that is read together with any number of others. */
+/** Most UTF-8 bytes of a plant that shares a statement with any number of others. */
 const SMALL = 2 ** 16
-/** Larger plants that are read at once: their texts stay in this process until all of them have come. */
+/** Larger plants in one statement: their texts stay in this process until all of them have come. */
 const LARGE_AT_ONCE = 2
 
 type Wanted = readonly { readonly id: bigint }[]
 
-/** How plants are read by their ids. Both give those that exist, in any order. */
+/** Reads plants by their ids. Both functions return the plants that exist, in any order. */
 export interface PointReads {
-  /** Gives large plants by their ids alone. */
+  /** Returns only the ids of large plants. */
   readonly small: (wanted: Wanted, budget: Budget) => Promise<readonly (NewPlant | LargePlant)[]>
   readonly any: (wanted: Wanted, budget: Budget) => Promise<readonly NewPlant[]>
 }
@@ -33,8 +33,8 @@ type Row = Timed & { readonly id: bigint; readonly asker: Asker | undefined }
 type Lookup<Plant> = { readonly plant: Plant | undefined }
 
 /**
- * Reads plants by id: look-ups that come together share a statement. Answers each one by its deadline. Large plants are
- * read by a second statement, few at a time, so that they hold up each other and no small ones.
+ * Reads plants by id: look-ups that come together share a statement. Answers each one by its deadline. Reads large
+ * plants by a second statement, few at a time, so that they delay no small ones.
  */
 export class PointReader {
   readonly #deadlines: RequestDeadlines
@@ -71,7 +71,7 @@ export class PointReader {
   }
 }
 
-/** Reads a group in the time that it has, without what nobody waits for any more. */
+/** Reads a group within its budget, without look-ups whose askers are over. */
 function inTime<Plant extends { readonly id: bigint }>(
   read: (wanted: Wanted, budget: Budget) => Promise<readonly Plant[]>,
 ) {
@@ -114,7 +114,7 @@ const SIZE = 'octet_length(name) + coalesce(octet_length(tag), 0)'
 const SELECT_SMALL = `SELECT id, CASE WHEN ${SIZE} <= ${SMALL} THEN name END, CASE WHEN ${SIZE} <= ${SMALL} THEN tag END
   FROM plants WHERE id = ANY ($1::bigint[])`
 
-/** The small plants of these ids that exist, and of the large ones that they are. */
+/** The plants of these ids that exist: small ones whole, large ones by their ids alone. */
 export async function selectSmallPlants(run: Run, wanted: Wanted): Promise<(NewPlant | LargePlant)[]> {
   if (wanted.length === 0) return []
   const values = [bigintArray(wanted.map(({ id }) => id))]

@@ -4,9 +4,9 @@ import { indexedWord, wordQuery } from '../search-terms.ts'
 
 type Parameter = (value: unknown) => string
 
-/** A statement for plants among which those of a query are; its column `hit` tells which. A LIMIT may follow it. */
+/** A statement whose plants include those of a query. Its column `hit` marks them. A LIMIT may follow it. */
 export interface Source {
-  /** Whether the plants come in any order; else they come in the order of the query, from its position on. */
+  /** Whether the plants come in any order. Otherwise they come in the order of the query, from its position on. */
   readonly isSet: boolean
   /** Whether all plants are hits, so that one page is enough. */
   readonly isExact: boolean
@@ -77,7 +77,7 @@ export class Sources {
     const rare = asked.length === 0 ? words : asked
     const byWords = [this.#byWords(rare, common)]
     if (!isByName(order) || words.length > MAX_RANGES) return [byWords, ...byTags]
-    // Names that begin with a word stand together in their order, however many there are. The rest is a set.
+    // Names that begin with a word follow one another in the order, whatever their number. The rest is a set.
     const ranges = words.map((_, i) =>
       this.#walk(wordQuery(words.filter((_, other) => other !== i)), words.slice(0, i + 1)),
     )

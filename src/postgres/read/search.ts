@@ -51,7 +51,7 @@ interface SearchRound {
 /**
  * The first plants of a query, from one snapshot. The index of words may add a few plants that do not match.
  *
- * The best index depends on how many plants have the words and tags, and on their places in the order. The planner
+ * The best index depends on how many plants have the words and tags, and on their positions in the order. The planner
  * would have to guess both. Instead the search follows each source for a bounded number of plants, and for ten times as
  * many in the next round, until one source fills the page. That takes a few times as long as the best source alone. The
  * settings of the session (src/postgres/pool/client.ts) leave each statement one plan.

@@ -19,7 +19,7 @@ const INSUFFICIENT_PRIVILEGE = '42501'
 export interface DistributeOptions {
   /** Shards of a store that is not distributed yet; undefined for SHARDS_PER_WORKER on each worker, at least SHARDS. */
   readonly shards: number | undefined
-  /** Called with what is done or found, step by step. */
+  /** Called with a message for each step. */
   readonly onStep: (text: string) => void
   /** Called while plants move. @param total an estimate of the database */
   readonly onMoved: (plants: number, total: number) => void
@@ -33,7 +33,7 @@ const SHARDS = 4
 /**
  * Distributes a store over the workers of a Citus coordinator: the plants by their ids, the tokens as a copy on every
  * server. Creates the store if there is none, and moves the plants of an existing one, which takes no writes meanwhile.
- * What is done already is left as it is, so the work can be continued after a break.
+ * Skips steps that are done already, so it can continue after an interruption.
  *
  * @throws OperatorError when the server can not distribute tables, or something else distributed them otherwise
  */

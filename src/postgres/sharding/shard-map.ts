@@ -10,7 +10,7 @@ export interface Shard {
   readonly node: string
 }
 
-/** Which shard and which server each id is on, as the coordinator knew at one moment. */
+/** The shard and the server of each id, as the coordinator knew them at one moment. */
 export class ShardMap {
   readonly shards: readonly Shard[]
   readonly nodes: readonly string[]
@@ -55,7 +55,7 @@ export async function readShards(run: Run): Promise<ShardMap | undefined> {
   return shards.length === 0 ? undefined : new ShardMap(shards)
 }
 
-/** A shard that is on several servers is looked for on the first of them. */
+/** Of a shard on several servers, the first one counts. */
 const SHARDS = `SELECT DISTINCT ON (shardid) shardid, shardminvalue, nodename || ':' || nodeport
   FROM pg_dist_partition JOIN pg_dist_shard USING (logicalrelid) JOIN pg_dist_placement USING (shardid)
     JOIN pg_dist_node USING (groupid)

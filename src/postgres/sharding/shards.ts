@@ -12,15 +12,15 @@ const MAX_AGE = 10_000
 const INTERVAL = 500
 const LOOKUP_TIMEOUT = 3000
 
-/** How much of a distributed store can be reached. */
+/** The reachable part of a distributed store. */
 export interface ShardState {
   readonly shards: number
   readonly outOfReach: number
 }
 
 /**
- * The shards of a distributed store, and which of their servers are out of reach. Plants on such a server are refused at
- * once, so that they hold no connection that the others need; an attempt every half second finds out when it is back.
+ * The shards of a distributed store, and the servers out of reach. Refuses plants on such a server at once, so that
+ * they hold no connection that the others need. An attempt every half second finds out when the server is back.
  */
 export class Shards {
   readonly #share: PoolShare

@@ -4,9 +4,9 @@ import type { ImportMode, ImportResult } from '../../store.ts'
 import { refusalOf } from '../rows.ts'
 
 /**
- * What an import does where `there` is what is there.
+ * Decides an import, given the plants that exist.
  *
- * @returns one result for each, and the plants that it changes as they are to be
+ * @returns one result for each plant, and the new state of those that it changes
  */
 export function imported(
   plants: readonly NewPlant[],

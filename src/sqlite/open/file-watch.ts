@@ -5,7 +5,7 @@ const SUFFIXES = ['', '-wal', '-shm']
 /** Milliseconds between checks: writes to a removed file are lost. */
 const INTERVAL = 1000
 
-/** Checks that nobody removes or replaces the files of an open store. SQLite itself replaces none while it is open. */
+/** Finds out when the files of an open store are removed or replaced. SQLite itself never replaces them. */
 export class FileWatch {
   readonly #files: ReadonlyMap<string, Stats>
   readonly #onGone: (error: Error) => void

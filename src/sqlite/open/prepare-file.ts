@@ -17,8 +17,8 @@ const PAUSE = 20
  * would go on with statements for the old schema.
  *
  * @param onNotice called before and after a migration
- * @throws OperatorError when this program does not know the schema, when the store is in use under another name, or when
- *   another process has a store open that must be migrated
+ * @throws OperatorError when this program does not know the schema, when the store is in use under another name, or
+ *   when another process has a store open that must be migrated
  */
 export function prepareFile(path: string, present: boolean, onNotice: (text: string) => void = () => {}): void {
   if (!present) createStoreFile(path)
@@ -40,7 +40,7 @@ export function prepareFile(path: string, present: boolean, onNotice: (text: str
 const IN_USE =
   'another process has it open, perhaps a service of an older version, and this version must migrate it; stop that one first'
 
-/** Tells of a migration before it begins, as whoever starts the service waits for it. */
+/** Announces a migration before it begins, as the start of the service waits for it. */
 function migrateAloud(db: DatabaseSync, onNotice: (text: string) => void): void {
   const { applied, known } = schemaOf(db)
   if (applied < known) onNotice(`migrating the store from schema ${applied} to ${known}; older programs will refuse it`)

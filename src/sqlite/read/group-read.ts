@@ -11,8 +11,8 @@ export interface GroupReader<Key, Value> {
   /** Gives the value of each key, in their order: of all, or of as many of the first as are enough at once. */
   readonly read: (keys: readonly Key[]) => readonly Value[]
   /**
-   * Tells of each key, in their order, whether its value is small: of all, or of as many of the first as can be looked up
-   * at once. Asked only about keys that have waited for longer than a turn.
+   * Tells of each key, in their order, whether its value is small: of all, or of as many of the first as can be looked
+   * up at once. Asked only about keys that have waited for longer than a turn.
    */
   readonly areSmall: (keys: readonly Key[]) => readonly boolean[]
 }
@@ -22,9 +22,9 @@ export interface GroupReader<Key, Value> {
  * read after it was asked for, so it is never older than what was known then.
  *
  * A read by itself takes SQLite's locks for itself, and an answer by itself wakes its client: together they are half
- * again as many (docs/decisions/0006-hot-path.md). What is too much for one turn waits for as long as the part before it
- * took, so that large values leave half of the time to everybody else. Small values then have every other turn, however
- * many large ones wait.
+ * again as many (docs/decisions/0006-hot-path.md). What is too much for one turn waits for as long as the part before
+ * it took, so that large values leave half of the time to everybody else. Small values then have every other turn,
+ * however many large ones wait.
  */
 export class GroupRead<Key, Value> {
   readonly #reader: GroupReader<Key, Value>
@@ -40,7 +40,10 @@ export class GroupRead<Key, Value> {
     this.#reader = reader
   }
 
-  /** Resolves with what `read` gives for the key, or rejects with what it throws; with some error where the asker is over. */
+  /**
+   * Resolves with what `read` gives for the key, or rejects with what it throws; with some error where the asker is
+   * over.
+   */
   get(key: Key, asker?: Asker): Promise<Value> {
     return new Promise((resolve, reject) => {
       this.#asked.push({ key, asker, resolve, reject })

@@ -21,10 +21,14 @@ const CHUNK: PageLimit = { plants: 1000, text: 2 ** 20 }
 /** Idle connections that are kept. */
 const MAX_IDLE = 4
 
-/** How many plants a read looks at one by one, where the index lacks them; with more to look at it throws BehindError. */
+/**
+ * How many plants a read looks at one by one, where the index lacks them; with more to look at it throws BehindError.
+ */
 export interface Effort {
   readonly unindexed: number
-  /** All plants in the order of their ids, while the index is being filled. A chunk of an export looks at any number. */
+  /**
+   * All plants in the order of their ids, while the index is being filled. A chunk of an export looks at any number.
+   */
   readonly scanned: number
 }
 

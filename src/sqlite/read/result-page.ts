@@ -1,7 +1,7 @@
 import type { NewPlant } from '../../plant.ts'
 import { textOf } from '../rows.ts'
 
-/** Bounds of a page. One extra plant after `text` UTF-16 units shows the caller that there is another page. */
+/** Bounds of a page. After `text` UTF-16 units, one extra plant shows the caller that there is another page. */
 export interface PageLimit {
   readonly plants: number
   readonly text: number

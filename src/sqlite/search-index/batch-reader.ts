@@ -4,7 +4,7 @@ import { plantOf, textOf } from '../rows.ts'
 import type { StatementCache } from '../statement-cache.ts'
 import { type IndexState, idsBehind } from './index-file.ts'
 
-/** Plants of the largest batch, and the part of the lag that one batch takes: each batch also reads what it leaves. */
+/** Plants of the largest batch, and the share of the lag in one batch: each batch also reads the rest of the lag. */
 const LARGEST_BATCH = 50_000
 const PARTS = 4
 /** A scan continues only at the head of the log, so the log is read in larger batches meanwhile. */

@@ -11,14 +11,14 @@ const TERM_LENGTH = 20
 const MAX_WORDS = 16
 const MAX_TAGS = 8
 const MAX_TAG_WORDS = 4
-/** The form of a word. Other text is in no plant's words, and must not get into an expression. */
+/** The form of a word. No plant has other words, and they must not get into an expression. */
 const WORD = /^(?:[\p{L}\p{N}]+|\p{Extended_Pictographic})$/u
 
-/** ASCII alone, and no word that is cut: the tokenizer of the index splits such a text as `words` does. */
+/** ASCII texts without long words: the tokenizer of the index splits them as `words` does. */
 const PLAIN = /^[\0-\x7f]*$/
 const LONG_WORD = /[a-z0-9]{21}/i
 
-/** What the full-text index holds of a plant: its words, cut and folded, whose order and number do not matter. */
+/** The text of a plant in the full-text index: its words, cut and folded, in any order and number. */
 export function indexedTerms(plant: Plant): string {
   const text = plant.tag === undefined ? plant.name : `${plant.name} ${plant.tag}`
   if (PLAIN.test(text) && !LONG_WORD.test(text)) return text
@@ -46,7 +46,7 @@ export function matchExpression(filter: PlantFilter): string | undefined {
 
 function term(word: string): string {
   const start = cut(word)
-  // No term goes on behind so many characters.
+  // No term is longer.
   return characters(start) === TERM_LENGTH ? quote(start) : `${quote(start)} *`
 }
 

@@ -2,13 +2,13 @@ import { existsSync, lstatSync, realpathSync, statfsSync, statSync } from 'node:
 import { basename, dirname, join } from 'node:path'
 import { OperatorError } from '../../operator-error.ts'
 
-/** What the files beside a store are called behind its own name. */
+/** The suffixes of the files beside a store. */
 const OWN = ['-wal', '-shm', '-journal', '.lock', '.reserve', '.first-token', '-index', '-index-wal', '-index-shm']
 
 /**
- * Where a backup is to be written.
+ * Returns the path of a new backup.
  *
- * @throws OperatorError (exit code 2) when there can be no backup of this store
+ * @throws OperatorError (exit code 2) when the store can't be backed up there
  */
 export function backupTarget(file: string, storePath: string): string {
   if (file === '-') throw wrong(file, 'a backup can not go to standard output; name a file')
@@ -28,9 +28,9 @@ export function backupTarget(file: string, storePath: string): string {
 }
 
 /**
- * Looks first whether a copy fits, as one that does not would take the last space of a store on the same disk.
+ * Checks first whether a copy fits, as a failing one would take the last space of a store on the same disk.
  *
- * @throws OperatorError when it does not fit
+ * @throws OperatorError when the copy does not fit
  */
 export function mustHaveRoom(target: string, bytes: number): void {
   const { bavail, bsize } = statfsSync(dirname(target))

@@ -11,10 +11,13 @@ import { backupTarget, mustHaveRoom } from './backup-target.ts'
 import { type Counts, countsIn, firstFault, inCopy, makeIndependent } from './copy-file.ts'
 import { nameUnlessThere, throughDraft } from './draft-file.ts'
 
-/** 4 MiB: a part takes some milliseconds, and the signal to stop is seen behind it. */
+/** 4 MiB: a part takes some milliseconds, and a stop waits for at most one part. */
 const PAGES_OF_A_PART = 1024
 
-/** Writes a backup of the store in the file `link` (src/upkeep.ts). The store's schema is not changed, however old it is. */
+/**
+ * Writes a backup of the store in the file `link` (src/upkeep.ts). The store's schema is not changed, however old it
+ * is.
+ */
 export async function makeBackup(link: string, file: string, work: LongWork = {}): Promise<BackupReport> {
   const path = storePath(link)
   try {
@@ -39,8 +42,8 @@ async function copyStore(
 ): Promise<Counts> {
   const source = openReader(path)
   try {
-    // One transaction for the whole copy: SQLite would begin again whenever another process commits in between, and on a
-    // busy store never end. The store's log can't be started anew meanwhile, and grows by what is written.
+    // One transaction for the whole copy: otherwise SQLite would begin again after each commit of another process, and
+    // never end on a busy store. Meanwhile SQLite can't restart the store's log, which grows with each write.
     source.exec('BEGIN')
     const counts = countsIn(source)
     mustHaveRoom(target, sizeOf(source))
@@ -61,7 +64,7 @@ async function copyStore(
   }
 }
 
-/** @throws OperatorError when the copy is not what the store was */
+/** @throws OperatorError when the copy differs from the store */
 function verify(draft: string, expected: Counts): void {
   inCopy(draft, (copy) => {
     makeIndependent(copy)

@@ -4,10 +4,10 @@ import type { StatementCache } from '../statement-cache.ts'
 
 /** Bytes of an id in a row of the log. */
 const ID = 8
-/** Faults that are named. */
+/** Most faults to name. */
 const MOST_NAMED = 20
 
-/** Every position of the log of changes is that of the row before plus the changes of its own row. */
+/** Checks the log of changes: each position is that of the row before plus the changes of its own row. */
 export function checkChanges(statements: StatementCache): CheckedPart {
   const faults: string[] = []
   let rows = 0
@@ -17,7 +17,7 @@ export function checkChanges(statements: StatementCache): CheckedPart {
     const position = Number(at)
     const ids = Number(bytes) / ID
     const isCreate = kind === 'create'
-    // A created plant was not there before, and every other one was.
+    // Only a created plant has no state before.
     const isWhole = Number.isInteger(ids) && (isCreate ? ids > 0 : ids === 1) && (isNameless === 1n) === isCreate
     if (!isWhole) faults.push(`position ${position}: its row is not that of a ${kind}`)
     else if (last !== undefined && position !== last + ids) {

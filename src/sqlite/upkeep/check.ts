@@ -15,10 +15,10 @@ import { checkChanges } from './check-changes.ts'
 import { countsIn } from './copy-file.ts'
 import { IndexCheck } from './index-check.ts'
 
-/** Faults of the file that are named. */
+/** Most faults of the file to name. */
 const MOST_NAMED = 20
 
-/** Looks through the store in the file `link` (src/upkeep.ts). */
+/** Checks the store in the file `link` (src/upkeep.ts). */
 export async function checkStore(link: string, work: LongWork = {}): Promise<CheckReport> {
   const path = storePath(link)
   let index: IndexCheck | undefined
@@ -27,7 +27,7 @@ export async function checkStore(link: string, work: LongWork = {}): Promise<Che
   const add = async (doing: string, part: CheckedPart | Promise<CheckedPart>) => {
     parts.push(await part)
     work.onProgress?.({ doing, done: undefined })
-    // The signal to stop is seen between two parts.
+    // A turn between two parts lets the signal stop the check.
     await nextTurn()
     work.signal?.throwIfAborted()
   }

@@ -4,7 +4,7 @@ import { transaction } from '../connection.ts'
 import { hasTable } from '../migrate.ts'
 import { renewMark } from '../wal/log-mark.ts'
 
-/** How many of them a store has. */
+/** The numbers of plants and tokens in a store. */
 export interface Counts {
   readonly plants: number
   readonly tokens: number
@@ -12,7 +12,7 @@ export interface Counts {
 
 /** Works on a copy of a store that nobody else has open. It is left as one file, without a log beside it. */
 export function inCopy<T>(path: string, work: (db: DatabaseSync) => T): T {
-  // Made absolute, as SQLite gives other meanings to names like `:memory:`.
+  // An absolute path keeps SQLite from giving names like `:memory:` a special meaning.
   const db = new DatabaseSync(resolve(path), { readBigInts: true })
   try {
     db.exec('PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA journal_mode = DELETE')
@@ -23,10 +23,13 @@ export function inCopy<T>(path: string, work: (db: DatabaseSync) => T): T {
   }
 }
 
-/** A copy has a mark of its own, so that a log of its original beside it is refused (docs/decisions/0022-logs-and-their-stores.md). */
+/**
+ * A copy has a mark of its own, so that a log of its original beside it is refused
+ * (docs/decisions/0022-logs-and-their-stores.md).
+ */
 export const makeIndependent = (db: DatabaseSync): void => transaction(db, () => renewMark(db))
 
-/** What SQLite finds wrong with the structure of a file; undefined when nothing is. */
+/** The first fault that SQLite finds in the structure of a file; undefined without one. */
 export function firstFault(db: DatabaseSync): string | undefined {
   const found = db.prepare('PRAGMA integrity_check(1)').get()?.['integrity_check']
   return found === 'ok' ? undefined : String(found)

@@ -4,10 +4,10 @@ import { dirname } from 'node:path'
 import { syncDirectory } from '../open/sync-directory.ts'
 
 /**
- * Writes a database file under another name beside `path`. Only its owner may read it (mode 0600). Nothing is left of it
- * when `make` throws, or the process exits meanwhile.
+ * Writes a database file under another name beside `path`. Only its owner may read it (mode 0600). Nothing is left of
+ * it when `make` throws, or the process exits meanwhile.
  *
- * @param name gives the complete file, which is on stable storage, its name
+ * @param name gives the file its name, once it is complete and on stable storage
  */
 export async function throughDraft<T>(
   path: string,
@@ -18,7 +18,7 @@ export async function throughDraft<T>(
   const remove = () => {
     for (const suffix of ['', '-wal', '-shm', '-journal']) rmSync(draft + suffix, { force: true })
   }
-  // Also where a second signal ends the process at once.
+  // A second signal ends the process at once.
   process.once('exit', remove)
   try {
     closeSync(openSync(draft, 'wx', 0o600))
@@ -34,7 +34,7 @@ export async function throughDraft<T>(
   }
 }
 
-/** @throws Error with the code EEXIST when something has this name already */
+/** @throws Error with the code EEXIST when the name exists already */
 export function nameUnlessThere(draft: string, path: string): void {
   try {
     linkSync(draft, path)

@@ -11,11 +11,11 @@ import { IndexView } from '../search-index/index-view.ts'
 import { matchExpression } from '../search-index/terms.ts'
 import type { StatementCache } from '../statement-cache.ts'
 
-/** Changes up to which an index that is behind is compared; each is held in memory. */
+/** The check compares an index that is at most this many changes behind, and holds each change in memory. */
 const MOST_BEHIND = 200_000
-/** Plants whose words are looked up, spread over all of them: each takes some 20 µs. */
+/** Plants whose words the check looks up, spread over all plants. Each takes some 20 µs. */
 const SAMPLE = 10_000
-/** Rows between two looks for the signal to stop. */
+/** Rows between two turns of the event loop, in which a signal can stop the check. */
 const TURN = 5000
 
 /** Compares the search index with the plants as they were at its position. */
@@ -29,7 +29,7 @@ export class IndexCheck {
     this.#identity = identity
   }
 
-  /** Before the transaction of the store begins. */
+  /** Call it before the transaction of the store begins. */
   begin(): void {
     this.#state = this.#view.begin(this.#identity)
   }
@@ -99,7 +99,7 @@ export class IndexCheck {
     ]
   }
 
-  /** By its first words, as a search would. */
+  /** Looks the plant up by its first words, as a search would. */
   #isFound(plant: NewPlant): boolean {
     const expression = matchExpression({ tags: [], words: plantWords(plant) })
     if (expression === undefined) return true
@@ -129,7 +129,7 @@ function* plantsAt(store: StatementCache, changes: ChangeReader, state: IndexSta
   for (const plant of changed.values()) if (plant !== undefined && isReached(plant.id)) yield plant
 }
 
-/** Tells sets of entries apart, in whatever order they come. */
+/** A digest of a set of entries in any order. */
 class Sum {
   #first = 0
   #second = 0

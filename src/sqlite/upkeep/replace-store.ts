@@ -7,10 +7,10 @@ import { syncDirectory } from '../open/sync-directory.ts'
 import { indexPath } from '../search-index/index-file.ts'
 import { judgeLog } from '../wal/log-match.ts'
 
-/** What may hold commits of a store. */
+/** The suffixes of the files that may hold commits of a store. */
 const DATA = ['', '-wal', '-journal']
 
-/** @throws OperatorError where a store, or a part of one, lies already */
+/** @throws OperatorError when a store, or a part of one, exists already */
 export function mustBeEmpty(path: string): void {
   const found = [...DATA, '-shm'].map((suffix) => path + suffix).filter((name) => existsSync(name))
   if (found.length === 0) return
@@ -35,16 +35,16 @@ export function mustBeUnused(path: string): void {
     if (db === undefined) throw new OperatorError(`store ${path}: another process has it open; stop that one first`)
     db.close()
   } catch (error) {
-    // A store that is damaged may be replaced, and is kept as it is.
+    // A damaged store may be replaced, and stays as it is.
     if (sqliteFault(error) === undefined) throw error
   }
 }
 
 /**
- * Puts the new store in the place of the present one. Whenever it is interrupted, either of the two is there, or the next
- * start says what is in its way: the log of the old store, or its second name.
+ * Puts the new store in the place of the present one. Whenever it is interrupted, either of the two is there, or the
+ * next start says what is in its way: the log of the old store, or its second name.
  *
- * @returns the name under which the present store is kept; undefined where there was none
+ * @returns the new name of the present store; undefined where there was none
  */
 export function keepAside(draft: string, path: string): string | undefined {
   const kept = keptName(path)

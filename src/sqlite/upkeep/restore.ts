@@ -25,7 +25,7 @@ export async function restoreBackup(link: string, file: string, options: Restore
       throw new OperatorError(`store ${path}: the folder ${folder} does not exist; create it first`)
     const source = backupFile(file, path)
     if (!replace) mustBeEmpty(path)
-    // No service starts on the store meanwhile, nor serves it now.
+    // The lock keeps services away from the store meanwhile.
     const lock = takeServeLock(path)
     try {
       if (replace) mustBeUnused(path)
@@ -49,7 +49,7 @@ export async function restoreBackup(link: string, file: string, options: Restore
   }
 }
 
-/** @throws OperatorError when the file can't be a whole store */
+/** @throws OperatorError when the file is no whole store */
 function backupFile(file: string, path: string): string {
   const stat = statSync(file, { throwIfNoEntry: false })
   if (stat === undefined) throw new OperatorError(`${file}: there is no such file`)

@@ -12,14 +12,14 @@ import { IndexView } from '../search-index/index-view.ts'
 import { StatementCache } from '../statement-cache.ts'
 import { countsIn } from './copy-file.ts'
 
-/** Looks at the sizes alone, which is safe for files that this process has open. */
+/** Reads only the sizes, which is safe for files that this process has open. */
 export function bytesOf(link: string): StoreBytes {
   const path = storePath(link)
   const size = (name: string) => statSync(name, { throwIfNoEntry: false })?.size ?? 0
   return { store: size(path), log: size(`${path}-wal`) }
 }
 
-/** What is in the store in the file `link` (src/upkeep.ts). */
+/** Reports what the store in the file `link` holds (src/upkeep.ts). */
 export function statusOf(link: string): StoreStatus {
   const path = storePath(link)
   try {

@@ -2,7 +2,8 @@ import { randomInt } from 'node:crypto'
 import type { DatabaseSync } from 'node:sqlite'
 
 /**
- * Advances the mark: a number on the first page of the store (`PRAGMA user_version`) that shows which log belongs to it.
+ * Advances the mark: a number on the first page of the store (`PRAGMA user_version`) that shows which log belongs to
+ * it.
  *
  * It advances by one before and after a checkpoint, each time in a transaction of its own. So the first page of a log
  * names the state of the file that the log continues (docs/decisions/0022-logs-and-their-stores.md). Call it inside of

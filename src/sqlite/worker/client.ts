@@ -12,16 +12,16 @@ interface Pending {
 }
 
 export interface ThreadEvents {
-  /** Called when the file of the store can't be trusted any more. Every later call is refused then. */
+  /** Called when the file of the store can't be trusted any more. The client then refuses every later call. */
   onFatal?(error: Error): void
-  /** Called once when the thread has ended, with the calls that it has not answered; `close` calls it, too. */
+  /** Called once when the thread has ended, also by `close`, with the calls that it has not answered. */
   onEnd?(cause: Error, unanswered: number): void
   onProgress?(progress: IndexReport): void
 }
 
 type Call = (method: string, args: readonly unknown[]) => Promise<unknown>
 
-/** A thread of its own, seen from the thread that starts it. */
+/** The client of a thread that it starts. */
 export class ThreadClient<R extends keyof Roles> {
   /** @throws AppError 50301 when the thread has ended, or SQLite has a fault; see `errorOf` for other errors */
   readonly remote: Remote<Roles[R]>
@@ -29,7 +29,7 @@ export class ThreadClient<R extends keyof Roles> {
   readonly #events: ThreadEvents
   readonly #pending = new Map<number, Pending>()
   #lastCall = 0
-  /** Why calls are refused. */
+  /** The reason to refuse calls. */
   #refusal: Error | undefined
   #hasEnded = false
 
@@ -42,7 +42,7 @@ export class ThreadClient<R extends keyof Roles> {
     this.remote = remote((method, args) => this.#call(method, args))
   }
 
-  /** The same methods. When the signal aborts, a call rejects with its reason, and the thread leaves the work alone. */
+  /** The same methods. When the signal aborts, a call rejects with its reason, and the thread drops the work. */
   unlessAborted(signal: AbortSignal | undefined): Remote<Roles[R]> {
     return signal === undefined ? this.remote : remote((method, args) => this.#callUntil(signal, method, args))
   }
@@ -67,9 +67,9 @@ export class ThreadClient<R extends keyof Roles> {
   }
 
   /**
-   * Closes what the thread has, after the calls that were made before, and ends it. Tasks end where they are.
+   * Closes the target of the thread after the earlier calls, and ends the thread. Tasks end where they are.
    *
-   * @param abandon rejects the calls that are not answered yet with this error, at once
+   * @param abandon rejects the unanswered calls with this error, at once
    */
   async close(abandon?: Error): Promise<void> {
     if (this.#hasEnded) return
@@ -79,7 +79,7 @@ export class ThreadClient<R extends keyof Roles> {
     try {
       await this.#send('close', [])
     } catch (error) {
-      // A thread that has ended without an answer is closed as well.
+      // A thread that ended without an answer counts as closed too.
       if (!this.#hasEnded) throw error
     } finally {
       await exit
@@ -127,7 +127,7 @@ export class ThreadClient<R extends keyof Roles> {
       return
     }
     const pending = this.#pending.get(reply.call)
-    // It was aborted or abandoned.
+    // The call was aborted or abandoned.
     if (pending === undefined) return
     this.#pending.delete(reply.call)
     if ('value' in reply) pending.resolve(reply.value)
@@ -159,7 +159,7 @@ export class ThreadClient<R extends keyof Roles> {
   }
 }
 
-/** The types of the methods are those of the class that the thread has; what arrives there is its name. */
+/** The methods have the types of the thread's class. A message carries the name of the method. */
 function remote<T>(call: Call): T {
   return new Proxy({} as T & object, {
     get:

@@ -1,7 +1,7 @@
-/** Work that is done in steps: after each of them others may have their turn. */
+/** Work in steps. After each step other tasks may run. */
 export type Task<T> = IteratorObject<undefined, T>
 
-/** Runs all of them in turns, and returns what the first one to end returns. */
+/** Runs all tasks in turns, and returns the result of the first one to end. */
 export function* race<T>(tasks: readonly Task<T>[]): Task<T> {
   try {
     for (;;) {
@@ -16,9 +16,9 @@ export function* race<T>(tasks: readonly Task<T>[]): Task<T> {
   }
 }
 
-/** How long one task has the thread for itself while others want it, in milliseconds. */
+/** Milliseconds of one turn while other tasks wait. */
 const TURN = 5
-/** Tasks that take turns at once; each has a connection. */
+/** Most tasks that take turns at once. Each has a connection. */
 const MAX_ACTIVE = 16
 
 export interface TaskEvents {
@@ -41,7 +41,7 @@ export class TaskRunner {
     this.#startNext()
   }
 
-  /** Ends a task where it is, without an event. */
+  /** Ends a task where it is. Its call gets no answer. */
   abort(key: number): void {
     if (this.#waiting.delete(key)) return
     const task = this.#active.get(key)
@@ -51,7 +51,7 @@ export class TaskRunner {
     this.#startNext()
   }
 
-  /** Ends all of them where they are. */
+  /** Ends all tasks where they are. */
   close(): void {
     this.#waiting.clear()
     for (const task of this.#active.values()) task.return?.()

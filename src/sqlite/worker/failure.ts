@@ -2,7 +2,7 @@ import { AppError, type ErrorNumber } from '../../errors.ts'
 import { appErrorOf, isRowFault, type SqliteFault, sqliteFault } from '../errors.ts'
 import { BehindError, DamagedIndex } from '../search-index/index-fault.ts'
 
-/** An error in a form that crosses between threads: the clone of an Error has neither its class nor its members. */
+/** An error as a message to another thread. The clone of an Error has neither its class nor its members. */
 export type Failure =
   | Refusal
   | { readonly failure: 'index behind' }

@@ -4,13 +4,13 @@ import type { SqliteWriter } from '../write/writer.ts'
 import type { Task } from './cooperative.ts'
 import type { Failure } from './failure.ts'
 
-/** What a thread has. Its methods are called one after the other; those that return a task take turns. */
+/** The object that a thread serves. Its methods run one after the other; tasks that they return take turns. */
 export interface Served {
-  /** Called last, after every task has ended. */
+  /** Called last, after the end of every task. */
   close(): void
 }
 
-/** The threads by their names, and what each has. */
+/** The threads by their names, with the object that each serves. */
 export interface Roles {
   writer: SqliteWriter
   queries: QueryReader
@@ -23,19 +23,19 @@ export interface ThreadData {
   readonly path: string
 }
 
-/** The methods of what a thread has. Each resolves with what the method, or its task, returns there. */
+/** The methods of a thread's object. Each resolves with the result of the method, or of its task, in the thread. */
 export type Remote<T extends Served> = {
   readonly [M in keyof T as Exclude<M, 'close'>]: T[M] extends (...args: infer Args) => infer Value
     ? (...args: Args) => Promise<Value extends Task<infer Result> ? Result : Value>
     : never
 }
 
-/** To a thread. An abort leaves a call alone, which is not answered then. */
+/** A message to a thread. An aborted call gets no answer. */
 export type Request =
   | { readonly call: number; readonly method: string; readonly args: readonly unknown[] }
   | { readonly abort: number }
 
-/** From a thread, in the order in which calls end. `progress` belongs to no call. */
+/** A message from a thread, in the order in which calls end. `progress` belongs to no call. */
 export type Reply =
   | { readonly call: number; readonly value: unknown }
   | { readonly call: number; readonly failure: Failure }

@@ -2,7 +2,7 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { IssueOptions, RevokeResult } from '../../token-store.ts'
 import type { TokenRow } from '../token-rows.ts'
 
-/** The row in the store, as SQLite gives it, or why it is not there. */
+/** The row in the store, or the reason why the token was not issued. */
 export type IssuedRow = Record<string, unknown> | 'creator revoked' | 'too many'
 
 /** Writes access tokens. Each method runs within a transaction of the writer. */
@@ -19,7 +19,7 @@ export class TokenWriter {
       'INSERT INTO tokens (id, hash, name, scopes, created_at, expires_at, last_used_at, revoked_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
     )
     this.#select = db.prepare('SELECT * FROM tokens WHERE id = ?')
-    // Two parts, as each of them is one range of an index.
+    // Two parts, each of which is one range of an index.
     this.#countActive = db.prepare(`SELECT
       (SELECT count(*) FROM tokens WHERE revoked_at IS NULL AND expires_at IS NULL) +
       (SELECT count(*) FROM tokens WHERE revoked_at IS NULL AND expires_at > ?) AS active`)

@@ -42,7 +42,7 @@ export interface ChangeRequest {
   readonly actor: string
 }
 
-/** What became of a put or a change, or why it alone was refused. */
+/** The outcome of a put or a change, or the refusal of it alone. */
 export type PutResponse = PutOutcome | Refusal
 export type ChangeResponse = ChangeOutcome | Refusal
 
@@ -175,8 +175,8 @@ export class SqliteWriter implements Served {
   }
 
   /**
-   * Inserts the first plants, many with one statement, up to those of which SQLite refuses one. It inserts none of these
-   * (https://sqlite.org/lang_conflict.html, ABORT).
+   * Inserts the first plants, many with one statement, up to those of which SQLite refuses one. It inserts none of
+   * these (https://sqlite.org/lang_conflict.html, ABORT).
    *
    * @returns the number of inserted plants
    */
