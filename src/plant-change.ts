@@ -1,5 +1,5 @@
 import { AppError } from './errors.ts'
-import type { NewPlant, Plant } from './plant.ts'
+import { type NewPlant, type Plant, textLength } from './plant.ts'
 import { checkExpectation, type Expectation, existing } from './plant-version.ts'
 import type { CreateResult, ImportMode, ImportResult, PlantPatch, ReplaceResult } from './store.ts'
 
@@ -25,8 +25,7 @@ export const idOf = (change: PlantChange): bigint => (change.kind === 'replace' 
 /** UTF-16 units of the texts of a change. They bound the waiting changes. */
 export function weightOf(change: PlantChange): number {
   if (change.kind === 'delete') return 0
-  const { name, tag } = change.kind === 'replace' ? change.plant : change.patch
-  return (name?.length ?? 0) + (tag?.length ?? 0)
+  return textLength(change.kind === 'replace' ? change.plant : change.patch)
 }
 
 /** Whether two plants, or none, are equal apart from their ids. */

@@ -76,6 +76,14 @@ function textFault(member: string, value: unknown, type: string, show?: (text: s
 const invalid = (...faults: (string | undefined)[]): AppError =>
   new AppError(40002, faults.filter((fault) => fault !== undefined).join('; '))
 
+/** UTF-16 units of the texts of a plant or of a patch, which stand for its memory. */
+export const textLength = ({ name, tag }: PlantTexts): number => (name?.length ?? 0) + (tag?.length ?? 0)
+
+interface PlantTexts {
+  readonly name?: string | undefined
+  readonly tag?: string | null | undefined
+}
+
 /** The JSON text of a plant without its id. Leaves out an absent tag. */
 export function plantJson(plant: Plant): string {
   return JSON.stringify({ name: plant.name, tag: plant.tag })

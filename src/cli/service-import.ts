@@ -2,6 +2,7 @@ import type { Batch } from '../import/batch.ts'
 import { type Format, MEDIA_TYPES, writePlants } from '../import/format.ts'
 import type { ImportSummary } from '../import/import-summary.ts'
 import { type BatchOutcome, putBatches } from '../import/run-import.ts'
+import { textLength } from '../plant.ts'
 import type { ImportMode } from '../store.ts'
 import { type RetryOptions, retry, type ServiceClient } from './service-client.ts'
 
@@ -56,7 +57,7 @@ async function* pieces(batches: AsyncIterable<Batch>): AsyncGenerator<Batch> {
   for await (const batch of batches) {
     gathered.push(batch)
     rows += batch.plants.length + batch.refused.length
-    for (const { name, tag = '' } of batch.plants) text += name.length + tag.length
+    for (const plant of batch.plants) text += textLength(plant)
     if (rows < PIECE_ROWS && text < PIECE_TEXT) continue
     yield joined(gathered)
     gathered = []

@@ -1,5 +1,5 @@
 import { AppError } from '../errors.ts'
-import type { NewPlant } from '../plant.ts'
+import { type NewPlant, textLength } from '../plant.ts'
 
 /** Most bytes of a row besides its texts: an id of 20 characters, the names of members, quotation marks. */
 const FRAME = 64
@@ -17,8 +17,8 @@ export const rowLimitOf = (textLimit: number): number => 2 * textLimit + FRAME
  * @throws AppError 41301 that names what is too large
  */
 export function requireFits(plant: NewPlant, textLimit: number): NewPlant {
+  if (MOST_BYTES * textLength(plant) + FRAME <= textLimit) return plant
   const { name, tag = '' } = plant
-  if (MOST_BYTES * (name.length + tag.length) + FRAME <= textLimit) return plant
   const large = [isTooLarge(name, textLimit) && 'name', isTooLarge(tag, textLimit) && 'tag'].filter(
     (is) => is !== false,
   )

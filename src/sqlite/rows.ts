@@ -6,9 +6,6 @@ export function plantOf({ 0: id, 1: name, 2: tag }: Row): NewPlant {
   return { id: id as bigint, name: name as string, tag: (tag as string | null) ?? undefined }
 }
 
-/** UTF-16 units of the name and the tag. */
-export const textOf = ({ name, tag }: NewPlant): number => name.length + (tag === undefined ? 0 : tag.length)
-
 /** Plants for a message to another thread: 0.17 µs of processor time each, where objects take 0.54 µs. */
 export interface PlantColumns {
   readonly ids: readonly bigint[]

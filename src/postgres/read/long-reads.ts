@@ -1,4 +1,4 @@
-import type { NewPlant } from '../../plant.ts'
+import { type NewPlant, textLength } from '../../plant.ts'
 import { matches, type PlantFilter, type PlantOrder } from '../../plant-query.ts'
 import { budgetOf } from '../pool/budget.ts'
 import { type Client, PLANNER_SETTINGS, type Run } from '../pool/client.ts'
@@ -34,7 +34,7 @@ export async function* exported(
     const plants = rows.map(plantOf)
     const meant = plants.filter((plant) => matches(filter, plant))
     if (meant.length > 0) yield meant
-    const text = plants.reduce((sum, { name, tag }) => sum + name.length + (tag?.length ?? 0), 0)
+    const text = plants.reduce((sum, plant) => sum + textLength(plant), 0)
     size = Math.max(1, Math.min(CHUNK, Math.floor((CHUNK_TEXT * plants.length) / (text + 1))))
   }
 }

@@ -1,5 +1,5 @@
 import type { AppError } from '../../errors.ts'
-import type { NewPlant } from '../../plant.ts'
+import { type NewPlant, textLength } from '../../plant.ts'
 import { type ChangeOutcome, idOf, type PlantChange, weightOf } from '../../plant-change.ts'
 import type { CreateResult } from '../../store.ts'
 import { type GroupOptions, groupLimits } from '../group-limits.ts'
@@ -30,7 +30,7 @@ export class WriteQueue {
     this.#creates = new ShardGroups<CreateRow & Timed, CreateResult>(
       shards,
       (rows) => inTime(rows, (...group) => writes.create(...group)),
-      { ...limits, idOf: ({ plant }) => plant.id, weigh: ({ plant }) => plant.name.length + (plant.tag?.length ?? 0) },
+      { ...limits, idOf: ({ plant }) => plant.id, weigh: ({ plant }) => textLength(plant) },
     )
     const change = (rows: readonly ChangeRow[], budget: Budget) => {
       const changes = rows.map((row) => row.change)

@@ -1,13 +1,13 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { IdReservation } from '../../id-store.ts'
-import type { NewPlant } from '../../plant.ts'
+import { type NewPlant, textLength } from '../../plant.ts'
 import { isDescending, PAGE_TEXT, type PlantQuery } from '../../plant-query.ts'
 import type { Token } from '../../token.ts'
 import type { StoredToken, TokenPage } from '../../token-store.ts'
 import { openReader } from '../connection.ts'
 import { reported } from '../errors.ts'
 import { FreeIds } from '../free-ids.ts'
-import { plantOf, textOf } from '../rows.ts'
+import { plantOf } from '../rows.ts'
 import type { Row } from '../statement-cache.ts'
 import { tokenOf } from '../token-rows.ts'
 import { ReadCache } from './read-cache.ts'
@@ -51,7 +51,7 @@ export class PointReader {
   readonly #pages: Readonly<Record<'id' | '-id', PageStatements>>
   readonly #plantSize: StatementSync
   readonly #pageSizes: Readonly<Record<'id' | '-id', PageStatements>>
-  readonly #keptPlants = new ReadCache<bigint, NewPlant>(KEPT_PLANTS, textOf)
+  readonly #keptPlants = new ReadCache<bigint, NewPlant>(KEPT_PLANTS, textLength)
   readonly #keptPages = new ReadCache<string, readonly NewPlant[]>(KEPT_PAGES, textOfPage)
 
   /** @param onFatal called when the file is corrupt or unreadable */
@@ -86,7 +86,9 @@ export class PointReader {
       const row = this.#plant.get(id)
       return row === undefined ? undefined : plantOf(row)
     }
-    return this.#together(this.#keptPlants, (kept) => upToTurnText(ids, textOf, (id) => kept.get(id, read)))
+    return this.#together(this.#keptPlants, (kept) =>
+      upToTurnText<bigint, NewPlant, NewPlant | undefined>(ids, textLength, (id) => kept.get(id, read)),
+    )
   }
 
   /** Pages of plants by id, in their order, up to TURN_TEXT. Each must be an `isShortPage`. */
@@ -205,7 +207,7 @@ const BEFORE_ALL = { createdAt: new Date(-8.64e15), id: '' }
 /** What rows of SIZE come to together. */
 const sizeOf = (rows: readonly Row[]): number => rows.reduce((sum, row) => sum + Number(row[0]), 0)
 
-const textOfPage = (plants: readonly NewPlant[]): number => plants.reduce((sum, plant) => sum + textOf(plant), 0)
+const textOfPage = (plants: readonly NewPlant[]): number => plants.reduce((sum, plant) => sum + textLength(plant), 0)
 
 function upToTurnText<Key, Value extends object, Read extends Value | undefined>(
   keys: readonly Key[],

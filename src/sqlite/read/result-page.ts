@@ -1,5 +1,4 @@
-import type { NewPlant } from '../../plant.ts'
-import { textOf } from '../rows.ts'
+import { type NewPlant, textLength } from '../../plant.ts'
 
 /** Bounds of a page. After `text` UTF-16 units, one extra plant shows the caller that there is another page. */
 export interface PageLimit {
@@ -20,7 +19,7 @@ export class ResultPage {
 
   add(plant: NewPlant): void {
     const last = this.plants.at(-1)
-    if (last !== undefined) this.#text += textOf(last)
+    if (last !== undefined) this.#text += textLength(last)
     this.plants.push(plant)
   }
 

@@ -1,6 +1,6 @@
-import type { NewPlant } from '../../plant.ts'
+import { type NewPlant, textLength } from '../../plant.ts'
 import type { ChangeReader } from '../change-log/change-reader.ts'
-import { plantOf, textOf } from '../rows.ts'
+import { plantOf } from '../rows.ts'
 import type { StatementCache } from '../statement-cache.ts'
 import { type IndexState, idsBehind } from './index-file.ts'
 
@@ -99,7 +99,7 @@ export class BatchReader {
     for (const row of this.#statements.iterate(sql, ...values, this.#least)) {
       const plant = plantOf(row)
       plants.push(plant)
-      text += textOf(plant)
+      text += textLength(plant)
       if (text >= mostText) break
     }
     return { plants, isOver: plants.length < this.#least && text < mostText }
@@ -134,4 +134,4 @@ function difference(before: States, after: States): Pick<Batch, 'gone' | 'added'
   return { gone, added }
 }
 
-const textOrNone = (plant: NewPlant | undefined): number => (plant === undefined ? 0 : textOf(plant))
+const textOrNone = (plant: NewPlant | undefined): number => (plant === undefined ? 0 : textLength(plant))

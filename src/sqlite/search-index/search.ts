@@ -1,4 +1,4 @@
-import type { NewPlant } from '../../plant.ts'
+import { type NewPlant, textLength } from '../../plant.ts'
 import {
   comparePositions,
   isByName,
@@ -9,7 +9,7 @@ import {
   positionOf,
 } from '../../plant-query.ts'
 import { type PageLimit, ResultPage } from '../read/result-page.ts'
-import { plantOf, textOf } from '../rows.ts'
+import { plantOf } from '../rows.ts'
 import type { StatementCache } from '../statement-cache.ts'
 import { race, type Task } from '../worker/cooperative.ts'
 import { IdSet } from './id-set.ts'
@@ -224,7 +224,7 @@ export class Turn {
   /** @param plant that was read */
   isOverAfter(plant: NewPlant | undefined): boolean {
     this.#seen++
-    this.#text += plant === undefined ? 0 : textOf(plant)
+    this.#text += plant === undefined ? 0 : textLength(plant)
     const isOver = this.#seen >= STEP || this.#text >= STEP_TEXT
     if (isOver) this.#seen = this.#text = 0
     return isOver

@@ -1,10 +1,10 @@
 import { availableParallelism } from 'node:os'
 import type { Actor } from '../../actor.ts'
 import { GroupCommit, type GroupCommitOptions } from '../../group-commit.ts'
-import type { NewPlant } from '../../plant.ts'
+import { type NewPlant, textLength } from '../../plant.ts'
 import { type ChangeOutcome, createResult, importResult, type PlantChange, weightOf } from '../../plant-change.ts'
 import type { CreateResult, ImportMode, ImportResult } from '../../store.ts'
-import { columnsOf, textOf } from '../rows.ts'
+import { columnsOf } from '../rows.ts'
 import type { SearchIndex } from '../search-index/search-index.ts'
 import { errorOf } from '../worker/failure.ts'
 import type { Writer } from './adaptive-writer.ts'
@@ -31,7 +31,7 @@ export class WriteQueue {
     const options = { ...bounds, maxWeight: MAX_WAITING_TEXT, maxInFlight: GROUPS_IN_FLIGHT }
     this.#creates = new GroupCommit((rows) => this.#commitCreates(rows), {
       ...options,
-      weigh: ({ plant }) => textOf(plant),
+      weigh: ({ plant }) => textLength(plant),
     })
     this.#changes = new GroupCommit((changes) => this.#commitChanges(changes), {
       ...options,

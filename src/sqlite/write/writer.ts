@@ -1,6 +1,6 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { IdRange } from '../../free-ids.ts'
-import type { NewPlant } from '../../plant.ts'
+import { type NewPlant, textLength } from '../../plant.ts'
 import {
   type ChangeOutcome,
   decideChange,
@@ -15,7 +15,7 @@ import type { ImportMode } from '../../store.ts'
 import type { RevokeResult } from '../../token-store.ts'
 import { type ChangeKind, ChangeLog } from '../change-log/change-log.ts'
 import { openWriter, type WriterOptions } from '../connection.ts'
-import { type PlantColumns, plantOf, plantsOf, textOf } from '../rows.ts'
+import { type PlantColumns, plantOf, plantsOf } from '../rows.ts'
 import { StatementCache } from '../statement-cache.ts'
 import type { TokenRow } from '../token-rows.ts'
 import { LogKeeper } from '../wal/log-keeper.ts'
@@ -204,7 +204,7 @@ export class SqliteWriter implements Served {
   }
 
   #created(plant: NewPlant, actor: string): 'created' {
-    this.#log.created(plant.id, textOf(plant), actor)
+    this.#log.created(plant.id, textLength(plant), actor)
     return 'created'
   }
 
@@ -233,7 +233,7 @@ export class SqliteWriter implements Served {
     const refusal = orRefusal(() => void this.#putPlant.run(id, name, tag ?? null))
     if (refusal !== undefined) return refusal
     if (present !== undefined) this.#log.changed(kind, present, actor)
-    else this.#log.created(id, textOf(plant), actor)
+    else this.#log.created(id, textLength(plant), actor)
     return undefined
   }
 
