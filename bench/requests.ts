@@ -1,4 +1,4 @@
-import { writeCursor } from '../src/http/resources/cursor.ts'
+import { writeCursor } from '../src/http/resources/pagination.ts'
 import { nameOf, queryOf, tagOf } from './plants.ts'
 
 /** What clients do, over and over. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { statementsOf } from '../src/postgres/statements.ts'
+import { statementsOf } from '../src/postgres/migrate.ts'
 
 test('a file of SQL is divided into statements, whatever its strings and comments hold', () => {
   const sql = `

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { hashInt8 } from '../src/postgres/sharding/hash.ts'
-import { ShardMap } from '../src/postgres/sharding/shard-map.ts'
+import { hashInt8, ShardMap } from '../src/postgres/sharding/shard-map.ts'
 import { cleanUp } from './support/clean-up.ts'
 import { newDatabase, query } from './support/postgres.ts'
 import { run } from './support/process.ts'

@@ -1,7 +1,6 @@
 import { AppError } from '../errors.ts'
 import { shown } from '../printable.ts'
-import { type Cells, type CsvRow, SEPARATORS, type Separator } from './csv-rows.ts'
-import { textOf } from './csv-text.ts'
+import { type Cells, type CsvRow, SEPARATORS, type Separator, textOf } from './csv-rows.ts'
 
 const COLUMNS = ['id', 'name', 'tag'] as const
 

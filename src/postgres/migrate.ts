@@ -4,7 +4,6 @@ import { sqlState } from './errors.ts'
 import { budgetOf } from './pool/budget.ts'
 import type { Run } from './pool/client.ts'
 import type { PoolShare } from './pool/pool-share.ts'
-import { statementsOf } from './statements.ts'
 
 const DIRECTORY = new URL('../../sql/postgres/', import.meta.url)
 /** The advisory lock of migrations: the bytes "PLNT" twice. */
@@ -61,4 +60,20 @@ async function applied(run: Run): Promise<AppliedMigration[]> {
 function explain(error: unknown): never {
   if (sqlState(error) !== DUPLICATE_TABLE) throw error
   throw new OperatorError(`it contains tables of another program: ${error instanceof Error ? error.message : ''}`)
+}
+
+/** Parts in which a `;` does not end a statement: comments, quoted texts and names, dollar-quoted texts. */
+const TOKEN = /--[^\n]*|\/\*[\s\S]*?\*\/|'(?:[^']|'')*'|"[^"]*"|\$(\w*)\$[\s\S]*?\$\1\$|;|[^-/'"$;]+|[\s\S]/g
+
+/**
+ * The statements of an SQL file, without the comments between their words. A sharded database refuses several changes
+ * of its schema in one message.
+ */
+export function statementsOf(sql: string): string[] {
+  const statements = ['']
+  for (const [token] of sql.matchAll(TOKEN)) {
+    if (token === ';') statements.push('')
+    else if (!/^(?:--|\/\*)/.test(token)) statements.push(`${statements.pop() ?? ''}${token}`)
+  }
+  return statements.map((statement) => statement.trim()).filter((statement) => statement !== '')
 }

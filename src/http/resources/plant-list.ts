@@ -7,8 +7,7 @@ import type { OperationParameters } from '../operations.generated.ts'
 import { memoize } from '../response/memoize.ts'
 import type { Responder } from '../response/responder.ts'
 import type { Handlers } from '../routes.ts'
-import { readCursor, writeCursor } from './cursor.ts'
-import { answerPage, writePage } from './pagination.ts'
+import { answerPage, readCursor, writeCursor, writePage } from './pagination.ts'
 
 type ListParameters = OperationParameters['listPlants']
 

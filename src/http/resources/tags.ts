@@ -3,8 +3,7 @@ import type { Store, TagCount } from '../../store.ts'
 import type { Admission } from '../admission/admission.ts'
 import type { Responder } from '../response/responder.ts'
 import type { Handlers } from '../routes.ts'
-import { readCursor, writeCursor } from './cursor.ts'
-import { answerPage, writePage } from './pagination.ts'
+import { answerPage, readCursor, writeCursor, writePage } from './pagination.ts'
 
 /**
  * A position in the list of tags: after this text, and after `skip` further tags. Tags have any length and cursors must

@@ -11,9 +11,8 @@ import { type Identity, revokedToken, secretOf, tooStrong } from '../auth/bearer
 import type { Exchange } from '../exchange.ts'
 import { JSON_TYPE, READ_CACHING, type Responder } from '../response/responder.ts'
 import type { Handlers } from '../routes.ts'
-import { readCursor, writeCursor } from './cursor.ts'
 import { keyIn } from './idempotency-key.ts'
-import { answerPage, writePage } from './pagination.ts'
+import { answerPage, readCursor, writeCursor, writePage } from './pagination.ts'
 import { parseTokenRequest } from './token-body.ts'
 
 type TokenHandlers = Pick<Handlers, 'createToken' | 'listTokens' | 'getOwnToken' | 'revokeToken'>

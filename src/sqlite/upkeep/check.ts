@@ -11,11 +11,10 @@ import { preflight } from '../open/preflight.ts'
 import { openingError } from '../open/prepare-file.ts'
 import { storePath } from '../open/store-path.ts'
 import { StatementCache } from '../statement-cache.ts'
-import { checkChanges } from './check-changes.ts'
 import { countsIn } from './copy-file.ts'
 import { IndexCheck } from './index-check.ts'
 
-/** Most faults of the file to name. */
+/** Most faults of one part to name. */
 const MOST_NAMED = 20
 
 /** Checks the store in the file `link` (src/upkeep.ts). */
@@ -80,5 +79,35 @@ function checkFile(db: DatabaseSync): CheckedPart {
     const fault = sqliteFault(error)
     if (fault === undefined) throw error
     return { part: 'file', found: 'unreadable', faults: [`${fault.message} (SQLite ${fault.errcode})`] }
+  }
+}
+
+/** Bytes of an id in a row of the log. */
+const ID = 8
+
+/** Checks the log of changes: each position is that of the row before plus the changes of its own row. */
+function checkChanges(statements: StatementCache): CheckedPart {
+  const faults: string[] = []
+  let rows = 0
+  let last: number | undefined
+  const sql = 'SELECT position, kind, length(ids), name IS NULL FROM changes ORDER BY position'
+  for (const { 0: at, 1: kind, 2: bytes, 3: isNameless } of statements.iterate(sql)) {
+    const position = Number(at)
+    const ids = Number(bytes) / ID
+    const isCreate = kind === 'create'
+    // Only a created plant has no state before.
+    const isWhole = Number.isInteger(ids) && (isCreate ? ids > 0 : ids === 1) && (isNameless === 1n) === isCreate
+    if (!isWhole) faults.push(`position ${position}: its row is not that of a ${kind}`)
+    else if (last !== undefined && position !== last + ids) {
+      faults.push(`position ${position}: ${last + ids} was due, after ${last}`)
+    }
+    last = position
+    rows++
+    if (faults.length === MOST_NAMED) break
+  }
+  return {
+    part: 'changes',
+    found: last === undefined ? 'none yet' : `${counted(rows, 'row')}, up to position ${last}`,
+    faults,
   }
 }
