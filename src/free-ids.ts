@@ -5,9 +5,9 @@ export interface IdRange {
 }
 
 /** The largest id to propose: spreadsheets and programs with double-precision numbers keep it exact. */
-export const LARGEST_PROPOSED = 2n ** 53n - 1n
+export const MAX_PROPOSED = 2n ** 53n - 1n
 /** Gaps to look at, from the largest id down. Each takes two look-ups. */
-const MOST_GAPS = 20
+const MAX_GAPS = 20
 
 /**
  * Finds a free range after the largest id in use, or in the highest gap where no room is left after it. Each engine
@@ -18,8 +18,8 @@ const MOST_GAPS = 20
  * @returns undefined when the first gaps have no room
  */
 export function* findFreeRange(count: number): Generator<bigint, IdRange | undefined, IdRange | undefined> {
-  let end = LARGEST_PROPOSED + 1n
-  for (let gaps = 0; gaps < MOST_GAPS; gaps++) {
+  let end = MAX_PROPOSED + 1n
+  for (let gaps = 0; gaps < MAX_GAPS; gaps++) {
     const used = yield end
     const first = used === undefined ? 1n : used.last + 1n
     if (end - first >= BigInt(count)) return { first, last: first + BigInt(count) - 1n }

@@ -13,14 +13,14 @@ export const onOneLine = (text: string): string => printable(text).replaceAll(/[
 const UNSAFE = /(?!\n|\t|\r\n|\u200d)[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu
 
 /** Most code points of a value in a message. */
-const MOST_SHOWN = 40
+const MAX_SHOWN = 40
 
 /** A value for a message: in quotation marks, printable, cut short. */
 export function shown(value: string): string {
   // A code point has at most two units, so the rest of a longer text does not matter.
-  const points = Array.from(value.slice(0, 2 * MOST_SHOWN + 2))
-  const isCut = points.length > MOST_SHOWN
-  return `"${onOneLine(points.slice(0, MOST_SHOWN).join(''))}${isCut ? '…' : ''}"`
+  const points = Array.from(value.slice(0, 2 * MAX_SHOWN + 2))
+  const isCut = points.length > MAX_SHOWN
+  return `"${onOneLine(points.slice(0, MAX_SHOWN).join(''))}${isCut ? '…' : ''}"`
 }
 
 const grouped = new Intl.NumberFormat('en-US')

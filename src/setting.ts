@@ -64,11 +64,11 @@ export function longDuration(given: string): number {
   const match = /^(\d{1,9})(s|m|h|d)$/.exec(given)
   const milliseconds = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }[match?.[2] ?? ''] ?? Number.NaN
   const parsed = Number(match?.[1]) * milliseconds
-  if (Number.isNaN(parsed) || parsed > LONGEST) throw new Error(`"${given}" is not a time like 90s, 12h or 7d`)
+  if (Number.isNaN(parsed) || parsed > MAX_TIME) throw new Error(`"${given}" is not a time like 90s, 12h or 7d`)
   return parsed
 }
 
-const LONGEST = 3650 * 86_400_000
+const MAX_TIME = 3650 * 86_400_000
 
 export function size(given: string): number {
   const match = /^(\d+)(B|KiB|MiB)?$/.exec(given)

@@ -7,15 +7,15 @@ export interface TokenRequest {
   readonly expiresAt: Date | undefined
 }
 
-const LONGEST_NAME = 100
+const MAX_NAME = 100
 /** Control and direction characters could disguise a name in a list. */
 const DISGUISE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u
 
 /** Returns the fault of a token's name, in words that follow "name"; undefined for a valid name. */
 export function faultOfTokenName(name: string): string | undefined {
   // A text has at least half as many characters as code units, so a long one need not be counted.
-  if (name.length === 0 || name.length > 2 * LONGEST_NAME || [...name].length > LONGEST_NAME) {
-    return `must have 1 to ${LONGEST_NAME} characters`
+  if (name.length === 0 || name.length > 2 * MAX_NAME || [...name].length > MAX_NAME) {
+    return `must have 1 to ${MAX_NAME} characters`
   }
   return DISGUISE.test(name) ? 'must not contain control, format or line-separating characters' : undefined
 }

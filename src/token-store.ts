@@ -11,7 +11,7 @@ export interface IssueOptions {
   /** The id of the creating token, which must be active at that moment; undefined for a token outside of the store. */
   readonly creator: string | undefined
   /** Most active tokens (neither revoked nor expired) of the store. */
-  readonly most: number
+  readonly max: number
 }
 
 /** The token in the store, or the refusal: its creator is no longer active, or there are too many tokens. */

@@ -3,7 +3,7 @@ import { environmentName, SETTINGS } from './config.ts'
 const PREFIX = environmentName('')
 const KNOWN = Object.values(SETTINGS).map(({ flag }) => environmentName(flag))
 /** Most changed characters of a misspelt name. */
-const MOST_TYPOS = 3
+const MAX_TYPOS = 3
 
 /**
  * Names, in one sentence, the variables that look like settings and are none; undefined without such a variable. The
@@ -25,7 +25,7 @@ export const isSetting = (name: string): boolean => KNOWN.includes(name)
 /** The setting with nearly this name; undefined when there is none. */
 export function misspeltSetting(name: string): string | undefined {
   const [nearest] = KNOWN.map((each) => ({ each, typos: typos(name, each) })).sort((a, b) => a.typos - b.typos)
-  return nearest === undefined || nearest.typos > MOST_TYPOS ? undefined : nearest.each
+  return nearest === undefined || nearest.typos > MAX_TYPOS ? undefined : nearest.each
 }
 
 /** Characters to insert, delete or replace to turn one text into the other (Levenshtein). */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { findFreeRange, type IdRange, LARGEST_PROPOSED } from '../src/free-ids.ts'
+import { findFreeRange, type IdRange, MAX_PROPOSED } from '../src/free-ids.ts'
 import { holds } from './support/property.ts'
 
 /** Drives the search over ranges in use, as an engine does. */
@@ -19,14 +19,14 @@ function find(count: number, used: readonly IdRange[]): { range: IdRange | undef
 }
 
 test('a free range overlaps nothing in use, and follows something in use or is the first', () => {
-  const id = fc.oneof(fc.bigInt(1n, 60n), fc.bigInt(LARGEST_PROPOSED - 60n, LARGEST_PROPOSED))
+  const id = fc.oneof(fc.bigInt(1n, 60n), fc.bigInt(MAX_PROPOSED - 60n, MAX_PROPOSED))
   const range = fc.tuple(id, fc.bigInt(0n, 9n)).map(([first, more]) => ({ first, last: first + more }))
   holds(
     fc.property(fc.array(range, { maxLength: 9 }), fc.integer({ min: 1, max: 20 }), (used, count) => {
       const { range } = find(count, used)
       assert.ok(range, 'there is always room in the middle')
       assert.equal(range.last - range.first + 1n, BigInt(count))
-      assert.ok(range.first >= 1n && range.last <= LARGEST_PROPOSED)
+      assert.ok(range.first >= 1n && range.last <= MAX_PROPOSED)
       for (const { first, last } of used) assert.ok(range.last < first || range.first > last)
       assert.ok(range.first === 1n || used.some(({ last }) => last === range.first - 1n))
     }),
@@ -35,10 +35,10 @@ test('a free range overlaps nothing in use, and follows something in use or is t
 
 test('the search gives up after twenty gaps that are too small, and where there is none', () => {
   const used = Array.from({ length: 500 }, (_, i) => {
-    const id = LARGEST_PROPOSED - 2n * BigInt(i)
+    const id = MAX_PROPOSED - 2n * BigInt(i)
     return { first: id, last: id }
   })
   assert.deepEqual(find(2, used), { range: undefined, asked: 20 })
-  assert.deepEqual(find(1, used).range?.first, LARGEST_PROPOSED - 1n)
-  assert.equal(find(1, [{ first: 1n, last: LARGEST_PROPOSED }]).range, undefined)
+  assert.deepEqual(find(1, used).range?.first, MAX_PROPOSED - 1n)
+  assert.equal(find(1, [{ first: 1n, last: MAX_PROPOSED }]).range, undefined)
 })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
 import type { IdRange } from '../src/free-ids.ts'
-import { LARGEST_PROPOSED } from '../src/free-ids.ts'
+import { MAX_PROPOSED } from '../src/free-ids.ts'
 import { MAX_ID, MIN_ID } from '../src/plant.ts'
 import { createPlant } from './support/create-plant.ts'
 import { type OpenStore, plant, type Suite } from './support/store-under-test.ts'
@@ -17,7 +17,7 @@ export function idTests(suite: Suite, open: OpenStore): void {
   suite('the proposed id is the next one behind those in use, from 1 on', async (t) => {
     const { store } = await open(t)
     assert.equal(await store.ids.proposeId(), 1n)
-    for (const id of [MIN_ID, -1n, 0n, MAX_ID, LARGEST_PROPOSED + 1n]) await createPlant(store, plant(id), lenient)
+    for (const id of [MIN_ID, -1n, 0n, MAX_ID, MAX_PROPOSED + 1n]) await createPlant(store, plant(id), lenient)
     assert.equal(await store.ids.proposeId(), 1n, 'those are of nobody who needs a proposal')
     await createPlant(store, plant(41n), lenient)
     assert.equal(await store.ids.proposeId(), 42n)
@@ -29,8 +29,8 @@ export function idTests(suite: Suite, open: OpenStore): void {
 
   suite('where the largest id is in use, the room below it is found', async (t) => {
     const { store } = await open(t)
-    for (const id of [LARGEST_PROPOSED, LARGEST_PROPOSED - 5n, 7n]) await createPlant(store, plant(id), lenient)
-    const first = LARGEST_PROPOSED - 4n
+    for (const id of [MAX_PROPOSED, MAX_PROPOSED - 5n, 7n]) await createPlant(store, plant(id), lenient)
+    const first = MAX_PROPOSED - 4n
     assert.deepEqual(await store.ids.reserveIds(3, undefined, ACTOR), { first, last: first + 2n })
     assert.deepEqual(await store.ids.reserveIds(2, undefined, ACTOR), { first: 8n, last: 9n })
     assert.deepEqual(await store.ids.reserveIds(1, undefined, ACTOR), { first: first + 3n, last: first + 3n })

@@ -113,7 +113,7 @@ export function tokenTests(suite: Suite, open: OpenStore): void {
       await tokens.createToken(one, hashSecret(one.name))
     }
     const issue = (one: Token, by: string | undefined = creator.id) =>
-      tokens.issueToken(one, hashSecret(one.id), { creator: by, most: 3 })
+      tokens.issueToken(one, hashSecret(one.id), { creator: by, max: 3 })
     const [first, second, third] = ['1', '2', '3'].map((name) => token(name, { createdAt: now }))
     assert.ok(first && second && third)
     assert.deepEqual(await issue(first), first)
@@ -133,7 +133,7 @@ export function tokenTests(suite: Suite, open: OpenStore): void {
     const creator = token('creator', { expiresAt: new Date(2_000_000_000_000) })
     await store.tokens.createToken(creator, hashSecret('creator'))
     const issued = token('late', { createdAt: new Date(2_000_000_000_000) })
-    const result = await store.tokens.issueToken(issued, hashSecret('late'), { creator: creator.id, most: 9 })
+    const result = await store.tokens.issueToken(issued, hashSecret('late'), { creator: creator.id, max: 9 })
     assert.equal(result, 'creator revoked')
   })
 

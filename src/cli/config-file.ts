@@ -6,7 +6,7 @@ import { fileFault } from './file-fault.ts'
 
 /** The default file, in the working directory. */
 const DEFAULT_FILE = '.env'
-const LARGEST = 2 ** 20
+const MAX_SIZE = 2 ** 20
 /** Variables of other programs that settings rely on, such as PGPASSWORD. */
 const OF_OTHERS = /^(?:PG[A-Z]+|OTEL_[A-Z0-9_]+)$/
 
@@ -28,7 +28,7 @@ export function readConfigFile(named: string | undefined): ConfigFile | undefine
   if (named === undefined && stat?.isFile() !== true) return undefined
   if (stat === undefined) throw refusal(path, ['there is no such file'])
   if (!stat.isFile()) throw refusal(path, ['it is not a file'])
-  if (stat.size > LARGEST) throw refusal(path, ['it is larger than 1 MiB'])
+  if (stat.size > MAX_SIZE) throw refusal(path, ['it is larger than 1 MiB'])
   const text = contentOf(path)
   const { names, faults } = namesIn(text)
   for (const name of new Set(names)) {

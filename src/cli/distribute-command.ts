@@ -18,11 +18,11 @@ export function addDistribute(root: Command, settings: ReadSettings): void {
 }
 
 /** Citus' own maximum. */
-const MOST_SHARDS = 64_000
+const MAX_SHARDS = 64_000
 
 function shards(text: string): number {
   try {
-    return integer(1, MOST_SHARDS)(text)
+    return integer(1, MAX_SHARDS)(text)
   } catch (error) {
     throw new InvalidArgumentError(error instanceof Error ? error.message : String(error))
   }

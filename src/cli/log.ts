@@ -22,13 +22,13 @@ class LogOutput {
   /** Dropped lines since the last line that counts them, and since the start. */
   #dropped = 0
   #allDropped = 0
-  readonly #mostWaiting: number
+  readonly #maxWaiting: number
   #isWriting = false
   #onEmpty: (() => void)[] = []
 
-  /** @param mostWaiting characters that may wait for the reader of the log; the log drops and counts further lines */
-  constructor(mostWaiting: number) {
-    this.#mostWaiting = mostWaiting
+  /** @param maxWaiting characters that may wait for the reader of the log; the log drops and counts further lines */
+  constructor(maxWaiting: number) {
+    this.#maxWaiting = maxWaiting
     this.#sink = sinkOf(2)
   }
 
@@ -37,7 +37,7 @@ class LogOutput {
   }
 
   write(line: string): void {
-    if (this.#length + line.length > this.#mostWaiting) {
+    if (this.#length + line.length > this.#maxWaiting) {
       this.#dropped++
       this.#allDropped++
       return

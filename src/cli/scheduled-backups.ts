@@ -11,7 +11,7 @@ import type { BackupReport, BackupsMade } from '../upkeep.ts'
 import { BackupFolder } from './backup-folder.ts'
 
 /** Milliseconds between two looks at the clock, which may be set, and stands still while the machine sleeps. */
-const LONGEST_NAP = 60_000
+const MAX_NAP = 60_000
 /** Milliseconds until the next attempt after a failure, unless the interval is shorter. */
 const RETRY = 5 * 60_000
 /** Milliseconds that a backup may take to stop. */
@@ -79,7 +79,7 @@ export class ScheduledBackups implements BackupsMade {
         const isMade = await this.#backUp(now)
         due = isMade ? this.#due(Date.now()) : Date.now() + Math.min(every, RETRY)
       } else {
-        await this.#nap(Math.min(due - now, LONGEST_NAP))
+        await this.#nap(Math.min(due - now, MAX_NAP))
       }
     }
   }

@@ -156,7 +156,7 @@ export interface RetryOptions {
  */
 export async function retry<T>(attempt: () => Promise<T>, options: RetryOptions): Promise<T> {
   const deadline = performance.now() + options.time
-  for (let pause = FIRST_PAUSE; ; pause = Math.min(pause * 2, LONGEST_PAUSE)) {
+  for (let pause = FIRST_PAUSE; ; pause = Math.min(pause * 2, MAX_PAUSE)) {
     try {
       return await attempt()
     } catch (error) {
@@ -170,7 +170,7 @@ export async function retry<T>(attempt: () => Promise<T>, options: RetryOptions)
 }
 
 const FIRST_PAUSE = 200
-const LONGEST_PAUSE = 5000
+const MAX_PAUSE = 5000
 const TRANSIENT: readonly number[] = [408, 429, 502, 503, 504]
 const BROKEN: readonly string[] = ['ECONNRESET', 'ECONNABORTED', 'EPIPE', 'ETIMEDOUT', 'EHOSTUNREACH', 'ENETUNREACH']
 const UNREACHED: Readonly<Record<string, string>> = {

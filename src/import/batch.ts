@@ -12,7 +12,7 @@ export interface Batch {
 }
 
 /** Most rows of a batch. */
-const MOST_ROWS = 1000
+const MAX_ROWS = 1000
 
 /** Gathers rows until the caller takes them as a batch. */
 export class Batcher {
@@ -31,7 +31,7 @@ export class Batcher {
   }
 
   get isFull(): boolean {
-    return this.#plants.length + this.#refused.length >= MOST_ROWS
+    return this.#plants.length + this.#refused.length >= MAX_ROWS
   }
 
   /** Returns the gathered rows; undefined without any. */

@@ -16,9 +16,9 @@ export interface Columns {
 export const HEADER_RULE = 'the first row must name the columns id, name and optionally tag'
 
 /** Most columns of a header. */
-const MOST_COLUMNS = 1000
+const MAX_COLUMNS = 1000
 /** Most columns that a message names. */
-const MOST_NAMED = 5
+const MAX_NAMED = 5
 
 /** Reads the row `sep=;`, by which Excel knows the separator of the file, and which it does not show. */
 export function separatorRow({ cells }: CsvRow, used: ReadonlySet<Separator>): Separator | undefined {
@@ -51,7 +51,7 @@ const SAID: Readonly<Record<Separator, string>> = { ',': 'commas', ';': 'semicol
 
 function namesIn(cells: Cells): string[] {
   const count = cells.findLastIndex((cell) => cell !== undefined && cell.trim() !== '') + 1
-  if (count > MOST_COLUMNS) {
+  if (count > MAX_COLUMNS) {
     throw new AppError(40001, `the header is not valid: it has ${count} columns; ${HEADER_RULE}`)
   }
   return cells.slice(0, count).map((cell) => textOf(cell ?? '').trim())
@@ -74,8 +74,8 @@ function faultsOf(names: readonly string[], keys: readonly string[]): string[] {
 }
 
 function list(names: readonly string[]): string {
-  const named = names.slice(0, MOST_NAMED).map(shown).join(', ')
-  return names.length > MOST_NAMED ? `${named} and ${names.length - MOST_NAMED} more` : named
+  const named = names.slice(0, MAX_NAMED).map(shown).join(', ')
+  return names.length > MAX_NAMED ? `${named} and ${names.length - MAX_NAMED} more` : named
 }
 
 /** Says what a first row without any known name may be instead of a header. */

@@ -11,7 +11,7 @@ import { requireFits, rowLimitOf } from './text-limit.ts'
 /** A plain decimal integer. Other spellings are refused, as spreadsheets round such numbers (`9.22E+18`). */
 const INTEGER = /^-?(?:0|[1-9][0-9]*)$/
 /** Most characters of an int64. */
-const LONGEST_ID = 20
+const MAX_ID_LENGTH = 20
 
 /**
  * Reads a plant from each row below a header of `id`, `name` and optionally `tag`, in any order. The header decides
@@ -101,7 +101,7 @@ function checkCount({ cells, isEnded }: CsvRow, { id, name, count }: Columns): v
 function integerOf(cell: string | undefined): PlantCandidate['id'] {
   if (cell === undefined || cell === '') return undefined
   if (!INTEGER.test(cell)) return `must be an integer in plain digits, such as 7 or -7, not ${shown(textOf(cell))}`
-  const id = cell.length <= LONGEST_ID ? BigInt(cell) : undefined
+  const id = cell.length <= MAX_ID_LENGTH ? BigInt(cell) : undefined
   return isInt64(id) ? id : `${ID_RANGE}, and not ${shown(cell)}`
 }
 

@@ -17,7 +17,7 @@ export const rowLimitOf = (textLimit: number): number => 2 * textLimit + FRAME
  * @throws AppError 41301 that names what is too large
  */
 export function requireFits(plant: NewPlant, textLimit: number): NewPlant {
-  if (MOST_BYTES * textLength(plant) + FRAME <= textLimit) return plant
+  if (MAX_BYTES * textLength(plant) + FRAME <= textLimit) return plant
   const { name, tag = '' } = plant
   const large = [isTooLarge(name, textLimit) && 'name', isTooLarge(tag, textLimit) && 'tag'].filter(
     (is) => is !== false,
@@ -27,7 +27,7 @@ export function requireFits(plant: NewPlant, textLimit: number): NewPlant {
 }
 
 /** Most bytes of JSON for one UTF-16 code unit: `\u0001`. */
-const MOST_BYTES = 6
+const MAX_BYTES = 6
 
 const isTooLarge = (text: string, limit: number): boolean =>
-  MOST_BYTES * text.length + 2 > limit && Buffer.byteLength(JSON.stringify(text)) > limit
+  MAX_BYTES * text.length + 2 > limit && Buffer.byteLength(JSON.stringify(text)) > limit

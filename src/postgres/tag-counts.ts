@@ -81,16 +81,16 @@ async function tags(run: Run, statement: Statement): Promise<TagCount[]> {
 }
 
 /** The index holds the first 128 code points of a tag; the second condition decides on longer tags. */
-const behind = (after: string | undefined): string =>
+const isAfter = (after: string | undefined): string =>
   after === undefined ? 'true' : `${TAG_KEY} >= left($2::text, 128) AND tag > $2`
 
 const counted = (after: string | undefined): string => `SELECT tag, count(*) FROM plants
-  WHERE tag IS NOT NULL AND ${behind(after)} GROUP BY ${TAG_KEY}, tag ORDER BY ${TAG_KEY}, tag LIMIT $1`
+  WHERE tag IS NOT NULL AND ${isAfter(after)} GROUP BY ${TAG_KEY}, tag ORDER BY ${TAG_KEY}, tag LIMIT $1`
 
 /** A change may remove a counted tag, so the statement reads one more counted tag for each changed one. */
 const kept = (after: string | undefined): string => `WITH
-    changed AS MATERIALIZED (SELECT tag, sum(plants) AS plants FROM tag_changes WHERE ${behind(after)} GROUP BY tag),
-    counted AS (SELECT tag, plants FROM tag_counts WHERE ${behind(after)} ORDER BY ${TAG_KEY}
+    changed AS MATERIALIZED (SELECT tag, sum(plants) AS plants FROM tag_changes WHERE ${isAfter(after)} GROUP BY tag),
+    counted AS (SELECT tag, plants FROM tag_counts WHERE ${isAfter(after)} ORDER BY ${TAG_KEY}
       FETCH FIRST ($1::bigint + (SELECT count(*) FROM changed)) ROWS WITH TIES)
   SELECT tag, sum(plants) FROM (TABLE counted UNION ALL TABLE changed) AS each
     GROUP BY tag HAVING sum(plants) > 0 ORDER BY tag LIMIT $1`

@@ -24,7 +24,7 @@ export async function issueToken(
   run: Run,
   token: Token,
   hash: Buffer,
-  { creator, most }: IssueOptions,
+  { creator, max }: IssueOptions,
 ): Promise<IssueResult> {
   const now = token.createdAt.getTime()
   if (creator !== undefined) {
@@ -37,7 +37,7 @@ export async function issueToken(
   const text = `SELECT (SELECT count(*) FROM tokens WHERE revoked_at IS NULL AND expires_at IS NULL)
     + (SELECT count(*) FROM tokens WHERE revoked_at IS NULL AND expires_at > $1)`
   const { rows } = await run({ text, values: [now] })
-  if (Number(rows[0]?.[0]) >= most) return 'too many'
+  if (Number(rows[0]?.[0]) >= max) return 'too many'
   await insertToken(run, token, hash, 'ON CONFLICT (id) DO NOTHING')
   return (await tokenWith(run, token.id)) ?? token
 }

@@ -16,17 +16,17 @@ export interface QueueOptions {
 /** A bound on the running work of several queues. */
 export class SharedBound {
   readonly noun: string
-  readonly most: number
+  readonly max: number
   running = 0
 
   /** @param noun the name of the work in a refusal, such as `exports and dry runs` */
-  constructor(noun: string, most: number) {
+  constructor(noun: string, max: number) {
     this.noun = noun
-    this.most = most
+    this.max = max
   }
 
   get isReached(): boolean {
-    return this.running >= this.most
+    return this.running >= this.max
   }
 }
 
@@ -80,8 +80,8 @@ export class FairQueue {
   }
 
   #hasPlace({ running }: Line): boolean {
-    const most = this.#options
-    return this.#running < most.running && running < most.runningPerToken && most.shared?.isReached !== true
+    const limits = this.#options
+    return this.#running < limits.running && running < limits.runningPerToken && limits.shared?.isReached !== true
   }
 
   #wait(token: string, line: Line, signal: AbortSignal): Promise<void> {
@@ -110,14 +110,14 @@ export class FairQueue {
   }
 
   #refuseExcess({ running, waiting }: Line): void {
-    const { noun, shared, ...most } = this.#options
-    const isLineFull = waiting.size >= most.waitingPerToken
-    if (isLineFull && (most.waitingPerToken > 0 || running >= most.runningPerToken)) {
+    const { noun, shared, ...limits } = this.#options
+    const isLineFull = waiting.size >= limits.waitingPerToken
+    if (isLineFull && (limits.waitingPerToken > 0 || running >= limits.runningPerToken)) {
       this.refused.token++
       const message = `${waiting.size || running} ${noun} of this token are already in progress; wait until one ends`
       throw new AppError(42901, message)
     }
-    if (this.#waiting >= most.waiting) {
+    if (this.#waiting >= limits.waiting) {
       this.refused.all++
       const running =
         shared?.isReached === true ? `${shared.running} ${shared.noun}` : `${this.#waiting || this.#running} ${noun}`

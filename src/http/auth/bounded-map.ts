@@ -3,10 +3,10 @@
  */
 export class BoundedMap<K, V> {
   readonly #entries = new Map<K, V>()
-  readonly #most: number
+  readonly #max: number
 
-  constructor(most: number) {
-    this.#most = most
+  constructor(max: number) {
+    this.#max = max
   }
 
   get size(): number {
@@ -20,7 +20,7 @@ export class BoundedMap<K, V> {
   set(key: K, value: V): void {
     this.#entries.delete(key)
     this.#entries.set(key, value)
-    if (this.#entries.size <= this.#most) return
+    if (this.#entries.size <= this.#max) return
     for (const oldest of this.#entries.keys()) {
       this.#entries.delete(oldest)
       return

@@ -16,8 +16,8 @@ const SMALL = 4096
 /** The memory for bodies, from their first bytes until their requests are answered. */
 export class BodyMemory {
   readonly bodyLimit: number
-  readonly #most: number
-  readonly #mostOfToken: number
+  readonly #max: number
+  readonly #maxOfToken: number
   readonly #byToken = new Map<string, number>()
   readonly #byExchange = new Map<Exchange, number>()
   #bytes = 0
@@ -26,8 +26,8 @@ export class BodyMemory {
   /** A token may have half of the memory. A single body finds room in any case. */
   constructor({ bodyLimit, bodyMemory }: BodyLimits) {
     this.bodyLimit = bodyLimit
-    this.#most = Math.max(bodyMemory, bodyLimit)
-    this.#mostOfToken = Math.max(Math.floor(bodyMemory / 2), bodyLimit)
+    this.#max = Math.max(bodyMemory, bodyLimit)
+    this.#maxOfToken = Math.max(Math.floor(bodyMemory / 2), bodyLimit)
   }
 
   /** Shows the memory in the metrics. */
@@ -50,10 +50,10 @@ export class BodyMemory {
     const more = bytes - (known ?? 0)
     const token = tokenOf(exchange)
     const ofToken = (this.#byToken.get(token) ?? 0) + more
-    if (ofToken > this.#mostOfToken) {
+    if (ofToken > this.#maxOfToken) {
       throw this.#refuse(42901, 'too many large bodies of this token are under way; send fewer at a time')
     }
-    if (this.#bytes + more > this.#most) {
+    if (this.#bytes + more > this.#max) {
       throw this.#refuse(50302, 'too many large bodies are under way; try again in a second')
     }
     this.#byToken.set(token, ofToken)

@@ -115,8 +115,8 @@ function check({ name, faultsOf }: Parameter, value: unknown, values: Record<str
 }
 
 /** Returns a text that is no value of the type unchanged; the schema then refuses it. */
-function parsed(text: string, { type, 'x-lowered-to': most = Number.POSITIVE_INFINITY }: ParameterSchema): unknown {
-  if (type === 'integer') return /^-?\d+$/.test(text) ? Math.min(Number(text), most) : text
+function parsed(text: string, { type, 'x-lowered-to': max = Number.POSITIVE_INFINITY }: ParameterSchema): unknown {
+  if (type === 'integer') return /^-?\d+$/.test(text) ? Math.min(Number(text), max) : text
   if (type === 'boolean') return text === 'true' ? true : text === 'false' ? false : text
   return text
 }

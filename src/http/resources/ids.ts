@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { AppError } from '../../errors.ts'
-import { LARGEST_PROPOSED } from '../../free-ids.ts'
+import { MAX_PROPOSED } from '../../free-ids.ts'
 import type { Store } from '../../store.ts'
 import type { Admission } from '../admission/admission.ts'
 import type { Exchange } from '../exchange.ts'
@@ -11,7 +11,7 @@ import { keyIn } from './idempotency-key.ts'
 import { readSmallBody } from './small-body.ts'
 
 const MEMBERS = ['count'] as const satisfies readonly (keyof OperationBodies['reserveIds'])[]
-const MOST = 10_000
+const MAX_COUNT = 10_000
 const HEADERS = ['Content-Type', JSON_TYPE, 'Cache-Control', 'no-store']
 
 /** The operations that propose and reserve ids. */
@@ -57,16 +57,16 @@ export function idHandlers(
 }
 
 const noneFree = (): AppError =>
-  new AppError(40905, `the ids up to ${LARGEST_PROPOSED} have no free range behind those in use; give ids of your own`)
+  new AppError(40905, `the ids up to ${MAX_PROPOSED} have no free range behind those in use; give ids of your own`)
 
 /** @throws AppError 40001, 40002, 41301 */
 function parseCount(body: Buffer, nestingLimit: number): number {
   const { members, faults } = readSmallBody(body, nestingLimit, MEMBERS)
   const { count } = members
-  if (typeof count === 'number' && Number.isInteger(count) && count >= 1 && count <= MOST) {
+  if (typeof count === 'number' && Number.isInteger(count) && count >= 1 && count <= MAX_COUNT) {
     if (faults.length === 0) return count
   } else {
-    faults.push(`count ${count === undefined ? 'is required' : `must be an integer from 1 to ${MOST}`}`)
+    faults.push(`count ${count === undefined ? 'is required' : `must be an integer from 1 to ${MAX_COUNT}`}`)
   }
   throw new AppError(40002, faults.join('; '))
 }

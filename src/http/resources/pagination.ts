@@ -19,13 +19,13 @@ export type QueryParameters = readonly (readonly [name: string, text: string])[]
 /**
  * @param found the store's rows for one more than the limit. JSON is longer than its texts, so a page also ends, and
  *   has a next page, where the store stopped early
- * @param parametersBehind returns the parameters of the page after these rows
+ * @param parametersAfter returns the parameters of the page after these rows
  */
 export function writePage<Row>(
   found: readonly Row[],
   limit: number,
   toJson: (row: Row) => string,
-  parametersBehind: (last: Row, rows: readonly Row[]) => QueryParameters,
+  parametersAfter: (last: Row, rows: readonly Row[]) => QueryParameters,
 ): WrittenPage {
   const texts: string[] = []
   let length = 0
@@ -37,7 +37,7 @@ export function writePage<Row>(
   }
   const rows = found.slice(0, texts.length)
   const last = rows.length < found.length ? rows.at(-1) : undefined
-  const next = last === undefined ? undefined : writeQueryString(parametersBehind(last, rows))
+  const next = last === undefined ? undefined : writeQueryString(parametersAfter(last, rows))
   return { json: `[${texts.join(',')}]`, next }
 }
 

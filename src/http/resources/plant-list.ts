@@ -18,7 +18,7 @@ export function plantListHandlers(
   admission: Admission,
 ): Pick<Handlers, 'listPlants'> {
   const write = (found: readonly NewPlant[], query: ListParameters) =>
-    writePage(found, query.limit, newPlantJson, (last) => parametersBehind(last, query))
+    writePage(found, query.limit, newPlantJson, (last) => parametersAfter(last, query))
   const writeOnce = memoize(write)
 
   return {
@@ -39,7 +39,7 @@ export function plantListHandlers(
   }
 }
 
-function parametersBehind(last: NewPlant, query: ListParameters): [string, string][] {
+function parametersAfter(last: NewPlant, query: ListParameters): [string, string][] {
   const { limit, sort, tag = [], q } = query
   const parameters: [string, string][] = [
     ['limit', String(limit)],

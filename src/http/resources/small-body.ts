@@ -2,7 +2,7 @@ import { AppError } from '../../errors.ts'
 import { readJsonBody } from '../../json-body.ts'
 
 /** No such record needs more, and JSON.parse takes long for a body of many members. */
-const LONGEST_BODY = 16 * 1024
+const MAX_BODY = 16 * 1024
 
 export interface SmallBody<Member extends string> {
   readonly members: Readonly<Partial<Record<Member, unknown>>>
@@ -21,7 +21,7 @@ export function readSmallBody<Member extends string>(
   nestingLimit: number,
   known: readonly Member[],
 ): SmallBody<Member> {
-  if (body.length > LONGEST_BODY) {
+  if (body.length > MAX_BODY) {
     throw new AppError(41301, 'the body is larger than the 16 KiB that this operation takes')
   }
   if (!readJsonBody(body, nestingLimit).isObject) throw new AppError(40002, 'the body must be an object')

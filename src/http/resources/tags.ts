@@ -26,7 +26,7 @@ export function tagHandlers(store: Store, responder: Responder, admission: Admis
       const { limit, cursor } = parameters
       const position = cursor === undefined ? START : readPosition(cursor)
       admission
-        .during('search', exchange, (signal) => tagsBehind(store, position, limit + 1, signal))
+        .during('search', exchange, (signal) => tagsAfter(store, position, limit + 1, signal))
         .then((found) => {
           const page = writePage(found, limit, tagJson, (last, rows) =>
             parametersOf(positionAfter(rows, last, position), limit),
@@ -39,32 +39,32 @@ export function tagHandlers(store: Store, responder: Responder, admission: Admis
 }
 
 /**
- * Reads at most `most` tags. Stops early once their texts add up to PAGE_TEXT; one extra tag shows that there is
+ * Reads at most `max` tags. Stops early once their texts add up to PAGE_TEXT; one extra tag shows that there is
  * another page. Reads in parts, as a tag may be as long as a body: the first tags show how many of the next ones fit.
  */
-async function tagsBehind(
+async function tagsAfter(
   store: Store,
   { after, skip }: TagPosition,
-  most: number,
+  max: number,
   signal: AbortSignal,
 ): Promise<TagCount[]> {
   const found: TagCount[] = []
   let last = after
   let skipped = 0
   let text = 0
-  for (let size = Math.min(FEW, skip + most); ; ) {
+  for (let size = Math.min(FEW, skip + max); ; ) {
     const part = await store.listTags(last, size, signal)
     const more = part.slice(Math.max(0, skip - skipped))
     skipped += part.length - more.length
     for (const one of more) {
       found.push(one)
-      if (found.length === most || text >= PAGE_TEXT) return found
+      if (found.length === max || text >= PAGE_TEXT) return found
       text += one.tag.length
     }
     if (part.length < size) return found
     last = part.at(-1)?.tag
     const average = part.reduce((sum, { tag }) => sum + tag.length, 0) / part.length
-    size = Math.max(1, Math.min(skip - skipped + most - found.length, Math.floor(PAGE_TEXT / (average + 1))))
+    size = Math.max(1, Math.min(skip - skipped + max - found.length, Math.floor(PAGE_TEXT / (average + 1))))
   }
 }
 

@@ -34,7 +34,7 @@ export function tokenHandlers(
     const { id, secret } = made
     const wanted = { ...request, id, createdAt: new Date(), lastUsedAt: undefined, revokedAt: undefined }
     const creator = identity.hash === undefined ? undefined : identity.actor.id
-    const token = await tokens.issueToken(wanted, hashSecret(secret), { creator, most: config.maxTokens })
+    const token = await tokens.issueToken(wanted, hashSecret(secret), { creator, max: config.maxTokens })
     if (token === 'creator revoked') throw revokedToken()
     if (token === 'too many') {
       throw new AppError(40904, `there are ${config.maxTokens} active tokens already; revoke one first`)

@@ -134,7 +134,7 @@ export class Sources {
 
   #position(parameter: Parameter): string[] {
     const { order, after } = this.#query
-    return after === undefined ? [] : [behind(order, after, parameter)]
+    return after === undefined ? [] : [isAfter(order, after, parameter)]
   }
 }
 
@@ -151,7 +151,7 @@ export function everything({ order, after, tags, words }: PlantQuery): { text: s
   const parameter = (value: unknown) => `$${values.push(value)}`
   const conditions = words.length === 0 ? [] : [`words @@ ${parameter(wordQuery(words))}::tsquery`]
   if (tags.length > 0) conditions.push(...tagIsOneOf(storableTags(tags), parameter))
-  if (after !== undefined) conditions.push(behind(order, after, parameter))
+  if (after !== undefined) conditions.push(isAfter(order, after, parameter))
   // OFFSET 0 keeps the planner from walking the order, which the rounds before have tried.
   return { text: `SELECT * FROM (${select(conditions, [])} OFFSET 0) AS every`, values }
 }
@@ -171,7 +171,7 @@ export const tagIsOneOf = (tags: readonly string[], parameter: Parameter): strin
   `tag = ANY (${parameter(tags)}::text[])`,
 ]
 
-export function behind(order: PlantOrder, { key, id }: Position, parameter: Parameter): string {
+export function isAfter(order: PlantOrder, { key, id }: Position, parameter: Parameter): string {
   const values = isByName(order) ? [parameter(storable(key)), parameter(id)] : [parameter(id)]
   return `(${columns(order).join(', ')}) ${isDescending(order) ? '<' : '>'} (${values.join(', ')})`
 }

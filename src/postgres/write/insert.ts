@@ -8,9 +8,9 @@ const INSERT = `INSERT INTO plants (id, name, tag, sort_key, words) SELECT * FRO
   ON CONFLICT (id) DO NOTHING RETURNING id`
 
 /** Most rows in a statement with VALUES. */
-const MOST = 512
+const MAX_ROWS = 512
 /** The numbers of rows for which a server keeps the plan of a statement. */
-const SIZES = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, MOST]
+const SIZES = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, MAX_ROWS]
 
 /** Inserts the plants whose ids are free. @returns the plants that have the other ids */
 export async function putPlants(
@@ -36,8 +36,8 @@ export async function putPlants(
 export async function insertPlants(run: Run, plants: readonly NewPlant[], isDistributed: boolean): Promise<bigint[]> {
   if (!isDistributed) return insertGroup(run, plants, { name: 'insert', text: INSERT, values: columnsOf(plants) })
   const ids: bigint[] = []
-  for (let i = 0; i < plants.length; i += MOST) {
-    const some = plants.slice(i, i + MOST)
+  for (let i = 0; i < plants.length; i += MAX_ROWS) {
+    const some = plants.slice(i, i + MAX_ROWS)
     ids.push(...(await insertGroup(run, some, insertValues(some))))
   }
   return ids
@@ -52,7 +52,7 @@ async function insertGroup(run: Run, plants: readonly NewPlant[], statement: Sta
 /** Citus sends rows of VALUES to their shard; it reads those of a SELECT into its coordinator first. */
 function insertValues(plants: readonly NewPlant[]): Statement {
   const values = plants.toSorted((a, b) => (a.id < b.id ? -1 : 1)).map(valuesOf)
-  const size = SIZES.find((each) => each >= plants.length) ?? MOST
+  const size = SIZES.find((each) => each >= plants.length) ?? MAX_ROWS
   // Repeated rows conflict with the first of them, and so do nothing.
   const last = values.at(-1) ?? []
   while (values.length < size) values.push(last)

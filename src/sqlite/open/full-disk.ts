@@ -6,8 +6,8 @@ import type { SqliteWriter } from '../write/writer.ts'
 
 const PAGE = 4096
 /** Opening a store takes 32 KiB for the index of its log, and as much for that of the search index. */
-const LEAST = 9
-const MOST = 32
+const MIN_PAGES = 9
+const MAX_PAGES = 32
 
 const fileOf = (path: string): string => `${path}.reserve`
 
@@ -23,13 +23,13 @@ export function keepReserve(path: string): void {
     const fd = openSync(file, 'wx', 0o600)
     try {
       // Zeros might take no space. On a nearly full disk, a part of the reserve still helps.
-      for (const page = Buffer.alloc(PAGE, 'reserve\n'); pages < MOST && writeSync(fd, page) === PAGE; ) pages++
+      for (const page = Buffer.alloc(PAGE, 'reserve\n'); pages < MAX_PAGES && writeSync(fd, page) === PAGE; ) pages++
       fsyncSync(fd)
     } finally {
       closeSync(fd)
     }
   } catch {
-    if (pages < LEAST) rmSync(file, { force: true })
+    if (pages < MIN_PAGES) rmSync(file, { force: true })
   }
 }
 

@@ -3,7 +3,7 @@ import { dirname, resolve } from 'node:path'
 import { OperatorError } from '../../operator-error.ts'
 
 /** The number of links that Linux follows. */
-const MOST_LINKS = 40
+const MAX_LINKS = 40
 
 /**
  * The path that symbolic links lead to, which need not exist. All files of a store lie beside it, whichever link opens
@@ -14,7 +14,7 @@ const MOST_LINKS = 40
 export function storePath(path: string): string {
   let target = path
   for (let links = 0; lstatSync(target, { throwIfNoEntry: false })?.isSymbolicLink() === true; links++) {
-    if (links === MOST_LINKS) throw new OperatorError(`store ${path}: its symbolic links form a loop`)
+    if (links === MAX_LINKS) throw new OperatorError(`store ${path}: its symbolic links form a loop`)
     target = resolve(realpathSync(dirname(target)), readlinkSync(target))
   }
   return target

@@ -18,7 +18,7 @@ const EFFORT_AFTER_WAITING: Effort = { unindexed: 50_000, scanned: 0 }
 const INDEX_TIMEOUT = 5000
 const INDEX_TIMEOUT_OF_COMMANDS = 3_600_000
 /** Milliseconds between two attempts of a read that waits for the index. */
-const LONGEST_NAP = 500
+const MAX_NAP = 500
 
 /** Sends the reads that may take long to a thread, which the first of them starts. */
 export class QueryClient {
@@ -134,7 +134,7 @@ export class QueryClient {
       if (this.#isClosed) throw shuttingDown()
       if (performance.now() > deadline) throw this.#beingMade()
       this.#index.need()
-      await unlessAborted(this.#index.changed(LONGEST_NAP), signal)
+      await unlessAborted(this.#index.changed(MAX_NAP), signal)
     }
   }
 

@@ -15,7 +15,7 @@ import type { TagCount } from '../../store.ts'
 import { ChangeReader } from '../change-log/change-reader.ts'
 import { openReader } from '../connection.ts'
 import { BehindError } from '../search-index/index-fault.ts'
-import { type IndexState, idsBehind } from '../search-index/index-file.ts'
+import { type IndexState, idsAfter } from '../search-index/index-file.ts'
 import { IndexView } from '../search-index/index-view.ts'
 import { PlantSearch, Turn } from '../search-index/search.ts'
 import { StatementCache } from '../statement-cache.ts'
@@ -76,19 +76,19 @@ export class Snapshot {
   /**
    * What the index lacks: plants that changed after its position, and plants that a scan has not reached.
    *
-   * @throws BehindError when these are more than `most`
+   * @throws BehindError when these are more than `max`
    */
-  unindexed(most: number): Unindexed {
+  unindexed(max: number): Unindexed {
     const index = this.#index
-    if (index !== undefined && this.#changes.head() - index.position > most) throw new BehindError()
+    if (index !== undefined && this.#changes.head() - index.position > max) throw new BehindError()
     const tags = index === undefined ? new Map<bigint, string | undefined>() : this.#changes.tagsAt(index.position)
     const ids = new Set(tags.keys())
     if (index === undefined || index.isScanning) {
-      const { condition, values } = idsBehind(index?.scannedTo)
+      const { condition, values } = idsAfter(index?.scannedTo)
       for (const id of tags.keys()) if (index?.scannedTo === undefined || id > index.scannedTo) tags.delete(id)
       const sql = `SELECT id FROM plants WHERE ${condition} ORDER BY id LIMIT ?`
-      for (const { 0: id } of this.#statements.iterate(sql, ...values, most + 1)) ids.add(id as bigint)
-      if (ids.size > most) throw new BehindError()
+      for (const { 0: id } of this.#statements.iterate(sql, ...values, max + 1)) ids.add(id as bigint)
+      if (ids.size > max) throw new BehindError()
     }
     return { ids, tags }
   }
@@ -116,12 +116,12 @@ export class Snapshot {
   /**
    * The same for an order by id, without the index: looks at the plants in their order.
    *
-   * @throws BehindError when the page is not full after `most` plants
+   * @throws BehindError when the page is not full after `max` plants
    */
-  *scan(query: PlantQuery, limit: PageLimit, most: number): Task<NewPlant[]> {
+  *scan(query: PlantQuery, limit: PageLimit, max: number): Task<NewPlant[]> {
     const found = new ResultPage(limit)
     const turn = new Turn()
-    for (const plant of candidates(this.#statements, upTo(most, this.#search.all(query)), query)) {
+    for (const plant of candidates(this.#statements, upTo(max, this.#search.all(query)), query)) {
       if (plant !== undefined && matches(query, plant)) found.add(plant)
       if (found.isFull) break
       if (plant === undefined || turn.isOverAfter(plant)) yield
@@ -202,10 +202,10 @@ export class Snapshot {
   }
 }
 
-function* upTo(most: number, ids: Iterable<bigint>): Iterable<bigint> {
+function* upTo(max: number, ids: Iterable<bigint>): Iterable<bigint> {
   let seen = 0
   for (const id of ids) {
-    if (++seen > most) throw new BehindError()
+    if (++seen > max) throw new BehindError()
     yield id
   }
 }

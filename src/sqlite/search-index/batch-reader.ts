@@ -2,7 +2,7 @@ import { type NewPlant, textLength } from '../../plant.ts'
 import type { ChangeReader } from '../change-log/change-reader.ts'
 import { plantOf } from '../rows.ts'
 import type { StatementCache } from '../statement-cache.ts'
-import { type IndexState, idsBehind } from './index-file.ts'
+import { type IndexState, idsAfter } from './index-file.ts'
 
 /** Plants of the largest batch, and the share of the lag in one batch: each batch also reads the rest of the lag. */
 const LARGEST_BATCH = 50_000
@@ -94,7 +94,7 @@ export class BatchReader {
   #scanned(from: bigint | undefined, mostText: number): { readonly plants: NewPlant[]; readonly isOver: boolean } {
     const plants: NewPlant[] = []
     let text = 0
-    const { condition, values } = idsBehind(from)
+    const { condition, values } = idsAfter(from)
     const sql = `SELECT id, name, tag FROM plants WHERE ${condition} ORDER BY id LIMIT ?`
     for (const row of this.#statements.iterate(sql, ...values, this.#least)) {
       const plant = plantOf(row)

@@ -10,7 +10,7 @@ const SCHEMA = new URL('../../../sql/sqlite-index.sql', import.meta.url)
 const VERSION = `4, Unicode ${process.versions['unicode']}`
 
 /** Bytes of the largest index that is checked when it is opened: a check takes 8 ms a megabyte. */
-const LARGEST_CHECKED = 64 * 2 ** 20
+const MAX_CHECKED = 64 * 2 ** 20
 
 /** The path of a store's index. */
 export const indexPath = (storePath: string): string => `${storePath}-index`
@@ -54,7 +54,7 @@ export function readState(statements: StatementCache, identity: Uint8Array): Ind
 }
 
 /** The plants that a scan has not reached, as SQL. */
-export const idsBehind = (scannedTo: bigint | undefined): { condition: string; values: bigint[] } =>
+export const idsAfter = (scannedTo: bigint | undefined): { condition: string; values: bigint[] } =>
   scannedTo === undefined ? { condition: 'TRUE', values: [] } : { condition: 'id > ?', values: [scannedTo] }
 
 export function writeState(statements: StatementCache, state: IndexState): void {
@@ -76,7 +76,7 @@ export function writeState(statements: StatementCache, state: IndexState): void 
  */
 export function checkFile(statements: StatementCache): void {
   const size = (pragma: string) => Number(statements.get(`PRAGMA ${pragma}`)?.[0])
-  if (size('page_count') * size('page_size') > LARGEST_CHECKED) return
+  if (size('page_count') * size('page_size') > MAX_CHECKED) return
   const found = statements.get('PRAGMA quick_check(1)')?.[0]
   if (found !== 'ok') throw new IndexFault(`it is damaged: ${found}`)
 }

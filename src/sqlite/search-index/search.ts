@@ -22,7 +22,7 @@ const STEP_TEXT = 100_000
 /** Ids that one step reads without their plants. */
 const IDS = 500
 /** The most ids for which `picked` filters all names. */
-const MOST_PICKED = 50_000
+const MAX_PICKED = 50_000
 /** Ids that are read at once for all tags together. */
 const TAGGED = 2000
 
@@ -127,7 +127,7 @@ export class PlantSearch {
     for (const id of ids) {
       wanted.add(id)
       // With this many ids, reading every plant takes no longer.
-      if (seen === MOST_PICKED) return yield* this.#verified(names, query, limit)
+      if (seen === MAX_PICKED) return yield* this.#verified(names, query, limit)
       if (++seen % IDS === 0) yield
     }
     return yield* this.#verified(wanted.among(names, IDS), query, limit)

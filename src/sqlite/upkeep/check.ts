@@ -15,7 +15,7 @@ import { countsIn } from './copy-file.ts'
 import { IndexCheck } from './index-check.ts'
 
 /** Most faults of one part to name. */
-const MOST_NAMED = 20
+const MAX_NAMED = 20
 
 /** Checks the store in the file `link` (src/upkeep.ts). */
 export async function checkStore(link: string, work: LongWork = {}): Promise<CheckReport> {
@@ -70,7 +70,7 @@ function checkSchema(db: DatabaseSync): CheckedPart {
 /** The structure of every page, and the entries of every index in the file. */
 function checkFile(db: DatabaseSync): CheckedPart {
   try {
-    const rows = db.prepare(`PRAGMA integrity_check(${MOST_NAMED})`).all()
+    const rows = db.prepare(`PRAGMA integrity_check(${MAX_NAMED})`).all()
     const found = rows.map((row) => String(row['integrity_check']))
     const faults = found.length === 1 && found[0] === 'ok' ? [] : found
     const { plants, tokens } = countsIn(db)
@@ -103,7 +103,7 @@ function checkChanges(statements: StatementCache): CheckedPart {
     }
     last = position
     rows++
-    if (faults.length === MOST_NAMED) break
+    if (faults.length === MAX_NAMED) break
   }
   return {
     part: 'changes',

@@ -12,7 +12,7 @@ import { matchExpression } from '../search-index/terms.ts'
 import type { StatementCache } from '../statement-cache.ts'
 
 /** The check compares an index that is at most this many changes behind, and holds each change in memory. */
-const MOST_BEHIND = 200_000
+const MAX_BEHIND = 200_000
 /** Plants whose words the check looks up, spread over all plants. Each takes some 20 µs. */
 const SAMPLE = 10_000
 /** Rows between two turns of the event loop, in which a signal can stop the check. */
@@ -44,7 +44,7 @@ export class IndexCheck {
     if (state === undefined) return part('none of this store and version; a service makes it')
     if (!this.#view.isContinued(changes, state)) return part('from another time; a service makes it anew')
     const behind = changes.head() - state.position
-    if (behind > MOST_BEHIND) return part(`${behind} changes behind; too many to compare`)
+    if (behind > MAX_BEHIND) return part(`${behind} changes behind; too many to compare`)
     try {
       const faults = [...this.#structure(), ...(await this.#entries(store, changes, state, work))]
       const progress = state.isScanning ? `, ${state.scanned} of ${state.plants} plants scanned` : ''

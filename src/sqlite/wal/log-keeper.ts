@@ -4,7 +4,7 @@ import { FULL, isBusy, isFull, sqliteFault } from '../errors.ts'
 import { advanceMark } from './log-mark.ts'
 
 /** In pages: 16 MiB. A page that many groups have changed is then copied into the file once. */
-const LONGEST_LOG = 4000
+const MAX_LOG = 4000
 /** In pages: 2 MiB. Between the two bounds the log may become as long as the store. */
 const SHORTEST_LOG = 512
 /**
@@ -35,7 +35,7 @@ export class LogKeeper {
     this.#logSize = db.prepare('PRAGMA wal_checkpoint(NOOP)')
     this.#foldNow = db.prepare('PRAGMA wal_checkpoint(PASSIVE)')
     this.#emptyNow = db.prepare('PRAGMA wal_checkpoint(TRUNCATE)')
-    db.exec(`PRAGMA journal_size_limit = ${LONGEST_LOG * 4096}`)
+    db.exec(`PRAGMA journal_size_limit = ${MAX_LOG * 4096}`)
   }
 
   transaction<T>(work: () => T): T {
@@ -49,7 +49,7 @@ export class LogKeeper {
   isLong(): boolean {
     const pages = Number(this.#logSize.get()?.['log'] ?? 0)
     if (pages < SHORTEST_LOG) return false
-    return pages >= Math.min(LONGEST_LOG, Math.max(SHORTEST_LOG, Number(this.#storeSize.get()?.['page_count'] ?? 0)))
+    return pages >= Math.min(MAX_LOG, Math.max(SHORTEST_LOG, Number(this.#storeSize.get()?.['page_count'] ?? 0)))
   }
 
   /**

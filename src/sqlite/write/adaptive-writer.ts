@@ -15,7 +15,7 @@ const SLOW_LIMIT = 100
 const POINTS_AFTER_PAUSE = SLOW_LIMIT - 3 * SLOW_POINTS
 /** Milliseconds that groups go to the thread; doubled each further time. */
 const FIRST_PAUSE = 1000
-const LONGEST_PAUSE = 60_000
+const MAX_PAUSE = 60_000
 /** Milliseconds that groups go to the thread after one found the disk full. */
 const FULL_PAUSE = 1000
 /** Creates in the largest group that the event loop commits: half a millisecond of work. */
@@ -109,7 +109,7 @@ export class AdaptiveWriter implements Writer {
     if (this.#points < SLOW_LIMIT) return
     this.#points = POINTS_AFTER_PAUSE
     this.#threadUntil = this.#now() + this.#pause
-    this.#pause = Math.min(this.#pause * 2, LONGEST_PAUSE)
+    this.#pause = Math.min(this.#pause * 2, MAX_PAUSE)
   }
 
   /**

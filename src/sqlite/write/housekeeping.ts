@@ -2,9 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Remote } from '../worker/protocol.ts'
 import type { SqliteWriter } from './writer.ts'
 
-/** After each transaction a pause of PAUSE_SHARE times its duration, and at least LEAST_PAUSE milliseconds. */
+/** After each transaction a pause of PAUSE_SHARE times its duration, and at least MIN_PAUSE milliseconds. */
 const PAUSE_SHARE = 4
-const LEAST_PAUSE = 20
+const MIN_PAUSE = 20
 
 /** Cleans up in small transactions with pauses, so that other writes hardly wait. */
 export class Housekeeping {
@@ -64,7 +64,7 @@ export class Housekeeping {
     while (!this.#isClosed) {
       const startedAt = performance.now()
       if (!(await part())) return
-      await sleep(Math.max(LEAST_PAUSE, PAUSE_SHARE * (performance.now() - startedAt)), undefined, { ref: false })
+      await sleep(Math.max(MIN_PAUSE, PAUSE_SHARE * (performance.now() - startedAt)), undefined, { ref: false })
     }
   }
 }

@@ -33,11 +33,11 @@ export class TokenWriter {
     this.#insert.run(id, hash, name, scopes, createdAt, expiresAt, lastUsedAt, revokedAt)
   }
 
-  issue(token: TokenRow, { creator, most }: IssueOptions): IssuedRow {
+  issue(token: TokenRow, { creator, max }: IssueOptions): IssuedRow {
     if (creator !== undefined && !isActive(this.#select.get(creator), token.createdAt)) return 'creator revoked'
     const present = this.#select.get(token.id)
     if (present !== undefined) return present
-    if (Number(this.#countActive.get(token.createdAt)?.['active']) >= most) return 'too many'
+    if (Number(this.#countActive.get(token.createdAt)?.['active']) >= max) return 'too many'
     this.insert(token)
     return this.#select.get(token.id) ?? {}
   }
