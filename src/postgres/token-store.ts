@@ -2,7 +2,7 @@ import { GroupCommit } from '../group-commit.ts'
 import type { Token } from '../token.ts'
 import type { IssueOptions, IssueResult, RevokeResult, StoredToken, TokenPage, TokenStore } from '../token-store.ts'
 import type { PoolShare } from './pool/pool-share.ts'
-import { COLUMNS, insertToken, issueToken, revokeToken, tokenOf } from './token-writer.ts'
+import { COLUMNS, insertToken, issueToken, revokeToken, tokenOf } from './write/token-writer.ts'
 
 interface Lookup {
   readonly token: Token | undefined

@@ -1,6 +1,6 @@
-import type { Scope, Token } from '../token.ts'
-import type { IssueOptions, IssueResult, RevokeResult } from '../token-store.ts'
-import type { Row, Run } from './pool/client.ts'
+import type { Scope, Token } from '../../token.ts'
+import type { IssueOptions, IssueResult, RevokeResult } from '../../token-store.ts'
+import type { Row, Run } from '../pool/client.ts'
 
 export const COLUMNS = 'id, name, scopes, created_at, expires_at, last_used_at, revoked_at'
 
