@@ -7,7 +7,7 @@ Inside the project's folder, after \`npm ci\`, \`npx plantstore\` runs the progr
 \`npm start\` is \`plantstore serve\`, and passes on what stands behind \`--\`: \`npm start -- --port 9000\`. From any other
 folder, and for a user without a home folder, which npm needs, \`/path/to/the/project/bin/plantstore\` does the same.
 
-Every command that has to do with a store finds it by \`--store\` or \`PLANTSTORE_STORE\`. Faults are told on standard
+Every command finds its store by \`--store\` or \`PLANTSTORE_STORE\`. It reports faults on standard
 error, one a line. The exit code is 0 when the command did what it should, 1 when it failed, and 2 when it was called
 wrongly.
 `

@@ -56,7 +56,7 @@ function makeNarrow() {
   return { group: new GroupRead<string, number>({ read, areSmall }), groups }
 }
 
-test('what is too much for one turn is read in later ones, each once, with what is asked for meanwhile', async () => {
+test('values beyond the bound of a turn are read in later turns, each once, together with new requests', async () => {
   const { group, groups } = makeNarrow()
   const first = ['aa', 'bbb', 'cc', 'ddd', 'e'].map((text) => group.get(text))
   await first[0]
@@ -96,7 +96,7 @@ test('nothing is read for askers that are over', async () => {
   assert.deepEqual(groups.at(-1), ['f'])
 })
 
-test('a read that fails is told to those that waited for their turn, too', async () => {
+test('a read that fails also rejects the callers that waited for their turn', async () => {
   const { group } = makeNarrow()
   const values = ['aa', 'bb', 'bad', 'cc'].map((text) => group.get(text))
   const [first, second, ...late] = await Promise.allSettled(values)

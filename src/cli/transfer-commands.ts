@@ -56,7 +56,7 @@ const RETRY_TIME = 'how long to retry when the service stops answering, at most 
 const IMPORT_NOTES = `
 Without --url the command opens the store itself, also beside a service that serves it. That is faster, unless the
 service is busy: the import gives way to it then.
-Refused rows are told by line, with the number and message of their error: the first 1,000, on standard error.
+It reports refused rows by line, with the number and message of their error: the first 1,000, on standard error.
 Importing the same file again is safe, and continues an interrupted import.
 
 Exit codes: 0 done, 1 failed or some rows were refused, 2 called wrongly, 130 or 143 stopped by a signal.`

@@ -71,7 +71,7 @@ const BACKUP_EXAMPLES = [
   'plantstore backup "/backup/plants-$(date +%F).db" --store sqlite:/srv/plants.db --quiet',
 ]
 const RESTORE_NOTES = `
-Tokens are those of the backup too: one that was revoked since then works again, until it is revoked once more.
+The tokens are those of the backup too: a token that was revoked since then works again, until it is revoked once more.
 
 Exit codes: 0 done, 1 failed, 2 called wrongly, 130 or 143 stopped by a signal. A restore that fails leaves the present
 store as it is.`

@@ -16,8 +16,8 @@ const reserve = (service: Service, body: unknown, { headers, ...sending }: Sendi
 
 const withKey = (key: string): Sending => ({ headers: { 'Idempotency-Key': key } })
 
-suite('ids for people who have none', () => {
-  test('are proposed behind those in use, and a reserved range is never given again', async (t) => {
+suite('proposed and reserved ids', () => {
+  test('come after those in use, and no range is reserved twice', async (t) => {
     const service = await withService(t)
     assert.deepEqual((await service.send('GET', '/ids')).json, { next: 1 })
     await service.create({ id: 41, name: 'x' })

@@ -43,7 +43,7 @@ suite('the gauge of waiting creates', () => {
   })
 })
 
-suite('an error that nobody expected', () => {
+suite('an unexpected error', () => {
   test('is answered without its text, which the log has under the id of the request', async (t) => {
     const service = await withService(t)
     service.store.getPlant = () => Promise.reject(new TypeError('its own words, /srv/secret/path'))

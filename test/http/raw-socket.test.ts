@@ -196,7 +196,7 @@ suite('methods', () => {
     }
   })
 
-  test('that nobody knows are told from bytes that are no HTTP, in whatever packets they come', async (t) => {
+  test('that are unknown are told from bytes that are no HTTP, in any packets', async (t) => {
     const service = await withService(t)
     const lines: readonly (readonly [string, number])[] = [
       ['BREW /plants HTTP/1.1\r\nHost: a\r\n\r\n', 40501],
