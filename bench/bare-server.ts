@@ -1,8 +1,8 @@
 import { createServer, type ServerResponse } from 'node:http'
 
 /**
- * The yardstick: what this runtime can answer at all. It checks the token, parses the plant that it is sent and
- * answers one that it is asked for, as a careful but minimal service would, and stores nothing.
+ * The yardstick: the most that this runtime can answer. It checks the token, parses the plant of a create, and answers a
+ * plant to a read, as a careful but minimal service would, and stores nothing.
  */
 const authorization = `Bearer ${process.env['PLANTSTORE_TOKEN']}`
 

@@ -9,21 +9,21 @@ import type { LoadOptions, LoadResult } from './load.ts'
 
 export const TOKEN = 'bench-only-k7Qz3fV0pW9mX2rT5sN8'
 const HERE = import.meta.dirname
-/** What an idle server takes of a core in half a second, at most. */
+/** The most processor time of an idle server in half a second. */
 const IDLE_TICKS = 5
 
-/** One of the servers that are measured side by side. */
+/** A server to measure beside others. */
 export interface Contender {
   readonly name: string
   /** Path to the program below bench/, and its arguments. */
   readonly program: readonly string[]
   /** Flags for Node. */
   readonly flags?: readonly string[]
-  /** Ask the kernel for this core alone, where it can be asked. */
+  /** The only core to run on, where the system can pin it. */
   readonly core?: number
-  /** What to run it under, such as strace with its flags. */
+  /** The program that runs it, such as strace with its flags. */
   readonly under?: readonly string[]
-  /** The address of its store, if that is not a file in a temporary folder. */
+  /** The address of its store; by default a file in a temporary folder. */
   readonly store?: string
 }
 
@@ -43,10 +43,10 @@ export function variant(name: string, decision: string): Contender {
   return { ...SHIPPED, name, program: ['variant-server.ts', decision] }
 }
 
-/** A contender that runs, with a store of its own in a temporary folder. */
+/** A running contender, with a store of its own in a temporary folder. */
 export class Running {
   readonly contender: Contender
-  /** Milliseconds from the start of the process until it said that it is ready. */
+  /** Milliseconds from the start of the process until it reported that it is ready. */
   readonly startUp: number
   readonly store: string
   readonly port: number
@@ -72,7 +72,7 @@ export class Running {
     this.#nextId = plants + 1
   }
 
-  /** @param store a database file to start from; it is used, not copied. `plants` of it have the ids from 1 on */
+  /** @param store a database file to start from, which is not copied. Its `plants` plants have the ids from 1 on */
   static async start(
     contender: Contender,
     store = join(mkdtempSync(join(tmpdir(), 'plantstore-bench-')), 'plants.db'),
@@ -96,8 +96,8 @@ export class Running {
         PLANTSTORE_STORE: contender.store ?? `sqlite:${store}`,
       },
       stdio: ['ignore', 'pipe', 'inherit'],
-      // A group of its own where it runs under another program, so that a signal reaches both. Not otherwise: the
-      // scheduler shares the cores among such groups, which changes what is measured.
+      // Under another program it has a process group of its own, so that a signal reaches both. Otherwise it has none:
+      // the scheduler shares the cores among such groups, which changes the measurement.
       detached: contender.under !== undefined,
     })
     await new Promise<void>((resolve, reject) => {
@@ -118,7 +118,7 @@ export class Running {
     return result
   }
 
-  /** Resolves when it has nothing more to do, as far as the system tells: what is left over must not slow the next. */
+  /** Resolves when the process is idle, so that its remaining work does not slow the next contender. */
   async settled(): Promise<void> {
     for (let before = this.#cpuTicks(); ; ) {
       await sleep(500)
@@ -136,7 +136,7 @@ export class Running {
     return Number(fields[11]) + Number(fields[12])
   }
 
-  /** Resident memory in MB (10^6 bytes) now, and at its highest; undefined where the system does not tell. */
+  /** Resident memory in MB (10^6 bytes) now, and its peak; undefined where the system does not report it. */
   memory(): { now: number; peak: number } | undefined {
     const file = `/proc/${this.#process.pid}/status`
     if (!existsSync(file)) return undefined
@@ -154,7 +154,7 @@ export class Running {
   }
 }
 
-/** `taskset` exists on Linux alone; without it nothing is pinned. */
+/** Only Linux has `taskset`; without it nothing is pinned. */
 export const canPin = process.platform === 'linux' && existsSync('/usr/bin/taskset')
 
 const pin = (core: number | undefined): string[] =>

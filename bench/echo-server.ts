@@ -1,6 +1,6 @@
 import { createServer } from 'node:net'
 
-/** Answers any bytes with the same few: what the load generator can drive at the most. */
+/** Answers any bytes with the same few bytes, which shows the most that the load generator can drive. */
 const ANSWER = Buffer.from('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}')
 
 createServer((socket) => {

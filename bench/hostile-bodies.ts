@@ -10,9 +10,9 @@ import { SHAPES, type Shape } from './hostile-shapes.ts'
 import type { Hold } from './loop-probe.ts'
 
 const TOKEN = 'bench-only-k7Qz3fV0pW9mX2rT5sN8'
-/** Milliseconds for which no request may hold the event loop. */
+/** Milliseconds that a request may hold the event loop at most. */
 const LIMIT = 50
-/** Milliseconds between two creates of somebody else. */
+/** Milliseconds between two creates of another client. */
 const PACE = 10
 
 /**
@@ -114,7 +114,7 @@ class Service {
     })
   }
 
-  /** What the probe saw since it was asked last. */
+  /** The findings of the probe since the last call. */
   async #held(): Promise<Hold> {
     // A hold counts once it is over.
     await sleep(20)

@@ -1,4 +1,4 @@
-/** A request that is allowed, at the largest size, in a shape that is meant to take time. */
+/** A valid request of the largest size, in a shape that is meant to take long. */
 export interface Shape {
   readonly name: string
   readonly method: 'POST' | 'PUT' | 'PATCH' | 'GET'
@@ -9,7 +9,7 @@ export interface Shape {
 
 /** The limit of a body. */
 const MOST = 2 ** 20
-/** Bytes of an import, in which rows are many. */
+/** Bytes of an import with many rows. */
 const FILE = 2 ** 20
 
 const filled = (start: string, part: (i: number) => string, end: string, length = MOST): Buffer => {
@@ -53,7 +53,7 @@ const get = (name: string, path: string, headers: Readonly<Record<string, string
 
 const word = (i: number): string => (i * 2654435761).toString(36)
 
-/** All shapes. Ids are negative, so that they are nobody else's. */
+/** All shapes. Their ids are negative, which no other load uses. */
 export const SHAPES: readonly Shape[] = [
   members('different members', (i) => `"k${word(i)}":0`),
   members('different escaped members', (i) => `"\\n${word(i)}":0`),

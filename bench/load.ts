@@ -20,7 +20,7 @@ export interface LoadResult {
   readonly failed: number
   /** Requests answered 2xx in the whole run, warm-up included. */
   readonly acknowledged: number
-  /** Share of the time that the generator's event loop was busy. */
+  /** The share of the time in which the generator's event loop was busy. */
   readonly utilization: number
 }
 
@@ -39,7 +39,7 @@ async function run(options: LoadOptions): Promise<LoadResult> {
 
   const drive = (socket: Socket): void => {
     let sentAt = 0
-    /** Bytes of the answer that are still to come; undefined between answers. */
+    /** Missing bytes of the current answer; undefined between answers. */
     let missing: number | undefined
     const send = () => {
       sentAt = performance.now()
@@ -89,7 +89,7 @@ async function run(options: LoadOptions): Promise<LoadResult> {
   }
 }
 
-/** Bytes of an answer, from its first chunk, which has all of its head. */
+/** Bytes of an answer, by its first chunk, which has the whole head. */
 function lengthOf(chunk: Buffer): number {
   const head = chunk.toString('latin1', 0, chunk.indexOf(HEAD_END))
   return head.length + HEAD_END.length + Number.parseInt(head.slice(head.indexOf(LENGTH) + LENGTH.length), 10)

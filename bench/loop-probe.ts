@@ -26,7 +26,7 @@ process.on('message', () => {
 })
 process.channel?.unref()
 
-/** Milliseconds that this thread has computed. */
+/** Milliseconds of processor time of this thread. */
 function processorTime(): number {
   const { user, system } = process.threadCpuUsage()
   return (user + system) / 1000

@@ -54,7 +54,7 @@ await measureCreates(effort)
 await measureSizes((values.sizes ?? '1000000,10000000').split(',').map(Number), effort)
 await measurePostgres(effort)
 
-/** How we know that the generator is not what is measured: it drives a server that does next to nothing far harder. */
+/** Shows that the generator is not the bottleneck: it drives a server that does next to nothing far harder. */
 async function generatorCeiling(): Promise<void> {
   await together([ECHO], async (running) => {
     const [echo] = await sideBySide(

@@ -3,7 +3,7 @@ import type { LoadOptions, LoadResult } from './load.ts'
 
 export interface Effort {
   readonly rounds: number
-  /** Of each load in each round. */
+  /** Seconds of each load in each round. */
   readonly seconds: number
 }
 
@@ -15,7 +15,7 @@ export interface Measured {
   readonly p99: number
   /** Median over the rounds of the ratio to the first contender in the same round. */
   readonly ratio: number
-  /** Busiest that the load generator ever was, from 0 to 1. */
+  /** The highest share of a core that the load generator took, from 0 to 1. */
   readonly generator: number
 }
 
@@ -65,7 +65,7 @@ export function plot(title: string, measured: readonly Measured[]): string {
   return `${title}\n${lines.join('\n')}\n`
 }
 
-/** Contenders that run while `work` does. */
+/** Runs `work` with running contenders, and stops them after it. */
 export async function together(
   contenders: readonly Contender[],
   work: (running: Running[]) => Promise<void>,

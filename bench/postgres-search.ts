@@ -13,7 +13,7 @@ const CLIENTS = 2
 const QUERIES = 200
 const ORDERS = ['id', '-id', 'name', '-name']
 
-/** Kinds of queries; each makes the n-th of its texts from plants that are there. */
+/** The kinds of queries. Each makes its n-th text from existing plants. */
 const KINDS: Readonly<Record<string, (n: number) => string>> = {
   'one frequent word': (n) => genus(n % 20),
   'one rare word': (n) => genus(GENERA - 1 - n),

@@ -6,7 +6,7 @@ import { BARE, type Contender, Running, SHIPPED, variant } from './contender.ts'
 import { type Effort, median, plot, sideBySide } from './measure.ts'
 import { canTellProcessorTime, databaseTime } from './processor-time.ts'
 
-/** Creates a second in groups, of those with an INSERT each through a pool of ten. */
+/** The least ratio of grouped creates a second to creates with an INSERT each through a pool of ten. */
 const FLOOR = 2.5
 
 /**

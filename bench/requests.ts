@@ -1,7 +1,7 @@
 import { writeCursor } from '../src/http/resources/pagination.ts'
 import { nameOf, queryOf, tagOf } from './plants.ts'
 
-/** What clients do, over and over. */
+/** The kinds of requests that clients repeat. */
 export type Work =
   /** New plants, ids counting up. */
   | 'create'
@@ -17,18 +17,18 @@ export type Work =
   | 'search'
   /** The first 50 of these by name. */
   | 'search by name'
-  /** Nothing of the store. */
+  /** Requests that need no store. */
   | 'live'
 
 export interface WorkOptions {
   readonly work: Work
   readonly token: string
-  /** Plants with the ids from 1 on that are there to be read. */
+  /** Existing plants to read, with the ids from 1 on. */
   readonly plants: number
   readonly firstId: number
 }
 
-/** Makes the next request as it goes over the wire. */
+/** Returns the bytes of the next request. */
 export function requests({ work, token, plants, firstId }: WorkOptions): () => string {
   const head = `Host: 127.0.0.1\r\nAuthorization: Bearer ${token}\r\n`
   const get = (path: () => string) => () => `GET ${path()} HTTP/1.1\r\n${head}\r\n`
@@ -51,7 +51,7 @@ export function requests({ work, token, plants, firstId }: WorkOptions): () => s
   }
 }
 
-/** As the service writes them into its links (src/http/resources/plant-list.ts). */
+/** A cursor in the form of the service's own links (src/http/resources/plant-list.ts). */
 function cursorBehind(id: number): string {
   const place = Buffer.alloc(8)
   place.writeBigInt64BE(BigInt(id))

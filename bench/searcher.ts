@@ -13,7 +13,7 @@ export interface SearchResult {
 /** Milliseconds between two searches. */
 const INTERVAL = 100
 
-/** Searches for two words, one each 100 ms whether or not the one before was answered, until it is told to end. */
+/** Searches for two words every 100 ms, even before the last answer, until it is stopped. */
 export class Searcher {
   readonly #times: number[] = []
   readonly #agent = new Agent({ keepAlive: true })

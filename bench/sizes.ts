@@ -5,7 +5,7 @@ import { BARE, Running, SHIPPED } from './contender.ts'
 import { fill } from './fill.ts'
 import { type Effort, type Measured, plot, sideBySide, verdict } from './measure.ts'
 
-/** A store in which there is something to read, and next to nothing to slow it down. */
+/** A small store: it has plants to read, and next to nothing slows it down. */
 const SMALL = 1000
 
 /**
@@ -46,6 +46,6 @@ export async function measureSizes(sizes: readonly number[], { rounds, seconds }
   }
 }
 
-/** The lowest ratio of all but the first, which is what the others are compared with. */
+/** The lowest ratio of all contenders but the first, with which the others are compared. */
 const worst = (measured: readonly Measured[]): Measured | undefined =>
   measured.slice(1).toSorted((a, b) => a.ratio - b.ratio)[0]

@@ -10,7 +10,7 @@ import { fill } from './fill.ts'
 import { nameOf, queryOf, tagOf } from './plants.ts'
 import { Searcher, type SearchResult } from './searcher.ts'
 
-/** How long the bare server is measured before and after, in seconds. */
+/** Seconds of the measurements of the bare server before and after. */
 const BARE_SECONDS = 10
 const CONNECTIONS = 64
 const BURST_SECONDS = 3
@@ -145,7 +145,7 @@ async function send(store: Running, file: string): Promise<void> {
   if (!answer.includes(`"added":${ROWS},`)) throw new Error(`the import answered ${answer}`)
 }
 
-/** How far the index is behind, as the metrics say, now and then. */
+/** Samples the lag of the index from the metrics. */
 class Watch {
   readonly #done: Promise<void>
   #most = 0

@@ -11,7 +11,7 @@ import { eventLoopWriter } from './event-loop-writer.ts'
 import { singleInserts } from './single-inserts.ts'
 
 /**
- * The service with one decision taken the other way, so that the decision can be measured: `one-commit-per-create`,
+ * The service with one decision reversed, to measure the decision: `one-commit-per-create`,
  * `writer-on-event-loop` or `writer-in-thread`; in PostgreSQL, `one-insert-per-create` through ten connections.
  */
 const variant = process.argv[2]

@@ -1,4 +1,4 @@
-// Every link from one page of the project to another leads somewhere, also to the right heading. Nothing is fetched.
+// Checks that every link between pages of the project leads to an existing file and heading. Fetches nothing.
 import { existsSync, readFileSync } from 'node:fs'
 import { join, posix } from 'node:path'
 import { filesOf, ROOT, report } from './repository.ts'
@@ -23,7 +23,7 @@ function read(page: string): string {
   return readFileSync(join(ROOT, page), 'utf8')
 }
 
-/** The text with code and comments blanked out, line for line: what looks like a link or heading there is none. */
+/** Blanks out code and comments, line by line, as they may hold texts that look like links or headings. */
 function prose(markdown: string): string {
   const blank = (text: string) => text.replaceAll(/[^\n]/g, ' ')
   return markdown
@@ -55,7 +55,7 @@ function faultOf(page: string, target: string): string[] {
   return anchorsOf(found).has(anchor) ? [] : [`${target}: ${found} has no heading #${anchor}`]
 }
 
-/** The anchors of a page's headings, made as GitHub makes them; a heading that comes again gets -1, -2, … */
+/** The anchors of a page's headings, by GitHub's rules. A repeated heading gets -1, -2, … */
 function anchorsOf(page: string): Set<string> {
   const known = anchors.get(page)
   if (known !== undefined) return known

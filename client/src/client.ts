@@ -41,7 +41,7 @@ export interface WriteOptions extends CallOptions {
 }
 
 export interface ImportOptions extends CallOptions, ImportPlantsQuery {
-  /** What a file is; `ndjson` unless it says otherwise. Plants one by one need none. */
+  /** The format of a file; `ndjson` by default. Plants one by one need none. */
   readonly format?: 'ndjson' | 'csv'
   /** Called with the report so far, after each part of plants that come one by one. */
   readonly onProgress?: (report: ImportReport) => void
@@ -50,7 +50,7 @@ export interface ImportOptions extends CallOptions, ImportPlantsQuery {
 const JSON_TYPE = { 'Content-Type': 'application/json' }
 const FILE_TYPES = { ndjson: 'application/x-ndjson', csv: 'text/csv' } as const
 
-/** The operations of a Plantstore service, under the names that its contract gives them. */
+/** The operations of a Plantstore service, under their names in the contract. */
 export class PlantstoreClient {
   readonly #transport: Transport
 
@@ -83,7 +83,7 @@ export class PlantstoreClient {
       .catch((error: unknown) => this.#unlessDone(error, id, options.signal, (kept) => isSame(kept, { name, tag })))
   }
 
-  /** Changes what the patch names; a tag of null takes the tag away. */
+  /** Changes the members in the patch. A tag of null removes the tag. */
   async updatePlant(id: bigint, { name, tag }: PlantPatch, options: WriteOptions = {}): Promise<KeptPlant> {
     const call = writeCall(OPERATIONS.updatePlant, id, options, JSON.stringify({ name, tag }))
     return this.#transport
@@ -95,7 +95,7 @@ export class PlantstoreClient {
     try {
       await this.#transport.send(writeCall(OPERATIONS.deletePlant, id, options), nothing)
     } catch (error) {
-      // An attempt whose answer was lost has deleted it.
+      // An earlier attempt, whose answer was lost, has deleted the plant.
       if (!(error instanceof PlantstoreError && error.number === 40402 && error.mayHaveSucceeded)) throw error
     }
   }
@@ -108,7 +108,7 @@ export class PlantstoreClient {
     return this.#list(OPERATIONS.listTags, query, options, (json) => json as TagCount)
   }
 
-  /** Plants as they were at one moment, one by one. */
+  /** Yields the plants of one snapshot one by one. */
   async *exportPlants(
     query: Omit<ExportPlantsQuery, 'format'> = {},
     { signal }: CallOptions = {},
@@ -117,7 +117,7 @@ export class PlantstoreClient {
     for await (const line of linesOf(stream, signal)) yield plantOf(parseExact(line))
   }
 
-  /** The same as a file. A stream that ends with an error is not the whole of it. */
+  /** The same plants as a file. The file is complete only if the stream ends without an error. */
   async exportFile(query: ExportPlantsQuery = {}, { signal }: CallOptions = {}): Promise<ReadableStream<Uint8Array>> {
     const call = { operation: OPERATIONS.exportPlants, query: queryOf(query), signal }
     return this.#transport.send(call, async ({ body }) => body ?? new Blob().stream())
@@ -136,7 +136,7 @@ export class PlantstoreClient {
       return this.#transport.send(call, json<ImportReport>)
     }
     if (typeof source === 'string' || source instanceof Blob) return send(source, FILE_TYPES[format])
-    // What a dry run stores not, a later part would not see: all plants go together.
+    // A dry run stores nothing, so a later request would not see earlier plants. All plants go in one request.
     if (dryRun) return send(new Blob(await textsOf(source)), FILE_TYPES.ndjson)
     let report = emptyReport(dryRun)
     let before = 0
@@ -148,13 +148,13 @@ export class PlantstoreClient {
     return report
   }
 
-  /** A free id, which two who ask at the same time both get. */
+  /** Returns a free id. Another client may get the same one. */
   async proposeId({ signal }: CallOptions = {}): Promise<bigint> {
     const { next } = await this.#transport.send({ operation: OPERATIONS.proposeId, signal }, json<{ next: number }>)
     return int64(next)
   }
 
-  /** Reserves ids that follow one another and are never given to anybody else. */
+  /** Reserves consecutive ids, which no other client gets. */
   async reserveIds(count: number, { signal }: CallOptions = {}): Promise<IdRange> {
     const headers = { ...JSON_TYPE, 'Idempotency-Key': randomKey() }
     const call = { operation: OPERATIONS.reserveIds, headers, body: JSON.stringify({ count }), signal }
@@ -162,7 +162,7 @@ export class PlantstoreClient {
     return { first: int64(first), last: int64(last) }
   }
 
-  /** Creates an access token, no stronger than that of this client. Only the result has its secret. */
+  /** Creates an access token with at most the rights of this client's token. Only the result has its secret. */
   async createToken(token: NewToken, { signal }: CallOptions = {}): Promise<CreatedToken> {
     const headers = { ...JSON_TYPE, 'Idempotency-Key': randomKey() }
     const call = { operation: OPERATIONS.createToken, headers, body: JSON.stringify(token), signal }
@@ -173,7 +173,7 @@ export class PlantstoreClient {
     return this.#list(OPERATIONS.listTokens, query, options, (json) => json as Token)
   }
 
-  /** What the token of this client may do. */
+  /** Returns the token of this client. */
   async getOwnToken({ signal }: CallOptions = {}): Promise<OwnToken> {
     return this.#transport.send({ operation: OPERATIONS.getOwnToken, signal }, json<OwnToken>)
   }

@@ -15,11 +15,11 @@ export class PlantstoreError extends Error {
    */
   readonly number: ErrorNumber | 0
   readonly status: number
-  /** Identifies the request in the service's log. */
+  /** The id of the request in the service's log. */
   readonly requestId: string | undefined
-  /** Seconds, as the service asked for; undefined where a retry does not help. */
+  /** Seconds to wait before a retry, as the service asks; undefined where a retry does not help. */
   readonly retryAfter: number | undefined
-  /** Whether an earlier attempt of the same call may have done it: its answer was lost, or said that nobody knows. */
+  /** Whether an earlier attempt of the call may have succeeded: its answer was lost, or left the outcome open. */
   readonly mayHaveSucceeded: boolean
 
   constructor(number: ErrorNumber | 0, message: string, details: RefusalDetails) {
@@ -32,7 +32,7 @@ export class PlantstoreError extends Error {
   }
 }
 
-/** No whole answer came, after all attempts. A write may or may not have been done; calling again is safe. */
+/** All attempts ended without a whole answer. A write may or may not have been done; calling again is safe. */
 export class PlantstoreUnreachable extends Error {
   override readonly name = 'PlantstoreUnreachable'
 }

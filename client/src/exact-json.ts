@@ -1,11 +1,11 @@
-/** U+0000 is in no text of the service, so a text that begins with it can only be a number that was marked here. */
+/** No text of the service has U+0000, so a text that begins with it is a number that this file has marked. */
 const MARK = '\u0000'
 
 /**
  * Parses JSON. An integer of 16 digits or more, which a number may round, becomes a bigint; all others stay numbers.
  */
 export function parseExact(text: string): unknown {
-  // Few texts have one, and JSON.parse is several times as fast without a reviver.
+  // Few texts have such an integer, and JSON.parse is several times as fast without a reviver.
   if (!/\d{16}/.test(text)) return JSON.parse(text)
   return JSON.parse(withMarks(text), (_key, value: unknown) =>
     typeof value === 'string' && value.startsWith(MARK) ? BigInt(value.slice(1)) : value,
@@ -29,20 +29,20 @@ function withMarks(text: string): string {
   return parts.join('')
 }
 
-/** Whether an odd number of backslashes stands before the place. */
+/** Whether an odd number of backslashes precedes the character, so that it is escaped. */
 function isEscaped(text: string, at: number): boolean {
   let backslashes = 0
   while (text[at - 1 - backslashes] === '\\') backslashes++
   return backslashes % 2 === 1
 }
 
-/** A JSON object with an id, which JSON.stringify could not write exactly. */
+/** Writes a JSON object with an id. JSON.stringify can't write the id exactly. */
 export function withId(id: bigint, members: object): string {
   const rest = JSON.stringify(members)
   return `{"id":${exactId(id)}${rest === '{}' ? '' : ','}${rest.slice(1)}`
 }
 
-/** @throws TypeError for a number, which may be rounded already */
+/** @throws TypeError for a number, which may be rounded */
 export function exactId(id: bigint): string {
   if (typeof id !== 'bigint') throw new TypeError(`an id is a bigint, such as 7n, and not ${typeof id}`)
   return String(id)

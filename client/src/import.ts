@@ -43,7 +43,7 @@ export const emptyReport = (dryRun: boolean): ImportReport => ({
   refusedRows: [],
 })
 
-/** @param rows that come before those of `next` */
+/** @param rows the number of rows before those of `next` */
 export function joined(before: ImportReport, next: ImportReport, rows: number): ImportReport {
   const moved = next.refusedRows.map((row): RefusedRow => ({ ...row, line: row.line + rows }))
   return {

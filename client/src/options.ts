@@ -1,9 +1,9 @@
 export interface ClientOptions {
-  /** Where the service is, such as `https://plants.example`. */
+  /** The address of the service, such as `https://plants.example`. */
   readonly url: string | URL
-  /** The access token. Without it only the operations that need none work. */
+  /** The access token. Without it, only operations work that need no token. */
   readonly token?: string | undefined
-  /** How often a request is sent at most; 6 by default. */
+  /** The most attempts of a request; 6 by default. */
   readonly attempts?: number
   /** Milliseconds that one attempt may take; 30,000 by default. An import has no limit, an export one for its start. */
   readonly timeout?: number
@@ -11,7 +11,7 @@ export interface ClientOptions {
   readonly maxWait?: number
   /** Called before each wait. */
   readonly onRetry?: (retry: Retry) => void
-  /** Instead of the global one. */
+  /** Replaces the global `fetch`. */
   readonly fetch?: typeof globalThis.fetch
 }
 

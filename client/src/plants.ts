@@ -1,7 +1,7 @@
 import type { Plant, PlantPatch, StoredPlant } from './contract.generated.ts'
 import { int64 } from './exact-json.ts'
 
-/** A plant as it is now, and its entity tag, by which a later write can be made to hold for this state alone. */
+/** A plant with its entity tag. With `ifMatch`, a later write applies only while the plant has that tag. */
 export interface KeptPlant {
   readonly plant: StoredPlant
   readonly etag: string
@@ -17,6 +17,6 @@ export const plantOf = (json: unknown): StoredPlant => {
 
 export const isSame = (one: Plant, other: Plant): boolean => one.name === other.name && one.tag === other.tag
 
-/** Whether the plant is as the patch would make it. */
+/** Whether the plant already has the values of the patch. */
 export const isPatched = (plant: StoredPlant, { name, tag }: PlantPatch): boolean =>
   (name === undefined || plant.name === name) && (tag === undefined || (plant.tag ?? null) === tag)

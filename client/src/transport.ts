@@ -5,9 +5,9 @@ import type { ClientOptions } from './options.ts'
 
 export interface Call {
   readonly operation: Operation
-  /** What stands for `{id}` in the path. */
+  /** The value of `{id}` in the path. */
   readonly id?: string
-  /** With its question mark, or empty. */
+  /** The query string with its question mark, or an empty text. */
   readonly query?: string
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: string | Blob | undefined
@@ -16,12 +16,12 @@ export interface Call {
   readonly isLong?: boolean
 }
 
-/** Statuses of refusals that pass by themselves; 502 and 504 are of proxies. */
+/** Statuses of temporary refusals. 502 and 504 come from proxies. */
 const PASSING: readonly number[] = [408, 429, 500, 502, 503, 504]
-/** Milliseconds before the second attempt, at least; twice as long each further time. */
+/** The least milliseconds before the second attempt, doubled before each further one. */
 const FIRST_WAIT = 100
 
-/** Sends requests, and sends them again where that may help. Every operation of the service may be repeated. */
+/** Sends requests, and retries where that may help. Every operation of the service may be repeated. */
 export class Transport {
   readonly #base: string
   readonly #options: ClientOptions
@@ -95,7 +95,7 @@ export class Transport {
       method: operation.method,
       headers: { ...authorization, ...headers },
       signal,
-      // A token is no cookie, and nobody is to be asked for a password.
+      // A token is no cookie, and the browser must not ask for a password.
       credentials: 'omit',
       redirect: 'error',
       ...(body === undefined ? {} : { body }),
@@ -143,7 +143,7 @@ const isPassing = (reason: PlantstoreError | PlantstoreUnreachable): boolean =>
 const isOpen = (reason: PlantstoreError | PlantstoreUnreachable): boolean =>
   reason instanceof PlantstoreUnreachable || [0, 50001, 50301].includes(reason.number)
 
-/** At least what the service asks for, and a random part, so that many clients do not come back at the same moment. */
+/** The time that the service asks for, and a random part, so that many clients do not retry at the same moment. */
 function waitAfter(reason: PlantstoreError | PlantstoreUnreachable, attempt: number): number {
   const asked = reason instanceof PlantstoreError ? (reason.retryAfter ?? 0) * 1000 : 0
   return Math.max(asked, FIRST_WAIT * 2 ** (attempt - 1)) * (1 + Math.random() / 2)

@@ -60,7 +60,7 @@ async function openSqlite(config: Config): Promise<EngineUnderTest> {
       const db = new DatabaseSync(path, { readOnly: true, readBigInts: true, timeout: BUSY_TIMEOUT })
       try {
         const rows = db.prepare('SELECT id, name, tag FROM plants ORDER BY id').all()
-        return rows.map((row) => ({ ...row }) as unknown as StoredRow)
+        return rows.map(({ id, name, tag }) => ({ id: id as bigint, name: name as string, tag: tag as string | null }))
       } finally {
         db.close()
       }
