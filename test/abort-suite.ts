@@ -11,7 +11,7 @@ const PLANTS = Array.from({ length: 20_000 }, (_, i) =>
 )
 const REASON = new Error('the client has left')
 
-/** The part of the Store's specification that is about reads that are ended early. */
+/** The specification of Store for reads that end early. */
 export function abortTests(suite: Suite, open: OpenStore): void {
   suite('a read whose signal has aborted rejects with the reason of the signal', async (t) => {
     const { store } = await open(t)

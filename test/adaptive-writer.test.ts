@@ -21,7 +21,7 @@ function newWriter(t: TestContext, now?: () => number): { writer: AdaptiveWriter
   return { writer, path }
 }
 
-/** A clock that goes on by `step` milliseconds whenever it is read, so that every commit takes that long. */
+/** A clock that advances by `step` milliseconds at each reading, so that every commit takes that long. */
 class Clock {
   step = 0
   #time = 0
@@ -38,7 +38,7 @@ class Clock {
 
 test('groups are committed on the event loop while the disk is quick', async (t) => {
   const { writer, path } = newWriter(t, new Clock().now)
-  // Fewer than make a log that the thread has to fold in.
+  // Fewer commits than make the thread fold in the log.
   for (let id = 1n; id <= 50n; id++) {
     const answer = writer.createPlants([put(id)])
     assert.equal(writer.commitsOn, 'event loop')

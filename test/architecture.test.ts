@@ -6,7 +6,7 @@ import { suite, test } from 'node:test'
 const ROOT = new URL('../', import.meta.url)
 const files = globSync('src/**/*.ts', { cwd: ROOT }).map((file) => file.replaceAll('\\', '/'))
 
-/** Which of our files each file imports, as paths from the root of the project. */
+/** The files that each file imports, as paths from the root of the project. */
 const imports = new Map(
   files.map((file) => {
     const text = readFileSync(new URL(file, ROOT), 'utf8')
@@ -17,7 +17,7 @@ const imports = new Map(
 
 const layerOf = (file: string): string => /^src\/(\w+)\//.exec(file)?.[1] ?? 'domain'
 
-/** Imports point inwards: the domain knows nobody, technologies know the domain, commands know all. */
+/** Imports point inwards: the domain knows only itself, technologies know the domain, commands know all. */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   domain: ['domain'],
   import: ['import', 'domain'],

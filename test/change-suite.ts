@@ -10,7 +10,7 @@ const monstera = plant(1n, 'Monstera', 'houseplant')
 const other = plant(1n, 'Aloe', 'succulent')
 const lenient = { mustBeNew: false }
 
-/** Expectations that hold for `monstera` as it is, and those that do not. */
+/** Expectations that hold for `monstera`, and others that do not. */
 const HOLDING: readonly Expectation[] = [
   NO_EXPECTATION,
   { at: 'any' },
@@ -26,7 +26,7 @@ const FAILING: readonly Expectation[] = [
   { at: 'any', notAt: 'any' },
 ]
 
-/** The part of the Store's specification that is about reading, replacing, updating and deleting single plants. */
+/** The specification of Store for reading, replacing, updating and deleting single plants. */
 export function changeTests(suite: Suite, open: OpenStore): void {
   getTests(suite, open)
   replaceTests(suite, open)
@@ -186,7 +186,7 @@ function raceTests(suite: Suite, open: OpenStore): void {
       const losers = results.filter((result) => result.status === 'rejected')
       assert.equal(losers.length, 1)
       const [reason] = losers.map((loser): unknown => loser.reason)
-      // Whoever comes after a delete finds no plant, which a replacement is told as a expectation that does not hold.
+      // After a delete the others find no plant; for a replacement that is an expectation that does not hold.
       if ((await store.getPlant(1n)) === undefined) assert.match(String(reason), /there is no plant with the id 1/)
       else refusal(41201)(reason)
     }
@@ -235,7 +235,7 @@ function raceTests(suite: Suite, open: OpenStore): void {
       store.replacePlant(plant(1n), NO_EXPECTATION, TESTER),
       store.deletePlant(5n, NO_EXPECTATION, TESTER),
       store.replacePlant(plant(2n), { at: 'any' }, TESTER),
-      // Validation lets no such id through; here it stands for whatever a future engine or schema may refuse.
+      // Validation refuses such an id. Here it stands for a refusal by a future engine or schema.
       store.replacePlant(plant(2n ** 63n), NO_EXPECTATION, TESTER),
       store.updatePlant(6n, { name: 'x' }, NO_EXPECTATION, TESTER),
       store.replacePlant(plant(3n), NO_EXPECTATION, TESTER),

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { snapshot, tempFolder } from './support/files.ts'
 import { pretend, run, startServer } from './support/process.ts'
 
-/** Every command there is; `plantstore --help` and `plantstore token --help` must name them. */
+/** Every command; `plantstore --help` and `plantstore token --help` must name them. */
 const COMMANDS = [
   ['serve'],
   ['token', 'create'],

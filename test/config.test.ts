@@ -8,7 +8,7 @@ import { WORK_LIMIT_CASES, WORK_LIMIT_DEFAULTS } from './support/work-limits.ts'
 type Key = keyof Config
 const KEYS = Object.keys(SETTINGS) as Key[]
 
-/** For each setting: two texts that are right, with what they mean, and some that are wrong. */
+/** For each setting: two valid texts with their values, and some invalid texts. */
 const CASES: { readonly [K in Key]: { right: readonly [string, Config[K]][]; wrong: readonly string[] } } = {
   ...WORK_LIMIT_CASES,
   host: {
@@ -138,7 +138,7 @@ const CASES: { readonly [K in Key]: { right: readonly [string, Config[K]][]; wro
       'secret89secret89',
       '0123456789abcdef',
       'ZYXWVUTSRQPONMLKJIHGFEDCBA',
-      // What "plantstore token create" makes, and what was cut off from it.
+      // A secret of "plantstore token create", and a part of one.
       'ps_OtNFSrQZ08UQUjlzvjaTvbHFhTIzzZDx3wdOGDzU8Gg1XoNPl',
       'ps_OtNFSrQZ08UQUjlzvjaTvbHF',
     ],

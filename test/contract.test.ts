@@ -97,7 +97,7 @@ suite('the contract keeps what the interface document shows', () => {
 })
 
 suite('the error numbers', () => {
-  /** What no operation answers, with the reason. */
+  /** Refusals that no operation answers, with the reason. */
   const ELSEWHERE: Readonly<Partial<Record<ErrorNumber, string>>> = {
     40501: 'a method that a path does not have is no operation of the contract',
   }

@@ -29,7 +29,7 @@ test('killed under load again and again, the service loses nothing that it ackno
 })
 
 test('killed during its first start, the service leaves no store that the next start cannot use', async (t) => {
-  // From before the store is made to about when it is served.
+  // The moments range from before the store is created to about the start of listening.
   for (const delay of [100, 150, 200, 250, 300, 350]) {
     const folder = tempFolder(t)
     const first = new Program(t, ['serve', '--port', '0', '--store', `sqlite:${folder}/plants.db`])

@@ -7,7 +7,7 @@ import { isLinux, notTestedHere } from './support/not-tested.ts'
 
 const SCRIPT = fileURLToPath(new URL('support/without-descriptors.ts', import.meta.url))
 
-/** The lines that the script says. */
+/** The lines that the script prints. */
 async function linesOf(warmth: 'cold' | 'warm', engine: 'sqlite' | 'postgres'): Promise<string[]> {
   const command = 'ulimit -n 100; exec "$0" "$@"'
   // Without the variable it does not take itself for a part of this test; the runner's own lines come behind the
@@ -23,7 +23,7 @@ const WELL = '200 200 {"status":"ready"}'
 test('SQLite: a service is not ready while it has no descriptor for searches', async (t) => {
   if (!isLinux) return notTestedHere(t, 'the limit of descriptors, which is set as on Linux')
   assert.deepEqual(await linesOf('cold', 'sqlite'), [NONE, WELL])
-  // With a reader that is open already, searches go on.
+  // With an open reader, searches go on.
   assert.deepEqual(await linesOf('warm', 'sqlite'), [WELL, WELL])
 })
 

@@ -9,7 +9,7 @@ const MANY = Array.from({ length: 3500 }, (_, i) =>
   plant(BigInt(i * 3), `${['Aloe', 'monstera', 'Échium'][i % 3]} ${i % 50}`, i % 4 === 0 ? undefined : `tag ${i % 5}`),
 )
 
-/** The part of the Store's specification that is about exports. */
+/** The specification of Store for exports. */
 export function exportTests(suite: Suite, open: OpenStore): void {
   suite('an export has all plants of its filter, in every order, in chunks of about a thousand', async (t) => {
     const { store } = await open(t)
@@ -41,7 +41,7 @@ export function exportTests(suite: Suite, open: OpenStore): void {
       const exported = []
       for await (const chunk of store.exportPlants(EVERYTHING, order)) {
         exported.push(...chunk)
-        // Behind and before the place that it has come to, in all orders.
+        // After and before the present position of the export, in all orders.
         await Promise.all([
           store.deletePlant(MANY[exported.length % 100]?.id ?? 0n, NO_EXPECTATION, TESTER).catch(refusal(40402)),
           store.deletePlant(MANY.at(-exported.length % 100)?.id ?? 0n, NO_EXPECTATION, TESTER).catch(refusal(40402)),

@@ -6,7 +6,7 @@ import { refusal } from './support/store-under-test.ts'
 const NEVER = new AbortController().signal
 const turns = async (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
-/** A queue, and the work that has begun in it, in its order. */
+/** A queue, and its work in the order of its beginning. */
 function queueOf(options: Partial<QueueOptions> = {}) {
   const queue = new FairQueue({
     noun: 'searches',

@@ -16,7 +16,7 @@ const FIRST_PAGE: PlantQuery = { ...EVERYTHING, order: 'id', after: undefined }
 
 const ids = (plants: readonly NewPlant[]) => plants.map(({ id }) => id)
 
-/** Lists beside writes: they are never late, never miss a plant, and never show one as it no longer is. */
+/** Lists beside writes: they never miss an acknowledged plant, and never show an old state of one. */
 export function freshnessTests(suite: Suite, open: OpenStore): void {
   suite('the first list after the answer to a write finds the plant as it is now', async (t) => {
     const { store } = await open(t)

@@ -6,7 +6,7 @@ import { GroupCommit, type GroupCommitOptions } from '../src/group-commit.ts'
 
 type Results = readonly (string | Error)[]
 
-/** A commit function that is driven by hand: each commit waits until the test ends it. */
+/** A commit function under the control of the test, which ends each commit. */
 class Commits {
   readonly groups: (readonly string[])[] = []
   readonly #ends: PromiseWithResolvers<Results>[] = []
@@ -18,7 +18,7 @@ class Commits {
     return end.promise
   }
 
-  /** Ends the i-th commit well, with each row's own text as its result unless another is given. */
+  /** Ends the i-th commit with success. The result of each row is its own text, unless the test gives another. */
   async succeed(i: number, results: Results = this.groups[i] ?? []): Promise<void> {
     this.#ends[i]?.resolve(results)
     await turns()
@@ -30,7 +30,7 @@ class Commits {
   }
 }
 
-/** Long enough for everything that does not wait for a commit to happen. */
+/** Waits for all work that needs no commit. */
 async function turns(): Promise<void> {
   for (let i = 0; i < 5; i++) await turn()
 }
@@ -43,7 +43,7 @@ function make(options: Partial<GroupCommitOptions<string>> = {}) {
   return { commits, group: new GroupCommit<string, string>(commits.commit, limits) }
 }
 
-/** What became of promises, in the order in which it happened. */
+/** The results of promises, in the order in which they settle. */
 function watch(promises: Record<string, Promise<string>>): string[] {
   const settled: string[] = []
   for (const [name, promise] of Object.entries(promises)) {

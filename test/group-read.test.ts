@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { GroupRead } from '../src/sqlite/read/group-read.ts'
 
-/** Reads the length of texts, and remembers what it was asked for together. */
+/** Reads the length of texts, and records the keys of each call. */
 function make() {
   const groups: (readonly string[])[] = []
   const read = (texts: readonly string[]) => {
@@ -43,7 +43,7 @@ test('a failed read rejects the calls of its turn, and no later ones', async () 
 })
 
 /**
- * Reads two texts in a turn, of which those of one character are small, and tells of three at once whether they are.
+ * Reads two texts in a turn, and looks up the size of three. Texts of one character are small.
  */
 function makeNarrow() {
   const groups: string[][] = []
@@ -78,7 +78,7 @@ test('small values are read in every other turn, however many large ones were as
   const small = ['a', 'b', 'c', 'd'].map(ask)
   await Promise.all([...large, ...small])
   const before = (text: string) => done.slice(0, done.indexOf(text)).filter((one) => one.length > 1).length
-  // Three of all that wait are told small or large in a turn, so it takes some turns until these are known.
+  // Each turn looks up the size of three waiting texts, so some turns pass before these are known.
   assert.ok(before('d') <= before('a') + 4, done.join())
   assert.ok(before('large 29') >= 29, 'and large ones go on')
   assert.equal(done.length, 34)

@@ -28,17 +28,17 @@ const GUIDES = [
 const MOST_NOT_RUN = 4
 
 interface Reader {
-  /** What the reader did before, in the shell. */
+  /** The lines that the reader runs before the page. */
   readonly before?: string
-  /** What stands for something of the reader's own, and what it is here. */
+  /** The placeholders of the page, and their values in the test. */
   readonly own?: Readonly<Record<string, string>>
   /** A service user has no home, so npx, which needs one, does not work. */
   readonly isServiceUser?: true
 }
 
 /**
- * Does what a reader of the page does: runs the lines of its shell blocks in order, in one shell and one folder. A
- * service goes on in the background, as in a terminal of its own, until the test ends.
+ * Follows a page: runs the lines of its shell blocks in order, in one shell and one folder. A service runs in the
+ * background, as in a terminal of its own, until the test ends.
  */
 async function follow(t: TestContext, page: string, reader: Reader): Promise<void> {
   const blocks = blocksOf(page).filter(({ language }) => language === 'sh')
@@ -49,7 +49,7 @@ async function follow(t: TestContext, page: string, reader: Reader): Promise<voi
   for (const [i, block] of blocks.entries()) if (block.notRun === undefined) check(page, block, i, stdout)
 }
 
-/** Runs lines in a new folder, with a free port where they have 8080. @returns what they print */
+/** Runs lines in a new folder, with a free port instead of 8080. @returns their output */
 async function runAsReader(
   t: TestContext,
   script: string,
@@ -58,7 +58,7 @@ async function runAsReader(
   const [folder, port, otherPort] = [tempFolder(t), await freePort(), await freePort()]
   const commands = join(folder, 'commands')
   mkdirSync(commands)
-  // Its progress would stand in the middle of what it prints.
+  // Its progress would be in the middle of its output.
   writeFileSync(join(folder, '.curlrc'), 'silent\nshow-error\n')
   for (const [name, script] of Object.entries(scripts(folder, isServiceUser === true))) {
     writeFileSync(join(commands, name), `#!/bin/sh\n${script}\n`)
@@ -94,7 +94,7 @@ function replaceAll(text: string, replaced: Readonly<Record<string, string>>): s
   return text.replace(pattern, (found) => replaced[found] ?? found)
 }
 
-/** What the block printed has all that the page shows, but for what is different each time. */
+/** Checks that the output of a block has all lines of the page, except for parts that vary. */
 function check(page: string, { line, prints }: Block, i: number, stdout: string): void {
   const [, printed = '', code] = new RegExp(`^@begin ${i}\\n(.*)^@end ${i} (\\d+)$`, 'ms').exec(stdout) ?? []
   const where = `${page}:${line}:\n${printed}`

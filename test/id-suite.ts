@@ -10,7 +10,7 @@ export const ACTOR = { id: 'tok_00000000000', name: 'a test' }
 
 export const keyOf = (text: string): Buffer => hash('sha256', text, 'buffer')
 
-/** The part of the Store's specification that is about ids for people who have none. */
+/** The specification of IdStore. */
 export function idTests(suite: Suite, open: OpenStore): void {
   const lenient = { mustBeNew: false }
 

@@ -7,7 +7,7 @@ import { TESTER } from './support/actor.ts'
 import { importAll } from './support/store-calls.ts'
 import { type OpenStore, plant, type Suite } from './support/store-under-test.ts'
 
-/** Plants in the store, plants that come, and what each mode makes of every one of them. */
+/** Plants in the store, imported plants, and the result of each in each mode. */
 const BEFORE = [plant(1n, 'Monstera', 'houseplant'), plant(2n, 'Aloe'), plant(3n, 'Ficus', '')]
 const COMING: readonly (readonly [NewPlant, add: ImportResult | number, update: ImportResult])[] = [
   [plant(1n, 'Monstera', 'houseplant'), 'unchanged', 'unchanged'],
@@ -32,7 +32,7 @@ const expected = (mode: ImportMode) => COMING.map(([, add, update]) => (mode ===
 const told = (results: readonly ImportResult[]) =>
   results.map((result) => (result instanceof AppError ? result.number : result))
 
-/** The part of the Store's specification that is about imports and their dry runs. */
+/** The specification of Store for imports and their dry runs. */
 export function importTests(suite: Suite, open: OpenStore): void {
   for (const mode of ['add', 'update'] as const) {
     suite(`an import to ${mode} decides each plant after the ones before it`, async (t) => {
@@ -123,7 +123,7 @@ export function importTests(suite: Suite, open: OpenStore): void {
   })
 }
 
-/** That each import has one commit. */
+/** Whether each import has a single commit. */
 export function wholeImportTests(suite: Suite, open: OpenStore): void {
   suite('concurrent imports run one after the other', async (t) => {
     const { store, plants } = await open(t)

@@ -21,7 +21,7 @@ import { TOKEN } from './support/process.ts'
 
 const ROUNDS = 15
 
-/** What this process holds: kinds of active resources with their number, and on Linux descriptors and threads. */
+/** The resources of this process: kinds of active resources with their number, and on Linux descriptors and threads. */
 function held(): Record<string, number> {
   const counts: Record<string, number> = {}
   for (const kind of process.getActiveResourcesInfo()) counts[kind] = (counts[kind] ?? 0) + 1
@@ -34,7 +34,7 @@ function held(): Record<string, number> {
   return counts
 }
 
-/** As held(), when it has stayed the same for a while: the runtime ends threads and sockets after it has said so. */
+/** The result of held() once it is stable: the runtime ends threads and sockets after it has reported their end. */
 async function heldAtRest(): Promise<Record<string, number>> {
   let last = held()
   for (let same = 0; same < 20; same++) {
@@ -46,7 +46,7 @@ async function heldAtRest(): Promise<Record<string, number>> {
   return last
 }
 
-/** Whether repeating `work` leaves nothing behind; its first run may, such as a pool of threads that stays. */
+/** Whether repeated `work` leaves nothing behind. Its first run may, such as a pool of threads. */
 async function assertNoLeak(t: TestContext, work: () => Promise<void>): Promise<void> {
   if (!isLinux) notTestedHere(t, 'leaks of descriptors and threads, because only Linux lists them')
   await work()

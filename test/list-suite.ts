@@ -21,7 +21,7 @@ const PLANTS = [
 ]
 const ids = (plants: readonly NewPlant[]) => plants.map(({ id }) => id)
 
-/** The part of the Store's specification that is about lists of plants. */
+/** The specification of Store for lists of plants. */
 export function listTests(suite: Suite, open: OpenStore): void {
   orderTests(suite, open)
   filterTests(suite, open)
@@ -73,7 +73,7 @@ function orderTests(suite: Suite, open: OpenStore): void {
 
   suite('pages of every size have no gap and no repetition', async (t) => {
     const { store } = await open(t)
-    // Names that are the same, or the same as far as they count.
+    // Equal names, and names with equal sort keys.
     const alike = Array.from({ length: 40 }, (_, i) => plant(BigInt(i), `${'Á'.repeat(130 + (i % 2))}${i % 7}`))
     await importAll(store, [...PLANTS.filter(({ id }) => id < 0n || id > 40n), ...alike])
     for (const order of PLANT_ORDERS) {

@@ -14,7 +14,7 @@ const PAGE = 4096
 const LOG_HEADER = 32
 const FRAME = PAGE + 24
 
-/** What a disk has of a store: its file and its log. */
+/** A store on a disk: its file and its log. */
 interface Image {
   readonly file: Buffer
   readonly log: Buffer
@@ -22,7 +22,7 @@ interface Image {
 
 interface Scene {
   readonly db: DatabaseSync
-  /** What a crash at this moment leaves. */
+  /** The files after a crash at this moment. */
   image(): Image
   judge(file: Buffer, log: Buffer): string
 }

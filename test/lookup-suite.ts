@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { TESTER } from './support/actor.ts'
 import { type OpenStore, plant, type Suite } from './support/store-under-test.ts'
 
-/** Plants that are read by their ids, many at once. */
+/** The specification of Store for many concurrent reads by id. */
 export function lookupTests(suite: Suite, open: OpenStore): void {
   suite('plants of every size are found together, whatever they are read with', async (t) => {
     const { store } = await open(t)

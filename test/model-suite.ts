@@ -22,13 +22,13 @@ import {
 import { holds } from './support/property.ts'
 import { exportAll, listAll } from './support/store-calls.ts'
 
-/** What the store should hold. */
+/** The expected content of the store. */
 interface Model {
   readonly plants: Plants
   readonly tokens: Map<string, Token>
 }
 
-/** What may happen at any time to whoever makes an index, and to the index. */
+/** Events that may happen at any time to the indexer and to the index. */
 const DISTURBANCES = ['step', 'catch up', 'stop', 'kill', 'remove'] as const
 export type Disturbance = (typeof DISTURBANCES)[number]
 
@@ -37,11 +37,11 @@ export interface ModelStore {
   readonly store: Store
   /** Closes it and opens it again. */
   reopen(): Promise<void>
-  /** Opens it as a crash would have left it; absent where that can't be had. */
+  /** Opens it in its state after a crash; absent where the test can't simulate one. */
   readonly crash?: () => Promise<void>
-  /** Does something to what the engine derives from the plants; absent where it derives nothing. */
+  /** Disturbs the data that the engine derives from the plants; absent where it derives none. */
   readonly disturb?: (disturbance: Disturbance) => Promise<void>
-  /** All plants that are kept, read past the store, by id. */
+  /** All stored plants by id, read past the store. */
   plants(): Promise<NewPlant[]>
   close(): Promise<void>
 }
@@ -63,7 +63,7 @@ export function modelSuite(name: string, open: (t: TestContext) => Promise<Model
   })
 }
 
-/** A step of a run, as fast-check wants it. */
+/** A step of a run, in the form of fast-check. */
 class Step implements fc.AsyncCommand<Model, ModelStore> {
   readonly #name: string
   readonly #work: (model: Model, real: ModelStore) => Promise<void>
@@ -92,7 +92,7 @@ const together = (work: readonly (readonly Action[])[]) =>
 const rivals = (creates: readonly NewPlant[]) =>
   new Step(`rivals(${inspect(creates)})`, async ({ plants }, { store }) => {
     const results = await Promise.allSettled(creates.map((plant) => createPlant(store, plant, { mustBeNew: false })))
-    // Which of several creates of a new id comes first is the store's to say; everything else follows from that.
+    // The store decides which of several creates of a new id comes first. Everything else follows from that.
     for (const [i, plant] of creates.entries()) {
       const result = results[i]
       if (result?.status !== 'fulfilled' || result.value !== 'created') continue
@@ -177,7 +177,7 @@ const clients = Array.from({ length: Number(CLIENTS) }, (_, client) =>
 const tokenName = fc.constantFrom('a', 'b', 'c')
 const time = fc.date({ noInvalidDate: true, min: new Date(0), max: new Date('9999-12-31') })
 const COMMANDS = [
-  // Some are named again: they are most of what happens.
+  // Repeated entries are more frequent in the runs.
   fc.tuple(...clients).map(together),
   fc.tuple(...clients).map(together),
   fc.tuple(...clients).map(together),

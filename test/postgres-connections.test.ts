@@ -20,7 +20,7 @@ const database = (t: TestContext) => newDatabase((work) => cleanUp(t, work))
 const ALL: PlantQuery = { tags: [], words: ['plant'], order: 'name', after: undefined }
 
 /**
- * The address of a database for a role of its own that may have so many connections, and what lets it have any number.
+ * The address of a database for a role with a limit of connections, and a function that removes the limit.
  */
 async function limitedRole(t: TestContext, limit: number): Promise<{ url: string; lift: () => Promise<unknown> }> {
   const url = await database(t)
@@ -103,7 +103,7 @@ test('every request to a server that hangs is refused by its deadline', async (t
     () => store.startDryRun('add'),
   ]
   const times: Promise<number>[] = []
-  // Later ones come behind others that wait already.
+  // Later requests queue after others.
   for (let wave = 0; wave < 4; wave++) {
     times.push(...requests.flatMap((request) => [timed(request), timed(request)]))
     await sleep(400)
@@ -222,7 +222,7 @@ suite('a server that is reached without TLS', () => {
 
   test('never gets the password in clear text', async (t) => {
     const received: Buffer[] = []
-    // Startup is answered with a notice, and with AuthenticationCleartextPassword.
+    // The server answers the startup with a notice, and with AuthenticationCleartextPassword.
     const server = createServer((socket) => {
       socket.on('error', () => {})
       socket.on('data', (chunk: Buffer) => {

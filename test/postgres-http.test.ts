@@ -1,11 +1,11 @@
-// The service's own tests once more, on PostgreSQL: what it promises is the same on every engine.
+// Runs the tests of the service on PostgreSQL, since it keeps its promises on every engine.
 import { globSync } from 'node:fs'
 import { basename } from 'node:path'
 import { engine } from './support/engine-under-test.ts'
 
 /**
- * What is about connections, memory, text and bytes, whatever store there is: nothing of it asks one, or only for a
- * plant.
+ * Tests of connections, memory, texts and bytes, which do not depend on the engine: they read at most one plant of the
+ * store.
  */
 const NOT_ABOUT_STORES = new Set([
   ...['auth-bounds', 'body', 'body-memory', 'client-address', 'compressed-files', 'compression', 'connection'],

@@ -52,7 +52,7 @@ async function plansOf(url: string, wanted: PlantQuery): Promise<Plan[]> {
   try {
     await new PoolShare(pool, 1).with(async (run) => {
       const explained: Run = async (statement) => {
-        // Only what was run under its name has the plan that it is run with.
+        // Only a statement that ran under its name has its real plan.
         const outcome = await run(statement)
         const values = (statement.values ?? []).map(literal).join(', ')
         const { rows } = await run({ text: `EXPLAIN (ANALYZE, FORMAT JSON) EXECUTE "${statement.name}" (${values})` })
@@ -104,7 +104,7 @@ test('every search uses an index, and reads few more plants than its page needs'
 
 test('a search for frequent, rare and no words gives what filtering and sorting all plants gives', async (t) => {
   const store = await openStore(t, await newDatabase((work) => cleanUp(t, work)))
-  // So many that the first look and the first sets are too small.
+  // Enough plants that the first walk and the first sets are too small.
   const plants = Array.from({ length: 30_000 }, (_, i) =>
     plant(BigInt(i), i < 25_000 ? `common ${i % 7 === 0 ? 'half ' : ''}x${i}` : `other common${i % 2}`, `tag ${i % 2}`),
   )

@@ -17,7 +17,7 @@ import { plant, refusal } from './support/store-under-test.ts'
 import { tcpProxy } from './support/tcp-proxy.ts'
 import { token } from './token-suite.ts'
 
-/** Two stores on one database, as two instances of the service have them. */
+/** Two stores on one database, like those of two instances of the service. */
 async function twoStores(t: TestContext): Promise<{ url: string; stores: readonly [PostgresStore, PostgresStore] }> {
   const url = await newDatabase((work) => cleanUp(t, work))
   return { url, stores: [await openStore(t, url), await openStore(t, url)] }
@@ -182,7 +182,7 @@ test('every instance refuses a revoked token within a second', async (t) => {
   assert.deepEqual(await ask(), [200, 200])
   const { stdout: list } = await run(t, ['token', 'list'], { env })
   const id = /^(tok_\w+) /m.exec(list)?.[1] ?? assert.fail(list)
-  // Asked all the time, so that each instance trusts it as lately as it can.
+  // Constant use, so that each instance has cached the token as late as possible.
   let revoked = false
   const asking = (async () => {
     while (!revoked) await ask()

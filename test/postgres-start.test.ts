@@ -23,7 +23,7 @@ function with_(url: string, change: (parts: URL) => void): string {
   return parts.href
 }
 
-/** A start that is refused: one line that says why, and nothing else; above all no password. */
+/** A refused start prints one line with the reason, and nothing else; above all no password. */
 async function assertRefused(t: TestContext, url: string, why: RegExp, wait = '0s'): Promise<void> {
   const env = { PLANTSTORE_STORE: url, PLANTSTORE_STORE_WAIT: wait, PLANTSTORE_LOG_LEVEL: 'warn' }
   const { code, stdout, stderr } = await run(t, ['serve', '--port', '0'], { env, cwd: tempFolder(t) })

@@ -13,7 +13,7 @@ const HEADERS = {
   'X-Request-Id': 'a',
   'X-Content-Type-Options': 'nosniff',
 }
-/** An answer as the contract has it. */
+/** An answer that the contract allows. */
 const RIGHT: Omit<Case, 'way'> = {
   path: '/health/live',
   status: 200,
@@ -25,7 +25,7 @@ const RIGHT: Omit<Case, 'way'> = {
 }
 const WRONG = '{"status":"dead"}'
 
-/** Sees every one of these answers in every way, and holds what was found against the pattern; undefined: nothing. */
+/** Receives each answer by every kind of client, and compares the findings with the pattern; undefined: no findings. */
 async function expectFaults(...expected: readonly [other: Partial<Case>, fault: RegExp | undefined][]): Promise<void> {
   const cases = expected.flatMap(([other]) => WAYS.map((way): Case => ({ ...RIGHT, way, ...other })))
   const { stdout } = await promisify(execFile)(process.execPath, [PROGRAM, JSON.stringify(cases)])

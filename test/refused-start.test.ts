@@ -12,7 +12,7 @@ import { send } from './support/load.ts'
 import { isLinux, isRoot, notTestedHere, runs } from './support/not-tested.ts'
 import { run, startServer, TOKEN } from './support/process.ts'
 
-/** A folder with a store in it that was served and stopped in order. */
+/** A folder with a store that was served and stopped in order. */
 async function servedStore(t: TestContext): Promise<{ folder: string; path: string }> {
   const folder = tempFolder(t)
   const { program, address, storePath } = await startServer(t, folder)
@@ -22,7 +22,7 @@ async function servedStore(t: TestContext): Promise<{ folder: string; path: stri
   return { folder, path: storePath }
 }
 
-/** A start is refused with one line that says why and names the store, and nothing at all is made or changed. */
+/** Checks that a start fails with one line that gives the reason and names the store, and changes no file. */
 async function assertRefused(t: TestContext, folder: string, path: string, why: RegExp): Promise<void> {
   const before = snapshot(folder)
   const commands = [
@@ -120,7 +120,7 @@ test('a store on a read-only file system is refused', async (t) => {
     await assertRefused(t, mountPoint, join(mountPoint, 'plants.db'), /can't be written/)
     await assertRefused(t, mountPoint, join(mountPoint, 'new.db'), /can't be written/)
   } else {
-    // No permission holds root back, so without a mount there is nothing that root could be refused.
+    // No permission stops root, so without a mount there is no refusal to test.
     if (isRoot) return notTestedHere(t, 'a read-only file system, because this root may not mount one')
     chmodSync(path, 0o400)
     await assertRefused(t, folder, path, /can't be written/)

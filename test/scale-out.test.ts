@@ -14,10 +14,10 @@ import { newDatabase, plantsOf } from './support/postgres.ts'
 import { type Served, serveStore } from './support/process.ts'
 
 const guide = readFileSync(new URL('../docs/guides/scale-out.md', import.meta.url), 'utf8')
-/** The flags that it starts the instances with. */
+/** The flags of the instances. */
 const FLAGS = /`(--drain-window \w+)`/.exec(guide)?.[1]?.split(' ') ?? assert.fail('the guide has no drain window')
 
-/** The configuration that it gives, for other addresses. */
+/** The configuration of the guide, with other addresses. */
 function guideConfiguration(addresses: Readonly<Record<string, string>>): string {
   let configuration = /```nginx\n(.*?)```/s.exec(guide)?.[1] ?? assert.fail('the guide has no configuration')
   for (const [from, to] of Object.entries(addresses)) {
@@ -33,7 +33,7 @@ async function startNginx(t: TestContext, configuration: string, port: number): 
   const paths = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
     (name) => `${name}_temp_path ${folder}/${name};`,
   )
-  // Else it would tell each client to leave after a thousand requests.
+  // By default it would close each connection after a thousand requests.
   const whole = `daemon off; pid ${folder}/pid; error_log ${folder}/error.log;
     events {} http { access_log off; keepalive_requests 1000000000; ${paths.join(' ')} ${configuration} }`
   writeFileSync(join(folder, 'nginx.conf'), whole)
@@ -70,7 +70,7 @@ test('two instances behind nginx, as in the guide, are restarted under load one 
   const addresses = {
     '10.0.0.11:8080': `127.0.0.1:${ports[0]}`,
     '10.0.0.12:8080': `127.0.0.1:${ports[1]}`,
-    // The load is without TLS, so that nginx and not its encryption is what the machine is busy with.
+    // The load has no TLS, so that the machine is busy with nginx and not with encryption.
     'listen 443 ssl;': `listen 127.0.0.1:${port};`,
     'ssl_certificate /etc/ssl/plants.example.pem;': '',
     'ssl_certificate_key /etc/ssl/plants.example.key;': '',

@@ -27,7 +27,7 @@ function change(file: string, script: string): void {
 const inOtherProcess = (script: string) => (path: string) => change(indexPath(path), script)
 const inIndex = (sql: string) => (path: string) => inFile(indexPath(path), (db) => db.exec(sql))
 
-/** What may happen to the index of a store. */
+/** Events that may happen to the index of a store. */
 const DAMAGES: Readonly<Record<string, (path: string) => void>> = {
   removed: inOtherProcess("for (const end of ['', '-wal', '-shm']) fs.rmSync(file + end, { force: true })"),
   'removed without its log': inOtherProcess('fs.rmSync(file)'),
@@ -43,7 +43,7 @@ const DAMAGES: Readonly<Record<string, (path: string) => void>> = {
   'without an entry': inIndex("DELETE FROM names; DELETE FROM recent_names WHERE key = 'monstera 7'"),
 }
 
-/** As a client that asks again when it is told to. */
+/** Retries as the refusal asks. */
 async function patiently<T>(read: () => Promise<T>): Promise<T> {
   for (;;) {
     try {
@@ -83,7 +83,7 @@ async function write(store: Store): Promise<void> {
   await store.deletePlant(8n, NO_EXPECTATION, TESTER)
 }
 
-/** Until the index has all changes, it is made anew or not. */
+/** Waits until the index has all changes, whether it is rebuilt or not. */
 async function assertMadeAnew(path: string, close: () => Promise<void>): Promise<void> {
   await close()
   indexAll(path)

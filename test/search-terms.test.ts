@@ -22,7 +22,7 @@ function indexOf(plant: Plant): DatabaseSync {
 
 const starts = (word: string): string[] => Array.from(word).map((_, i, all) => all.slice(0, i + 1).join(''))
 
-/** The index has just the words of the plant, cut, and finds the plant by every start of each. */
+/** Checks that the index has exactly the cut words of the plant, and finds the plant by every start of each. */
 function assertIndexed(plant: Plant): void {
   const db = indexOf(plant)
   try {

@@ -11,7 +11,7 @@ const start = (t: Parameters<typeof startServer>[0], window: string): Promise<Se
 
 const portOf = ({ address }: Server) => ({ port: Number(new URL(address).port) })
 
-/** Waits until the third plant can be read, which the import before it has then stored. */
+/** Waits until the import has stored the third plant. */
 async function untilThird({ address }: Server): Promise<void> {
   while ((await send('GET', `${address}/plants/3`, { token: SECRET })).status !== 200);
 }

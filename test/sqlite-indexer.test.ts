@@ -87,7 +87,7 @@ test('without an index, a search by id looks at 50,000 plants, and others are 50
 
 test('while indexing fails, one notice is logged, writes go on, and small searches are answered', async (t) => {
   const path = join(tempFolder(t), 'plants.db')
-  // A folder stands in the way.
+  // A folder has the name of the file.
   mkdirSync(indexPath(path))
   const notices: string[] = []
   const { store } = await openSqlite(t, { path, onNotice: (text) => notices.push(text) })
@@ -136,7 +136,7 @@ test('changes stay in the log for the configured time', async (t) => {
   assert.equal(changesIn(path).length, 16)
 })
 
-/** A store as a program that kept its indexes in it has left it: some plants are indexed, others are in its journal. */
+/** A store of a program that kept its indexes in the store: some plants are indexed, others are in its journal. */
 function oldStore(path: string): void {
   inFile(path, (db) => {
     const [first, second] = readMigrations(new URL('../sql/sqlite/', import.meta.url))

@@ -18,14 +18,14 @@ import { Load, send } from './support/load.ts'
 import { isLinux, isRoot, notTestedHere, runs } from './support/not-tested.ts'
 import { run, startServer } from './support/process.ts'
 
-/** What is to be done with a store that nobody serves. */
+/** The work on a store that is not served. */
 const COMMANDS = [
   ['serve', '--port', '0'],
   ['token', 'create', '--name', 'x'],
   ['token', 'list'],
 ]
 
-/** Every command refuses the store in one line that says why, and nothing is made or changed. */
+/** Checks that every command refuses the store in one line with the reason, and changes no file. */
 async function assertRefused(t: TestContext, folder: string, path: string, why: RegExp): Promise<void> {
   const before = snapshot(folder)
   for (const command of COMMANDS) {
@@ -37,7 +37,7 @@ async function assertRefused(t: TestContext, folder: string, path: string, why: 
   }
 }
 
-/** Serves the store, creates so many plants, and then kills the server or stops it in order. */
+/** Serves the store, creates `plants` plants, and then kills the server or stops it in order. */
 async function serve(t: TestContext, folder: string, load: { first: bigint; plants: number; end: 'kill' | 'stop' }) {
   const { program, address, storePath } = await startServer(t, folder, ['--drain-window', '0s'])
   const creates = new Load(address, { clients: 4, firstId: load.first })

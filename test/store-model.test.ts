@@ -55,8 +55,7 @@ async function openModel(
 }
 
 /**
- * The same, with an index that takes a few changes at a time and only when it is told to, and that is lost now and
- * then.
+ * The same with an index that takes a few changes at a time and only on request, and that is sometimes lost.
  */
 async function openDisturbed(t: TestContext): Promise<ModelStore> {
   const model = await openModel(t, { startFollower: () => IDLE })
@@ -88,7 +87,7 @@ async function openDisturbed(t: TestContext): Promise<ModelStore> {
   }
 }
 
-/** Starts a thread that makes the index, and ends it wherever it is after a while. */
+/** Starts the thread of the indexer, and ends it at any point after a while. */
 async function killAmidWork(path: string): Promise<void> {
   const thread = new Worker(new URL('../src/sqlite/worker/entry.ts', import.meta.url), {
     workerData: { role: 'index', path } satisfies ThreadData,

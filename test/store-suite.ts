@@ -173,7 +173,7 @@ function concurrencyTests(suite: Suite, open: OpenStore): void {
 
   suite('a row that the engine itself refuses fails alone', async (t) => {
     const { store, plants } = await open(t)
-    // Validation lets no such id through; here it stands for whatever a future engine or schema may refuse.
+    // Validation refuses such an id. Here it stands for a refusal by a future engine or schema.
     const impossible = plant(2n ** 63n)
     const creates = [plant(1n), impossible, plant(3n)].map((one) => createPlant(store, one, lenient))
     const results = await Promise.allSettled(creates)

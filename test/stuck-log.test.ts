@@ -14,7 +14,7 @@ const DEBUG = { PLANTSTORE_LOG_LEVEL: 'debug' }
 const NO_PIPE = 'a log that nobody reads, because no pipe can be made'
 
 interface Stuck extends Server {
-  /** The end that nobody reads. */
+  /** The end of the pipe without a reader. */
   readonly pipe: number
 }
 
@@ -40,7 +40,7 @@ function fill(pipe: number): void {
   }
 }
 
-/** All that the pipe holds until `isEnough`. */
+/** Reads the pipe until `isEnough`. */
 async function drain(pipe: number, isEnough: (text: string) => boolean): Promise<string> {
   const buffer = Buffer.alloc(2 ** 16)
   let text = ''
@@ -98,7 +98,7 @@ test('lines beyond the bound for a slow reader are dropped, and a line counts th
   const lines = text.trim().split(/\n+/)
   const dropped = Number(/"dropped":(\d+)/.exec(lines.at(-1) ?? '')?.[1])
   assert.ok(dropped > 0)
-  // Those that say "serving" and tell of the metrics are two more.
+  // The lines about serving and about the metrics are two more.
   assert.equal(lines.length - 1 + dropped, REQUESTS + 2)
   assert.ok(counted > 0 && counted <= dropped, `${counted} of ${dropped} were counted by then`)
   // The pipe was full of newlines.

@@ -4,7 +4,7 @@ import { TESTER } from './support/actor.ts'
 import { importAll } from './support/store-calls.ts'
 import { type OpenStore, plant, type Suite } from './support/store-under-test.ts'
 
-/** The part of the Store's specification that is about the list of tags. */
+/** The specification of Store for the list of tags. */
 export function tagTests(suite: Suite, open: OpenStore): void {
   suite('tags are listed by code points, with the number of their plants', async (t) => {
     const { store } = await open(t)

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { hashSecret, makeSecret, makeTokenId, type Token } from '../src/token.ts'
 import type { OpenStore, Suite } from './support/store-under-test.ts'
 
-/** A token as `plantstore token create` makes it, but for what is given. */
+/** A token like those of `plantstore token create`, with the given parts. */
 export const token = (name: string, more: Partial<Token> = {}): Token => ({
   id: makeTokenId(),
   name,
@@ -14,7 +14,7 @@ export const token = (name: string, more: Partial<Token> = {}): Token => ({
   ...more,
 })
 
-/** The part of the Store's specification that is about access tokens. */
+/** The specification of TokenStore. */
 export function tokenTests(suite: Suite, open: OpenStore): void {
   suite('a token is found by the hash of its own secret alone', async (t) => {
     const { store, reopen } = await open(t)

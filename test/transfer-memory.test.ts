@@ -50,21 +50,21 @@ function* rubbish(count: number): Generator<string> {
   for (let written = 0; written < count; written += 1000) yield 'x\n'.repeat(1000)
 }
 
-/** The most memory that a program ever had, in bytes. */
+/** The peak memory of a program, in bytes. */
 function peakOf({ child }: Program): number {
   const status = readFileSync(`/proc/${child.pid}/status`, 'utf8')
   return Number(/^VmHWM:\s+(\d+) kB$/m.exec(status)?.[1]) * 1024
 }
 
 const NOT_ELSEWHERE = 'the memory that imports and exports take, because only Linux tells it'
-/** What is promised: a process stays below it, whatever is imported and exported. */
+/** The promised bound of a process during any import and export. */
 const BOUND = 300e6
 
 test('importing and exporting through the service takes the same memory for any number of plants', async (t) => {
   if (!isLinux) return notTestedHere(t, NOT_ELSEWHERE)
   // As npm start does.
   const server = await startServer(t, tempFolder(t), [], { nodeArgs: ['--max-semi-space-size=16'] })
-  // By then all caches are full that there are.
+  // By then all caches are full.
   await importRows(server, rows(0, 30_000))
   await importRows(server, rubbish(100_000))
   await exportSize(server)

@@ -18,7 +18,7 @@ function filesIn(heading: string): string[] {
 
 /** Fewer than make the store move its commits to a thread, however slow the disk is. */
 const ROUNDS = 4
-/** How long the search index may take to catch up with the plant that is looked for, in ms. */
+/** Milliseconds that the search index may take to catch up with the wanted plant. */
 const CATCH_UP = 20_000
 
 type Send = (method: string, path: string, body?: string) => Promise<void>

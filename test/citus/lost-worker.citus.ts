@@ -13,7 +13,7 @@ interface Health {
   readonly shardsOutOfReach: number
 }
 
-/** Milliseconds in which everything must be well again after the worker's return. */
+/** Milliseconds after the worker's return in which every request must succeed again. */
 const RECOVERY = 5000
 const CLIENTS = 64
 
@@ -117,7 +117,7 @@ async function idsOn(url: string, { port }: PostgresServer, first: number, count
 }
 
 async function health(address: string): Promise<Health> {
-  // A check is used for a second.
+  // The result of a check is reused for a second.
   await sleep(1100)
   return (await (await send('GET', `${address}/health/ready`)).json()) as Health
 }
@@ -131,7 +131,7 @@ async function each(from: number, work: (id: number) => Promise<void>, count = 1
   await Promise.all(Array.from({ length: CLIENTS }, client))
 }
 
-/** How often each status came. */
+/** The number of answers with each status. */
 async function statuses(
   from: number,
   create: (id: number) => Promise<Response>,

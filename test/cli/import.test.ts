@@ -133,7 +133,7 @@ suite('plantstore import, straight into a store', () => {
   })
 })
 
-/** What is in the file, how it is called, and what is said of it. Nothing is stored, and the exit code is 1. */
+/** The case, the name and the content of a file, and its refusal. Nothing is stored, and the exit code is 1. */
 const BAD_FILES: readonly (readonly [what: string, name: string, bytes: Buffer | string | undefined, says: RegExp])[] =
   [
     ['is not there', 'plants.csv', undefined, /^plantstore: plants\.csv: there is no such file or folder\n$/],

@@ -25,7 +25,7 @@ async function served(t: TestContext): Promise<Scene> {
 }
 
 suite('plantstore import and export through a service', () => {
-  // The files of all kinds are read and written by the same code as without a service (test/cli/export.test.ts).
+  // The same code reads and writes files of all kinds without a service (test/cli/export.test.ts).
   test('take packed lines and a table in, and give the same out to the byte', async (t) => {
     const { folder, address, storePath } = await served(t)
     for (const name of ['plants.jsonl.gz', 'plants.csv']) {

@@ -11,7 +11,7 @@ import { Program, run } from '../support/process.ts'
 const PLANTS = manyPlants(20_000)
 const TEXT = textOf('ndjson', PLANTS)
 
-/** Waits until a store has plants, and tells how many. */
+/** Waits until a store has plants. @returns their number */
 async function stored(path: string): Promise<number> {
   for (;;) {
     const count = existsSync(path) ? plantsIn(path).size : 0
@@ -29,7 +29,7 @@ for (const [signal, exitCode] of [
     const path = join(folder, 'plants.db')
     const args = ['import', '-', '--format', 'ndjson', '--store', `sqlite:${path}`]
     const program = new Program(t, args, { hasInput: true })
-    // Without an end, so that it waits for more.
+    // The input has no end, so the command waits for more.
     program.child.stdin?.write(TEXT)
     await stored(path)
     program.signal(signal)

@@ -34,7 +34,7 @@ const refuse =
 const live = (response: ServerResponse): void => void response.end('{"status":"live"}')
 
 suite('after a lost answer the client ends in the state that it asked for', () => {
-  /** A service whose first answer is lost on its way, and a client of it. */
+  /** A service whose first answer is lost, and a client of it. */
   async function withLoss(t: TestContext) {
     const service = await withService(t)
     const direct = clientOf(service)

@@ -76,7 +76,7 @@ for (const end of ['SIGTERM', 'SIGKILL'] as const) {
     fillDisk(disk)
 
     let stored = 0
-    // The second start has what the first one has left of its reserve.
+    // The second start has the rest of the reserve of the first one.
     for (let start = 0; start < 2; start++) {
       const { program, address, storePath } = await startServer(t, disk)
       const [[id] = []] = load.acknowledged
@@ -105,8 +105,7 @@ for (const end of ['SIGTERM', 'SIGKILL'] as const) {
 }
 
 /**
- * Creates plants until one is refused for want of space: the search index gives some back when it finds none for
- * itself.
+ * Creates plants until one is refused for lack of space. The search index frees some space when it lacks space itself.
  */
 async function storedBefore50304(disk: string, address: string, start: number): Promise<number> {
   for (let stored = 0; ; stored++) {
@@ -157,7 +156,7 @@ test('the log of a small store stays small', async (t) => {
 interface Disk {
   fill(): void
   free(): void
-  /** Whether the readiness check, which needs almost no space, finds none. */
+  /** Whether even the readiness check lacks space, which needs almost none. */
   readonly isNoticed: boolean
   /** UTF-16 units. */
   readonly nameLength: number
@@ -186,7 +185,7 @@ async function assertSurvives({ program, address, storePath }: Server, disk: Dis
   assert.ok(isIntact(storePath))
 }
 
-/** The outcome of a check is used for a second, so it is asked until it has changed. */
+/** Asks for readiness until it has changed, since the result of a check is reused for a second. */
 async function readiness(address: string, status: number): Promise<void> {
   for (;;) {
     const answer = await send('GET', `${address}/health/ready`)

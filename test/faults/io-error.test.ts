@@ -36,7 +36,7 @@ for (const [call, when, fails] of FAULTS) {
     const { program, address, storePath } = await startServer(t, folder, [], { under: strace(call, when) })
     const load = new Load(address, { clients: 8 })
     await load.until(() => load.refused.has(50301))
-    // Whether it still answers depends on how soon it is gone; that it is ready it must not say.
+    // Whether it still answers depends on the time of its exit. It must not report that it is ready.
     const readiness = await send('GET', `${address}/health/ready`).catch(() => undefined)
     assert.notEqual(readiness?.status, 200)
     await load.done

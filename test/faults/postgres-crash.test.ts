@@ -27,7 +27,7 @@ test('a database that crashes four times under load loses nothing acknowledged, 
     delays.push(performance.now() - back)
     await ready(served.address, 200)
   }
-  // Of four, one at least was held up by nothing but the service.
+  // Of four recoveries, at least one was delayed by the service alone.
   assert.ok(Math.min(...delays) < 2000, `the service took ${delays.map(Math.round)} ms to find the database again`)
   await load.reaches(load.acknowledged.size + 300)
   await assertKept(load, served, url)
@@ -61,7 +61,7 @@ test('hanging backends are given up, and others take over', async (t) => {
   await before.reaches(300)
   await before.stop()
   assert.deepEqual([...before.refused], [])
-  // While they do nothing: one that stops in the middle of a commit stops the whole server.
+  // Only while they are idle: a backend that stops in the middle of a commit stops the whole server.
   const rows = await query<{ pid: number }>(
     url,
     "SELECT pid FROM pg_stat_activity WHERE application_name = 'plantstore'",
@@ -85,7 +85,7 @@ test('when the standby takes over, the service follows, and nothing acknowledged
   cleanUp(t, () => standby.close())
   await query(primary.url(), "ALTER SYSTEM SET synchronous_standby_names = 'standby'")
   await query(primary.url(), 'SELECT pg_reload_conf()')
-  // The standby stands first: it is a server like any other, but takes no writes yet.
+  // The standby is the first host. It accepts connections, but no writes yet.
   const both = standby.url().replace(`:${standby.port}`, `:${standby.port},127.0.0.1:${primary.port}`)
   const served = await serveStore(t, both)
   const load = new Load(served.address)

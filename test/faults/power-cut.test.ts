@@ -15,11 +15,11 @@ interface PowerCut {
   readonly after: number
   readonly nameLength: number
   readonly nodeArgs?: readonly string[]
-  /** Wait also until the disk has some of the search index. */
+  /** Waits also until the disk has a part of the search index. */
   readonly hasIndex?: boolean
 }
 
-/** Compiles the disk that forgets; undefined when that is not possible here. */
+/** Compiles the disk that forgets; undefined where that is not possible. */
 function forgetfulDisk(t: TestContext): string | undefined {
   const library = join(tempFolder(t), 'power-cut.so')
   const source = fileURLToPath(new URL('power-cut.c', import.meta.url))
@@ -27,7 +27,7 @@ function forgetfulDisk(t: TestContext): string | undefined {
   return canCompile ? library : undefined
 }
 
-/** Runs a server under load until the power is cut. @returns the load and a folder with what the disk has then */
+/** Runs a server under load until the power cut. @returns the load, and a folder with the content of the disk */
 async function cutPower(t: TestContext, library: string, cut: PowerCut): Promise<{ load: Load; disk: string }> {
   const folder = realpathSync(tempFolder(t))
   const disk = join(tempFolder(t), 'disk')

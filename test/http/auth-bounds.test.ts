@@ -7,7 +7,7 @@ import { RateLimiter } from '../../src/http/auth/rate-limit.ts'
 import { makeSecret } from '../../src/token.ts'
 import { errorOf, type Service, withService } from '../support/service.ts'
 
-/** Stands in for the clock; in milliseconds. */
+/** The clock of the test, in milliseconds. */
 function clock(t: TestContext): { now: number } {
   const time = { now: 1000 }
   t.mock.method(performance, 'now', () => time.now)

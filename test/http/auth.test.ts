@@ -110,7 +110,7 @@ suite('a token', () => {
     const authorization = `Bearer ${secret}`
     assert.equal((await service.create(PLANT, { authorization })).status, 200)
     assert.equal(await service.store.tokens.revokeToken(token.id), 'revoked')
-    // From the revocation on, not from the last use: using it on and on must not prolong it.
+    // The second begins at the revocation, not at the last use, so that constant use does not prolong it.
     const until = performance.now() + 1000
     while (performance.now() < until) {
       await service.create(PLANT, { authorization })

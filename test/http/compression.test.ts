@@ -13,7 +13,7 @@ const DECODERS: Readonly<Record<Coding, (bytes: Buffer) => Buffer>> = {
 }
 const NAME = 'Mönstera '.repeat(200)
 
-/** What an answer is with a coding, as bytes. */
+/** The bytes of an answer in a coding. */
 async function fetched(service: Service, path: string, headers: Record<string, string>) {
   const { status, headers: fields, bytes } = await service.send('GET', path, { headers })
   return { status, fields, bytes }

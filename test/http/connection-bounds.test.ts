@@ -139,7 +139,7 @@ suite('an answer that its client does not read', () => {
     return service
   }
 
-  /** Asks so often that the buffers of the system do not hold all of it, and reads nothing. */
+  /** Sends more requests than the buffers of the system hold answers, and reads nothing. */
   async function unread(t: Scene, service: Service): Promise<RawConnection> {
     const connection = await opened(t, service, LIST.repeat(10))
     connection.socket.pause()
@@ -198,7 +198,7 @@ suite('an answer that its client does not read', () => {
     const service = await withLargePlants(t, { unreadLimit: '3MiB' })
     await Promise.all([1, 2, 3, 4].map(() => unread(t, service)))
     let status = 503
-    // As the refusals say: try again in a second. Somebody who has let his answer wait for that long makes room.
+    // The refusals ask for a retry in a second. By then a client with an unread answer has made room.
     for (let tries = 0; status === 503 && tries < 15; tries++) {
       await sleep(1000)
       assert.ok((await metric(service, 'plantstore_unread_answer_bytes')) <= 3 * 2 ** 20)

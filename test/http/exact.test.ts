@@ -7,7 +7,7 @@ import { exactInteger, integerSpelling, numberText } from '../support/numbers.ts
 import { holds } from '../support/property.ts'
 import { errorOf, messageOf, withService } from '../support/service.ts'
 
-/** A commit each, so fewer than for what runs in memory. */
+/** Each run takes a commit, so there are fewer runs than in memory. */
 const RUNS = { numRuns: 60 }
 
 const int64 = fc.oneof(

@@ -8,7 +8,7 @@ import { untilNoConnection } from '../support/requests.ts'
 import { type Scene, SECRET, type Service, withService } from '../support/service.ts'
 
 const COUNT = 1500
-/** So much that the buffers of a connection do not hold all of it. */
+/** More than the buffers of a connection hold. */
 const NAME = 'x'.repeat(10_000)
 
 async function withMuch(scene: Scene, flags: Parameters<typeof withService>[1] = {}): Promise<Service> {
@@ -21,7 +21,7 @@ async function withMuch(scene: Scene, flags: Parameters<typeof withService>[1] =
 const exportHead = (...fields: string[]): string =>
   ['GET /plants/export HTTP/1.1', 'Host: a', `Authorization: Bearer ${SECRET}`, ...fields, '', ''].join('\r\n')
 
-/** An export whose client has read the beginning and reads no more. */
+/** An export whose client stops reading after the beginning. */
 async function stalledExport(service: Service): Promise<RawConnection> {
   const connection = new RawConnection(service.port)
   connection.write(exportHead('Connection: close'))

@@ -12,7 +12,7 @@ const CONNECTIONS = 400
 const MIB = 2 ** 20
 const FIELDS = `Host: a\r\nAuthorization: Bearer ${TOKEN}\r\n`
 const LARGE = 'x'.repeat(MIB - 100)
-/** Longer than it may take to notice that the clients of a flood have left. */
+/** Longer than the service may take to notice that the clients of a flood have left. */
 const TIMEOUTS = ['--headers-timeout', '2m', '--request-timeout', '2m', '--stall-timeout', '2m']
 /** A second on a quiet machine. */
 const SOON = 10_000
@@ -40,9 +40,9 @@ class Flooded {
 
   /**
    * Sends the bytes on many connections that read nothing, while another client creates plants over an old connection
-   * and over new ones. Its creates have to succeed, and all that the flood held has to be let go behind it.
+   * and over new ones. Its creates have to succeed, and the service has to free all that the flood held.
    *
-   * @returns MiB that the process grew by at most
+   * @returns the most MiB by which the process grew
    */
   async flood(bytes: string): Promise<number> {
     const before = await this.metric('process_resident_memory_bytes')

@@ -56,7 +56,7 @@ suite('while an import is under way', () => {
     await connection.until('"added":2')
     connection.write(`${LIVE}\r\n`)
     await connection.until('"live"')
-    // The connection is as any other again: its next request has a limit.
+    // The next request of the connection has a limit again.
     connection.write('POST /plants HTTP/1.1\r\nHost: a\r\n')
     assert.match((await connection.untilClosed()).toString(), /"error":40801/)
   })
@@ -69,7 +69,7 @@ suite('while an import is under way', () => {
     await untilStored(service, 1)
     const release = await service.under.lock()
     for (let i = 0; i < 400; i++) connection.write(chunk(`{"id":${i + 2},"name":"${'x'.repeat(50_000)}"}\n`))
-    // It stands when it has not moved for a while.
+    // The count is final once it has not moved for a while.
     for (let before = -1; socket.bytesRead > before; await sleep(200)) before = socket.bytesRead
     const read = socket.bytesRead
     await release()

@@ -5,7 +5,7 @@ import { chunk, rowsFrom } from '../support/import.ts'
 import { openImport, unreadExport, untilIdle, untilRunning, withMuch } from '../support/long-work.ts'
 import { SECRET, withService } from '../support/service.ts'
 
-/** Each of them moves all the time, so that it never stands still, but never as fast as this. */
+/** Each client moves all the time, so that it never stalls, but always below this speed. */
 const SLOW = { stallTimeout: '1s', leastSpeed: '512MiB' }
 
 suite('a client below the least speed', () => {

@@ -4,11 +4,11 @@ import type { NewPlant } from '../../src/plant.ts'
 
 export const OPTIONS: ReadOptions = { textLimit: 2 ** 20, nestingLimit: 32 }
 
-/** All that a file holds, row by row in the order of its lines. */
+/** The content of a file, row by row in the order of its lines. */
 export interface Read {
   readonly plants: readonly (readonly [line: number, plant: NewPlant])[]
   readonly refused: readonly (readonly [line: number, error: number, message: string])[]
-  /** What ended the reading before its time. */
+  /** The error that ended the reading early. */
   readonly fault: string | undefined
 }
 

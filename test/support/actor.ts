@@ -1,4 +1,4 @@
 import type { Actor } from '../../src/actor.ts'
 
-/** Who writes in tests that do not care who it is. */
+/** The actor of writes in tests that do not depend on it. */
 export const TESTER: Actor = { id: 'tok_tester', name: 'a test' }

@@ -3,7 +3,7 @@ import packed from '@sparticuz/chromium'
 import { type Browser, chromium } from 'playwright-core'
 import { type Scene, temporaryFolder } from './service.ts'
 
-/** The package holds a Chromium for this system alone. */
+/** The package has a Chromium only for this system. */
 export const hasBrowser = process.platform === 'linux' && process.arch === 'x64'
 
 /** A real browser that ends with the test. */

@@ -74,7 +74,7 @@ export async function workersOf(coordinator: string): Promise<string[]> {
   })
 }
 
-/** Databases of this process; those that nobody uses are empty, so that the next test need not make one. */
+/** Unused databases of this process. They are empty, so that the next test need not create one. */
 const free: string[] = []
 
 /** The address of an empty store on the cluster of this coordinator, for one test. */

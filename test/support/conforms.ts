@@ -47,7 +47,7 @@ function decoded(path: string): string {
 const patternOf = (path: string): RegExp =>
   new RegExp(`^${path.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[^/]+')}$`)
 
-/** Holds one answer against what the contract says of its operation: status, headers, body and error number. */
+/** Compares one answer with the contract of its operation: status, headers, body and error number. */
 export function assertConforms(operationId: string, seen: Seen, { hasBody = true } = {}): void {
   assertHeadConforms(operationId, seen)
   if (hasBody) assertBodyConforms(operationId, seen)
@@ -93,7 +93,7 @@ export function assertError(body: unknown, status: number, allowed?: readonly nu
   if (allowed !== undefined) assert.ok(allowed.includes(error), `${about}: ${error} is not among [${allowed}]`)
 }
 
-/** What the contract says of the answers of an operation with one status, read once. */
+/** The contract of the answers of an operation with one status, read once. */
 interface Declared {
   readonly headers: ReadonlyMap<string, { readonly isRequired: boolean; readonly validate: ValidateFunction }>
   /** Undefined where there is no body. */
@@ -130,7 +130,7 @@ function readDeclared(operationId: string, status: number, about: string): Decla
   }
 }
 
-/** They belong to the message or to its body, and OpenAPI has other places for them, or none. */
+/** Headers of the message or of its body, which OpenAPI describes elsewhere or not at all. */
 const OF_THE_MESSAGE = new Set([
   'connection',
   'content-length',

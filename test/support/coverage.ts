@@ -14,7 +14,7 @@ interface Coverage {
 /** Sends a command of the inspector to one thread. */
 type Post = (method: string, parameters?: object) => Promise<unknown>
 
-/** Tells which files in src have functions that run, on the event loop and in the threads that were started before. */
+/** Finds the files in src whose functions run, on the event loop and in the threads that were started before. */
 export class SourceCoverage {
   readonly #threads: readonly Post[]
 

@@ -5,14 +5,14 @@ import { cleanUp } from './clean-up.ts'
 
 export interface CuttingProxy {
   readonly address: string
-  /** Connections that it has made until now. */
+  /** Connections so far. */
   readonly connections: number
-  /** Resolves once as many bytes of answers were passed on as there may be. */
+  /** Resolves once it has passed on the allowed bytes of answers. */
   readonly held: Promise<void>
 }
 
 /**
- * A network that fails: it passes everything on, until a connection has carried so many bytes.
+ * A network that fails once a connection has carried a number of bytes.
  *
  * @param address of the service behind it, `http://host:port`
  * @param limits bytes towards the service (`sent`) or from it (`received`) after which a connection is reset, or only

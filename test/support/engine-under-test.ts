@@ -14,38 +14,38 @@ export interface StoredRow {
   readonly tag: string | null
 }
 
-/** A new store of one engine, and what tests do to it and ask of it past the service. */
+/** A new store of one engine, with methods that reach it past the service. */
 export interface EngineUnderTest {
   readonly store: OpenStore
-  /** As `--store` takes it. */
+  /** The value for `--store`. */
   readonly address: string
-  /** A name that no answer may tell. */
+  /** A name that no answer may contain. */
   readonly place: string
-  /** What is really in it, by id. */
+  /** The plants in the store, by id. */
   plants(): Promise<StoredRow[]>
-  /** Whether a text is anywhere in what it keeps. */
+  /** Whether the stored bytes contain a text. */
   holds(text: string): Promise<boolean>
-  /** Keeps everybody else from writing; resolves with what lets them again. */
+  /** Locks out all other writers. Resolves with a function that unlocks. */
   lock(): Promise<() => Promise<void>>
-  /** Whether it has to keep, for a reader, what others have changed since. */
+  /** Whether it keeps old versions for a reader. */
   keepsMoment(): Promise<boolean>
-  /** How much it has open for readers: files or sessions. */
+  /** The number of files or sessions that it has open for readers. */
   opened(): Promise<number>
-  /** Gives it a rule of its own that no plant with this name may break; the rule is called `a-rule-of-its-own`. */
+  /** Adds the rule `a-rule-of-its-own` to it, which refuses plants with this name. */
   refuseName(name: string): Promise<void>
   /** Puts it out of reach for good. */
   takeAway(): Promise<void>
-  /** Closes it and removes all that is left of it. */
+  /** Closes it and removes its files. */
   remove(): Promise<void>
 }
 
-/** Which engine the tests of the service run on in this process; SQLite, if nobody says otherwise. */
+/** The engine of the tests of the service in this process; SQLite by default. */
 export const engine = { current: 'sqlite' as 'sqlite' | 'postgres' }
 
 export const openEngine = (config: Config): Promise<EngineUnderTest> =>
   engine.current === 'sqlite' ? openSqlite(config) : openPostgres(config)
 
-/** How long a connection of the tests waits for a thread of the service that writes, in ms. */
+/** Milliseconds that a connection of the tests waits for the service's writer. */
 const BUSY_TIMEOUT = 20_000
 
 async function openSqlite(config: Config): Promise<EngineUnderTest> {
@@ -94,7 +94,7 @@ async function openSqlite(config: Config): Promise<EngineUnderTest> {
   }
 }
 
-/** Databases of this process; those that nobody uses are empty, so that the next need not make one. */
+/** Unused databases of this process. They are empty, so that the next test need not create one. */
 const free: string[] = []
 const drops: (() => Promise<void>)[] = []
 after(async () => {
@@ -103,7 +103,7 @@ after(async () => {
 
 async function openPostgres(config: Config): Promise<EngineUnderTest> {
   const url = free.pop() ?? (await newDatabase((drop) => drops.push(drop)))
-  /** It is not what the next test expects. */
+  /** Whether the test has changed the database in a way that the next test does not expect. */
   let isSpoilt = false
   const name = new URL(url).pathname.slice(1)
   const sessions = `SELECT FROM pg_stat_activity WHERE datname = '${name}' AND xact_start IS NOT NULL

@@ -35,7 +35,7 @@ export function nextOf(answer: Answer): string | undefined {
   return /^<(\/[^<> ]+)>; rel="next"$/.exec(String(link))?.[1] ?? assert.fail(`not a link: ${link}`)
 }
 
-/** All pages from a path on, as a client that follows the links sees them; none of them but a sole one is empty. */
+/** All pages from a path on, by the links. Only a single page may be empty. */
 export async function pagesFrom(service: Service, path: string, onPage?: () => Promise<void>): Promise<Answer[]> {
   const pages: Answer[] = []
   for (let next: string | undefined = path; next !== undefined; ) {

@@ -3,7 +3,7 @@ import type { NewPlant } from '../../src/plant.ts'
 import { comparePositions, matches, type PlantQuery, positionOf } from '../../src/plant-query.ts'
 import type { TagCount } from '../../src/store.ts'
 
-/** What listPlants should answer, from all plants that there are. */
+/** The expected answer of listPlants, from all plants. */
 export function expectedPlants(plants: Iterable<NewPlant>, query: PlantQuery, limit: number): NewPlant[] {
   return [...plants]
     .filter((one) => matches(query, one))
@@ -14,7 +14,7 @@ export function expectedPlants(plants: Iterable<NewPlant>, query: PlantQuery, li
     .map(({ one }) => one)
 }
 
-/** What listTags should answer. */
+/** The expected answer of listTags. */
 export function expectedTags(plants: Iterable<NewPlant>): TagCount[] {
   const byTag = Map.groupBy(plants, ({ tag }) => tag)
   return [...byTag]

@@ -6,9 +6,9 @@ export interface Block {
   readonly text: string
   /** In the page, from 1. */
   readonly line: number
-  /** Why the test does not run it, as the comment before it says. */
+  /** The reason not to run it, from the comment before it. */
   readonly notRun: string | undefined
-  /** The block right behind it that shows what it prints, if there is one. */
+  /** The next block, if it shows the output. */
   readonly prints: string | undefined
 }
 

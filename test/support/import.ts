@@ -40,7 +40,7 @@ export interface ImportOutcome {
   readonly unchanged?: number
 }
 
-/** What an import was answered on a connection that is closed by then. */
+/** The answer to an import on a connection that is closed by then. */
 export async function outcomeOf(connection: RawConnection): Promise<ImportOutcome> {
   const answer = answersIn(await connection.untilClosed()).find(({ status }) => status >= 200)
   assert.ok(answer)
@@ -48,7 +48,7 @@ export async function outcomeOf(connection: RawConnection): Promise<ImportOutcom
   return { status: answer.status, ...(JSON.parse(answer.body) as Omit<ImportOutcome, 'status'>) }
 }
 
-/** Waits until so many plants are in the store. */
+/** Waits until the store has this many plants. */
 export async function untilStored(service: Service, count: number): Promise<void> {
   for (let tries = 0; tries < 400; tries++) {
     if ((await service.plants()).length >= count) return

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { type ProgramOptions, type Server, startServer } from './process.ts'
 
-/** What keeps a store's file from growing, as a full disk would. */
+/** Keeps a store's file from growing, like a full disk. */
 export interface Lid {
   readonly close: () => void
   readonly open: () => void

@@ -33,13 +33,13 @@ export const plantBody = (id: bigint, { name, tag }: Plant): string =>
   `{"id":${id},${JSON.stringify({ name, tag }).slice(1)}`
 
 /**
- * Clients that create plants, each one after the other over its own keep-alive connection, and remember exactly what
- * they were told. A client leaves when it is told to (`Connection: close`), when a connection breaks, or at stop().
+ * Clients that create plants one after the other, each over its own keep-alive connection, and record every answer. A
+ * client leaves at `Connection: close`, when a connection breaks, or at stop().
  */
 export class Load {
   /** Answered 200. */
   readonly acknowledged = new Map<bigint, Plant>()
-  /** Answered otherwise: how often each error number. */
+  /** The number of answers with each error number. */
   readonly refused = new Map<number, number>()
   /** Connections that broke before the answer. */
   readonly broken: string[] = []
@@ -66,7 +66,7 @@ export class Load {
     await this.done
   }
 
-  /** Resolves when so many creates were acknowledged, or no client is left. */
+  /** Resolves when this many creates are acknowledged, or no client is left. */
   async reaches(count: number): Promise<void> {
     await this.until(() => this.acknowledged.size >= count)
     const { size } = this.acknowledged
@@ -82,7 +82,7 @@ export class Load {
     }
   }
 
-  /** How many acknowledged plants are not in the store file with exactly their name and tag. */
+  /** The number of acknowledged plants that the store file lacks, or has with another name or tag. */
   countLost(storePath: string): number {
     return this.#lostFrom(plantsIn(storePath))
   }

@@ -16,7 +16,7 @@ export async function withMuch(scene: Scene, flags: Parameters<typeof withServic
 const exportHead = (secret = SECRET): string =>
   `GET /plants/export HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${secret}\r\nConnection: close\r\n\r\n`
 
-/** An export that nobody reads. */
+/** An export whose client reads nothing. */
 export function unreadExport({ port }: Service, secret?: string): RawConnection {
   const connection = new RawConnection(port)
   connection.write(exportHead(secret))
@@ -24,7 +24,7 @@ export function unreadExport({ port }: Service, secret?: string): RawConnection 
   return connection
 }
 
-/** An import with one row, whose end is to come. */
+/** An import with one row, and without its end. */
 export const openImport = ({ port }: Service, secret: string, path = '/plants/import'): RawConnection => {
   const connection = new RawConnection(port)
   const head = importHead(NDJSON).replace(SECRET, secret).replace('/plants/import', path)
@@ -32,7 +32,7 @@ export const openImport = ({ port }: Service, secret: string, path = '/plants/im
   return connection
 }
 
-/** Waits until so much work of a kind runs. */
+/** Waits until this much work of a kind runs. */
 export async function untilRunning(service: Service, work: string, count: number): Promise<void> {
   for (let tries = 0; tries < 400; tries++) {
     if ((await workMetric(service, 'running', `work="${work}"`)) === count) return
@@ -41,7 +41,7 @@ export async function untilRunning(service: Service, work: string, count: number
   assert.fail(`${count} of the kind ${work} do not run`)
 }
 
-/** What a gauge or counter of long work stands at. */
+/** The value of a gauge or counter of long work. */
 export async function workMetric(service: Service, name: string, labels: string): Promise<number> {
   const { body } = await service.send('GET', '/metrics')
   const line = body.split('\n').find((candidate) => candidate.startsWith(`plantstore_work_${name}{${labels}} `))

@@ -13,10 +13,10 @@ import { listAll } from './store-calls.ts'
 
 export type Plants = Map<bigint, NewPlant>
 
-/** What an expectation demands of the plant as it is. */
+/** The condition of an expectation on the present plant. */
 type Demand = 'nothing' | 'as it is' | 'another' | 'there' | 'not there'
 
-/** What a client does to plants that nobody else touches. */
+/** An action of a client on its own plants. */
 export type Action =
   | { readonly kind: 'create'; readonly plant: NewPlant; readonly mustBeNew: boolean }
   | { readonly kind: 'replace'; readonly plant: NewPlant; readonly demand: Demand }
@@ -26,7 +26,7 @@ export type Action =
   | { readonly kind: 'read'; readonly plant: NewPlant }
   | { readonly kind: 'search'; readonly filter: PlantFilter; readonly order: PlantOrder }
 
-/** Does it, and asserts that the store answers as a map would, in which the client's plants are. */
+/** Runs the action, and asserts that the store answers like a map of the client's plants. */
 export async function act(store: Store, action: Action, plants: Plants, isOwn: (id: bigint) => boolean): Promise<void> {
   if (action.kind === 'search') {
     const seen = (await listAll(store, { ...action.filter, order: action.order }, 7)).filter(({ id }) => isOwn(id))
@@ -61,7 +61,7 @@ function change(store: Store, action: Change, expected: Expectation): Promise<un
   }
 }
 
-/** Changes the map as the store should be changed. */
+/** Applies the expected change to the map. */
 function changed(action: Change, plants: Plants): { expected: Expectation; outcome: unknown } {
   const { id } = action.plant
   const there = plants.get(id)

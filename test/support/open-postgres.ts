@@ -24,7 +24,7 @@ export async function openStore(
   return store
 }
 
-/** A PostgreSQL store in a new database, as the store suite needs it. */
+/** A PostgreSQL store in a new database, for the store suite. */
 export async function openPostgres(t: TestContext, { maxWaiting = 10_000 } = {}): Promise<StoreUnderTest> {
   const url = await newDatabase((work) => cleanUp(t, work))
   let store = await openStore(t, url, { maxWaiting })

@@ -3,7 +3,7 @@ import { gunzipSync, gzipSync } from 'node:zlib'
 import { type Format, headerOf, writePlants } from '../../src/import/format.ts'
 import { MAX_ID, MIN_ID, type NewPlant } from '../../src/plant.ts'
 
-/** Names of files of every kind that the commands tell by its name. */
+/** Names of files of every kind that commands know by its extension. */
 export const KINDS = ['plants.ndjson', 'plants.jsonl.gz', 'plants.csv', 'plants.csv.gz'] as const
 
 /** By id, as an export has them: texts that a file could spoil, and ids that a double would. */
@@ -29,12 +29,12 @@ export function manyPlants(count: number, first = 0): NewPlant[] {
 export const textOf = (format: Format, plants: readonly NewPlant[]): string =>
   headerOf(format) + writePlants(format, plants)
 
-/** Writes a file of these plants, of the kind that its name says. */
+/** Writes a file of these plants, of the kind of its extension. */
 export function writePlantFile(path: string, plants: readonly NewPlant[]): void {
   const bytes = Buffer.from(textOf(path.includes('.csv') ? 'csv' : 'ndjson', plants))
   writeFileSync(path, path.endsWith('.gz') ? gzipSync(bytes) : bytes)
 }
 
-/** What is in a file, unpacked. */
+/** The content of a file, unpacked. */
 export const contentOf = (path: string, bytes: Buffer): string =>
   (path.endsWith('.gz') ? gunzipSync(bytes) : bytes).toString('utf8')

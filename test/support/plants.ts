@@ -7,7 +7,7 @@ export const anyId = fc.oneof(
   fc.bigInt({ min: MIN_ID, max: MAX_ID }),
 )
 
-/** Any text that a plant may have; often of what files and spreadsheets take for something else. */
+/** Any text of a plant. Many have characters that files and spreadsheets treat specially. */
 export const anyText = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 30 }).map((text) => text.replaceAll('\0', '')),
   fc.string({

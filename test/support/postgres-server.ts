@@ -20,11 +20,11 @@ export interface ServerOptions {
   readonly settings?: readonly string[]
 }
 
-/** A PostgreSQL of the tests' own, in a temporary folder and on a free port, with the settings it comes with. */
+/** A PostgreSQL for the tests, in a temporary folder and on a free port, with its default settings. */
 export class PostgresServer {
   readonly port: number
   readonly #folder: string
-  /** Where its programs are: those from npm, in a folder of their own. */
+  /** The folder of its programs, which come from npm. */
   readonly #programs: string
   readonly #settings: readonly string[]
   readonly #watchdog: ChildProcess
@@ -50,7 +50,7 @@ export class PostgresServer {
     }
   }
 
-  /** A standby that follows this one, which is stopped for a moment. */
+  /** Starts a standby of this server, which stops for a moment. */
   async createStandby(): Promise<PostgresServer> {
     const standby = await PostgresServer.#prepare({})
     try {
@@ -141,7 +141,7 @@ export class PostgresServer {
     return readFileSync(join(this.#folder, 'log'), 'utf8')
   }
 
-  /** Ends it and removes all that it left. */
+  /** Ends it and removes its files. */
   async close(): Promise<void> {
     if (hasEnded(this.#watchdog)) return
     const ended = once(this.#watchdog, 'exit')

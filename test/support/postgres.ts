@@ -36,7 +36,7 @@ export async function newDatabase(cleanUp: CleanUp, options = ''): Promise<strin
   return database.href
 }
 
-/** Takes a lock that keeps everybody from the plants; resolves with what gives it back. */
+/** Takes an exclusive lock on the plants. Resolves with a function that releases it. */
 export async function lockPlants(url: string): Promise<() => Promise<void>> {
   const client = new Client({ connectionString: url })
   client.on('error', () => {})

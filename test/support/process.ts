@@ -19,7 +19,7 @@ export interface ProgramOptions {
   readonly nodeArgs?: readonly string[]
   /** A command that runs the program under its eyes, with its arguments. */
   readonly under?: readonly string[]
-  /** Give it a standard input to write to, as `child.stdin`; it has none else. */
+  /** Gives it a standard input, `child.stdin`. By default it has none. */
   readonly hasInput?: true
 }
 
@@ -85,7 +85,7 @@ export class Program {
     this.child.kill(signal)
   }
 
-  /** Ends it at once, as a crash would. Resolves when it is gone. */
+  /** Ends it at once, like a crash. Resolves after its end. */
   async kill(): Promise<void> {
     // A command that runs the program would leave it behind, so both go.
     if (this.isRunning && this.#isGroup && this.child.pid !== undefined) process.kill(-this.child.pid, 'SIGKILL')
@@ -93,7 +93,7 @@ export class Program {
     await this.outcome
   }
 
-  /** Resolves with what `find` finds in the standard output. */
+  /** Resolves with the result of `find` on the standard output, once it has one. */
   says<T>(find: (stdout: string) => T | undefined): Promise<T> {
     return this.#until(this.child.stdout, () => find(this.#stdout))
   }

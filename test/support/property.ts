@@ -3,7 +3,7 @@ import fc, { check, type Parameters, type RunDetails } from 'fast-check'
 
 /** Milliseconds after which a property has been tried often enough, on a machine of any speed. */
 const BUDGET = 20_000
-/** Milliseconds in which the run that is under way by then has to end. */
+/** Milliseconds in which the last run has to end after that. */
 const TIMEOUT = 40_000
 
 /** The environment variable with the seed of all properties of a run; test/support/global-setup.ts prints it. */
@@ -17,9 +17,9 @@ export interface Trials {
 }
 
 /**
- * Tries a property with generated values, as often as `numRuns` says or as the budget allows, and at least once. A
- * failure names its seed. It returns only when no run is under way any more, so that what a run has opened can be
- * closed.
+ * Tries a property with generated values, `numRuns` times or as often as the budget allows, and at least once. A
+ * failure names its seed. Resolves only after the last run has ended, so that the caller can close what the runs have
+ * opened.
  *
  * @throws Error where the property does not hold, or a run does not end
  */

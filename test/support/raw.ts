@@ -37,13 +37,13 @@ export class RawConnection {
   readonly socket: Socket
   wasReset = false
   readonly #closed: Promise<void>
-  /** Joined only when somebody looks: thousands of small answers would be copied again and again. */
+  /** Joined only at a read: otherwise thousands of small answers would be copied again and again. */
   #chunks: Buffer[] = []
   readonly #sent: Buffer[] = []
 
   constructor(port: number) {
     this.socket = connect({ port, host: '127.0.0.1' })
-    // A connection that the service resets is as closed as any other; what came before counts.
+    // A reset connection counts as closed. The bytes before the reset count.
     this.socket.on('error', () => {
       this.wasReset = true
     })
@@ -68,7 +68,7 @@ export class RawConnection {
     return this.#received()
   }
 
-  /** Waits until what came holds the text. */
+  /** Waits until the received bytes contain the text. */
   async until(text: string): Promise<void> {
     while (!this.received.includes(text)) {
       const came = Promise.race([new Promise((resolve) => this.socket.once('data', resolve)), this.#closed])

@@ -22,7 +22,7 @@ export function expectService(port: number): () => void {
 interface Sent {
   readonly method: string
   readonly path: string
-  /** It is known who answers, without a look at the answer. */
+  /** Whether the sender is known without a look at the answer. */
   readonly isToService: boolean
 }
 

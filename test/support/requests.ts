@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { SECRET, type Service } from './service.ts'
 
 export const PLANT = '{"id":1,"name":"x"}'
-/** The head of a request that anybody may send, still open for more fields. */
+/** The head of a request without a token, still open for more fields. */
 export const LIVE = 'GET /health/live HTTP/1.1\r\nHost: a\r\n'
 
 /** A request that creates a plant; the fields come before the end of its head, the body after it. */

@@ -24,7 +24,7 @@ export interface Scene {
   after(done: () => Promise<void> | void): void
 }
 
-/** How long an answer may take on a loaded machine, in ms; a test that needs it all has failed. */
+/** Milliseconds that an answer may take on a loaded machine. A test that needs all of them has failed. */
 const TIMEOUT = 80_000
 
 export interface Answer extends Seen {
@@ -112,7 +112,7 @@ export class Service {
     this.#log = log
   }
 
-  /** All that was logged until now. */
+  /** The log so far. */
   get log(): string {
     return this.#log.join('')
   }
@@ -158,7 +158,7 @@ export class Service {
     return { secret, token }
   }
 
-  /** What is really in the store, read past the service. */
+  /** The plants in the store, read past the service. */
   plants(): Promise<StoredRow[]> {
     return this.under.plants()
   }

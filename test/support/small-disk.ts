@@ -21,7 +21,7 @@ export function smallDisk(t: TestContext): string | undefined {
   return disk
 }
 
-/** Takes all the space that is left with one file. */
+/** Fills the remaining space with one file. */
 export function fillDisk(disk: string, name = 'ballast'): void {
   assert.throws(() => writeFileSync(join(disk, name), Buffer.alloc(DISK_SIZE + 1)), { code: 'ENOSPC' })
 }

@@ -32,7 +32,7 @@ export function indexAll(path: string, bounds?: ConstructorParameters<typeof Ind
   }
 }
 
-/** An index that nobody brings up to date but the test. */
+/** An index that only the test updates. */
 export const IDLE: Follower = { wake: () => {}, remake: () => {}, close: async () => {} }
 
 /**
@@ -45,7 +45,7 @@ export function behind(path: string): number {
   return head - inFile(indexPath(path), at)
 }
 
-/** Holds the index against the plants. */
+/** Compares the index with the plants. */
 export function assertIndexMatches(path: string): void {
   const plants = plantsIn(path)
   inFile(indexPath(path), (db) => {
@@ -71,8 +71,7 @@ export function assertIndexMatches(path: string): void {
 }
 
 /**
- * Every plant is found by its words and its tag, whatever of the index is there; and the index is brought up to date
- * then.
+ * Checks that every plant is found by its words and its tag, in any state of the index, and then updates the index.
  */
 export async function assertSearchable(storePath: string): Promise<void> {
   const plants = plantsIn(storePath)

@@ -6,7 +6,7 @@ import { TESTER } from './actor.ts'
 
 export const EVERYTHING: PlantFilter = { tags: [], words: [] }
 
-/** All that the query means, page by page from its position on. */
+/** All plants of the query, page by page from its position on. */
 export async function listAll(store: Store, query: Partial<PlantQuery> = {}, limit = 1000): Promise<NewPlant[]> {
   const all: NewPlant[] = []
   let whole: PlantQuery = { ...EVERYTHING, order: 'id', after: undefined, ...query }

@@ -4,12 +4,12 @@ import { AppError, type ErrorNumber } from '../../src/errors.ts'
 import type { NewPlant } from '../../src/plant.ts'
 import type { Store } from '../../src/store.ts'
 
-/** One engine's store, as the suite needs it. It is closed after the test. */
+/** One engine's store, for the suite. It is closed after the test. */
 export interface StoreUnderTest {
   readonly store: Store
   /** Closes the store and opens it again. */
   reopen(): Promise<Store>
-  /** All plants that are kept, read past the store. */
+  /** All stored plants, read past the store. */
   plants(): Promise<NewPlant[]>
 }
 

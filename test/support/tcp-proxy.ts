@@ -4,7 +4,7 @@ import type { TestContext } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { cleanUp } from './clean-up.ts'
 
-/** What the network does: `passes` everything on, loses everything (`silent`), or resets every connection (`down`). */
+/** The state of the network: it `passes` everything on, loses everything (`silent`), or resets connections (`down`). */
 export type Weather = 'passes' | 'silent' | 'down'
 
 export interface TcpProxy {
@@ -14,7 +14,7 @@ export interface TcpProxy {
   delay: number
 }
 
-/** A network between a client and a server on this machine, which can be made worse and better. */
+/** A network between a client and a server on this machine, whose state the test changes. */
 export async function tcpProxy(t: TestContext, target: number): Promise<TcpProxy> {
   const sockets = new Set<Socket>()
   let weather: Weather = 'passes'

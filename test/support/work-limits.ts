@@ -21,7 +21,7 @@ const TIME: Cases<number> = {
   wrong: ['', '99ms', '0s', '61m', '10', 'off'],
 }
 
-/** For each setting of src/work-limits.ts: two texts that are right, with what they mean, and some that are wrong. */
+/** For each setting of src/limits.ts: two valid texts with their values, and some invalid texts. */
 export const WORK_LIMIT_CASES: { readonly [K in keyof WorkLimits]: Cases<WorkLimits[K]> } = {
   maxSearches: COUNT,
   maxSearchesPerToken: COUNT,

@@ -21,7 +21,7 @@ const fails = (why: RegExp, exitCode: 1 | 2) => (error: unknown) => {
   return true
 }
 
-/** A store that was closed, with so many plants of so long a name. */
+/** A closed store with `plants` plants, whose names begin with `nameLength` characters. */
 async function storeWith(t: TestContext, plants: number, nameLength = 10): Promise<string> {
   const path = join(tempFolder(t), 'plants.db')
   const { store } = await openSqlite(t, { path, serving: false })

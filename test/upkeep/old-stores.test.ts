@@ -13,14 +13,14 @@ import { startServer } from '../support/process.ts'
 
 const FIXTURES = new URL('./fixtures/', import.meta.url)
 const SCHEMAS = readdirSync(new URL('../../sql/sqlite/', import.meta.url)).map((name) => Number.parseInt(name, 10))
-/** The first schema that a program ever had alone. */
+/** The oldest schema with a store in the fixtures. */
 const OLDEST = 2
-/** The token that every one of these stores has; its secret opens nothing else. */
+/** The token of each of these stores. Its secret opens nothing else. */
 const SECRET = 'ps_vmKrHTnl7UbjS9mVtZvg73ESKsa7H2gvOpbmp9rS0su48PMdL'
 
 /**
- * What the program of each schema was told to store: 23 plants, of which it replaced one, took the tag of another and
- * deleted a third. How the files were made: docs/decisions/0032-old-stores.md.
+ * The plants of each store: the program of its schema created 23, replaced one, removed the tag of another and deleted
+ * a third. docs/decisions/0032-old-stores.md says how the files were made.
  */
 const EXPECTED = new Map<bigint, Plant>([
   [MIN_ID, { name: '', tag: '' }],

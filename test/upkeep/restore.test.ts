@@ -151,7 +151,7 @@ test('a file that is no whole store is refused in words, and the present store s
       /it is a store and no backup, as \S+-wal holds/,
     ],
   ]
-  // What a reader leaves beside a store that nobody serves.
+  // Files that a reader leaves beside a store that is not served.
   for (const suffix of ['-wal', '-shm']) rmSync(path + suffix, { force: true })
   const before = snapshot(folder)
   for (const [file, why] of wrong) {

@@ -18,7 +18,7 @@ async function metric(address: string, name: string): Promise<number> {
 test('a service backs its store up at its start and at each interval, and keeps the newest', async (t) => {
   const [folder, backups] = [tempFolder(t), tempFolder(t)]
   const old = ['20200101T000000Z', '20210101T000000Z', '20220101T000000Z'].map((stamp) => `plants-${stamp}.db`)
-  // Names that are not those of backups of this store, and one that a process left that has ended.
+  // Names of other files than backups of this store, and one of a process that has ended.
   const others = [
     'other-20200101T000000Z.db',
     'plants-2020.db',
