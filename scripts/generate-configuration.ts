@@ -7,11 +7,11 @@ const INTRODUCTION = `# Configuration
 A setting is given as a flag of \`plantstore serve\`, as an environment variable, or in a file. The flag goes first, then
 the variable, then the file, then the default; a variable that is empty counts as not set.
 
-The file is the one that \`--config FILE\` names, or \`.env\` in the working directory, if there is one. Each of its lines
-is \`NAME=value\`, with the name of the variable and the value in quotes where it has spaces, or a comment behind \`#\`.
-Variables of PostgreSQL's clients, such as PGPASSWORD, may stand there too. A name that is no setting is refused with the
-nearest one; \`.env\` may also hold names of other programs. In the environment, such a name is only warned of, because
-platforms set some on their own.
+\`--config FILE\` names the file; by default it is \`.env\` in the working directory, if it exists. Each line is
+\`NAME=value\`, with the name of the variable and quotes around a value with spaces, or a comment after \`#\`. The file may
+also hold variables of PostgreSQL's clients, such as PGPASSWORD. The program refuses a name that is no setting, and
+suggests the nearest one; \`.env\` may also hold names of other programs. It only warns of such a name in the environment,
+because platforms set some on their own.
 
 \`plantstore serve --print-config\` prints every setting and where it comes from, without secrets, in the form of such a
 file. On SIGHUP, a service that does not run in a terminal reads the file again: it takes over the log level, and names in

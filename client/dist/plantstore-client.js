@@ -26,14 +26,16 @@ var OPERATIONS = {
 // client/src/errors.ts
 var PlantstoreError = class extends Error {
   name = "PlantstoreError";
-  /** One of the catalog's, or one that a later version of the service has added; 0 if the answer was not the service's. */
+  /**
+   * One of the catalog's, or one that a later version of the service has added; 0 if the answer was not the service's.
+   */
   number;
   status;
-  /** Identifies the request in the service's log. */
+  /** The id of the request in the service's log. */
   requestId;
-  /** Seconds, as the service asked for; undefined where a retry does not help. */
+  /** Seconds to wait before a retry, as the service asks; undefined where a retry does not help. */
   retryAfter;
-  /** Whether an earlier attempt of the same call may have done it: its answer was lost, or said that nobody knows. */
+  /** Whether an earlier attempt of the call may have succeeded: its answer was lost, or left the outcome open. */
   mayHaveSucceeded;
   constructor(number, message, details) {
     super(message);
@@ -216,8 +218,8 @@ var Transport = class {
   /**
    * Resolves with what `read` makes of a good answer.
    *
-   * @throws PlantstoreError when the service refuses; PlantstoreUnreachable when no whole answer comes; the reason of the
-   *   call's signal
+   * @throws PlantstoreError when the service refuses; PlantstoreUnreachable when no whole answer comes; the reason of
+   *   the call's signal
    */
   async send(call, read) {
     const { attempts = 6, maxWait = 6e4, onRetry } = this.#options;
@@ -268,7 +270,7 @@ var Transport = class {
       method: operation.method,
       headers: { ...authorization, ...headers },
       signal,
-      // A token is no cookie, and nobody is to be asked for a password.
+      // A token is no cookie, and the browser must not ask for a password.
       credentials: "omit",
       redirect: "error",
       ...body === void 0 ? {} : { body }
@@ -345,7 +347,7 @@ var PlantstoreClient = class {
     const call = writeCall(OPERATIONS.replacePlant, id, options, JSON.stringify({ name, tag }));
     return this.#transport.send(call, keptPlant).catch((error) => this.#unlessDone(error, id, options.signal, (kept) => isSame(kept, { name, tag })));
   }
-  /** Changes what the patch names; a tag of null takes the tag away. */
+  /** Changes the members in the patch. A tag of null removes the tag. */
   async updatePlant(id, { name, tag }, options = {}) {
     const call = writeCall(OPERATIONS.updatePlant, id, options, JSON.stringify({ name, tag }));
     return this.#transport.send(call, keptPlant).catch((error) => this.#unlessDone(error, id, options.signal, (kept) => isPatched(kept, { name, tag })));
@@ -363,12 +365,12 @@ var PlantstoreClient = class {
   listTags(query = {}, options = {}) {
     return this.#list(OPERATIONS.listTags, query, options, (json2) => json2);
   }
-  /** Plants as they were at one moment, one by one. */
+  /** Yields the plants of one snapshot one by one. */
   async *exportPlants(query = {}, { signal } = {}) {
     const stream = await this.exportFile({ ...query, format: "ndjson" }, { signal });
     for await (const line of linesOf(stream, signal)) yield plantOf(parseExact(line));
   }
-  /** The same as a file. A stream that ends with an error is not the whole of it. */
+  /** The same plants as a file. The file is complete only if the stream ends without an error. */
   async exportFile(query = {}, { signal } = {}) {
     const call = { operation: OPERATIONS.exportPlants, query: queryOf(query), signal };
     return this.#transport.send(call, async ({ body }) => body ?? new Blob().stream());
@@ -396,19 +398,19 @@ var PlantstoreClient = class {
     }
     return report;
   }
-  /** A free id, which two who ask at the same time both get. */
+  /** Returns a free id. Another client may get the same one. */
   async proposeId({ signal } = {}) {
     const { next } = await this.#transport.send({ operation: OPERATIONS.proposeId, signal }, json);
     return int64(next);
   }
-  /** Reserves ids that follow one another and are never given to anybody else. */
+  /** Reserves consecutive ids, which no other client gets. */
   async reserveIds(count, { signal } = {}) {
     const headers = { ...JSON_TYPE, "Idempotency-Key": randomKey() };
     const call = { operation: OPERATIONS.reserveIds, headers, body: JSON.stringify({ count }), signal };
     const { first, last } = await this.#transport.send(call, json);
     return { first: int64(first), last: int64(last) };
   }
-  /** Creates an access token, no stronger than that of this client. Only the result has its secret. */
+  /** Creates an access token with at most the rights of this client's token. Only the result has its secret. */
   async createToken(token, { signal } = {}) {
     const headers = { ...JSON_TYPE, "Idempotency-Key": randomKey() };
     const call = { operation: OPERATIONS.createToken, headers, body: JSON.stringify(token), signal };
@@ -417,7 +419,7 @@ var PlantstoreClient = class {
   listTokens(query = {}, options = {}) {
     return this.#list(OPERATIONS.listTokens, query, options, (json2) => json2);
   }
-  /** What the token of this client may do. */
+  /** Returns the token of this client. */
   async getOwnToken({ signal } = {}) {
     return this.#transport.send({ operation: OPERATIONS.getOwnToken, signal }, json);
   }
