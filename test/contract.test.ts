@@ -203,7 +203,7 @@ suite('the service does not start', () => {
     })
     const notFound: Route = () => {}
     const options: RouteOptions = {
-      guard: (_operation, next) => next,
+      authorize: (_operation, next) => next,
       confirm: async () => {},
       responder,
       cors: undefined,

@@ -102,7 +102,7 @@ class Copy {
       this.#stop.throwIfAborted()
       const results = await this.#target.importPlants(plants, 'add', ACTOR)
       for (const plant of plants) this.#copied.add(plant)
-      for (const [i, result] of results.entries()) this.#tally(result, `plant ${plants[i]?.id}`)
+      for (const [i, result] of results.entries()) this.#record(result, `plant ${plants[i]?.id}`)
     }
   }
 
@@ -148,7 +148,7 @@ class Copy {
     )
   }
 
-  #tally(result: ImportResult, what: string): void {
+  #record(result: ImportResult, what: string): void {
     if (result instanceof AppError) this.#refuse(`${what}: error ${result.number}, ${result.message}`)
     else if (result === 'unchanged') this.#counts.unchanged++
     else this.#counts.added++

@@ -10,7 +10,7 @@ import type { StorePool } from '../store-pool.ts'
 import type { BackupsMade } from '../upkeep.ts'
 import { Admission } from './admission/admission.ts'
 import { observeAdmission } from './admission/admission-metrics.ts'
-import { guardOperations } from './auth/authorize.ts'
+import { authorizeOperations } from './auth/authorize.ts'
 import { Auth } from './auth/bearer.ts'
 import { ClientAddresses } from './auth/client-address.ts'
 import { TokenWatch } from './auth/token-watch.ts'
@@ -124,7 +124,7 @@ export function buildApp(options: AppOptions): App {
       ...docsHandlers(contract, responder, config.docs),
     },
     {
-      guard: guardOperations(config, auth, responder),
+      authorize: authorizeOperations(config, auth, responder),
       confirm: (identity) => auth.confirm(identity),
       responder,
       cors,

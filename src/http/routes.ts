@@ -1,5 +1,5 @@
 import { AppError } from '../errors.ts'
-import type { Guard } from './auth/authorize.ts'
+import type { Authorize } from './auth/authorize.ts'
 import type { Identity } from './auth/bearer.ts'
 import type { Exchange } from './exchange.ts'
 import { answerOptions, refuseMethod } from './not-found.ts'
@@ -27,7 +27,7 @@ export type Handlers = {
 export type Handler<Taken> = (exchange: Exchange, parameters: Taken, body: Buffer) => void
 
 export interface RouteOptions {
-  readonly guard: Guard
+  readonly authorize: Authorize
   /** Rejects with the refusal when the token is no longer valid. */
   readonly confirm: (identity: Identity) => Promise<void>
   readonly responder: Responder
@@ -49,7 +49,7 @@ export function addRoutes(router: Router, contract: Contract, handlers: Handlers
       const { id } = operation
       if (!isIn(handlers, id)) throw new Error(`the contract's operation ${id} has no handler`)
       missing.delete(id)
-      const route = guarded(operation, routeOf(id, operation, handlers, options), options)
+      const route = authorized(operation, routeOf(id, operation, handlers, options), options)
       routes.set(operation.method, route)
       if (operation.method === 'GET') routes.set('HEAD', route)
     }
@@ -63,8 +63,8 @@ const SPELLINGS: Readonly<Record<string, readonly string[]>> = { '/docs': ['/doc
 
 const isIn = (handlers: Handlers, id: string): id is OperationId => Object.hasOwn(handlers, id)
 
-function guarded(operation: Operation, route: Route, { guard }: RouteOptions): Route {
-  const admit = guard(operation, route)
+function authorized(operation: Operation, route: Route, { authorize }: RouteOptions): Route {
+  const admit = authorize(operation, route)
   return (exchange) => {
     exchange.operation = operation
     admit(exchange)

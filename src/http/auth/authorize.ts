@@ -7,10 +7,10 @@ import { type Auth, type Identity, requireScopes } from './bearer.ts'
 import { RateLimiter } from './rate-limit.ts'
 
 /** Returns a route that checks the token of a request before `next` reads the body. */
-export type Guard = (operation: Operation, next: Route) => Route
+export type Authorize = (operation: Operation, next: Route) => Route
 
 /** Refuses a request whose token is not valid, lacks a scope or exceeds its rate. */
-export function guardOperations(config: Config, auth: Auth, responder: Responder): Guard {
+export function authorizeOperations(config: Config, auth: Auth, responder: Responder): Authorize {
   const limiter = config.rateLimit === undefined ? undefined : new RateLimiter(config.rateLimit)
 
   return ({ scopes }, next) => {

@@ -88,12 +88,12 @@ export function readWhole(
   let isDone = false
   /** The first chunk, then larger buffers with the chunks after it. Most bodies have one chunk. */
   let kept: Buffer = EMPTY
-  const drop = (tell: () => void) => {
+  const drop = (report: () => void) => {
     if (isDone) return
     isDone = true
     kept = EMPTY
     memory.letGo(exchange)
-    tell()
+    report()
   }
   request.on('data', (chunk: Buffer) => {
     const from = length

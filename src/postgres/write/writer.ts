@@ -21,13 +21,13 @@ export interface CreateRow {
 /** Creates and imports plants. Each method resolves after the commit. */
 export class PostgresWriter {
   readonly #share: PoolShare
-  readonly #bulk: PoolShare
+  readonly #longWrites: PoolShare
   readonly #shards: Shards
 
-  /** @param bulk the share for long transactions */
-  constructor(share: PoolShare, bulk: PoolShare, shards: Shards) {
+  /** @param longWrites the share for long transactions */
+  constructor(share: PoolShare, longWrites: PoolShare, shards: Shards) {
     this.#share = share
-    this.#bulk = bulk
+    this.#longWrites = longWrites
     this.#shards = shards
   }
 
@@ -57,8 +57,8 @@ export class PostgresWriter {
    * shard has its own transaction.
    */
   importPlants(plants: readonly NewPlant[], mode: ImportMode): Promise<ImportResult[]> {
-    if (this.#shards.map !== undefined) return importByShard(this.#bulk, this.#shards, plants, mode)
-    return this.#bulk.transaction('BEGIN', async (run) => {
+    if (this.#shards.map !== undefined) return importByShard(this.#longWrites, this.#shards, plants, mode)
+    return this.#longWrites.transaction('BEGIN', async (run) => {
       const wanted = plants.filter((plant) => refusalOf(plant) === undefined)
       const there = byId(await selectPlants(run, wanted))
       const { results, changed } = imported(plants, mode, there)

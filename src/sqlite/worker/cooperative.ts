@@ -84,9 +84,9 @@ export class TaskRunner {
     }
   }
 
-  #end(key: number, tell: () => void): void {
+  #end(key: number, report: () => void): void {
     this.#active.delete(key)
-    tell()
+    report()
     this.#startNext()
   }
 }
