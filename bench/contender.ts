@@ -94,6 +94,8 @@ export class Running {
         PLANTSTORE_PORT: String(port),
         PLANTSTORE_TOKEN: TOKEN,
         PLANTSTORE_STORE: contender.store ?? `sqlite:${store}`,
+        // Standard error, where it goes by default, is the terminal of the bench.
+        PLANTSTORE_AUDIT_LOG: join(store, '..', 'audit.log'),
       },
       stdio: ['ignore', 'pipe', 'inherit'],
       // Under another program it has a process group of its own, so that a signal reaches both. Otherwise it has none:
@@ -126,6 +128,11 @@ export class Running {
       if (now - before <= IDLE_TICKS) return
       before = now
     }
+  }
+
+  /** Seconds of all threads so far; 0 where the system does not tell. */
+  processorTime(): number {
+    return this.#cpuTicks() / 100
   }
 
   /** Processor time so far in hundredths of a second (proc_pid_stat(5), utime and stime); 0 where there is none. */

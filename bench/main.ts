@@ -1,5 +1,7 @@
 import { availableParallelism } from 'node:os'
 import { parseArgs } from 'node:util'
+import { measureAudit } from './audit.ts'
+import { measureBackup } from './backup.ts'
 import { ECHO } from './contender.ts'
 import { measureCreates } from './creates.ts'
 import { measureHostileBodies } from './hostile-bodies.ts'
@@ -8,7 +10,7 @@ import { measurePostgres } from './postgres.ts'
 import { measureSizes } from './sizes.ts'
 import { measureSustained } from './sustained.ts'
 
-const HELP = `npm run bench -- [--rounds N] [--seconds N] [--sizes N,N] [--hostile]
+const HELP = `npm run bench -- [--rounds N] [--seconds N] [--sizes N,N] [--hostile | --audit | --backup]
 npm run bench -- --sustained [--seconds N] [--sizes N,N]
 
 Measures on this machine, side by side in one run: a bare node:http server that checks the token, parses and answers,
@@ -18,6 +20,9 @@ rates are for orientation alone.
 
 --hostile instead sends requests of shapes that are meant to take time, each --rounds times, and tells how long each of
 them held the event loop; the exit code is 1 when one of them did so for more than 50 ms.
+
+--audit instead measures what the audit log adds to the processor time of a create, and --backup
+how long creates take beside backups.
 
 With --sustained it measures creates without a pause, for 300 s if nothing is said, with a search each 100 ms, from an empty
 store and from one of a million; then an import over HTTP. Each figure is held against its floor.
@@ -29,6 +34,8 @@ const { values } = parseArgs({
     sizes: { type: 'string' },
     sustained: { type: 'boolean', default: false },
     hostile: { type: 'boolean' },
+    audit: { type: 'boolean' },
+    backup: { type: 'boolean' },
     help: { type: 'boolean' },
   },
 })
@@ -49,6 +56,11 @@ const effort = { rounds: Number(values.rounds), seconds: Number(values.seconds ?
 console.log(
   `Node ${process.version}, ${availableParallelism()} cores, ${effort.rounds} rounds of ${effort.seconds} s each\n`,
 )
+if (values.audit || values.backup) {
+  if (values.audit) await measureAudit(effort)
+  if (values.backup) await measureBackup(effort)
+  process.exit()
+}
 await generatorCeiling()
 await measureCreates(effort)
 await measureSizes((values.sizes ?? '1000000,10000000').split(',').map(Number), effort)

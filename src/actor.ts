@@ -10,7 +10,7 @@ export interface Actor {
 export const CONFIGURED_TOKEN: Actor = { id: 'configured', name: 'PLANTSTORE_TOKEN' }
 
 /** A command that opens the store itself. It needs no token, as it has the rights to the file or to the database. */
-export const commandActor = (command: 'import' | 'copy'): Actor => ({
+export const commandActor = (command: 'import' | 'copy' | 'token' | 'restore' | 'serve'): Actor => ({
   id: `command:${command}`,
   name: `plantstore ${command}`,
 })

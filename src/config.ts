@@ -8,6 +8,7 @@ import {
   duration,
   integer,
   longDuration,
+  nonEmpty,
   offOr,
   onOrOff,
   origins,
@@ -35,6 +36,8 @@ export interface Config extends WorkLimits, MemoryLimits, BackupSchedule {
   readonly storeLongConnections: number | undefined
   readonly token: string | undefined
   readonly logLevel: LogLevel
+  /** A path, `-` for standard error, or undefined for none. */
+  readonly auditLog: string | undefined
   /** Whether the page at /docs is served. */
   readonly docs: boolean
   /** The origins whose scripts may use the service; undefined: none. */
@@ -130,6 +133,13 @@ export const SETTINGS: Settings = {
     help: 'what to log: debug (every request), info (start, stop and refused requests), warn, error or silent',
     parse: logLevel,
   },
+  auditLog: setting(
+    'audit-log',
+    'FILE',
+    '-',
+    'file for a line about each change and each event of an access token; - is standard error, from the log level info on; or off',
+    offOr(nonEmpty),
+  ),
   docs: {
     flag: 'docs',
     value: 'SWITCH',

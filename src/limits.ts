@@ -80,6 +80,7 @@ export interface MemoryLimits {
   readonly pipelineLimit: number
   readonly bodyMemory: number
   readonly logBuffer: number
+  readonly auditBuffer: number
 }
 
 export const MEMORY_LIMITS: { readonly [K in keyof MemoryLimits]-?: Setting<MemoryLimits[K]> } = {
@@ -116,6 +117,13 @@ export const MEMORY_LIMITS: { readonly [K in keyof MemoryLimits]-?: Setting<Memo
     'SIZE',
     '1MiB',
     'memory for log lines that their reader has not taken yet, in characters; more lines are dropped, and counted',
+    size,
+  ),
+  auditBuffer: setting(
+    'audit-buffer',
+    'SIZE',
+    '8MiB',
+    'memory for lines of the audit log that are not written yet, in characters; more lines are dropped, and counted',
     size,
   ),
 }

@@ -19,11 +19,13 @@ export function text(flag: string, value: string, fallback: string, help: string
     value,
     fallback,
     help,
-    parse: (given) => {
-      if (given === '') throw new Error('must not be empty')
-      return given
-    },
+    parse: nonEmpty,
   }
+}
+
+export function nonEmpty(given: string): string {
+  if (given === '') throw new Error('must not be empty')
+  return given
 }
 
 export function setting<T>(

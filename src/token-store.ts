@@ -45,10 +45,7 @@ export interface TokenStore {
    */
   issueToken(token: Token, hash: Buffer, options: IssueOptions): Promise<IssueResult>
 
-  /**
-   * Returns the token whose secret has this SHA-256 (32 bytes), expired or not; undefined for an unknown or revoked
-   * one.
-   */
+  /** Returns the token whose secret has this SHA-256 (32 bytes), also an expired or revoked one; undefined if unknown. */
   findToken(hash: Buffer): Promise<Token | undefined>
 
   /** Returns all tokens, also revoked ones, oldest first; tokens of one moment by their ids. */

@@ -143,6 +143,14 @@ const CASES: { readonly [K in Key]: { right: readonly [string, Config[K]][]; wro
       'ps_OtNFSrQZ08UQUjlzvjaTvbHF',
     ],
   },
+  auditLog: {
+    right: [
+      ['-', '-'],
+      ['off', undefined],
+      ['/var/log/plantstore/audit.log', '/var/log/plantstore/audit.log'],
+    ],
+    wrong: [''],
+  },
   logLevel: {
     right: [
       ['debug', 'debug'],
@@ -214,6 +222,13 @@ const CASES: { readonly [K in Key]: { right: readonly [string, Config[K]][]; wro
     wrong: ['0', 'all', '1GB'],
   },
   logBuffer: {
+    right: [
+      ['64KiB', 65_536],
+      ['1', 1],
+    ],
+    wrong: ['0', 'all', '1GB'],
+  },
+  auditBuffer: {
     right: [
       ['64KiB', 65_536],
       ['1', 1],
@@ -312,6 +327,7 @@ suite('the configuration', () => {
       backupFolder: undefined,
       token: undefined,
       logLevel: 'info',
+      auditLog: '-',
       docs: true,
       corsOrigins: undefined,
       bodyLimit: 2 ** 20,
@@ -325,6 +341,7 @@ suite('the configuration', () => {
       pipelineLimit: 2 ** 25,
       bodyMemory: 2 ** 28,
       logBuffer: 2 ** 20,
+      auditBuffer: 2 ** 23,
       maxConnections: 10_000,
       maxAddressConnections: 1000,
       keepAliveTimeout: 65_000,

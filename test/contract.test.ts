@@ -5,6 +5,7 @@ import { Validator } from '@seriousme/openapi-schema-validator'
 import pino from 'pino'
 import { parse } from 'yaml'
 import { readSource } from '../scripts/contract-source.ts'
+import { NO_AUDIT } from '../src/audit.ts'
 import { readConfig } from '../src/config.ts'
 import { ERRORS, type ErrorNumber, statusOf } from '../src/errors.ts'
 import { ClientAddresses } from '../src/http/auth/client-address.ts'
@@ -195,6 +196,7 @@ suite('the service does not start', () => {
     const { createPlant: _, ...missing } = all
     const responder = new Responder({
       log: pino({ level: 'silent' }),
+      audit: NO_AUDIT,
       metrics: new Metrics(() => 0),
       state: { current: 'serving' },
       addresses: new ClientAddresses([]),

@@ -68,22 +68,24 @@ export function tokenTests(suite: Suite, open: OpenStore): void {
     const copied = token('copied', { createdAt, expiresAt, lastUsedAt, revokedAt })
     await store.tokens.createToken(copied, hashSecret('copied'))
     assert.deepEqual(await store.tokens.exportTokens(), [{ token: copied, hash: hashSecret('copied') }])
-    assert.equal(await store.tokens.findToken(hashSecret('copied')), undefined)
+    assert.deepEqual(await store.tokens.findToken(hashSecret('copied')), copied)
   })
 
-  suite('a revoked token stays listed and is never found, and revoking it again returns false', async (t) => {
+  suite('a revoked token stays listed and is found as revoked, and revoking it again returns false', async (t) => {
     const { store, reopen } = await open(t)
     const [going, staying] = [token('going'), token('staying', { createdAt: new Date() })]
     const before = Date.now()
     for (const one of [going, staying]) await store.tokens.createToken(one, hashSecret(one.name))
     assert.equal(await store.tokens.revokeToken(going.id), 'revoked')
     assert.equal(await store.tokens.revokeToken(going.id), 'revoked before')
-    assert.equal(await store.tokens.findToken(hashSecret('going')), undefined)
+    const found = await store.tokens.findToken(hashSecret('going'))
+    assert.deepEqual({ ...found, revokedAt: undefined }, going)
     assert.equal(await store.tokens.revokeToken('tok_unknown'), 'absent')
     const [revoked, other] = await (await reopen()).tokens.listTokens()
     assert.deepEqual([{ ...revoked, revokedAt: undefined }, other], [going, staying])
     const revokedAt = revoked?.revokedAt?.getTime() ?? Number.NaN
     assert.ok(revokedAt >= before && revokedAt <= Date.now())
+    assert.deepEqual(found?.revokedAt, revoked?.revokedAt)
   })
 
   suite('tokens are listed in pages, also those of one moment', async (t) => {

@@ -1,10 +1,11 @@
 import { commandActor } from '../actor.ts'
-import { type StoreAddress, shownStore } from '../config.ts'
+import { type Config, type StoreAddress, shownStore } from '../config.ts'
 import { AppError } from '../errors.ts'
 import { OperatorError } from '../operator-error.ts'
 import { count, counted } from '../printable.ts'
 import type { ImportResult, Store } from '../store.ts'
 import { abortOnSignal, Stopped } from './abort-on-signal.ts'
+import { CommandAudit } from './audit-file.ts'
 import { allPlants, Digest } from './digest.ts'
 import { withStore } from './open-store.ts'
 import { Progress, type ProgressState } from './progress.ts'
@@ -15,6 +16,8 @@ export interface CopyFlags {
   /** Whether tokens are copied too. */
   readonly tokens: boolean
   readonly quiet: boolean
+  readonly json: boolean
+  readonly auditLog: Config['auditLog']
 }
 
 /** Refused plants and tokens that the command names one by one. */
@@ -32,9 +35,19 @@ export async function copyStore(flags: CopyFlags): Promise<number> {
   if (shownStore(from) === shownStore(to))
     throw new OperatorError('--from and --to are the same store', { exitCode: 2 })
   const stop = abortOnSignal()
-  return withStore(from, { create: false }, (source) =>
-    withStore(to, { create: true, quiet: flags.quiet }, (target) => new Copy(flags, source, target, stop).run()),
+  using audit = new CommandAudit(flags, ACTOR, 'left out')
+  let exitCode = 1
+  await withStore(from, { create: false }, (source) =>
+    withStore(to, { create: true, quiet: flags.quiet }, (target) => {
+      const copy = new Copy(flags, source, target, stop)
+      const details = () => ({ from: shownStore(from), to: shownStore(to), ...copy.counts })
+      return audit.around('copyStore', details, 'copied', async () => {
+        exitCode = await copy.run()
+        return exitCode === 0
+      })
+    }),
   )
+  return exitCode
 }
 
 class Copy {
@@ -58,6 +71,10 @@ class Copy {
     this.#progress = new Progress(() => this.#state(), flags)
   }
 
+  get counts(): object {
+    return this.#counts
+  }
+
   async run(): Promise<number> {
     try {
       this.#count()
@@ -75,7 +92,8 @@ class Copy {
     }
     this.#progress.end()
     if (this.#counts.refused > 0 || !this.#found.equals(this.#copied)) throw this.#difference()
-    if (!this.#flags.quiet) this.#progress.note(`done: ${this.#summary()}; checksum ${this.#copied}`)
+    if (this.#flags.json) process.stdout.write(`${JSON.stringify(this.#report(), null, 2)}\n`)
+    else if (!this.#flags.quiet) this.#progress.note(`done: ${this.#summary()}; checksum ${this.#copied}`)
     return 0
   }
 
@@ -152,6 +170,12 @@ class Copy {
     if (result instanceof AppError) this.#refuse(`${what}: error ${result.number}, ${result.message}`)
     else if (result === 'unchanged') this.#counts.unchanged++
     else this.#counts.added++
+  }
+
+  #report(): object {
+    const { from, to } = this.#flags
+    const stores = { from: shownStore(from), to: shownStore(to) }
+    return { ...stores, plants: this.#copied.count, checksum: String(this.#copied), ...this.#counts }
   }
 
   #refuse(text: string): void {

@@ -1,11 +1,13 @@
 import { closeSync, fsyncSync, openSync, rmSync, writeSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { commandActor } from '../actor.ts'
+import type { AuditLog } from '../audit.ts'
 import type { Config } from '../config.ts'
 import { OperatorError } from '../operator-error.ts'
 import type { Store } from '../store.ts'
 import { makeSecret, SCOPES } from '../token.ts'
 import { fileFault } from './file-fault.ts'
-import { issueToken } from './issue-token.ts'
+import { auditedToken, issueToken } from './issue-token.ts'
 import { syncDirectory } from './output-file.ts'
 
 /** What a start did for a store without any token. `none`: it made none, as it has nowhere to put one. */
@@ -22,16 +24,22 @@ export type FirstToken =
  * @returns undefined where the store needs no token
  * @throws OperatorError when the file exists already or can't be written
  */
-export async function makeFirstToken(store: Store, config: Config): Promise<FirstToken | undefined> {
+export async function makeFirstToken(store: Store, config: Config, audit: AuditLog): Promise<FirstToken | undefined> {
   if (config.token !== undefined || (await store.tokens.listTokens({ limit: 1 })).length > 0) return undefined
-  const token = { name: 'first', scopes: SCOPES, expiresAt: undefined }
-  if (process.stdout.isTTY) return { kind: 'shown', secret: await issueToken(store.tokens, token) }
+  const wanted = { name: 'first', scopes: SCOPES, expiresAt: undefined }
+  const issue = async (secret?: string): Promise<string> => {
+    const issued = await issueToken(store.tokens, wanted, secret)
+    const details = auditedToken(issued.token)
+    audit.write({ operation: 'createToken', outcome: 'created', actor: commandActor('serve'), details })
+    return issued.secret
+  }
+  if (process.stdout.isTTY) return { kind: 'shown', secret: await issue() }
   if (config.store.engine !== 'sqlite') return { kind: 'none' }
   const path = `${config.store.path}.first-token`
   const secret = makeSecret()
   writeNew(path, `${secret}\n`)
   try {
-    await issueToken(store.tokens, token, secret)
+    await issue(secret)
   } catch (error) {
     rmSync(path, { force: true })
     throw error

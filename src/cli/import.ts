@@ -1,13 +1,20 @@
 import { commandActor } from '../actor.ts'
-import type { Config } from '../config.ts'
+import { type Config, shownStore } from '../config.ts'
 import { readPlants } from '../import/format.ts'
-import { type ImportSummary, ImportTotals, LISTED_ROWS } from '../import/import-summary.ts'
+import {
+  type ImportCounts,
+  type ImportSummary,
+  ImportTotals,
+  LISTED_ROWS,
+  type RefusedRow,
+} from '../import/import-summary.ts'
 import { runImport } from '../import/run-import.ts'
 import { OperatorError } from '../operator-error.ts'
 import { count, counted } from '../printable.ts'
 import { duration } from '../setting.ts'
 import type { ImportMode, Store } from '../store.ts'
 import { abortOnSignal, Stopped } from './abort-on-signal.ts'
+import { CommandAudit } from './audit-file.ts'
 import { openInput } from './input-file.ts'
 import { withStore } from './open-store.ts'
 import { Progress, time } from './progress.ts'
@@ -18,6 +25,7 @@ export interface ImportFlags extends KindFlags, TargetFlags {
   readonly mode?: ImportMode
   readonly dryRun?: true
   readonly quiet?: true
+  readonly json?: true
   readonly retryTime?: string
 }
 
@@ -32,6 +40,9 @@ export async function importFile(file: string, flags: ImportFlags, config: Confi
   const target = targetOf(flags, config)
   const { mode = 'add', dryRun = false, quiet = false, retryTime = '5m' } = flags
   const retryFor = retryTimeOf(retryTime)
+  const actor = commandActor('import')
+  // A service writes its own lines.
+  using audit = target.kind === 'store' && !dryRun ? new CommandAudit(config, actor, 'left out') : undefined
   const stop = abortOnSignal()
   const input = await openInput(file, gzip, stop)
   const notes = new ImportNotes()
@@ -42,8 +53,15 @@ export async function importFile(file: string, flags: ImportFlags, config: Confi
   try {
     if (target.kind === 'store') {
       const onNotice = (text: string) => progress.note(text)
-      const work = (store: Store) => runImport(store, batches(), { mode, dryRun, actor: commandActor('import') }, take)
-      await withStore(target.address, { create: !dryRun, quiet, onNotice }, work)
+      const work = async (store: Store) => {
+        await runImport(store, batches(), { mode, dryRun, actor }, take)
+        return true
+      }
+      const details = () => ({ store: shownStore(target.address), mode, ...notes.counts })
+      await withStore(target.address, { create: !dryRun, quiet, onNotice }, async (store) => {
+        if (audit === undefined) await work(store)
+        else await audit.around('importPlants', details, 'imported', () => work(store))
+      })
     } else if (dryRun) {
       take(await tryThrough(target.service, mode, format, input.content(), stop))
     } else {
@@ -60,7 +78,8 @@ export async function importFile(file: string, flags: ImportFlags, config: Confi
     input.close()
   }
   progress.end()
-  if (!quiet) progress.note(`${dryRun ? 'dry run, nothing was stored' : 'done'}: ${notes}`)
+  if (flags.json === true) process.stdout.write(`${JSON.stringify({ dryRun, ...notes.report }, null, 2)}\n`)
+  else if (!quiet) progress.note(`${dryRun ? 'dry run, nothing was stored' : 'done'}: ${notes}`)
   if (notes.refused === 0) return 0
   if (!dryRun) progress.note(MEND)
   return 1
@@ -81,19 +100,31 @@ function retryTimeOf(time: string): number {
 /** Counts the results of the rows of a file, and prints the first refused ones as they come. */
 class ImportNotes {
   readonly #totals = new ImportTotals()
+  readonly #refusedRows: RefusedRow[] = []
   readonly #startedAt = performance.now()
 
   get rows(): number {
     return this.#totals.rows
   }
 
+  get counts(): ImportCounts {
+    return this.#totals.counts
+  }
+
   get refused(): number {
     return this.#totals.counts.refused
   }
 
+  /** The members of the report that the service answers. */
+  get report(): ImportSummary {
+    return { ...this.#totals.counts, refusedRows: this.#refusedRows }
+  }
+
   add(summary: ImportSummary, progress: Progress): void {
     const before = this.refused
-    for (const { line, error, message } of this.#totals.add(summary)) {
+    const listed = this.#totals.add(summary)
+    this.#refusedRows.push(...listed)
+    for (const { line, error, message } of listed) {
       progress.note(`line ${line}: error ${error}: ${message}`)
     }
     if (before <= LISTED_ROWS && this.refused > LISTED_ROWS) {

@@ -1,10 +1,28 @@
-import { hashSecret, makeSecret, makeTokenId } from '../token.ts'
+import { hashSecret, makeSecret, makeTokenId, type Token } from '../token.ts'
 import type { TokenRequest } from '../token-request.ts'
 import type { TokenStore } from '../token-store.ts'
 
-/** Creates a token and stores its hash. @returns the secret, which the store does not keep */
-export async function issueToken(tokens: TokenStore, wanted: TokenRequest, secret = makeSecret()): Promise<string> {
+export interface IssuedToken {
+  readonly token: Token
+  /** The store does not keep it. */
+  readonly secret: string
+}
+
+/** Creates a token and stores its hash. */
+export async function issueToken(
+  tokens: TokenStore,
+  wanted: TokenRequest,
+  secret = makeSecret(),
+): Promise<IssuedToken> {
   const token = { ...wanted, id: makeTokenId(), createdAt: new Date(), lastUsedAt: undefined, revokedAt: undefined }
   await tokens.createToken(token, hashSecret(secret))
-  return secret
+  return { token, secret }
 }
+
+/** What the audit log has of a new token. */
+export const auditedToken = ({ id, name, scopes, expiresAt }: Token): object => ({
+  created: id,
+  createdName: name,
+  scopes,
+  expiresAt,
+})

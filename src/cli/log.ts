@@ -2,12 +2,12 @@ import { constants, fstatSync, openSync, write } from 'node:fs'
 import { isatty } from 'node:tty'
 import pino, { type Logger } from 'pino'
 import type { Config } from '../config.ts'
+import type { Target } from './audit-output.ts'
 
 /** Milliseconds until the log tries a terminal again that took nothing. */
 const RETRY = 50
 
-type Done = (error: NodeJS.ErrnoException | null, written: number) => void
-type Sink = (bytes: Buffer, done: Done) => void
+type Sink = Target['write']
 
 /**
  * Writes log lines to standard error, and never waits for its reader.
@@ -89,7 +89,8 @@ function droppedLine(dropped: number): string {
   return `${JSON.stringify({ level: 40, time: new Date().toISOString(), dropped, msg })}\n`
 }
 
-function sinkOf(fd: number): Sink {
+/** Where a standard stream takes bytes without ever blocking the process. */
+export function sinkOf(fd: number): Sink {
   const stat = fstatSync(fd)
   if (stat.isFIFO() || stat.isSocket()) return streamSink(process.stderr)
   const target = isatty(fd) ? ownTerminal(fd) : fd

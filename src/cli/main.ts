@@ -78,11 +78,11 @@ function program(): Command {
     const unknown = SILENT_COMMANDS.includes(action.name()) ? undefined : unknownVariables(process.env)
     if (unknown !== undefined) process.stderr.write(`plantstore: ${printable(unknown)}\n`)
   })
-  const settings: ReadSettings = ({ store, config }) =>
-    readConfig({ store }, withFile(process.env, readConfigFile(config)), 'client')
+  const settings: ReadSettings = ({ store, auditLog, config }) =>
+    readConfig({ store, auditLog }, withFile(process.env, readConfigFile(config)), 'client')
   addImport(root, settings)
   addExport(root, settings)
-  addCopy(root, () => withFile(process.env, readConfigFile(undefined)))
+  addCopy(root, settings, () => withFile(process.env, readConfigFile(undefined)))
   addBackup(root, settings)
   addRestore(root, settings)
   addCheck(root, settings)
@@ -94,7 +94,7 @@ function program(): Command {
     'token',
     'create, list and revoke access tokens, also while a service serves the store',
   ).addHelpText('after', examples('plantstore token create --name "Kew app"', 'plantstore token list'))
-  addSettings(command(token, 'create', 'create a token and print its secret, only once'), ['store'])
+  addSettings(command(token, 'create', 'create a token and print its secret, only once'), ['store', 'auditLog'])
     .requiredOption('--name <NAME>', 'a name that says what the token is for')
     .option('--scopes <LIST>', SCOPES_HELP)
     .option('--expires <WHEN>', 'when it expires: 90d, 12h, 2030-12-31 or 2030-12-31T12:00Z (default never)')
@@ -110,11 +110,12 @@ function program(): Command {
     .option('--json', 'print the list as JSON')
     .addHelpText('after', examples('plantstore token list'))
     .action(({ json = false, ...flags }) => listTokens(settings(flags), json))
-  addSettings(command(token, 'revoke', 'revoke a token for good, within a second'), ['store'])
+  addSettings(command(token, 'revoke', 'revoke a token for good, within a second'), ['store', 'auditLog'])
     .argument('<id>', 'the id of the token, from the list')
     .option('--even-last', 'also the last active token with the scope tokens')
     .addHelpText('after', examples('plantstore token revoke tok_4bXm09TzQ1r'))
-    .action((id, { evenLast = false, ...flags }) => revokeToken(settings(flags), id, evenLast))
+    .option('--json', 'print the result as JSON on standard output')
+    .action((id, { evenLast = false, json = false, ...flags }) => revokeToken(settings(flags), id, { evenLast, json }))
 
   command(root, 'openapi', 'print the contract of the API as JSON (OpenAPI 3.1)')
     .addHelpText('after', examples('plantstore openapi > plantstore.json'))

@@ -9,6 +9,7 @@ import type { App } from '../http/app.ts'
 import type { ServiceState } from '../http/service-state.ts'
 import { OperatorError } from '../operator-error.ts'
 import { onStopSignal } from './abort-on-signal.ts'
+import { type ServiceAudit, serviceAudit } from './audit-file.ts'
 import { banner } from './banner.ts'
 import { makeFirstToken } from './first-token.ts'
 import { openLog } from './log.ts'
@@ -31,12 +32,16 @@ const LAST_LINES = 1000
  */
 export async function serve(config: Config, notice: string | undefined, read: () => Config): Promise<void> {
   const { log, dropped } = openLog(config)
+  const trail = serviceAudit(config, log)
   const state: ServiceState = { current: 'serving' }
   const opened = new AsyncDisposableStack()
   let isNew = false
   if (notice !== undefined) log.warn(notice)
   // In a terminal, the signal means that its window was closed.
-  if (!process.stdout.isTTY && !process.stderr.isTTY) reloadOnSignal(config, read, log)
+  if (!process.stdout.isTTY && !process.stderr.isTTY) {
+    reloadOnSignal(config, read, log)
+    process.on('SIGHUP', () => trail.reopen())
+  }
   try {
     await mustBeFree(config)
     const backups = scheduledBackups(config, log)
@@ -50,7 +55,7 @@ export async function serve(config: Config, notice: string | undefined, read: ()
       timeout: config.storeTimeout,
       wait: config.storeWait,
       changesKeep: config.changesKeep,
-      onFatal: (error) => die(error, log, state),
+      onFatal: (error) => die(error, log, trail, state),
       onMade: () => {
         isNew = true
       },
@@ -73,9 +78,11 @@ export async function serve(config: Config, notice: string | undefined, read: ()
       contract,
       store,
       log,
+      audit: trail.audit,
       state,
       waiting: () => store.waiting,
       droppedLogLines: dropped,
+      droppedAuditLines: trail.dropped,
       indexBehind: () => store.indexBehind,
       pool: store.pool,
       backups,
@@ -85,9 +92,9 @@ export async function serve(config: Config, notice: string | undefined, read: ()
     opened.defer(() => closed('the HTTP server', closeApp(app), log))
     const port = await listen(app, config)
     // Only now: a start that fails between making the secret and printing it loses the secret for good.
-    const firstToken = await makeFirstToken(store, config)
+    const firstToken = await makeFirstToken(store, config, trail.audit)
     // Before the banner: its reader may send a signal at once.
-    onStopSignal((signal) => void stop(signal, app.server, config, log, state, opened))
+    onStopSignal((signal) => void stop(signal, app.server, config, log, trail, state, opened))
     backups?.start()
     process.stdout.write(banner({ config, port, isNew, firstToken }))
     const configuredToken = config.token !== undefined
@@ -137,6 +144,7 @@ async function stop(
   server: Server,
   config: Config,
   log: Logger,
+  trail: ServiceAudit,
   state: ServiceState,
   opened: AsyncDisposableStack,
 ): Promise<void> {
@@ -146,7 +154,7 @@ async function stop(
   state.current = 'closing'
   await opened.disposeAsync()
   log.info('stopped')
-  await flushed(log)
+  await flushed(log, trail)
   process.exit()
 }
 
@@ -172,12 +180,12 @@ async function closeApp(app: App): Promise<void> {
 }
 
 /** Called when the store can't go on. Answers waiting requests with 503, then ends the process for its supervisor. */
-function die(error: Error, log: Logger, state: ServiceState): void {
+function die(error: Error, log: Logger, trail: ServiceAudit, state: ServiceState): void {
   log.fatal({ err: error }, 'the store failed; the process exits, and the next start recovers every commit')
   state.current = 'closing'
-  setTimeout(() => flushed(log).finally(() => process.exit(1)), 200)
+  setTimeout(() => flushed(log, trail).finally(() => process.exit(1)), 200)
 }
 
-async function flushed(log: Logger): Promise<void> {
-  await Promise.race([new Promise<void>((resolve) => log.flush(() => resolve())), sleep(LAST_LINES)])
+async function flushed(log: Logger, trail: ServiceAudit): Promise<void> {
+  await Promise.race([trail.flush().then(() => promisify(log.flush).call(log)), sleep(LAST_LINES)])
 }

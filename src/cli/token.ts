@@ -1,8 +1,10 @@
+import { commandActor } from '../actor.ts'
 import type { Config } from '../config.ts'
 import { OperatorError } from '../operator-error.ts'
 import { isScope, SCOPES, type Scope, type Token } from '../token.ts'
 import { faultOfTokenName, scopesIn, timeIn } from '../token-request.ts'
-import { issueToken } from './issue-token.ts'
+import { CommandAudit } from './audit-file.ts'
+import { auditedToken, issueToken } from './issue-token.ts'
 import { withStore } from './open-store.ts'
 
 export interface CreateFlags {
@@ -14,10 +16,14 @@ export interface CreateFlags {
 
 /** Prints the secret alone on standard output, so that it can be piped. The rest goes to standard error. */
 export async function createToken(config: Config, flags: CreateFlags): Promise<void> {
-  const token = { name: tokenName(flags.name), scopes: scopesOf(flags.scopes), expiresAt: expiryOf(flags.expires) }
-  const secret = await withStore(config.store, { create: true }, (store) => issueToken(store.tokens, token))
-  process.stderr.write('The token is shown only once; the store keeps only its hash.\n')
-  process.stdout.write(flags.json ? `${JSON.stringify({ secret, ...token }, null, 2)}\n` : `${secret}\n`)
+  const wanted = { name: tokenName(flags.name), scopes: scopesOf(flags.scopes), expiresAt: expiryOf(flags.expires) }
+  using audit = new CommandAudit(config, ACTOR, 'told')
+  const { secret, token } = await withStore(config.store, { create: true }, (store) => issueToken(store.tokens, wanted))
+  audit.write('createToken', 'created', auditedToken(token))
+  process.stderr.write(`Created ${token.id}. The token is shown only once; the store keeps only its hash.\n`)
+  const { id, name, scopes, expiresAt } = token
+  const shown = { secret, id, name, scopes, expiresAt }
+  process.stdout.write(flags.json ? `${JSON.stringify(shown, null, 2)}\n` : `${secret}\n`)
 }
 
 export async function listTokens(config: Config, json: boolean): Promise<void> {
@@ -30,15 +36,25 @@ export async function listTokens(config: Config, json: boolean): Promise<void> {
   process.stdout.write(table([['ID', 'NAME', 'SCOPES', 'CREATED', 'EXPIRES', 'LAST USED', 'REVOKED'], ...rows]))
 }
 
-/** @param evenLast revokes even the last active token with the scope `tokens` */
-export async function revokeToken(config: Config, id: string, evenLast: boolean): Promise<void> {
+export interface RevokeFlags {
+  /** Also the last active token with the scope `tokens`, which is spared otherwise. */
+  readonly evenLast: boolean
+  readonly json: boolean
+}
+
+export async function revokeToken(config: Config, id: string, { evenLast, json }: RevokeFlags): Promise<void> {
+  using audit = new CommandAudit(config, ACTOR, 'told')
   const result = await withStore(config.store, { create: false }, (store) => store.tokens.revokeToken(id, !evenLast))
   if (result === 'last') throw new OperatorError(LAST)
   if (result !== 'revoked') {
     throw new OperatorError(`there is no active token ${id}; "plantstore token list" lists all tokens`)
   }
+  audit.write('revokeToken', 'revoked', { revoked: id })
   process.stderr.write(`Revoked ${id}; it stops working within a second.\n`)
+  if (json) process.stdout.write(`${JSON.stringify({ revoked: id }, null, 2)}\n`)
 }
+
+const ACTOR = commandActor('token')
 
 const LAST =
   'this is the last active token with the scope tokens, without which no other can be created or revoked over HTTP; create another one first, or add --even-last'

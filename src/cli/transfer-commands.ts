@@ -8,17 +8,24 @@ import type { ExportFlags } from './export.ts'
 import type { ImportFlags } from './import.ts'
 
 /** Reads the settings of a command from the environment and from those flags that are settings. */
-export type ReadSettings = (flags: { readonly store?: string; readonly config?: string }) => Config
+export type ReadSettings = (flags: SettingFlags) => Config
+
+export interface SettingFlags {
+  readonly store?: string
+  readonly auditLog?: string
+  readonly config?: string
+}
 
 export function addImport(root: Command, settings: ReadSettings): void {
   const to = command(root, 'import', 'import plants from a file into a store, also while a service serves it')
   to.argument('<file>', `${FILE}; - is standard input`)
-  addTargetOptions(to)
+  addTargetOptions(to, ['auditLog'])
   to.addOption(new Choice('--mode <MODE>', MODE, ['add', 'update']))
     .option('--dry-run', 'report what would happen, and store nothing')
     .addOption(new Choice('--format <FORMAT>', FORMAT, FORMATS))
     .option('--gzip', 'the file is gzip-compressed, regardless of its name')
     .option('--retry-time <TIME>', RETRY_TIME)
+    .option('--json', 'print the result as JSON on standard output')
     .option('--quiet', 'show errors only: no progress, no summary')
     .addHelpText('after', IMPORT_NOTES)
     .addHelpText('after', examples(...IMPORT_EXAMPLES))
@@ -38,6 +45,7 @@ export function addExport(root: Command, settings: ReadSettings): void {
     .addOption(new Choice('--format <FORMAT>', FORMAT, FORMATS))
     .option('--gzip', 'compress the file with gzip, regardless of its name')
     .option('--force', 'replace the file if it exists')
+    .option('--json', 'print the result as JSON on standard output')
     .option('--quiet', 'show errors only: no progress, no summary')
     .addHelpText('after', EXPORT_NOTES)
     .addHelpText('after', examples(...EXPORT_EXAMPLES))
@@ -77,37 +85,42 @@ const EXPORT_EXAMPLES = [
   'plantstore export - --format csv --q "mons del" --url http://127.0.0.1:8080 | head',
 ]
 
-export function addTargetOptions(to: Command): void {
+/** @param more further settings that the command takes */
+export function addTargetOptions(to: Command, more: readonly (keyof Config)[] = []): void {
   to.option(
     '--url <URL>',
     'address of a running service, such as http://127.0.0.1:8080; set PLANTSTORE_TOKEN to its access token',
   )
-  addSettings(to, ['store'])
+  addSettings(to, ['store', ...more])
 }
 
 const collect = (value: string, before: readonly string[] = []): readonly string[] => [...before, value]
 
 /** @param environment gives the variables, once they are asked for */
-export function addCopy(root: Command, environment: () => NodeJS.ProcessEnv): void {
-  command(root, 'copy', 'copy a store to another one, on the same or another engine, and compare both')
+export function addCopy(root: Command, settings: ReadSettings, environment: () => NodeJS.ProcessEnv): void {
+  const to = command(root, 'copy', 'copy a store to another one, on the same or another engine, and compare both')
+  addSettings(to, ['auditLog'])
     .option('--from <URL>', 'the store to copy; a service may serve it meanwhile')
     .option('--to <URL>', 'the target store; created if it does not exist')
     .option('--no-tokens', 'do not copy the access tokens')
+    .option('--json', 'print the result as JSON on standard output')
     .option('--quiet', 'show errors only: no progress, no summary')
     .addHelpText('after', COPY_NOTES)
     .addHelpText('after', examples(...COPY_EXAMPLES))
-    .action(async ({ from, to, tokens, quiet }: CopyOptions) => {
-      const flags = { ...addresses(from, to, environment()), tokens, quiet: quiet === true }
+    .action(async ({ from, to, tokens, quiet, json, ...rest }: CopyOptions) => {
+      const flags = { ...addresses(from, to, environment()), tokens, quiet: quiet === true, json: json === true }
+      const { auditLog } = settings(rest)
       const { copyStore } = await import('./copy.ts')
-      endWith(await copyStore(flags))
+      endWith(await copyStore({ ...flags, auditLog }))
     })
 }
 
-interface CopyOptions {
+interface CopyOptions extends SettingFlags {
   readonly from?: string
   readonly to?: string
   readonly tokens: boolean
   readonly quiet?: true
+  readonly json?: true
 }
 
 const COPY_NOTES = `

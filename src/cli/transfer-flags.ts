@@ -33,6 +33,7 @@ export function fileKind(file: string, flags: KindFlags): FileKind {
 export interface TargetFlags {
   readonly url?: string
   readonly store?: string
+  readonly auditLog?: string
 }
 
 /** The target of a command: a running service, or a store that the command opens itself. */

@@ -20,7 +20,7 @@ export function addBackup(root: Command, settings: ReadSettings): void {
 export function addRestore(root: Command, settings: ReadSettings): void {
   const to = command(root, 'restore', 'make a store from a backup, while no service serves it')
   to.argument('<file>', 'the backup; it stays as it is')
-  addSettings(to, ['store'])
+  addSettings(to, ['store', 'auditLog'])
   to.option('--replace', 'replace the present store, which is kept under another name beside it')
   addOutput(to)
     .addHelpText('after', RESTORE_NOTES)

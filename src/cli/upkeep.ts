@@ -1,13 +1,16 @@
+import { commandActor } from '../actor.ts'
 import type { Config, StoreAddress } from '../config.ts'
 import { count, counted, onOneLine } from '../printable.ts'
 import type { BackupReport, CheckReport, RestoreReport, Upkeep, WorkState } from '../upkeep.ts'
 import { abortOnSignal, Stopped } from './abort-on-signal.ts'
+import { CommandAudit } from './audit-file.ts'
 import { fileFault } from './file-fault.ts'
 import { upkeepOf } from './open-store.ts'
 import { Progress } from './progress.ts'
 
 export interface UpkeepFlags {
   readonly store?: string
+  readonly auditLog?: string
   readonly json?: true
   readonly quiet?: true
 }
@@ -27,10 +30,16 @@ export async function backupStore(file: string, flags: UpkeepFlags, { store }: C
 }
 
 /** @returns the exit code */
-export async function restoreStore(file: string, flags: RestoreFlags, { store }: Config): Promise<number> {
+export async function restoreStore(file: string, flags: RestoreFlags, config: Config): Promise<number> {
+  const { store } = config
   const replace = flags.replace === true
-  const work: Work<RestoreReport> = (upkeep, work) => upkeep.restore(file, { ...work, replace })
-  return run(flags, store, file, 'nothing was restored', work, restoreDone)
+  using audit = new CommandAudit(config, commandActor('restore'), 'left out')
+  const work: Work<RestoreReport> = async (upkeep, work) => {
+    const report = await upkeep.restore(file, { ...work, replace })
+    audit.write('restoreStore', 'restored', { ...report, file })
+    return report
+  }
+  return await run(flags, store, file, 'nothing was restored', work, restoreDone)
 }
 
 /** @returns the exit code: 1 when something is damaged */

@@ -3,6 +3,7 @@ import type { Server } from 'node:http'
 import type { ListenOptions } from 'node:net'
 import { promisify } from 'node:util'
 import type { Logger } from 'pino'
+import { type AuditLog, NO_AUDIT } from '../audit.ts'
 import type { Config } from '../config.ts'
 import { AppError } from '../errors.ts'
 import type { Store } from '../store.ts'
@@ -46,11 +47,15 @@ export interface AppOptions {
   readonly contract: Contract
   readonly store: Store
   readonly log: Logger
+  /** Where each change is noted; nowhere if it is left out. */
+  readonly audit?: AuditLog
   readonly state: ServiceState
   /** Returns the creates that wait for their commit, for the metrics. */
   readonly waiting: () => number
   /** Returns the log lines dropped so far, for the metrics. */
   readonly droppedLogLines?: () => number
+  /** Returns the lines of the audit log dropped so far, for the metrics. */
+  readonly droppedAuditLines?: () => number
   /** Returns the changes that the search index does not have yet; undefined where each write updates it. */
   readonly indexBehind?: () => number | undefined
   /** The pool of the store; undefined for an engine without one. */
@@ -75,6 +80,7 @@ export interface App {
 export function buildApp(options: AppOptions): App {
   const { config, contract, store, log, state, waiting, droppedLogLines, indexBehind, pool, backups, facts, shards } =
     options
+  const { audit = NO_AUDIT, droppedAuditLines } = options
   checkPlantSchemas(contract.document)
   const metrics = new Metrics(waiting)
   if (indexBehind?.() !== undefined) {
@@ -91,9 +97,13 @@ export function buildApp(options: AppOptions): App {
     const help = 'Log lines dropped because their reader was too slow.'
     metrics.counter('plantstore_log_lines_dropped_total', help, droppedLogLines)
   }
+  if (droppedAuditLines !== undefined) {
+    const help = 'Lines of the audit log dropped because they could not be written in time.'
+    metrics.counter('plantstore_audit_lines_dropped_total', help, droppedAuditLines)
+  }
   const addresses = new ClientAddresses(config.trustedProxies)
   const cors = config.corsOrigins === undefined ? undefined : new Cors(config.corsOrigins)
-  const responder = new Responder({ log, metrics, state, addresses, cors, limits: config })
+  const responder = new Responder({ log, audit, metrics, state, addresses, cors, limits: config })
   const auth = new Auth({
     tokens: store.tokens,
     configuredToken: config.token,
@@ -119,7 +129,7 @@ export function buildApp(options: AppOptions): App {
       ...exportHandlers(store, responder, admission, config),
       ...tagHandlers(store, responder, admission),
       ...idHandlers(store, responder, admission, config.nestingLimit),
-      ...tokenHandlers(store, responder, admission, log, config),
+      ...tokenHandlers(store, responder, admission, config),
       ...monitoringHandlers(store, responder, state, metrics, shards),
       ...docsHandlers(contract, responder, config.docs),
     },

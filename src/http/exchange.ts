@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Actor } from '../actor.ts'
 import type { AppError } from '../errors.ts'
+import type { Change } from './audit-trail.ts'
 import type { Identity } from './auth/bearer.ts'
 import type { Operation } from './operations.ts'
 
@@ -24,6 +25,8 @@ export class Exchange {
   requestId: string | undefined = undefined
   /** Names and values in turn. */
   rateLimitHeaders: readonly string[] | undefined = undefined
+  /** Undefined until the handler of a change has read its request. */
+  change: Change | undefined = undefined
   #whyOver: ClientGone | AppError | undefined = undefined
   #abort: AbortController | undefined = undefined
   #failBody: ((refusal: AppError) => void) | undefined = undefined

@@ -71,8 +71,7 @@ export class PostgresTokenStore implements TokenStore {
   }
 
   async #findAll(hashes: readonly Buffer[]): Promise<Lookup[]> {
-    const text = `SELECT ${COLUMNS}, encode(hash, 'hex') FROM tokens
-      WHERE hash = ANY ($1::bytea[]) AND revoked_at IS NULL`
+    const text = `SELECT ${COLUMNS}, encode(hash, 'hex') FROM tokens WHERE hash = ANY ($1::bytea[])`
     const keys = hashes.map((hash) => hash.toString('hex'))
     const values = [`{${keys.map((key) => `"\\\\x${key}"`).join(',')}}`]
     const { rows } = await this.#share.run({ name: 'find-tokens', text, values })

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { Writable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import pino from 'pino'
+import { AuditLog } from '../../src/audit.ts'
 import { type Config, readConfig } from '../../src/config.ts'
 import { buildApp } from '../../src/http/app.ts'
 import type { ServiceState } from '../../src/http/service-state.ts'
@@ -65,8 +66,10 @@ export async function withService(
   const state: ServiceState = { current: 'serving' }
   const lines: string[] = []
   const log = pino({ level: config.logLevel, base: null }, new Writable({ write: keepIn(lines) }))
+  const audited: string[] = []
   const app = buildApp({
     config,
+    audit: new AuditLog({ isOn: true, write: (line) => audited.push(line) }),
     contract,
     store,
     log,
@@ -75,7 +78,7 @@ export async function withService(
     pool: store.pool,
   })
   await app.listen({ host: '127.0.0.1', port: 0 })
-  const service = new Service({ under, server: app.server, state, log: lines })
+  const service = new Service({ under, server: app.server, state, log: lines, audited })
   const expectNoLonger = expectService(service.port)
   scene.after(async () => {
     expectNoLonger()
@@ -92,6 +95,7 @@ interface ServiceParts {
   readonly server: Server
   readonly state: ServiceState
   readonly log: readonly string[]
+  readonly audited: readonly string[]
 }
 
 export class Service {
@@ -101,15 +105,18 @@ export class Service {
   readonly store: Store
   readonly state: ServiceState
   readonly agent = new Agent({ keepAlive: true })
+  /** The lines of the audit log. */
+  readonly audited: readonly string[]
   readonly #log: readonly string[]
 
-  constructor({ under, server, state, log }: ServiceParts) {
+  constructor({ under, server, state, log, audited }: ServiceParts) {
     this.under = under
     this.server = server
     this.port = (server.address() as AddressInfo).port
     this.store = under.store
     this.state = state
     this.#log = log
+    this.audited = audited
   }
 
   /** The log so far. */

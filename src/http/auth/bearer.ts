@@ -1,7 +1,7 @@
 import { timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { type Actor, CONFIGURED_TOKEN } from '../../actor.ts'
-import { AppError } from '../../errors.ts'
+import type { AppError } from '../../errors.ts'
 import { hashSecret, isWellFormed, SCOPES, type Scope, type Token } from '../../token.ts'
 import type { TokenStore } from '../../token-store.ts'
 import { HttpError } from '../response/http-error.ts'
@@ -35,6 +35,12 @@ interface Verified {
   readonly until: number
 }
 
+interface InvalidToken {
+  readonly until: number
+  /** Whose it was, if it was revoked. */
+  readonly revoked: Actor | undefined
+}
+
 /**
  * Milliseconds for which a look-up of a token is cached. A revoked token stops working within this time on every
  * instance.
@@ -56,8 +62,8 @@ export class Auth {
    * Keyed by the whole header, so that most requests cost one look-up and no hash. Never written to a log or a file.
    */
   readonly #verified = new BoundedMap<string, Verified>(MAX_TOKENS)
-  /** Well-formed unknown tokens, each with the time until which the store is not asked again. */
-  readonly #unknown = new BoundedMap<string, number>(MAX_TOKENS)
+  /** Well-formed tokens that the store does not have, or has as revoked, until it is asked again. */
+  readonly #invalid = new BoundedMap<string, InvalidToken>(MAX_TOKENS)
   readonly #touched = new BoundedMap<string, number>(MAX_TOKENS)
 
   constructor(options: AuthOptions) {
@@ -86,8 +92,9 @@ export class Auth {
    */
   async confirm({ hash, expiresAt }: Identity): Promise<void> {
     if (Date.now() >= expiresAt) throw badToken(40103, EXPIRED)
-    if (hash === undefined || (await this.#options.tokens.findToken(hash)) !== undefined) return
-    throw revokedToken()
+    if (hash === undefined) return
+    const token = await this.#options.tokens.findToken(hash)
+    if (token === undefined || token.revokedAt !== undefined) throw revokedToken()
   }
 
   async #verify(header: string | undefined, request: Request): Promise<Identity> {
@@ -97,23 +104,25 @@ export class Auth {
     // The time before the look-up: the token may be revoked during it.
     const until = performance.now() + TRUST
     const identity = await this.#find(secretIn(header), until)
-    if (identity === undefined) {
+    if (!('scopes' in identity)) {
       this.#verified.delete(header)
-      throw this.#failure(request, 40102, 'the access token is malformed, unknown or revoked')
+      throw this.#failure(request, 40102, 'the access token is malformed, unknown or revoked', identity.revoked)
     }
     this.#verified.set(header, { identity, until })
     return this.#unexpired(identity, request)
   }
 
-  async #find(secret: string, until: number): Promise<Identity | undefined> {
+  async #find(secret: string, until: number): Promise<Identity | InvalidToken> {
     // The configured token never has the form of a stored one, and no other form is stored.
-    if (!isWellFormed(secret)) return this.#isConfigured(secret) ? CONFIGURED : undefined
-    if ((this.#unknown.get(secret) ?? 0) > performance.now()) return undefined
+    if (!isWellFormed(secret)) return this.#isConfigured(secret) ? CONFIGURED : { until, revoked: undefined }
+    const known = this.#invalid.get(secret)
+    if (known !== undefined && known.until > performance.now()) return known
     const hash = hashSecret(secret)
     const token = await this.#options.tokens.findToken(hash)
-    if (token === undefined) {
-      this.#unknown.set(secret, until)
-      return undefined
+    if (token === undefined || token.revokedAt !== undefined) {
+      const bad = { until, revoked: token === undefined ? undefined : { id: token.id, name: token.name } }
+      this.#invalid.set(secret, bad)
+      return bad
     }
     this.#touch(token)
     return {
@@ -141,11 +150,13 @@ export class Auth {
     this.#options.tokens.touchToken(token.id, new Date(now)).catch(this.#options.onTouchFailure)
   }
 
-  #failure({ headers, socket }: Request, number: 40102 | 40103, message: string): AppError {
+  #failure({ headers, socket }: Request, number: 40102 | 40103, message: string, revoked?: Actor): AppError {
     const seconds = this.#failures?.note(this.#options.addresses.of(socket.remoteAddress, headers)) ?? 0
-    if (seconds === 0) return badToken(number, message)
-    return new AppError(42901, `${message}, like too many others from this address; wait ${seconds} seconds`, {
+    if (seconds === 0) return badToken(number, message, revoked)
+    return new HttpError(42901, `${message}, like too many others from this address; wait ${seconds} seconds`, {
+      headers: {},
       retryAfter: seconds,
+      revoked,
     })
   }
 }
@@ -164,8 +175,11 @@ const CONFIGURED: Identity = {
 
 const EXPIRED = 'the access token has expired'
 
-const badToken = (number: 40102 | 40103, message: string): AppError =>
-  new HttpError(number, message, challenge(`error="invalid_token", error_description="${message}"`))
+const badToken = (number: 40102 | 40103, message: string, revoked?: Actor): AppError =>
+  new HttpError(number, message, {
+    ...challenge(`error="invalid_token", error_description="${message}"`),
+    revoked,
+  })
 
 export const revokedToken = (): AppError => badToken(40102, 'the access token was revoked')
 

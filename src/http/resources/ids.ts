@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { AppError } from '../../errors.ts'
-import { MAX_PROPOSED } from '../../free-ids.ts'
+import { type IdRange, MAX_PROPOSED } from '../../free-ids.ts'
 import type { Store } from '../../store.ts'
 import type { Admission } from '../admission/admission.ts'
 import type { Exchange } from '../exchange.ts'
@@ -41,6 +41,11 @@ export function idHandlers(
       if (identity === undefined) throw new Error('ids were asked for without a token')
       const key = keyIn(parameters)
       const hash = key === undefined ? undefined : createHash('sha256').update(`${identity.actor.id}\n${key}`).digest()
+      let reserved: IdRange | undefined
+      exchange.change = {
+        outcome: 'reserved',
+        details: () => ({ first: reserved?.first.toString(), last: reserved?.last.toString() }),
+      }
       admission
         .during('change', exchange, () => ids.reserveIds(count, hash, identity.actor))
         .then((range) => {
@@ -49,6 +54,7 @@ export function idHandlers(
           if (last - first + 1n !== BigInt(count)) {
             throw new AppError(40902, `the Idempotency-Key belongs to a range of ${last - first + 1n} ids`)
           }
+          reserved = range
           responder.reply(exchange, 200, [...HEADERS], `{"first":${first},"last":${last}}`)
         })
         .catch(refuse(exchange))

@@ -1,7 +1,7 @@
 import type { Config } from '../../config.ts'
 import { AppError, type ErrorNumber } from '../../errors.ts'
 import { FORMATS, type Format, MEDIA_TYPES, readPlants } from '../../import/format.ts'
-import { type ImportSummary, ImportTotals, type RefusedRow } from '../../import/import-summary.ts'
+import { type ImportCounts, type ImportSummary, ImportTotals, type RefusedRow } from '../../import/import-summary.ts'
 import { runImport } from '../../import/run-import.ts'
 import type { Store } from '../../store.ts'
 import type { Admission } from '../admission/admission.ts'
@@ -28,6 +28,9 @@ export function importHandlers(
           const pieces = bodyPieces(exchange, { stallTimeout, leastSpeed, signal })
           const batches = readPlants(format, pieces, { textLimit: bodyLimit, nestingLimit })
           const reporter = new ImportReporter(options.dryRun)
+          const details = () => ({ mode: options.mode, dryRun: options.dryRun, ...reporter.counts })
+          exchange.change = { outcome: 'imported', details, isGradual: true }
+          responder.audit.begins(exchange)
           try {
             const { actor } = exchange
             await runImport(store, batches, { ...options, actor }, (...part) => reporter.add(...part), signal)
@@ -63,6 +66,10 @@ export class ImportReporter {
 
   constructor(dryRun: boolean) {
     this.#dryRun = dryRun
+  }
+
+  get counts(): ImportCounts {
+    return this.#totals.counts
   }
 
   get report(): ImportReport {

@@ -5,6 +5,7 @@ import { type NewPlant, newPlantJson, plantJson } from '../../plant.ts'
 import { type Expectation, isAt } from '../../plant-version.ts'
 import type { PlantPatch, Store } from '../../store.ts'
 import type { Admission } from '../admission/admission.ts'
+import type { Change } from '../audit-trail.ts'
 import type { Exchange } from '../exchange.ts'
 import type { OperationBodies } from '../operations.generated.ts'
 import { expectationOf, namingPreconditions, plantETag } from '../request/entity-tags.ts'
@@ -59,9 +60,15 @@ export function plantHandlers(
     createPlant(exchange, parameters, body) {
       const plant: OperationBodies['createPlant'] & NewPlant = parsePlant(readJsonBody(body, nestingLimit))
       const mustBeNew = parameters['If-None-Match'] !== undefined
-      store
-        .createPlant(plant, { mustBeNew }, exchange.actor)
-        .then(() => responder.reply(exchange, 200, headersOf(plant), plantJson(plant)), refuse(exchange, parameters))
+      const change: Change = { plant: plant.id }
+      exchange.change = change
+      store.createPlant(plant, { mustBeNew }, exchange.actor).then(
+        (result) => {
+          change.outcome = result
+          responder.reply(exchange, 200, headersOf(plant), plantJson(plant))
+        },
+        refuse(exchange, parameters),
+      )
     },
 
     getPlant(exchange, parameters) {
@@ -75,17 +82,21 @@ export function plantHandlers(
     replacePlant(exchange, parameters, body) {
       const { id } = parameters
       const plant: OperationBodies['replacePlant'] & NewPlant = parseReplacement(readJsonBody(body, nestingLimit), id)
-      store
-        .replacePlant(plant, expectationOf(parameters), exchange.actor)
-        .then(
-          (result) => answerChanged(exchange, result === 'created' ? 201 : 200, plant),
-          refuse(exchange, parameters),
-        )
+      const change: Change = { plant: id }
+      exchange.change = change
+      store.replacePlant(plant, expectationOf(parameters), exchange.actor).then(
+        (result) => {
+          change.outcome = result
+          answerChanged(exchange, result === 'created' ? 201 : 200, plant)
+        },
+        refuse(exchange, parameters),
+      )
     },
 
     updatePlant(exchange, parameters, body) {
       const { id } = parameters
       const patch: OperationBodies['updatePlant'] & PlantPatch = parsePatch(readJsonBody(body, nestingLimit), id)
+      exchange.change = { plant: id, outcome: 'updated' }
       const update = async () => {
         responder.mustHaveRoom()
         answerChanged(exchange, 200, await store.updatePlant(id, patch, expectationOf(parameters), exchange.actor))
@@ -95,6 +106,7 @@ export function plantHandlers(
 
     deletePlant(exchange, parameters) {
       const { id } = parameters
+      exchange.change = { plant: id, outcome: 'deleted' }
       store
         .deletePlant(id, expectationOf(parameters), exchange.actor)
         .then(() => responder.reply(exchange, 204, []), refuse(exchange, parameters))

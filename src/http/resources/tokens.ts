@@ -1,5 +1,4 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { Logger } from 'pino'
 import type { Config } from '../../config.ts'
 import { AppError } from '../../errors.ts'
 import type { Store } from '../../store.ts'
@@ -7,6 +6,7 @@ import { derivedToken, hashSecret, makeSecret, makeTokenId, type Token } from '.
 import { excessOf, type TokenRequest } from '../../token-request.ts'
 import type { TokenPosition } from '../../token-store.ts'
 import type { Admission } from '../admission/admission.ts'
+import type { Change } from '../audit-trail.ts'
 import { type Identity, revokedToken, secretOf, tooStrong } from '../auth/bearer.ts'
 import type { Exchange } from '../exchange.ts'
 import { JSON_TYPE, READ_CACHING, type Responder } from '../response/responder.ts'
@@ -25,12 +25,11 @@ export function tokenHandlers(
   { tokens }: Store,
   responder: Responder,
   admission: Admission,
-  log: Logger,
   config: TokenConfig,
 ): TokenHandlers {
   const refuse = (exchange: Exchange) => (error: unknown) => responder.refuse(exchange, error)
 
-  async function issue(identity: Identity, request: TokenRequest, made: MadeToken): Promise<Token> {
+  async function issue(identity: Identity, request: TokenRequest, made: MadeToken, change: Change): Promise<Token> {
     const { id, secret } = made
     const wanted = { ...request, id, createdAt: new Date(), lastUsedAt: undefined, revokedAt: undefined }
     const creator = identity.hash === undefined ? undefined : identity.actor.id
@@ -42,7 +41,7 @@ export function tokenHandlers(
     if (!isSame(token, wanted)) {
       throw new AppError(40902, 'the Idempotency-Key belongs to a token with another content, or to a revoked one')
     }
-    log.info({ token: identity.actor.id, created: id, scopes: token.scopes }, 'token created')
+    change.outcome = token.createdAt.getTime() === wanted.createdAt.getTime() ? 'created' : 'unchanged'
     return token
   }
 
@@ -53,8 +52,11 @@ export function tokenHandlers(
       const key = keyIn(parameters)
       const made =
         key === undefined ? { id: makeTokenId(), secret: makeSecret() } : derivedToken(secretOf(exchange.request), key)
+      const { name, scopes, expiresAt } = request
+      const change: Change = { details: () => ({ created: made.id, createdName: name, scopes, expiresAt }) }
+      exchange.change = change
       admission
-        .during('change', exchange, () => issue(identity, request, made))
+        .during('change', exchange, () => issue(identity, request, made, change))
         .then((token) => {
           const headers = ['Content-Type', JSON_TYPE, 'Location', `/tokens/${token.id}`, 'Cache-Control', 'no-store']
           responder.reply(exchange, 201, headers, createdJson(token, made.secret))
@@ -85,12 +87,17 @@ export function tokenHandlers(
     },
 
     revokeToken(exchange, { id }) {
+      // An id that the store does not know may be anything, even a secret.
+      let known: string | undefined
+      const change: Change = { details: () => ({ revoked: known }) }
+      exchange.change = change
       admission
         .during('change', exchange, () => tokens.revokeToken(id, config.token === undefined))
         .then((result) => {
+          if (result !== 'absent') known = id
           if (result === 'absent') throw new AppError(40402, `there is no token with the id ${id}`)
           if (result === 'last') throw new AppError(40903, LAST)
-          if (result === 'revoked') log.info({ token: exchange.identity?.actor.id, revoked: id }, 'token revoked')
+          change.outcome = result === 'revoked' ? 'revoked' : 'unchanged'
           responder.reply(exchange, 204, [])
         })
         .catch(refuse(exchange))

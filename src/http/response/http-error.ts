@@ -1,16 +1,21 @@
+import type { Actor } from '../../actor.ts'
 import { AppError, type AppErrorOptions, type ErrorNumber } from '../../errors.ts'
 
 interface HttpErrorOptions extends AppErrorOptions {
   readonly headers: Readonly<Record<string, string>>
+  readonly revoked?: Actor | undefined
 }
 
 /** An AppError whose response has headers of its own, such as `Allow`. */
 export class HttpError extends AppError {
   readonly headers: Readonly<Record<string, string>>
+  /** The revoked token that was sent, for the audit log. */
+  readonly revoked: Actor | undefined
 
   constructor(number: ErrorNumber, message: string, options: HttpErrorOptions) {
     super(number, message, options)
     this.headers = options.headers
+    this.revoked = options.revoked
   }
 }
 
@@ -22,3 +27,9 @@ export function refusalHeaders(refusal: AppError): Readonly<Record<string, strin
     ...(refusal instanceof HttpError ? refusal.headers : {}),
   }
 }
+
+/** The error as a client may see it: what is no AppError is answered without its text. */
+export const asRefusal = (error: unknown): AppError =>
+  error instanceof AppError
+    ? error
+    : new AppError(50001, 'an unexpected error occurred in the service', { cause: error })

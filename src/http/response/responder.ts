@@ -1,5 +1,7 @@
 import type { Logger } from 'pino'
+import type { AuditLog } from '../../audit.ts'
 import { AppError, errorJson } from '../../errors.ts'
+import { AuditTrail } from '../audit-trail.ts'
 import type { ClientAddresses } from '../auth/client-address.ts'
 import { endAfterBody } from '../connection/drain-body.ts'
 import { UnreadAnswers, type UnreadLimits } from '../connection/unread-answers.ts'
@@ -11,7 +13,7 @@ import type { ServiceState } from '../service-state.ts'
 import { CompressedFiles, codingOf, compressPieces, encoded, withCodedTag } from './compression.ts'
 import { Compressor } from './compressor.ts'
 import type { Cors } from './cors.ts'
-import { refusalHeaders } from './http-error.ts'
+import { asRefusal, refusalHeaders } from './http-error.ts'
 import { cutShort, DEBUG, RefusalLog } from './refusal-log.ts'
 import { type SendOptions, SLICE, sendInSlices, sendPieces } from './send-pieces.ts'
 
@@ -21,6 +23,7 @@ export const READ_CACHING = 'private, no-cache'
 
 export interface ResponderOptions {
   readonly log: Logger
+  readonly audit: AuditLog
   readonly metrics: Metrics
   readonly state: ServiceState
   readonly addresses: ClientAddresses
@@ -34,8 +37,9 @@ export interface ResponderLimits extends UnreadLimits {
   readonly compressionLimit: number
 }
 
-/** Writes, counts and logs every answer to a request. */
+/** Writes, counts and logs every answer to a request, and has each change written to the audit log. */
 export class Responder {
+  readonly audit: AuditTrail
   readonly #log: Logger
   readonly #addresses: ClientAddresses
   readonly #metrics: Metrics
@@ -47,7 +51,7 @@ export class Responder {
   readonly #files = new CompressedFiles()
   readonly #compressor: Compressor
 
-  constructor({ log, metrics, state, addresses, cors, limits }: ResponderOptions) {
+  constructor({ log, audit, metrics, state, addresses, cors, limits }: ResponderOptions) {
     this.#log = log
     this.#metrics = metrics
     this.#state = state
@@ -58,6 +62,7 @@ export class Responder {
     this.#compressor = new Compressor(limits.compressionLimit)
     this.#compressor.describe(metrics)
     this.#refusals = new RefusalLog(log)
+    this.audit = new AuditTrail(audit, addresses, (exchange) => this.#idOf(exchange))
   }
 
   /**
@@ -67,6 +72,7 @@ export class Responder {
    * @param body left out with 204, which has none and no length
    */
   reply(exchange: Exchange, status: number, headers: string[], body?: string | Buffer): void {
+    if (exchange.change !== undefined) this.audit.answered(exchange)
     const coding = body === undefined ? undefined : codingOf(exchange.request, body)
     if (body === undefined || coding === undefined || !this.#compressor.hasRoom(Buffer.byteLength(body))) {
       this.#reply(exchange, status, headers, body)
@@ -104,6 +110,7 @@ export class Responder {
 
   /** Answers `{error, message}`. An error that is no AppError is logged, and answered as 50001 without its text. */
   refuse(exchange: Exchange, error: unknown): void {
+    this.audit.refused(exchange, error)
     if (exchange.isOver) {
       this.#gone(exchange)
       return
@@ -289,8 +296,3 @@ const LONGEST_PATH = 200
 const CLIENT_GONE = 499
 
 const unreadAnswers = (): AppError => new AppError(50302, 'too many answers wait for slow clients; retry in a second')
-
-const asRefusal = (error: unknown): AppError =>
-  error instanceof AppError
-    ? error
-    : new AppError(50001, 'an unexpected error occurred in the service', { cause: error })

@@ -66,7 +66,7 @@ export class PointReader {
     }
     this.#version = db.prepare('PRAGMA data_version')
     this.#plant = prepare('WHERE id = ?')
-    this.#token = db.prepare('SELECT * FROM tokens WHERE hash = ? AND revoked_at IS NULL')
+    this.#token = db.prepare('SELECT * FROM tokens WHERE hash = ?')
     // By row values SQLite finds the place in the index (https://sqlite.org/rowvalue.html#scrolling_window_queries).
     this.#tokens = db.prepare('SELECT * FROM tokens WHERE (created_at, id) > (?, ?) ORDER BY created_at, id LIMIT ?')
     this.#reservations = db.prepare('SELECT * FROM id_reservations ORDER BY first_id')

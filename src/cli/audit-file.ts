@@ -1,0 +1,127 @@
+import { closeSync, constants, openSync, writeSync } from 'node:fs'
+import { userInfo } from 'node:os'
+import type { Logger } from 'pino'
+import type { Actor } from '../actor.ts'
+import { AuditLog } from '../audit.ts'
+import type { Config } from '../config.ts'
+import { AuditOutput, fileTarget } from './audit-output.ts'
+import { fileFault } from './file-fault.ts'
+import { sinkOf } from './log.ts'
+
+/** The number of the level info. The level may change while the service runs. */
+const INFO = 30
+
+export interface ServiceAudit {
+  readonly audit: AuditLog
+  /** Lines that were dropped since the start. */
+  readonly dropped: () => number
+  /** Opens the file again, as a program that rotates logs has moved it away. Does nothing for standard error. */
+  reopen(): void
+  /** Resolves once all lines are written, which may be never. */
+  flush(): Promise<void>
+}
+
+/**
+ * The audit log of a service: a file, or standard error beside the log and at its level info.
+ *
+ * @throws OperatorError when the file can't be opened
+ */
+export function serviceAudit({ auditLog, auditBuffer }: Config, log: Logger): ServiceAudit {
+  const path = auditLog === '-' ? undefined : auditLog
+  const target = path === undefined ? { write: sinkOf(2), close: () => {} } : fileTarget(openAppending(path))
+  const output = new AuditOutput(target, {
+    most: auditBuffer,
+    isOn: auditLog === '-' ? () => log.levelVal <= INFO : () => auditLog !== undefined,
+    onFault: (error) => log.error({ err: error }, 'the audit log cannot be written; its lines wait'),
+    onMended: () => log.warn('the audit log is written again'),
+  })
+  return {
+    audit: new AuditLog(output),
+    dropped: () => output.dropped,
+    reopen() {
+      if (path === undefined) return
+      try {
+        output.switchTo(fileTarget(openAppending(path)))
+      } catch (error) {
+        log.error({ err: error }, 'the audit log could not be opened again, so the present file goes on')
+      }
+    },
+    flush: () => new Promise((resolve) => output.flush(resolve)),
+  }
+}
+
+/** What commands do, as lines of the audit log. */
+export class CommandAudit {
+  readonly #file: number | undefined
+  readonly #actor: Actor
+  readonly #log: AuditLog
+
+  /**
+   * @param withoutFile what becomes of lines without a file: standard error gets them, unless it is a terminal, or nobody,
+   *   as the command's own summary says the same
+   * @throws OperatorError when the file can't be opened, so that nothing is done without a line
+   */
+  constructor({ auditLog }: Pick<Config, 'auditLog'>, actor: Actor, withoutFile: 'told' | 'left out') {
+    this.#actor = actor
+    this.#file = auditLog === undefined || auditLog === '-' ? undefined : openAppending(auditLog)
+    // A person reads on the terminal what the command says of itself.
+    const isOn = this.#file !== undefined || (auditLog === '-' && withoutFile === 'told' && !process.stderr.isTTY)
+    this.#log = new AuditLog({ isOn, write: (line) => this.#writeLine(`${line}\n`) })
+  }
+
+  write(operation: string, outcome: string, details: object): void {
+    if (this.#log.isOn) this.#log.write({ operation, outcome, details, actor: this.#actor, user: userName() })
+  }
+
+  /**
+   * Does long work with a line at its start and one at its end.
+   *
+   * @param work returns whether all of it was done
+   */
+  async around(operation: string, details: () => object, done: string, work: () => Promise<boolean>): Promise<void> {
+    this.write(operation, 'began', details())
+    let outcome = 'broken off'
+    try {
+      if (await work()) outcome = done
+    } finally {
+      this.write(operation, outcome, details())
+    }
+  }
+
+  [Symbol.dispose](): void {
+    if (this.#file !== undefined) closeSync(this.#file)
+  }
+
+  /** What was done stays done where its line can't be written. */
+  #writeLine(line: string): void {
+    if (this.#file === undefined) {
+      process.stderr.write(line)
+      return
+    }
+    try {
+      writeSync(this.#file, line)
+    } catch (error) {
+      process.stderr.write(`plantstore: the audit log cannot be written (${(error as Error).message}): ${line}`)
+    }
+  }
+}
+
+/** A pipe without a reader is refused at once, and one whose reader is slow never blocks. */
+const { O_WRONLY, O_APPEND, O_CREAT, O_NONBLOCK } = constants
+
+function openAppending(path: string): number {
+  try {
+    return openSync(path, O_WRONLY | O_APPEND | O_CREAT | O_NONBLOCK, 0o600)
+  } catch (error) {
+    throw fileFault(path, error)
+  }
+}
+
+/** The account may have no name. */
+function userName(): string {
+  try {
+    return userInfo().username
+  } catch {
+    return String(process.getuid?.() ?? 'unknown')
+  }
+}

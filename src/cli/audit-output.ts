@@ -1,0 +1,139 @@
+import { closeSync, write } from 'node:fs'
+import type { AuditSink } from '../audit.ts'
+
+/** Lines are gathered for this time, in ms, or until they have this many characters: each write costs a system call. */
+const GATHER = 100
+const ENOUGH = 2 ** 16
+/** Milliseconds until a write is tried again, where a reader is slow, and where it failed, such as on a full disk. */
+const SLOW = 50
+const FAILED = 1000
+
+type Done = (error: NodeJS.ErrnoException | null, written: number) => void
+
+/** Where bytes go. */
+export interface Target {
+  write(bytes: Buffer, done: Done): void
+  close(): void
+}
+
+export interface AuditOutputOptions {
+  /** Characters of lines that wait to be written; lines beyond are dropped and counted. */
+  readonly most: number
+  readonly isOn: () => boolean
+  /** Called once when writing fails, and once when it works again. */
+  readonly onFault: (error: NodeJS.ErrnoException) => void
+  readonly onMended: () => void
+}
+
+/**
+ * Writes the lines of the audit log without ever waiting for the disk or a reader. A write that fails is tried again;
+ * meanwhile lines wait, and those beyond the bound are dropped and counted in a line of their own.
+ */
+export class AuditOutput implements AuditSink {
+  readonly #options: AuditOutputOptions
+  #target: Target
+  #waiting = ''
+  /** Characters of the lines that are being written. */
+  #underWay = 0
+  /** The target of the write under way. */
+  #inUse: Target | undefined
+  #isFaulty = false
+  #timer: NodeJS.Timeout | undefined
+  #dropped = 0
+  #allDropped = 0
+  #onEmpty: (() => void)[] = []
+
+  constructor(target: Target, options: AuditOutputOptions) {
+    this.#target = target
+    this.#options = options
+  }
+
+  get isOn(): boolean {
+    return this.#options.isOn()
+  }
+
+  /** Lines that were dropped since the start. */
+  get dropped(): number {
+    return this.#allDropped
+  }
+
+  write(line: string): void {
+    if (this.#waiting.length + this.#underWay + line.length >= this.#options.most) {
+      this.#dropped++
+      this.#allDropped++
+      return
+    }
+    this.#waiting += `${line}\n`
+    if (this.#underWay === 0) this.#schedule()
+  }
+
+  /** Writes to another target from the next write on, and closes the present one. */
+  switchTo(target: Target): void {
+    const last = this.#target
+    this.#target = target
+    if (last !== this.#inUse) last.close()
+  }
+
+  /** Calls back once all lines so far are written, which may be never. */
+  flush(done: () => void): void {
+    this.#onEmpty.push(done)
+    if (this.#underWay === 0) this.#schedule()
+  }
+
+  #schedule(): void {
+    if (this.#waiting.length >= ENOUGH || this.#onEmpty.length > 0 || this.#dropped > 0) this.#writeNext()
+    else if (this.#waiting !== '') this.#timer ??= setTimeout(() => this.#writeNext(), GATHER).unref()
+  }
+
+  #writeNext(): void {
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+    if (this.#dropped > 0) this.#waiting += droppedLine(this.#dropped)
+    this.#dropped = 0
+    if (this.#waiting === '') {
+      for (const done of this.#onEmpty.splice(0)) done()
+      return
+    }
+    const bytes = Buffer.from(this.#waiting)
+    this.#underWay = this.#waiting.length
+    this.#waiting = ''
+    this.#writeBytes(bytes)
+  }
+
+  #writeBytes(bytes: Buffer): void {
+    const target = this.#target
+    this.#inUse = target
+    target.write(bytes, (error, written) => {
+      this.#inUse = undefined
+      if (target !== this.#target) target.close()
+      if (error !== null) {
+        this.#failed(error)
+        setTimeout(() => this.#writeBytes(bytes), error.code === 'EAGAIN' ? SLOW : FAILED).unref()
+      } else if (written < bytes.length) {
+        this.#writeBytes(bytes.subarray(written))
+      } else {
+        if (this.#isFaulty) this.#options.onMended()
+        this.#isFaulty = false
+        this.#underWay = 0
+        this.#schedule()
+      }
+    })
+  }
+
+  #failed(error: NodeJS.ErrnoException): void {
+    if (error.code === 'EAGAIN' || this.#isFaulty) return
+    this.#isFaulty = true
+    this.#options.onFault(error)
+  }
+}
+
+function droppedLine(dropped: number): string {
+  const entry = { level: 40, time: new Date().toISOString(), msg: 'audit lines were dropped', dropped }
+  return `${JSON.stringify(entry)}\n`
+}
+
+/** An open file. */
+export const fileTarget = (fd: number): Target => ({
+  write: (bytes, done) => write(fd, bytes, 0, bytes.length, null, done),
+  close: () => closeSync(fd),
+})

@@ -1,0 +1,242 @@
+import assert from 'node:assert/strict'
+import {
+  closeSync,
+  constants,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { userInfo } from 'node:os'
+import { join } from 'node:path'
+import { suite, type TestContext, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { cleanUp } from './support/clean-up.ts'
+import { tempFolder } from './support/files.ts'
+import { plantBody, send } from './support/load.ts'
+import { isLinux, notTestedHere, runs } from './support/not-tested.ts'
+import { type Program, run, startServer, TOKEN } from './support/process.ts'
+
+type Line = Readonly<Record<string, unknown>>
+
+const linesIn = (text: string): Line[] =>
+  text
+    .split('\n')
+    .filter((line) => line.includes('"msg":"audit"'))
+    .map((line) => JSON.parse(line) as Line)
+
+const linesOf = (path: string): Line[] => (existsSync(path) ? linesIn(readFileSync(path, 'utf8')) : [])
+
+const plantsOf = (lines: readonly Line[]) => lines.map(({ plant }) => plant)
+
+const create = (address: string, id: number) =>
+  send('POST', `${address}/plants`, { body: plantBody(BigInt(id), { name: 'Fern', tag: undefined }) })
+
+async function until(holds: () => boolean): Promise<void> {
+  while (!holds()) await sleep(20)
+}
+
+async function stopped(program: Program): Promise<void> {
+  program.signal('SIGTERM')
+  assert.equal((await program.outcome).code, 0)
+}
+
+suite('plantstore serve', () => {
+  test('writes the audit log to a file of its owner, opens it again on SIGHUP, and writes all of it before it ends', async (t) => {
+    const folder = tempFolder(t)
+    const [path, rotated] = [join(folder, 'audit.log'), join(folder, 'audit.log.1')]
+    const { program, address } = await startServer(t, folder, ['--audit-log', path, '--drain-window', '0s'])
+    await create(address, 1)
+    await until(() => linesOf(path).length === 1)
+    assert.equal(statSync(path).mode & 0o777, 0o600)
+    renameSync(path, rotated)
+    program.signal('SIGHUP')
+    await until(() => existsSync(path))
+    await create(address, 2)
+    await stopped(program)
+    assert.deepEqual(plantsOf(linesOf(rotated)), ['1'])
+    assert.deepEqual(plantsOf(linesOf(path)), ['2'])
+  })
+
+  test('writes it to standard error from the level info on, unless it is off', async (t) => {
+    const cases = [
+      [['--log-level', 'info'], ['1']],
+      [['--log-level', 'warn'], []],
+      [['--log-level', 'info', '--audit-log', 'off'], []],
+    ] as const
+    for (const [flags, expected] of cases) {
+      const { program, address } = await startServer(t, tempFolder(t), [...flags, '--drain-window', '0s'])
+      await create(address, 1)
+      await stopped(program)
+      assert.deepEqual(plantsOf(linesIn(program.stderr)), expected, flags.join(' '))
+    }
+  })
+
+  test('keeps the file when it cannot be opened again, and says so', async (t) => {
+    const folder = tempFolder(t)
+    const [logs, away] = [join(folder, 'logs'), join(folder, 'away')]
+    mkdirSync(logs)
+    const flags = ['--audit-log', join(logs, 'audit.log'), '--drain-window', '0s']
+    const { program, address } = await startServer(t, folder, flags)
+    renameSync(logs, away)
+    program.signal('SIGHUP')
+    await program.tells(/the audit log could not be opened again/)
+    await create(address, 1)
+    await stopped(program)
+    assert.deepEqual(plantsOf(linesOf(join(away, 'audit.log'))), ['1'])
+  })
+
+  test('answers creates while nobody reads the pipe of its audit log, within a bound that it counts', async (t) => {
+    const folder = tempFolder(t)
+    const path = join(folder, 'pipe')
+    if (!isLinux || !runs('mkfifo', path)) return notTestedHere(t, 'a pipe that nobody reads')
+    const pipe = openSync(path, constants.O_RDWR | constants.O_NONBLOCK)
+    cleanUp(t, () => closeSync(pipe))
+    const flags = ['--audit-log', path, '--audit-buffer', '4KiB', '--drain-window', '0s']
+    const { program, address } = await startServer(t, folder, flags)
+    const dropped = async (): Promise<number> => {
+      const answer = await fetch(`${address}/metrics`, { headers: { Authorization: `Bearer ${TOKEN}` } })
+      return Number(/^plantstore_audit_lines_dropped_total (\d+)$/m.exec(await answer.text())?.[1])
+    }
+    assert.equal(await dropped(), 0)
+    // A pipe holds 64 KiB.
+    let id = 0
+    do for (let i = 0; i < 100; i++) assert.equal((await create(address, id++)).status, 200)
+    while ((await dropped()) === 0)
+    await stopped(program)
+  })
+
+  test('refuses to start where the audit log cannot be opened', async (t) => {
+    const folder = tempFolder(t)
+    const pipe = join(folder, 'pipe')
+    const cases: [string, RegExp][] = [
+      [folder, /it is a folder/],
+      [join(folder, 'absent', 'audit.log'), /there is no such file or folder/],
+    ]
+    if (runs('mkfifo', pipe)) cases.push([pipe, /a pipe that nobody reads/])
+    for (const [path, reason] of cases) {
+      const store = join(folder, 'plants.db')
+      const { code, stderr } = await run(t, ['serve', '--port', '0', '--store', `sqlite:${store}`, '--audit-log', path])
+      assert.equal(code, 1, stderr)
+      assert.match(stderr, reason)
+      assert.equal(existsSync(store), false)
+    }
+  })
+})
+
+suite('a command', () => {
+  const USER = userInfo().username
+
+  async function commandLines(t: TestContext, folder: string, args: readonly string[]): Promise<Line[]> {
+    const path = join(folder, 'audit.log')
+    const before = linesOf(path).length
+    const env = { PLANTSTORE_STORE: `sqlite:${join(folder, 'plants.db')}`, PLANTSTORE_AUDIT_LOG: path }
+    const { code, stderr } = await run(t, args, { env, cwd: folder })
+    assert.equal(code, 0, stderr)
+    assert.deepEqual(linesIn(stderr), [])
+    return linesOf(path)
+      .slice(before)
+      .map(({ time: _time, level: _level, msg: _msg, ...rest }) => rest)
+  }
+
+  test('leaves lines about tokens, plants and stores that it changes', async (t) => {
+    const folder = tempFolder(t)
+    const command = (...args: string[]) => commandLines(t, folder, args)
+    const by = (name: string) => ({ token: `command:${name}`, tokenName: `plantstore ${name}`, user: USER })
+    const [created = {}] = await command('token', 'create', '--name', 'Kew', '--expires', '2999-01-01')
+    const id = String(created['created'])
+    assert.match(id, /^tok_\w{11}$/)
+    assert.deepEqual(created, {
+      operation: 'createToken',
+      outcome: 'created',
+      created: id,
+      createdName: 'Kew',
+      scopes: ['plants:read', 'plants:write'],
+      expiresAt: '2999-01-01T00:00:00.000Z',
+      ...by('token'),
+    })
+    assert.deepEqual(await command('token', 'revoke', id), [
+      { operation: 'revokeToken', outcome: 'revoked', revoked: id, ...by('token') },
+    ])
+    assert.deepEqual(await command('token', 'list'), [])
+
+    const store = `sqlite:${join(folder, 'plants.db')}`
+    writeFileSync(join(folder, 'a.csv'), 'id,name\n1,Fern\n2,Moss\n')
+    const none = { added: 0, updated: 0, unchanged: 0, refused: 0 }
+    const imported = { operation: 'importPlants', store, mode: 'add', ...by('import') }
+    assert.deepEqual(await command('import', 'a.csv', '--dry-run'), [])
+    assert.deepEqual(await command('import', 'a.csv'), [
+      { ...imported, outcome: 'began', ...none },
+      { ...imported, outcome: 'imported', ...none, added: 2 },
+    ])
+    const to = `sqlite:${join(folder, 'copy.db')}`
+    const copied = { operation: 'copyStore', from: store, to, ...by('copy') }
+    const nothing = { added: 0, unchanged: 0, refused: 0, tokens: 0, revoked: 0 }
+    assert.deepEqual(await command('copy', '--from', store, '--to', to), [
+      { ...copied, outcome: 'began', ...nothing },
+      { ...copied, outcome: 'copied', ...nothing, added: 2, tokens: 1 },
+    ])
+    assert.deepEqual(await command('backup', 'backup.db'), [])
+    const [restored = {}] = await command('restore', 'backup.db', '--replace')
+    const { kept, ...rest } = restored
+    assert.match(String(kept), /plants\.db\.replaced-/)
+    assert.deepEqual(rest, {
+      operation: 'restoreStore',
+      outcome: 'restored',
+      store: join(folder, 'plants.db'),
+      plants: 2,
+      tokens: 1,
+      file: 'backup.db',
+      ...by('restore'),
+    })
+  })
+
+  test('changes nothing when it cannot open the audit log, and writes the line to standard error without one', async (t) => {
+    const folder = tempFolder(t)
+    const store = ['--store', `sqlite:${join(folder, 'plants.db')}`]
+    const makeToken = ['token', 'create', '--name', 'Kew', ...store]
+    const refused = await run(t, [...makeToken, '--audit-log', folder])
+    assert.equal(refused.code, 1)
+    assert.match(refused.stderr, /it is a folder/)
+    assert.equal(existsSync(join(folder, 'plants.db')), false)
+    const { stdout, stderr } = await run(t, makeToken)
+    const [line] = linesIn(stderr)
+    assert.deepEqual([line?.['operation'], line?.['createdName']], ['createToken', 'Kew'])
+    assert.ok(!stderr.includes(stdout.trim()))
+    assert.deepEqual(linesIn((await run(t, [...makeToken, '--audit-log', 'off'])).stderr), [])
+  })
+
+  test('says so when its line cannot be written, and has done its work', async (t) => {
+    if (!isLinux) return notTestedHere(t, 'a full disk, because there is no /dev/full')
+    const store = ['--store', `sqlite:${join(tempFolder(t), 'plants.db')}`]
+    const { code, stdout, stderr } = await run(t, [
+      'token',
+      'create',
+      '--name',
+      'x',
+      ...store,
+      '--audit-log',
+      '/dev/full',
+    ])
+    assert.equal(code, 0)
+    assert.match(stdout, /^ps_/)
+    assert.match(stderr, /the audit log cannot be written \(ENOSPC.*\): \{.*"createToken"/)
+  })
+})
+
+test('a start without a terminal leaves a line about the first token', async (t) => {
+  const folder = tempFolder(t)
+  const { program } = await startServer(t, folder, ['--drain-window', '0s', '--log-level', 'info'], {
+    env: { PLANTSTORE_TOKEN: '' },
+  })
+  await stopped(program)
+  const [line] = linesIn(program.stderr)
+  assert.deepEqual(
+    [line?.['operation'], line?.['createdName'], line?.['token']],
+    ['createToken', 'first', 'command:serve'],
+  )
+  assert.ok(!program.stderr.includes(readFileSync(join(folder, 'plants.db.first-token'), 'utf8').trim()))
+})

@@ -1,0 +1,157 @@
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import { AppError } from '../../src/errors.ts'
+import { contract } from '../support/conforms.ts'
+import { SECRET, type Sending, type Service, withService } from '../support/service.ts'
+import { as, createdToken, NEW, revoke } from '../support/tokens.ts'
+
+type Line = Readonly<Record<string, unknown>>
+
+const linesOf = (service: Service, from = 0): Line[] =>
+  service.audited.slice(from).map((line) => JSON.parse(line) as Line)
+
+/** What changes with each run is left out. */
+const known = ({ time: _time, req: _req, level: _level, msg: _msg, ...rest }: Line): Line => rest
+
+const JSON_BODY = { 'Content-Type': 'application/json' }
+const body = (value: unknown, headers = {}): Sending => ({
+  headers: { ...JSON_BODY, ...headers },
+  body: JSON.stringify(value),
+})
+const ME = { token: 'configured', tokenName: 'PLANTSTORE_TOKEN', address: '127.0.0.1' }
+
+suite('the audit log', () => {
+  test('has a line about each change: what, which plant, what became of it, who, from where, in which request', async (t) => {
+    const service = await withService(t)
+    const plant = { id: 17, name: 'Monstera', tag: 'shade' }
+    const big = '9007199254740993'
+    await service.create(plant, { headers: { 'X-Request-Id': 'mine' } })
+    await service.create(plant)
+    await service.create({ ...plant, name: 'Ficus' })
+    await service.create('{"id":9007199254740993}')
+    await service.send('PUT', `/plants/${big}`, body({ name: 'Ficus' }))
+    await service.send('PUT', `/plants/${big}`, body({ name: 'Fern' }))
+    await service.send('PUT', `/plants/${big}`, body({ name: 'Fern' }, { 'If-None-Match': '*' }))
+    await service.send('PATCH', `/plants/${big}`, body({ tag: 'shade' }))
+    await service.send('DELETE', `/plants/${big}`)
+    await service.send('DELETE', `/plants/${big}`)
+    const expected = [
+      { operation: 'createPlant', outcome: 'created', plant: '17' },
+      { operation: 'createPlant', outcome: 'unchanged', plant: '17' },
+      { operation: 'createPlant', outcome: 'refused', plant: '17', error: 40901 },
+      { operation: 'createPlant', outcome: 'refused', error: 40002 },
+      { operation: 'replacePlant', outcome: 'created', plant: big },
+      { operation: 'replacePlant', outcome: 'replaced', plant: big },
+      { operation: 'replacePlant', outcome: 'refused', plant: big, error: 41201 },
+      { operation: 'updatePlant', outcome: 'updated', plant: big },
+      { operation: 'deletePlant', outcome: 'deleted', plant: big },
+      { operation: 'deletePlant', outcome: 'refused', plant: big, error: 40402 },
+    ]
+    const lines = linesOf(service)
+    assert.deepEqual(
+      lines.map(known),
+      expected.map((line) => ({ ...line, ...ME })),
+    )
+    assert.equal(lines[0]?.['req'], 'mine')
+    for (const { time, level, msg, req } of lines) {
+      assert.ok(Math.abs(Date.parse(String(time)) - Date.now()) < 3_600_000)
+      assert.deepEqual([level, msg, typeof req], [30, 'audit', 'string'])
+    }
+    for (const secret of ['Monstera', 'Ficus', 'Fern', 'shade', SECRET]) {
+      assert.ok(!service.audited.join().includes(secret), secret)
+    }
+  })
+
+  test('has a line at the start of an import and one with its counts at its end', async (t) => {
+    const service = await withService(t)
+    const rows = '{"id":1,"name":"a"}\n{"id":1,"name":"b"}\n{"id":2,"name":"c"}\nx\n'
+    const send = (path: string) =>
+      service.send('POST', path, { headers: { 'Content-Type': 'application/x-ndjson' }, body: rows })
+    const { headers } = await send('/plants/import')
+    await send('/plants/import?mode=update&dryRun=true')
+    const none = { added: 0, updated: 0, unchanged: 0, refused: 0 }
+    const real = { operation: 'importPlants', mode: 'add', dryRun: false, ...ME }
+    const dry = { operation: 'importPlants', mode: 'update', dryRun: true, ...ME }
+    const lines = linesOf(service)
+    assert.deepEqual(lines.map(known), [
+      { ...real, outcome: 'began', ...none },
+      { ...real, outcome: 'imported', ...none, added: 2, refused: 2 },
+      { ...dry, outcome: 'began', ...none },
+      { ...dry, outcome: 'imported', ...none, updated: 1, unchanged: 2, refused: 1 },
+    ])
+    assert.deepEqual([lines[0]?.['req'], lines[1]?.['req']], [headers['x-request-id'], headers['x-request-id']])
+  })
+
+  test('has a line about each token that is created or revoked, and about ids that are reserved', async (t) => {
+    const service = await withService(t)
+    const { secret, ...token } = await createdToken(service, { ...NEW, expiresAt: '2999-12-31T23:59:59Z' })
+    await revoke(service, token.id)
+    await revoke(service, token.id)
+    await revoke(service, secret)
+    await service.send('POST', '/ids', body({ count: 3 }))
+    const about = { created: token.id, createdName: NEW.name, scopes: NEW.scopes, expiresAt: token.expiresAt }
+    assert.deepEqual(linesOf(service).map(known), [
+      { operation: 'createToken', outcome: 'created', ...about, ...ME },
+      { operation: 'revokeToken', outcome: 'revoked', revoked: token.id, ...ME },
+      { operation: 'revokeToken', outcome: 'unchanged', revoked: token.id, ...ME },
+      { operation: 'revokeToken', outcome: 'refused', error: 40003, ...ME },
+      { operation: 'reserveIds', outcome: 'reserved', first: '1', last: '3', ...ME },
+    ])
+    assert.ok(!service.audited.join().includes(secret))
+    const listed = (await service.send('GET', '/tokens')).json as { id: string; revokedAt?: string }[]
+    assert.ok(listed.find(({ id }) => id === token.id)?.revokedAt !== undefined)
+  })
+
+  test('has an outcome of its own for each operation that changes something', async (t) => {
+    const service = await withService(t)
+    const changes = contract.operations.filter(({ method, scopes }) => method !== 'GET' && scopes !== undefined)
+    for (const { method, path, id } of changes) {
+      const before = service.audited.length
+      const text = id === 'importPlants' ? 'x' : '{'
+      const type = id === 'importPlants' ? 'application/x-ndjson' : 'application/json'
+      const hasBody = method !== 'DELETE'
+      await service.send(method, path.replace('{id}', '1'), {
+        ...(hasBody ? { headers: { 'Content-Type': type }, body: text } : {}),
+      })
+      const lines = linesOf(service, before)
+      assert.ok(lines.length > 0, id)
+      for (const line of lines) assert.deepEqual([line['operation'], line['outcome'] === 'done'], [id, false])
+    }
+  })
+
+  test('tells the use of a revoked token once a minute for each address, and an import that its revocation ends', async (t) => {
+    const service = await withService(t)
+    const { secret, id, name } = await createdToken(service, { ...NEW, scopes: ['plants:read', 'plants:write'] })
+    await revoke(service, id)
+    const before = service.audited.length
+    const refused = await service.send('GET', '/plants', as(secret))
+    assert.equal(refused.status, 401)
+    for (let i = 0; i < 3; i++) await service.create({ id: 1, name: 'x' }, as(secret))
+    const line = { operation: 'useRevokedToken', outcome: 'refused', token: id, tokenName: name, address: '127.0.0.1' }
+    assert.deepEqual(linesOf(service, before).map(known), [line])
+    assert.equal(linesOf(service, before)[0]?.['req'], refused.headers['x-request-id'])
+  })
+
+  test('has no line about reads, about strangers, and about refusals for load', async (t) => {
+    const service = await withService(t, { rateLimit: '1' })
+    const { secret } = await service.issueToken(['plants:read', 'plants:write'])
+    await service.send('GET', '/plants/1', as(secret))
+    assert.equal((await service.create({ id: 1, name: 'x' }, as(secret))).status, 429)
+    await service.create({ id: 1, name: 'x' }, { authorization: null })
+    await service.create({ id: 1, name: 'x' }, as('ps_unknown'))
+    assert.deepEqual(service.audited, [])
+  })
+
+  test('says that a change may have been done, where the store was out of reach', async (t) => {
+    const service = await withService(t)
+    const failing = () => Promise.reject(new AppError(50301, 'the store is out of reach'))
+    t.mock.method(service.store, 'createPlant', failing)
+    t.mock.method(service.store, 'deletePlant', () => Promise.reject(new Error('a fault')))
+    await service.create({ id: 5, name: 'x' })
+    await service.send('DELETE', '/plants/5')
+    assert.deepEqual(linesOf(service).map(known), [
+      { operation: 'createPlant', outcome: 'unknown', plant: '5', error: 50301, ...ME },
+      { operation: 'deletePlant', outcome: 'unknown', plant: '5', error: 50001, ...ME },
+    ])
+  })
+})
