@@ -19,6 +19,7 @@ export interface ExportFlags extends KindFlags, TargetFlags {
   readonly sort?: PlantOrder
   readonly force?: true
   readonly quiet?: true
+  readonly json?: true
 }
 
 /**
@@ -32,6 +33,9 @@ export async function exportFile(file: string, flags: ExportFlags, config: Confi
   const target = targetOf(flags, config)
   if (file === '-' && gzip && process.stdout.isTTY) {
     throw new OperatorError('--gzip: a terminal cannot show compressed data; name a file', { exitCode: 2 })
+  }
+  if (file === '-' && flags.json === true) {
+    throw new OperatorError('--json: standard output gets the plants; name a file', { exitCode: 2 })
   }
   const output = file === '-' ? standardOutput : outputFile(file, { force: flags.force === true })
   const stop = abortOnSignal()
@@ -55,6 +59,10 @@ export async function exportFile(file: string, flags: ExportFlags, config: Confi
   }
   progress.end()
   const seconds = (performance.now() - startedAt) / 1000
+  if (flags.json === true) {
+    process.stdout.write(`${JSON.stringify({ file, format, gzip, plants: counter.rows }, null, 2)}\n`)
+    return 0
+  }
   if (flags.quiet === true) return 0
   progress.note(isWhole ? `done: ${counted(counter.rows, 'plant')} in ${time(seconds)}` : READER_LEFT)
   return 0
