@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { cleanUp } from './clean-up.ts'
@@ -21,7 +21,9 @@ export function smallDisk(t: TestContext): string | undefined {
   return disk
 }
 
-/** Fills the remaining space with one file. */
-export function fillDisk(disk: string, name = 'ballast'): void {
-  assert.throws(() => writeFileSync(join(disk, name), Buffer.alloc(DISK_SIZE + 1)), { code: 'ENOSPC' })
+/** Takes all the space that is left with one file, but for as many bytes. */
+export function fillDisk(disk: string, name = 'ballast', spared = 0): void {
+  const ballast = join(disk, name)
+  assert.throws(() => writeFileSync(ballast, Buffer.alloc(DISK_SIZE + 1)), { code: 'ENOSPC' })
+  if (spared > 0) truncateSync(ballast, statSync(ballast).size - spared)
 }
