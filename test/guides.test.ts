@@ -7,6 +7,7 @@ import { text } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { ERRORS } from '../src/errors.ts'
 import { cleanUp } from './support/clean-up.ts'
 import { tempFolder } from './support/files.ts'
 import { freePort } from './support/free-port.ts'
@@ -17,6 +18,7 @@ import { newDatabase } from './support/postgres.ts'
 const ROOT = fileURLToPath(new URL('../', import.meta.url)).replace(/\/$/, '')
 const GUIDES = [
   'first-steps',
+  'first-hour',
   'using-the-api',
   'import-and-export',
   'operating',
@@ -166,6 +168,17 @@ guideTest('every line of the README works, in order', (t) => follow(t, 'README.m
 guideTest('every line of First steps works, in order', async (t) => {
   const own = { 'ps_...': FIRST_TOKEN, tok_LNST1gxBBFl: "$(npx plantstore token list | awk '/label/ { print $1 }')" }
   await follow(t, 'docs/guides/first-steps.md', { own })
+})
+
+guideTest('every line of The first hour works, in order, for a user without a home', async (t) => {
+  await follow(t, 'docs/guides/first-hour.md', { before: 'mkdir state backup', isServiceUser: true })
+})
+
+test('The first hour says of each error number who has to act', () => {
+  const page = readFileSync(join(ROOT, 'docs/guides/first-hour.md'), 'utf8')
+  const rows = page.matchAll(/^\| ((?:\d{5}(?:, )?)+) \|/gm)
+  const named = [...rows].flatMap(([, numbers = '']) => numbers.split(', '))
+  assert.deepEqual(named.toSorted(), Object.keys(ERRORS).toSorted())
 })
 
 guideTest('every line of Using the API works, in order', async (t) => {
