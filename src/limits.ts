@@ -15,6 +15,8 @@ export interface WorkLimits {
   readonly maxPatches: number
   /** Active tokens. */
   readonly maxTokens: number
+  /** Revoked and expired tokens. */
+  readonly maxEndedTokens: number
   readonly changeQueue: number
   readonly changeQueuePerToken: number
   /** Milliseconds. */
@@ -58,6 +60,11 @@ export const WORK_LIMITS: { readonly [K in keyof WorkLimits]-?: Setting<WorkLimi
     'PATCH requests at once, as each reads a whole plant; further ones are queued, as many as --max-waiting says',
   ),
   maxTokens: count('max-tokens', '10000', 'active tokens that clients may create; more are answered 409'),
+  maxEndedTokens: count(
+    'max-ended-tokens',
+    '10000',
+    'revoked and expired tokens that stay listed; when clients create tokens beyond that, those that ended first are removed',
+  ),
   changeQueue: count('change-queue', '100', 'queued changes of tokens and reservations of ids; more are answered 503'),
   changeQueuePerToken: count(
     'change-queue-per-token',

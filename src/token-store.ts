@@ -12,6 +12,8 @@ export interface IssueOptions {
   readonly creator: string | undefined
   /** Most active tokens (neither revoked nor expired) of the store. */
   readonly max: number
+  /** Most revoked and expired tokens that the store lists besides. */
+  readonly maxEnded: number
 }
 
 /** The token in the store, or the refusal: its creator is no longer active, or there are too many tokens. */
@@ -41,14 +43,15 @@ export interface TokenStore {
 
   /**
    * Stores a new token within the bounds, atomically. A token that has this id already stays as it is, and is the
-   * result.
+   * result. If more tokens have ended than the store may list, it first removes those that ended first: the excess and a
+   * tenth of the bound, so that not every call has to look for them.
    */
   issueToken(token: Token, hash: Buffer, options: IssueOptions): Promise<IssueResult>
 
   /** Returns the token whose secret has this SHA-256 (32 bytes), also an expired or revoked one; undefined if unknown. */
   findToken(hash: Buffer): Promise<Token | undefined>
 
-  /** Returns all tokens, also revoked ones, oldest first; tokens of one moment by their ids. */
+  /** Returns all tokens, also revoked and expired ones, oldest first; tokens of one moment by their ids. */
   listTokens(page?: TokenPage): Promise<Token[]>
 
   /** Returns the same tokens with their hashes, for a copy of the store; in any order. */
@@ -64,3 +67,7 @@ export interface TokenStore {
    */
   revokeToken(id: string, sparesLast?: boolean): Promise<RevokeResult>
 }
+
+/** How many ended tokens a store that lists so many of them removes. */
+export const endedToRemove = (ended: number, max: number): number =>
+  ended <= max ? 0 : ended - max + Math.floor(max / 10)

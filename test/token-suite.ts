@@ -115,7 +115,7 @@ export function tokenTests(suite: Suite, open: OpenStore): void {
       await tokens.createToken(one, hashSecret(one.name))
     }
     const issue = (one: Token, by: string | undefined = creator.id) =>
-      tokens.issueToken(one, hashSecret(one.id), { creator: by, max: 3 })
+      tokens.issueToken(one, hashSecret(one.id), { creator: by, max: 3, maxEnded: 9 })
     const [first, second, third] = ['1', '2', '3'].map((name) => token(name, { createdAt: now }))
     assert.ok(first && second && third)
     assert.deepEqual(await issue(first), first)
@@ -135,8 +135,40 @@ export function tokenTests(suite: Suite, open: OpenStore): void {
     const creator = token('creator', { expiresAt: new Date(2_000_000_000_000) })
     await store.tokens.createToken(creator, hashSecret('creator'))
     const issued = token('late', { createdAt: new Date(2_000_000_000_000) })
-    const result = await store.tokens.issueToken(issued, hashSecret('late'), { creator: creator.id, max: 9 })
+    const bounds = { creator: creator.id, max: 9, maxEnded: 9 }
+    const result = await store.tokens.issueToken(issued, hashSecret('late'), bounds)
     assert.equal(result, 'creator revoked')
+  })
+
+  suite('of the tokens that were revoked or have expired, those that ended first make room for new ones', async (t) => {
+    const { store } = await open(t)
+    const { tokens } = store
+    const now = 1_800_000_000_000
+    const listed = async () => (await tokens.listTokens()).map(({ name }) => name)
+    const issue = (name: string, createdAt: number, more: Partial<Token> = {}) =>
+      tokens.issueToken(token(name, { createdAt: new Date(createdAt), ...more }), hashSecret(name), {
+        creator: undefined,
+        max: 9,
+        maxEnded: 20,
+      })
+    for (let i = 0; i < 20; i++) {
+      const end = new Date(now + 100 - i)
+      const ended = i % 2 === 0 ? { revokedAt: end } : { expiresAt: end }
+      await tokens.createToken(
+        token(`ended ${i}`, { createdAt: new Date(now + i), ...ended }),
+        hashSecret(`ended ${i}`),
+      )
+    }
+    // Active at that time, so none of the bound.
+    const lasting = token('lasting', { createdAt: new Date(now + 20), expiresAt: new Date(now + 300) })
+    await tokens.createToken(lasting, hashSecret('lasting'))
+    await issue('one', now + 200)
+    assert.equal((await listed()).length, 22, 'as many as may be listed stay')
+    await issue('two', now + 301)
+    // The excess of one, and a tenth of the bound: 19, 18 and 17 ended first.
+    const rest = Array.from({ length: 17 }, (_, i) => `ended ${i}`)
+    assert.deepEqual(await listed(), [...rest, 'lasting', 'one', 'two'])
+    assert.deepEqual(await tokens.findToken(hashSecret('one')), (await tokens.listTokens()).at(-2))
   })
 
   suite('of the active tokens with the scope tokens the last one is spared, also when all are revoked at once', async (t) => {

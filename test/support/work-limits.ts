@@ -37,6 +37,7 @@ export const WORK_LIMIT_CASES: { readonly [K in keyof WorkLimits]: Cases<WorkLim
   maxDryRunsPerToken: COUNT,
   maxPatches: COUNT,
   maxTokens: COUNT,
+  maxEndedTokens: COUNT,
   changeQueue: COUNT,
   changeQueuePerToken: COUNT,
   leastSpeed: {
@@ -63,6 +64,7 @@ export const WORK_LIMIT_DEFAULTS: WorkLimits = {
   maxDryRunsPerToken: 2,
   maxPatches: 16,
   maxTokens: 10_000,
+  maxEndedTokens: 10_000,
   changeQueue: 100,
   changeQueuePerToken: 20,
   leastSpeed: 1024,

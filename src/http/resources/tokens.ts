@@ -16,7 +16,7 @@ import { answerPage, readCursor, writeCursor, writePage } from './pagination.ts'
 import { parseTokenRequest } from './token-body.ts'
 
 type TokenHandlers = Pick<Handlers, 'createToken' | 'listTokens' | 'getOwnToken' | 'revokeToken'>
-type TokenConfig = Pick<Config, 'nestingLimit' | 'maxTokens' | 'token'>
+type TokenConfig = Pick<Config, 'nestingLimit' | 'maxTokens' | 'maxEndedTokens' | 'token'>
 
 const LIST = '["tokens"]'
 
@@ -33,7 +33,8 @@ export function tokenHandlers(
     const { id, secret } = made
     const wanted = { ...request, id, createdAt: new Date(), lastUsedAt: undefined, revokedAt: undefined }
     const creator = identity.hash === undefined ? undefined : identity.actor.id
-    const token = await tokens.issueToken(wanted, hashSecret(secret), { creator, max: config.maxTokens })
+    const bounds = { creator, max: config.maxTokens, maxEnded: config.maxEndedTokens }
+    const token = await tokens.issueToken(wanted, hashSecret(secret), bounds)
     if (token === 'creator revoked') throw revokedToken()
     if (token === 'too many') {
       throw new AppError(40904, `there are ${config.maxTokens} active tokens already; revoke one first`)

@@ -1,5 +1,5 @@
 import type { Scope, Token } from '../../token.ts'
-import type { IssueOptions, IssueResult, RevokeResult } from '../../token-store.ts'
+import { endedToRemove, type IssueOptions, type IssueResult, type RevokeResult } from '../../token-store.ts'
 import type { Row, Run } from '../pool/client.ts'
 
 export const COLUMNS = 'id, name, scopes, created_at, expires_at, last_used_at, revoked_at'
@@ -24,7 +24,7 @@ export async function issueToken(
   run: Run,
   token: Token,
   hash: Buffer,
-  { creator, max }: IssueOptions,
+  { creator, max, maxEnded }: IssueOptions,
 ): Promise<IssueResult> {
   const now = token.createdAt.getTime()
   if (creator !== undefined) {
@@ -35,11 +35,24 @@ export async function issueToken(
   if (present !== undefined) return present
   // Transactions that run at the same time do not see each other, so they may exceed the bound by a few tokens.
   const text = `SELECT (SELECT count(*) FROM tokens WHERE revoked_at IS NULL AND expires_at IS NULL)
-    + (SELECT count(*) FROM tokens WHERE revoked_at IS NULL AND expires_at > $1)`
+    + (SELECT count(*) FROM tokens WHERE revoked_at IS NULL AND expires_at > $1), (SELECT count(*) FROM tokens)`
   const { rows } = await run({ text, values: [now] })
-  if (Number(rows[0]?.[0]) >= max) return 'too many'
+  const [active, listed] = (rows[0] ?? []).map(Number)
+  if (Number(active) >= max) return 'too many'
+  const removed = endedToRemove(Number(listed) - Number(active), maxEnded)
+  if (removed > 0) await removeEnded(run, now, removed)
   await insertToken(run, token, hash, 'ON CONFLICT (id) DO NOTHING')
   return (await tokenWith(run, token.id)) ?? token
+}
+
+/** Two steps, because the servers of a sharded store each run the second one, and have to remove the same tokens. */
+async function removeEnded(run: Run, now: number, count: number): Promise<void> {
+  const text = `SELECT id FROM tokens WHERE revoked_at IS NOT NULL OR expires_at <= $1
+    ORDER BY coalesce(revoked_at, expires_at), id LIMIT $2`
+  const { rows } = await run({ text, values: [now, count] })
+  // In one order: two instances that remove the same tokens wait for each other, and do not block each other.
+  const ids = rows.map(([id]) => id ?? '').sort()
+  await run({ text: 'DELETE FROM tokens WHERE id = ANY ($1::text[])', values: [ids] })
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
-import type { IssueOptions, RevokeResult } from '../../token-store.ts'
+import { endedToRemove, type IssueOptions, type RevokeResult } from '../../token-store.ts'
 import type { TokenRow } from '../token-rows.ts'
 
 /** The row in the store, or the reason why the token was not issued. */
@@ -9,7 +9,8 @@ export type IssuedRow = Record<string, unknown> | 'creator revoked' | 'too many'
 export class TokenWriter {
   readonly #insert: StatementSync
   readonly #select: StatementSync
-  readonly #countActive: StatementSync
+  readonly #count: StatementSync
+  readonly #removeEnded: StatementSync
   readonly #hasOtherManager: StatementSync
   readonly #touch: StatementSync
   readonly #revoke: StatementSync
@@ -19,10 +20,13 @@ export class TokenWriter {
       'INSERT INTO tokens (id, hash, name, scopes, created_at, expires_at, last_used_at, revoked_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
     )
     this.#select = db.prepare('SELECT * FROM tokens WHERE id = ?')
-    // Two parts, each of which is one range of an index.
-    this.#countActive = db.prepare(`SELECT
+    // Two parts of the sum, each of which is one range of an index.
+    this.#count = db.prepare(`SELECT (SELECT count(*) FROM tokens) AS listed,
       (SELECT count(*) FROM tokens WHERE revoked_at IS NULL AND expires_at IS NULL) +
       (SELECT count(*) FROM tokens WHERE revoked_at IS NULL AND expires_at > ?) AS active`)
+    this.#removeEnded = db.prepare(`DELETE FROM tokens WHERE id IN
+      (SELECT id FROM tokens WHERE revoked_at IS NOT NULL OR expires_at <= ?
+      ORDER BY coalesce(revoked_at, expires_at), id LIMIT ?)`)
     this.#hasOtherManager = db.prepare(`SELECT 1 FROM tokens
       WHERE revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?) AND id <> ? AND ${IS_MANAGER} LIMIT 1`)
     this.#touch = db.prepare('UPDATE tokens SET last_used_at = ? WHERE id = ?')
@@ -33,11 +37,15 @@ export class TokenWriter {
     this.#insert.run(id, hash, name, scopes, createdAt, expiresAt, lastUsedAt, revokedAt)
   }
 
-  issue(token: TokenRow, { creator, max }: IssueOptions): IssuedRow {
+  issue(token: TokenRow, { creator, max, maxEnded }: IssueOptions): IssuedRow {
     if (creator !== undefined && !isActive(this.#select.get(creator), token.createdAt)) return 'creator revoked'
     const present = this.#select.get(token.id)
     if (present !== undefined) return present
-    if (Number(this.#countActive.get(token.createdAt)?.['active']) >= max) return 'too many'
+    const counts = this.#count.get(token.createdAt)
+    const active = Number(counts?.['active'])
+    if (active >= max) return 'too many'
+    const removed = endedToRemove(Number(counts?.['listed']) - active, maxEnded)
+    if (removed > 0) this.#removeEnded.run(token.createdAt, removed)
     this.insert(token)
     return this.#select.get(token.id) ?? {}
   }

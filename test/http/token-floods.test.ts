@@ -1,0 +1,100 @@
+import assert from 'node:assert/strict'
+import { Agent } from 'node:http'
+import { join } from 'node:path'
+import { suite, type TestContext, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { SqliteStore } from '../../src/sqlite/store.ts'
+import { hashSecret, makeSecret, SCOPES } from '../../src/token.ts'
+import { tempFolder } from '../support/files.ts'
+import { send } from '../support/load.ts'
+import { isLinux, notTestedHere } from '../support/not-tested.ts'
+import { type Served, serveStore, TOKEN } from '../support/process.ts'
+import { RawConnection } from '../support/raw.ts'
+import { token } from '../token-suite.ts'
+
+const CONNECTIONS = 1000
+const TOKENS = 1000
+const FIELDS = `Host: a\r\nAuthorization: Bearer ${TOKEN}\r\nContent-Type: application/json\r\n`
+const HELD = ['pipelined_bytes', 'unread_answer_bytes', 'body_bytes']
+/** Far more than it takes on a loaded machine. */
+const PATIENCE = 40_000
+
+/** All connections come from one address; no time-out lets go what the service has to let go by itself. */
+const FLAGS = ['--max-address-connections', '3000', '--stall-timeout', '5m', '--request-timeout', '5m']
+
+/** A service with many tokens, and the secret of another client. */
+async function startWithTokens(t: TestContext): Promise<Served & { readonly secret: string }> {
+  const path = join(tempFolder(t), 'plants.db')
+  const onFatal = (error: Error) => assert.fail(error)
+  const store = await SqliteStore.open(path, { serving: true, create: true, maxWaiting: 10_000, onFatal })
+  const secret = makeSecret()
+  const others = Array.from({ length: TOKENS }, (_, i) => store.tokens.createToken(token('x'), hashSecret(String(i))))
+  await Promise.all([store.tokens.createToken(token('x', { scopes: SCOPES }), hashSecret(secret)), ...others])
+  await store.close()
+  return { ...(await serveStore(t, `sqlite:${path}`, FLAGS)), secret }
+}
+
+/** Sends the bytes on many connections that read nothing, serves another client meanwhile, and leaves half-way. */
+async function flood({ address, secret }: Served & { readonly secret: string }, bytes: string): Promise<void> {
+  const before = await metricsOf(address)
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+  const connections = Array.from({ length: CONNECTIONS }, () => {
+    const connection = new RawConnection(Number(new URL(address).port))
+    connection.socket.pause()
+    connection.write(bytes)
+    return connection
+  })
+  let most = 0
+  for (let round = 0; round < 2; round++) {
+    for (const each of [{ agent }, {}]) {
+      const sending = { ...each, token: secret }
+      const asked = [
+        send('POST', `${address}/plants`, { ...sending, body: `{"id":${-1 - round},"name":"x"}` }),
+        send('GET', `${address}/tokens?limit=${TOKENS}`, sending),
+        send('GET', `${address}/ids`, sending),
+        send('POST', `${address}/ids`, { ...sending, body: '{"count":2}' }),
+      ]
+      assert.deepEqual(
+        (await Promise.all(asked)).map(({ status }) => status),
+        [200, 200, 200, 200],
+      )
+    }
+    most = Math.max(most, (await metricsOf(address)).memory)
+  }
+  for (const { socket } of connections) socket.destroy()
+  agent.destroy()
+  const left = performance.now()
+  for (;;) {
+    const { connections: open, held } = await metricsOf(address)
+    // Those of fetch stay.
+    if (open <= 5 && held === 0) break
+    assert.ok(performance.now() - left < PATIENCE, `${open} connections, ${held} bytes or requests are still held`)
+    await sleep(50)
+  }
+  assert.ok(most - before.memory < 400, `${most - before.memory} MiB more`)
+}
+
+async function metricsOf(address: string) {
+  const text = await (await fetch(`${address}/metrics`, { headers: { Authorization: `Bearer ${TOKEN}` } })).text()
+  const value = (name: string) => Number(new RegExp(`^${name} (\\d+)`, 'm').exec(text)?.[1])
+  const works = text.matchAll(/^plantstore_work_(?:running|waiting)\{.*\} (\d+)/gm)
+  return {
+    memory: Math.round(value('process_resident_memory_bytes') / 2 ** 20),
+    connections: value('plantstore_connections'),
+    held: [...HELD.map((name) => value(`plantstore_${name}`)), ...[...works].map(([, count]) => Number(count))].reduce(
+      (sum, each) => sum + each,
+    ),
+  }
+}
+
+const reservation = (length: number): string => `POST /ids HTTP/1.1\r\n${FIELDS}Content-Length: ${length}\r\n\r\n`
+
+suite(`another client is served, and nothing is kept, when ${CONNECTIONS} connections that read nothing`, () => {
+  test('ask for all tokens, reserve ids, or leave in the middle of a body', async (t) => {
+    if (!isLinux) return notTestedHere(t, 'the memory of another process, because only Linux tells it')
+    const service = await startWithTokens(t)
+    await flood(service, `GET /tokens?limit=${TOKENS} HTTP/1.1\r\n${FIELDS}\r\n`.repeat(5))
+    await flood(service, `${reservation(15)}{"count":10000}`.repeat(5))
+    await flood(service, `${reservation(16_000)}{"count":1${' '.repeat(8000)}`)
+  })
+})
