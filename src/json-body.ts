@@ -140,7 +140,7 @@ export function int64Of(source: string): bigint | Int64Fault {
 }
 
 /** The value of up to 15 plain digits, the form of nearly every id; undefined for any other text. */
-export function shortInt64(bytes: Uint8Array, start: number, end: number): bigint | undefined {
+function shortInt64(bytes: Uint8Array, start: number, end: number): bigint | undefined {
   if (end - start > SAFE_DIGITS) return undefined
   let value = 0
   for (let i = start; i < end; i++) {

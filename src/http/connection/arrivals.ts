@@ -1,9 +1,9 @@
-/** Turns of the event loop in a row that work leaves to new connections. */
+/** Consecutive turns of the event loop that postponable work leaves to new connections. */
 const GIVEN = 7
 
 /**
- * Makes turns of the event loop short while clients connect: Node accepts one connection in each of them, so a thousand
- * connections before that of another client take as long as a thousand turns.
+ * Keeps turns of the event loop short while clients connect. Node accepts one connection per turn, so a client behind a
+ * thousand others waits for a thousand turns.
  */
 export class Arrivals {
   #hasNew = false
@@ -14,7 +14,7 @@ export class Arrivals {
     this.#hasNew = true
   }
 
-  /** Whether work that can wait shall leave this turn out. To be asked once in a turn. */
+  /** Whether postponable work should skip this turn. Call it once per turn. */
   giveWay(): boolean {
     const gives = this.#hasNew && this.#given < GIVEN
     this.#given = gives ? this.#given + 1 : 0

@@ -3,18 +3,18 @@ import type { Socket } from 'node:net'
 import { type AppError, errorJson } from '../../errors.ts'
 import { HttpError, refusalHeaders } from '../response/http-error.ts'
 
-/** How long a refused connection is still read from, in ms. */
+/** Milliseconds for which a refused connection is still read. */
 const LINGER = 1000
 
 const CLOSE = { Connection: 'close' }
 
-/** As Node gives it to its `clientError` event. */
+/** The error of Node's `clientError` event. */
 export interface ParserError extends NodeJS.ErrnoException {
   readonly rawPacket?: Buffer
   readonly bytesParsed?: number
 }
 
-/** The refusal for what Node's parser could not read, or not in time. */
+/** The refusal of bytes that Node's parser could not read, or not in time. */
 export function refusalOfError(error: ParserError): AppError {
   const { code = '' } = error
   switch (code) {
@@ -61,10 +61,10 @@ export interface NamedRefusal {
   readonly requestId: string
 }
 
-/** Ends a connection on which nothing can be read any more, with a refusal if one is given. */
+/** Ends a connection that can't be read any further, with a refusal if one is given. */
 export function endRefused(socket: Socket, named?: NamedRefusal): void {
-  // Closing at once, with bytes unread, would reset the connection and could cost the client this answer; waiting for the
-  // client to close would let it keep the connection for good.
+  // Closing at once, with bytes unread, would reset the connection and could cost the client this answer; waiting for
+  // the client to close would let it keep the connection for good.
   socket.resume()
   setTimeout(() => socket.destroy(), LINGER).unref()
   socket.end(named === undefined ? '' : textOf(named))

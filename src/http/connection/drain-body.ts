@@ -1,12 +1,12 @@
 import type { ServerResponse } from 'node:http'
 
-/** How long the rest of a body is waited for at most, and how long for any of it, in ms. */
+/** Milliseconds that the rest of a body may take, and that may pass without any of its bytes. */
 const TOTAL = 30_000
 const IDLE = 1000
 
 /**
- * Sends an answer whose request has not arrived as a whole, and throws the rest of that away until it has. Ending at
- * once would reset the connection under a client that still sends, and many then never read the answer.
+ * Sends an answer before its request has arrived as a whole, and drops the rest of the request. Closing at once would
+ * reset the connection under a client that still sends, and many clients then never read the answer.
  */
 export function endAfterBody(response: ServerResponse, body: string | Buffer): void {
   const { req } = response

@@ -1,14 +1,14 @@
-/** How fast the client of an import or export has to be. */
+/** The least pace of the client of an import or export. */
 export interface PaceOptions {
-  /** Milliseconds in which it has to send or take something; 0: for ever, and at any speed. */
+  /** Milliseconds in which it has to send or take a byte; 0: no limit, at any speed. */
   readonly stallTimeout: number
   /** Bytes a second, on average; undefined: any. */
   readonly leastSpeed: number | undefined
 }
 
 /**
- * Holds a client to a least speed. At first, and at the most, others may wait for it for twice the stall timeout. Waiting
- * takes from that time, and every byte that moves gives to it.
+ * Holds a client to a least speed. It begins with a credit of twice the stall timeout, which is also the maximum.
+ * Waiting for the client takes from the credit, and every byte that moves adds to it.
  */
 export class Pace {
   readonly #options: PaceOptions
@@ -21,12 +21,12 @@ export class Pace {
     this.#left = this.#most
   }
 
-  /** Milliseconds for which the client may be waited for from now on, all in all; Infinity: for ever. */
+  /** The credit in milliseconds; Infinity without a limit. */
   get left(): number {
     return Math.max(0, this.#left)
   }
 
-  /** Takes note of how long the client was waited for, and of how many bytes have moved. */
+  /** Counts a wait for the client, and the bytes that have moved. */
   moved(milliseconds: number, bytes: number): void {
     const { leastSpeed } = this.#options
     const given = leastSpeed === undefined && bytes > 0 ? this.#most : (bytes * 1000) / (leastSpeed ?? 1)

@@ -1,33 +1,33 @@
 import type { Socket } from 'node:net'
 
-/** Bytes that the parser is given first of a request: 56 of the smallest requests, which take 0.3 ms. */
+/** Bytes of the first part of a request: at most 56 of the smallest requests, which take 0.3 ms. */
 const FIRST_PART = 1024
 
 const HEAD_END = Buffer.from('\r\n\r\n')
 
-/** How an input gets on with the requests of its connection. */
+/** The link between an input and the requests of its connection. */
 export interface InputOptions {
-  /** Whether the parser may be given bytes: no request waits, and the body under way, if any, has room. */
+  /** Whether the parser may get bytes: no request waits, and the body under way, if any, has room. */
   readonly mayParse: () => boolean
-  /** Told of bytes that wait for the parser, and, below 0, that they wait no more. */
+  /** Called with the number of bytes that begin to wait for the parser; below 0 when they no longer wait. */
   readonly hold: (bytes: number) => void
-  /** Told when bytes that the parser may not have yet wait: `read` has to be called. */
+  /** Called when bytes wait that the parser may not have yet. The owner then calls `read`. */
   readonly wait: () => void
 }
 
 /**
- * The bytes of one connection, given to Node's parser in small parts.
+ * Gives the bytes of one connection to Node's parser in small parts.
  *
- * By itself, Node parses a chunk of 64 KiB at once: up to 3,600 requests, 4 MB and 20 ms. Once a socket has a listener for
- * `data`, Node gives chunks to the listeners instead, of which one is its own and calls the parser. This class takes the
- * place of that listener, and calls it. It costs a request some microseconds, so a connection gets it only in a flood. It
- * has to be made while the socket is read.
+ * By itself, Node parses a chunk of 64 KiB at once: up to 3,600 requests, 4 MB and 20 ms. Once a socket has a listener
+ * for `data`, Node gives chunks to the listeners instead; one of them is its own and calls the parser. This class
+ * replaces that listener, and calls it. It costs a request some microseconds, so a connection gets it only in a flood.
+ * Create it while the socket reads.
  */
 export class PartedInput {
   readonly #socket: Socket
   readonly #options: InputOptions
   readonly #parse: (part: Buffer) => void
-  /** Chunks that wait for the parser, the first of them without its parsed bytes. */
+  /** Chunks that wait for the parser. The first one lacks its parsed bytes. */
   #chunks: Buffer[] = []
   #partSize = FIRST_PART
   #wantsChunk = true
@@ -54,25 +54,25 @@ export class PartedInput {
     return this.#chunks.length === 0
   }
 
-  /** Parses what waits, as far as it may, or reads one more chunk, which shows whether the client is still there. */
+  /** Parses waiting bytes as far as it may, or reads one more chunk, which shows whether the client is still there. */
   read(): void {
     if (this.#chunks.length > 0 && this.#mayParse()) {
       this.parse()
     } else {
       this.#wantsChunk = true
       this.#socket.resume()
-      // The client may have sent all that it will, so that nothing else would end the waiting of these.
+      // The client may have sent its last byte, so no later event would parse the waiting ones.
       if (this.#chunks.length > 0) this.#options.wait()
     }
   }
 
-  /** To be called when the socket is resumed, in most cases by Node, which wants more of a body. */
+  /** Call it when the socket resumes, which is mostly Node's wish for more of a body. */
   resumed(): void {
     if (this.#chunks.length === 0) return
     if (!this.#wantsChunk || this.#mayParse()) this.parse()
   }
 
-  /** Gives the parser parts for as long as it may have them. */
+  /** Gives the parser parts as long as it may have them. */
   parse(): void {
     this.#wantsChunk = false
     while (this.#chunks.length > 0 && this.#mayParse()) this.#parseNext()
@@ -84,7 +84,7 @@ export class PartedInput {
     }
   }
 
-  /** Throws away what waits, and what is still to come. */
+  /** Drops the waiting bytes, and all further ones. */
   drop(): void {
     this.#isDropping = true
     this.#options.hold(-this.#chunks.reduce((sum, { length }) => sum + length, 0))
@@ -103,8 +103,8 @@ export class PartedInput {
   }
 
   /**
-   * Node's listener must not be called while the client has to take an answer first. A socket that is being ended no longer
-   * tells whether that is so, and nothing that it brings is answered.
+   * Node's listener must not be called while an answer waits for the client. A socket that is ending no longer shows
+   * this, and its bytes get no answer.
    */
   #mayParse(): boolean {
     return !this.#isDropping && this.#socket.writable && !this.#socket.writableNeedDrain && this.#options.mayParse()
@@ -123,7 +123,7 @@ export class PartedInput {
     let part = chunk.subarray(0, this.#partSize)
     const headEnd = part.lastIndexOf(HEAD_END)
     if (headEnd >= 0) part = part.subarray(0, headEnd + HEAD_END.length)
-    // Parts of a large body grow, so that it costs no more than at first.
+    // Parts of a large body grow, so that it costs no more than without parts.
     this.#partSize = headEnd >= 0 ? FIRST_PART : 2 * this.#partSize
     if (part.length < chunk.length) this.#chunks[0] = chunk.subarray(part.length)
     else this.#chunks.shift()

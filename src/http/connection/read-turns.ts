@@ -1,38 +1,38 @@
 import { Arrivals } from './arrivals.ts'
 import type { Connection } from './connection.ts'
 
-/** Memory for requests that wait behind others, and bytes of large bodies, from which on a turn does harm. */
+/** Memory of waiting requests, and bytes of large bodies, with which a turn counts as harmful. */
 const TURN_BYTES = 2 * 2 ** 20
 
-/** Connections that are let read in one turn while those before them did no harm. */
+/** Connections that read in one turn while earlier turns were harmless. */
 const MOST = 64
 
-/** Turns that requests made harmful, from which on the input of every connection that is read is parted. */
+/** After this many turns that requests made harmful, the input of every connection is parted. */
 const FLOOD = 2
 
 interface Queue {
   readonly next: () => Connection | undefined
-  /** Whether the input of its connections is always parted. */
+  /** Whether every connection has a parted input from its start. */
   readonly isParted: boolean
-  /** Connections that are let read in one turn. */
+  /** Connections that may read in one turn. */
   size: number
 }
 
 /**
- * Whose turn it is to be read once connections send more than one turn of the event loop can bear.
+ * Decides which connections read, once their input exceeds what one turn of the event loop can take.
  *
- * Node parses a chunk of 64 KiB at once: up to 3,600 requests, 4 MB and 20 ms. Chunks of 1,000 connections may be ready in
- * one turn, which would take 15 s and 2.5 GB; chunks of bodies would take a second. As long as nobody does that, every
- * connection is read at any time and none pays for this. The first chunk that is too much holds all others, in the middle
- * of the turn: libuv passes over a socket that is stopped before its event was handled. They are then read in turns, few
- * at a time while they do harm, and in small parts.
+ * Node parses a chunk of 64 KiB at once: up to 3,600 requests, 4 MB and 20 ms. Chunks of 1,000 connections may be ready
+ * in one turn, which would take 15 s and 2.5 GB; chunks of bodies would take a second. Below that, every connection
+ * reads at any time, at no cost. The first harmful chunk holds all other connections in the middle of the turn: libuv
+ * skips a socket that is stopped before its event was handled. Then connections read in turns, few at a time while they
+ * do harm, and in small parts.
  */
 export class ReadTurns {
   readonly #all: () => Iterable<Connection>
-  /** Those of which nothing was ever read, by age. */
+  /** Connections without a byte read so far, by age. */
   readonly #fresh: Connection[] = []
   readonly #known = new Set<Connection>()
-  /** Those whose requests wait for others of their own, or that send large bodies. */
+  /** Connections with pipelined requests or large bodies. */
   readonly #heavy = new Set<Connection>()
   readonly #queues: readonly Queue[]
   readonly #arrivals = new Arrivals()
@@ -66,15 +66,15 @@ export class ReadTurns {
     this.#count()
   }
 
-  /** Takes a new connection. */
+  /** Adds a new connection. */
   add(connection: Connection): void {
     if (!this.#isHolding) return
     this.#arrivals.add()
-    // Node begins to read it behind this event.
+    // Node begins to read it after this event.
     process.nextTick(() => this.#hold(connection))
   }
 
-  /** Lets a connection whose requests waited be read when its turn has come. */
+  /** Reads a connection whose requests waited, once its turn has come. */
   ask(connection: Connection): void {
     if (this.#isHolding) this.#heavy.add(connection)
     else connection.read()
@@ -138,7 +138,7 @@ export class ReadTurns {
     else this.#floodTurns = 0
   }
 
-  /** The newest and the oldest in turn, so that a client that comes now need not wait for all that a flood has left. */
+  /** Takes the newest and the oldest in turn, so that a new client does not wait for the rest of a flood. */
   #nextFresh(): Connection | undefined {
     for (;;) {
       this.#takesNewest = !this.#takesNewest

@@ -1,8 +1,8 @@
 import type { Socket } from 'node:net'
 import type { ParserError } from './connection-errors.ts'
 
-/** How long the rest of a request line is waited for, in ms. */
-const PATIENCE = 1000
+/** Milliseconds that the rest of a request line may take. */
+const LINE_TIMEOUT = 1000
 
 const LONGEST = 8192
 
@@ -14,8 +14,8 @@ const LINE = new RegExp(`^${TOKEN}+ [!-~]+ HTTP/1\\.[01]\\r\\n`)
 const BEGINNING = new RegExp(`^${TOKEN}+(?: (?:[!-~]+(?: ${optionally('HTTP/1.')}(?:[01]\\r?)?)?)?)?$`)
 
 /**
- * Tells request lines with an unknown method from bytes that are no HTTP. The parser stops at the first character that no
- * known method has there, so the rest of the line may be still to come: it reports the same fault with each further packet.
+ * Tells request lines with an unknown method from bytes that are no HTTP. The parser stops at the first character that
+ * fits no known method, so the rest of the line may come later. It reports the same fault with each further packet.
  */
 export class RequestLines {
   readonly #begun = new WeakMap<Socket, string>()
@@ -34,15 +34,15 @@ export class RequestLines {
       return
     }
     this.#begun.set(socket, text)
-    if (begun === undefined) setTimeout(() => decide(false), PATIENCE).unref()
+    if (begun === undefined) setTimeout(() => decide(false), LINE_TIMEOUT).unref()
   }
 }
 
-/** Where the method begins at which the parser has stopped. */
+/** The offset of the method at which the parser has stopped. */
 const startOf = (packet: string, stop: number): number =>
   new RegExp(`${TOKEN}*$`).exec(packet.slice(0, stop))?.index ?? stop
 
-/** An expression for every beginning of a text, the empty one included. */
+/** An expression that matches every beginning of a text, also the empty one. */
 function optionally(text: string): string {
   return [...text].reduceRight((rest, character) => `(?:${character.replace('.', '\\.')}${rest})?`, '')
 }

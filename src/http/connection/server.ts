@@ -6,7 +6,7 @@ import { type ParserError, refusalOfError, unknownMethod } from './connection-er
 import type { Connections } from './connections.ts'
 import { RequestLines } from './request-lines.ts'
 
-/** Node's HTTP server with the limits of the configuration, and with no way out of it but ours. */
+/** Node's HTTP server with the limits of the configuration. No answer of its own leaves it. */
 export function httpServer(config: Config, connections: Connections): Server {
   const server = createServer({
     headersTimeout: config.headersTimeout,
@@ -14,7 +14,7 @@ export function httpServer(config: Config, connections: Connections): Server {
     connectionsCheckingInterval: 1000,
     keepAliveTimeout: config.keepAliveTimeout,
     maxHeaderSize: config.headerLimit,
-    // Both would be answered, or dropped, by Node without our body.
+    // Node would answer, or drop, both without our body.
     requireHostHeader: false,
     joinDuplicateHeaders: true,
   })
@@ -30,12 +30,12 @@ export function httpServer(config: Config, connections: Connections): Server {
     const socket = stream as Socket
     const connection = connections.of(socket)
     if (connection === undefined || error.code === 'ECONNRESET') socket.destroy()
-    // The client has left, as Node takes an end of its bytes. The parser lacks what it was not given.
+    // Node takes the end of the bytes for the client's departure. The parser lacks the parts that still wait.
     else if (error.code === 'HPE_INVALID_EOF_STATE' && connection.hasUnparsed) socket.end()
     else if (error.code === 'HPE_INVALID_METHOD') {
       lines.take(socket, error, (isLine) => connection.refuse(isLine ? unknownMethod() : refusalOfError(error)))
     } else if (!connection.isStreaming) connection.refuse(refusalOfError(error))
-    // A body that is read in pieces has a time limit for each instead.
+    // A body that is read in pieces has a time limit for each piece instead.
     else if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') return
     else if (error.code === 'HPE_INVALID_EOF_STATE') socket.destroy()
     else connection.refuse(refusalOfError(error))

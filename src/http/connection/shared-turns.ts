@@ -1,9 +1,9 @@
 import { Arrivals } from './arrivals.ts'
 
-/** Milliseconds of one turn of the event loop. */
+/** Milliseconds that the tasks may take in one turn of the event loop. */
 const SHARE = 5
 
-/** Runs tasks in later turns of the event loop, in their order, and only for a part of each. */
+/** Runs tasks in order, in later turns of the event loop, and only for a part of each turn. */
 export class SharedTurns {
   #tasks: (() => void)[] = []
   readonly #arrivals = new Arrivals()
@@ -13,7 +13,7 @@ export class SharedTurns {
     if (this.#tasks.length === 1) setImmediate(this.#run)
   }
 
-  /** Takes note of a new connection, which shall not wait for these tasks. */
+  /** Makes the tasks give way to a new connection. */
   arrive(): void {
     this.#arrivals.add()
   }

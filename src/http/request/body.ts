@@ -77,7 +77,7 @@ const tooLarge = (limit: number): AppError =>
  *   client leaves first
  * @param fail called instead when the rest of the body can't arrive, or finds no room
  */
-export function readWhole(
+function readWhole(
   exchange: Exchange,
   memory: BodyMemory,
   use: (body: Buffer | undefined) => void,

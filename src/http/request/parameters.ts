@@ -159,3 +159,7 @@ export const typed = {
 function mismatch(value: unknown): never {
   throw new Error(`a parameter has a value of type ${typeof value}, against the contract`)
 }
+
+/** The key of a request. The draft demands quotes (a structured field); many clients send none. */
+export const keyIn = (parameters: { readonly 'Idempotency-Key': string | undefined }): string | undefined =>
+  parameters['Idempotency-Key']?.replaceAll('"', '')

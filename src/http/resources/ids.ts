@@ -5,9 +5,9 @@ import type { Store } from '../../store.ts'
 import type { Admission } from '../admission/admission.ts'
 import type { Exchange } from '../exchange.ts'
 import type { OperationBodies } from '../operations.generated.ts'
+import { keyIn } from '../request/parameters.ts'
 import { JSON_TYPE, type Responder } from '../response/responder.ts'
 import type { Handlers } from '../routes.ts'
-import { keyIn } from './idempotency-key.ts'
 import { readSmallBody } from './small-body.ts'
 
 const MEMBERS = ['count'] as const satisfies readonly (keyof OperationBodies['reserveIds'])[]

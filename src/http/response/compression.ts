@@ -15,17 +15,17 @@ import {
 import { codedTag } from '../request/entity-tags.ts'
 import { type Coding, preferredCoding } from '../request/negotiation.ts'
 
-/** Shorter answers are sent as they are: a header of 30 bytes and a turn of the thread pool would gain them nothing. */
+/** Bytes from which on a body is compressed: shorter ones gain nothing for a header and a turn of the thread pool. */
 const COMPRESSED_FROM = 1024
 
-/** The coding for a whole body; undefined where it is sent as it is. */
+/** The coding for a whole body; undefined for an uncompressed one. */
 export function codingOf({ headers }: IncomingMessage, body: string | Buffer): Coding | undefined {
   const accepted = headers['accept-encoding']
   if (accepted === undefined || Buffer.byteLength(body) < COMPRESSED_FROM) return undefined
   return preferredCoding(accepted)
 }
 
-/** Adds what an answer in this coding has. */
+/** Adds the headers of an answer in this coding. */
 export function encoded(headers: string[], coding: Coding): string[] {
   headers.push('Content-Encoding', coding)
   return withCodedTag(headers, coding)
@@ -51,7 +51,7 @@ const WHOLE: Readonly<Record<Coding, (body: Buffer) => Promise<Buffer>>> = {
 /** Compresses a whole body in Node's thread pool, away from the event loop. */
 export const compress = (body: Buffer, coding: Coding): Promise<Buffer> => WHOLE[coding](body)
 
-/** Compresses bodies that are sent again and again, each once for a coding. */
+/** Compresses bodies that are sent often, each once for a coding. */
 export class CompressedFiles {
   readonly #made = new WeakMap<Buffer, Map<Coding, Promise<Buffer>>>()
 
@@ -78,7 +78,7 @@ export async function* compressPieces(pieces: AsyncIterable<string>, coding: Cod
   const compressor = compressorOf(coding)
   let made: Buffer[] = []
   const failed = new Promise<never>((_resolve, reject) => compressor.stream.once('error', reject))
-  // The rejection is thrown where the next piece is awaited; nobody may be waiting yet.
+  // The await of the next piece throws the rejection; until then it must not count as unhandled.
   failed.catch(() => {})
   compressor.stream.on('data', (chunk: Buffer) => made.push(chunk))
   const take = (): Buffer => {
@@ -104,7 +104,7 @@ export async function* compressPieces(pieces: AsyncIterable<string>, coding: Cod
 
 interface Compressor {
   readonly stream: BrotliCompress | Gzip | ZstdCompress
-  /** Calls back once all that was written has come out. */
+  /** Calls back once all written bytes have come out. */
   readonly flush: (done: () => void) => void
 }
 

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 
-/** What scripts of other origins may read beside the body, and may send. */
+/** The headers that scripts of other origins may read, and may send. */
 const EXPOSED =
   'ETag, Link, Location, Content-Location, Content-Disposition, Retry-After, RateLimit, RateLimit-Policy, WWW-Authenticate, X-Request-Id'
 const SENDABLE = 'Authorization, Content-Type, Accept, If-Match, If-None-Match, Idempotency-Key, X-Request-Id'
@@ -11,7 +11,7 @@ const MAX_AGE = '600'
 export class Cors {
   readonly #origins: ReadonlySet<string>
 
-  /** @param origins as browsers write them: `https://garden.example` */
+  /** @param origins in the form of browsers: `https://garden.example` */
   constructor(origins: readonly string[]) {
     this.#origins = new Set(origins)
   }
@@ -23,9 +23,9 @@ export class Cors {
   }
 
   /**
-   * What the answer to a preflight has beside those.
+   * The further headers of the answer to a preflight.
    *
-   * @param methods as Allow has them
+   * @param methods in the form of Allow
    */
   preflightHeadersOf({ headers }: IncomingMessage, methods: string): readonly string[] {
     const { origin = '', 'access-control-request-method': method } = headers

@@ -9,11 +9,11 @@ export interface SendOptions extends PaceOptions {
   readonly signal: AbortSignal
 }
 
-/** Bytes that are written at once, for the client's pace to be seen. */
+/** Bytes of one write: small enough to see the client's pace. */
 const PART = 32 * 2 ** 10
 
 /**
- * Writes pieces to a response, each when the client has taken the one before.
+ * Writes pieces to a response, each after the client has taken the one before.
  *
  * @throws AppError 40801, the reason of the signal, and what the pieces throw
  */
@@ -32,12 +32,12 @@ export async function sendPieces(
       if (!response.write(part)) await drained(response, pace, options)
       pace.moved(0, part.length)
     }
-    // A client that reads as fast as the store would else keep the event loop for itself.
+    // Without this turn, a client that reads as fast as the store would keep the event loop for itself.
     await nextTurn()
   }
 }
 
-/** The socket's own timer is used: it knows when the system has taken a part of what waits. */
+/** Uses the socket's own timer, which sees when the system takes a part of the waiting bytes. */
 function drained(response: ServerResponse, pace: Pace, options: SendOptions): Promise<void> {
   const { signal, stallTimeout, leastSpeed } = options
   const startedAt = performance.now()
@@ -66,13 +66,13 @@ function drained(response: ServerResponse, pace: Pace, options: SendOptions): Pr
   })
 }
 
-/** Bytes that are given to the operating system at a time, for it to be seen whether the client takes any. */
+/** Bytes of one write to the operating system: small enough to see whether the client takes any. */
 export const SLICE = 2 ** 16
 
 /**
- * Writes a body that is too large to be handed over at once; UnreadAnswers looks after the client's pace.
+ * Writes a body that is too large for one write. UnreadAnswers watches the client's pace.
  *
- * @throws the reason of the exchange's signal once its client is gone
+ * @throws the reason of the exchange's signal once its client has left
  */
 export async function sendInSlices({ response, signal }: Exchange, body: Buffer): Promise<void> {
   for (let from = 0; from < body.length; from += SLICE) {

@@ -35,10 +35,6 @@ export class ShardMap {
   idOn(node: string): bigint {
     for (let id = 0n; ; id++) if (this.shardOf(id).node === node) return id
   }
-
-  shardsOn(node: string): number {
-    return this.shards.filter((shard) => shard.node === node).length
-  }
 }
 
 /** @returns undefined where the plants are not distributed by their ids */

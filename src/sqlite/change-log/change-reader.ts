@@ -48,12 +48,6 @@ export class ChangeReader {
     return `${row[0]} ${row[1]} ${ids.length} ${ids[0]} ${ids.at(-1)}`
   }
 
-  /** The time of the first change after a position, in milliseconds since 1970; undefined when there is none. */
-  timeAfter(position: number): number | undefined {
-    const row = this.#statements.get('SELECT at FROM changes WHERE position > ? ORDER BY position LIMIT 1', position)
-    return row === undefined ? undefined : Number(row[0])
-  }
-
   /** The rows after a position, oldest first. */
   *after(position: number): Iterable<Change> {
     const sql = 'SELECT position, ids, name, tag FROM changes WHERE position > ? ORDER BY position'

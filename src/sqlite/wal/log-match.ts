@@ -36,7 +36,7 @@ export function judgeLog(path: string): 'own' | 'foreign' | 'cut' {
 const pageSizeIn = (header: Buffer): number => (header.readUInt16BE(16) === 1 ? 65536 : header.readUInt16BE(16))
 
 /** Bytes of the whole file. */
-export const sizeIn = (header: Buffer): number => header.readUInt32BE(28) * pageSizeIn(header)
+const sizeIn = (header: Buffer): number => header.readUInt32BE(28) * pageSizeIn(header)
 
 function belongs(page: Buffer, { firstPage, hasFirstPage }: LogFile): boolean {
   if (firstPage === undefined || hasFirstPage) return true
