@@ -8,13 +8,20 @@ const atLeast = (version, wanted) => {
   return true
 }
 
+const isInstalled = import.meta.url.includes('/node_modules/')
+const program = '../src/cli/main.ts'
 const { node, sqlite } = process.versions
 if (!atLeast(node, '24.15.0') || !atLeast(sqlite || '0.0.0', '3.51.3')) {
-  const isInstalled = import.meta.url.includes('/node_modules/')
   console.error(
     `plantstore needs Node.js 24.15 or newer with SQLite 3.51.3 or newer; this is Node.js ${node} with SQLite ${sqlite || 'none'}.${
       isInstalled ? '' : ' Run it through npm ("npm ci", then "npm start"), which brings its own Node.js.'
     }`,
+  )
+  process.exit(2)
+}
+if (isInstalled && program.endsWith('.ts')) {
+  console.error(
+    'plantstore: this package has the sources, which Node.js does not run in node_modules; "npm run package" in the project makes one that starts.',
   )
   process.exit(2)
 }
@@ -37,7 +44,7 @@ setFlagsFromString('--max-semi-space-size=2')
 // it takes for such a kind keeps that request alive, dead as it is, until the old generation is cleared: in half of the
 // runs reads fell to 0.65 of their speed, and the old generation was cleared ten times as often.
 setFlagsFromString('--no-allocation-site-pretenuring')
-const { main } = await import('../src/cli/main.ts')
+const { main } = await import(program)
 await main(process.argv)
 // Else it is written when the process ends, and is lost where that is by a crash.
 flushCompileCache()

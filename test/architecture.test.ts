@@ -93,6 +93,15 @@ suite('the code', () => {
     assert.deepEqual(uses(/from 'yaml'/), [])
   })
 
+  test('reads files of the program in one place, and starts threads in one, as the executable file has others', () => {
+    const besideItself = uses(/import\.meta\./)
+    const readers = besideItself.filter((file) => imports.get(file)?.includes('src/own-files.ts'))
+    const addresses = ['src/postgres/migrate.ts', 'src/sqlite/migrate.ts']
+    assert.deepEqual(besideItself.sort(), [...readers, ...addresses, 'src/sqlite/worker/start-thread.ts'].sort())
+    assert.deepEqual(uses(/\bimport\.meta\.(?!url\b)/), [])
+    assert.deepEqual(uses(/new Worker\(/), ['src/sqlite/worker/start-thread.ts'])
+  })
+
   test('opens no connection to elsewhere from the HTTP side', () => {
     const opens =
       /\bfetch\(|\b(?:http|https|net|tls)\.(?:request|get|connect)\(|import \{[^}]*\b(?:connect|request|Agent)\b[^}]*\} from 'node:/

@@ -1,4 +1,7 @@
 import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { copyFileSync, mkdirSync } from 'node:fs'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import { snapshot, tempFolder } from './support/files.ts'
 import { pretend, run, startServer } from './support/process.ts'
@@ -116,6 +119,15 @@ test('a Node.js or a SQLite that is too old is refused in one line', async (t) =
     assert.deepEqual([code, stdout], [2, ''])
   }
   assert.deepEqual(snapshot(folder), {})
+})
+
+test('a package of the sources says in one line how to make one that starts', (t) => {
+  const bin = join(tempFolder(t), 'node_modules/plantstore/bin')
+  mkdirSync(bin, { recursive: true })
+  copyFileSync(new URL('../bin/plantstore.js', import.meta.url), join(bin, 'plantstore.mjs'))
+  const { status, stdout, stderr } = spawnSync(process.execPath, [join(bin, 'plantstore.mjs')], { encoding: 'utf8' })
+  assert.match(stderr, /^plantstore: this package has the sources, [^\n]*"npm run package"[^\n]*\n$/)
+  assert.deepEqual([status, stdout], [2, ''])
 })
 
 test('a Node.js and a SQLite that are just new enough, or much newer, are accepted', async (t) => {

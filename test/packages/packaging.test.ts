@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { parse } from 'yaml'
 import { filesOf, ROOT } from '../../scripts/repository.ts'
 import { isSetting } from '../../src/unknown-variables.ts'
+import { isRoot, notTestedHere, runs } from '../support/not-tested.ts'
 
 const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8')
 
@@ -32,6 +34,39 @@ test('what is packaged names only settings that there are', () => {
     named.filter((name) => !isSetting(name)),
     [],
   )
+})
+
+test('install.sh says in one line what it does not understand, and that it needs root, and changes nothing', () => {
+  // By standard input: another user may not read the project.
+  const outcome = (command: string, ...args: string[]) => {
+    const options = { encoding: 'utf8', cwd: '/', input: read('packaging/systemd/install.sh') } as const
+    const { status, stdout, stderr } = spawnSync(command, args, options)
+    return [status, stdout, stderr]
+  }
+  const unknown = 'install.sh: there is no option --prefix; --help shows them\n'
+  assert.deepEqual(outcome('sh', '-s', '--', '--prefix'), [2, '', unknown])
+  const needsRoot = 'install.sh: only root may install: sudo ./install.sh\n'
+  assert.deepEqual(isRoot ? outcome('setpriv', '--reuid=65534', '--clear-groups', 'sh', '-s') : outcome('sh', '-s'), [
+    1,
+    '',
+    needsRoot,
+  ])
+})
+
+test('npm run package refuses a kind that there is not', () => {
+  const { status, stderr } = spawnSync(process.execPath, [join(ROOT, 'scripts/package.ts'), 'rpm'], {
+    encoding: 'utf8',
+  })
+  assert.deepEqual([status, stderr], [2, 'package: there is no kind rpm; there is npm, tarball, executable\n'])
+})
+
+test('systemd rates the unit as OK', (t) => {
+  if (!runs('systemd-analyze', '--version')) return notTestedHere(t, 'what systemd says of the unit')
+  const unit = join(ROOT, 'packaging/systemd/plantstore.service')
+  // A tenth of the exposure, of which less than 5.0 is OK.
+  const args = ['security', '--offline=true', '--threshold=49', unit]
+  const { status, stdout } = spawnSync('systemd-analyze', args, { encoding: 'utf8' })
+  assert.equal(status, 0, stdout)
 })
 
 test('the image has the Node.js that the lock file pins', () => {

@@ -28,6 +28,10 @@ test('the archive installs a service by the lines of the guide, which creates a 
   const serve = '/opt/plantstore/bin/plantstore serve --config /etc/plantstore/plantstore.conf'
   const inside = `fail() { echo "$1" >&2; exit 1; }
 cd /installing
+mkdir /opt/plantstore
+if (set -e; ${install.trim().replaceAll('\n', '; ')}) > refused 2>&1; then fail 'another folder was replaced'; fi
+grep -q '^install.sh: /opt/plantstore is a folder of something else' refused || fail "$(cat refused)"
+rmdir /opt/plantstore
 ${install}
 [ "$(getent passwd plantstore | cut -d: -f6,7)" = /nonexistent:/usr/sbin/nologin ] || fail 'another user'
 modes=$(stat -c %U:%a /var/lib/plantstore /var/lib/plantstore/plants.db /etc/plantstore/plantstore.conf | tr '\\n' ' ')
