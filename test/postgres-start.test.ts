@@ -4,6 +4,8 @@ import { writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { suite, type TestContext, test } from 'node:test'
+import { readMigrations } from '../src/migrations.ts'
+import { statementsOf } from '../src/postgres/migrate.ts'
 import { PostgresStore } from '../src/postgres/store.ts'
 import { readPostgresAddress } from '../src/postgres-address.ts'
 import { cleanUp } from './support/clean-up.ts'
@@ -164,6 +166,36 @@ suite('a start on a PostgreSQL store', () => {
       assert.ok(!stdout.includes(secret) && !stderr.includes(secret))
     }
   })
+})
+
+test('a store of an older schema is migrated with a line before and after each step', async (t) => {
+  const url = await database(t)
+  const known = readMigrations(new URL('../sql/postgres/', import.meta.url))
+  await query(
+    url,
+    'CREATE TABLE plantstore_migrations (number integer PRIMARY KEY, checksum text COLLATE "C" NOT NULL)',
+  )
+  for (const { number, sql, checksum } of known.slice(0, 4)) {
+    for (const statement of statementsOf(sql)) await query(url, statement)
+    await query(url, `INSERT INTO plantstore_migrations VALUES (${number}, '${checksum}')`)
+  }
+  const { code, stderr } = await run(t, ['status', '--store', url])
+  assert.equal(code, 0, stderr)
+  const newest = known.length
+  const lines = known
+    .slice(4)
+    .flatMap(({ number }) => [
+      `plantstore: migrating the store to schema ${number} of ${newest}; older programs that run go on, and cannot start again`,
+      `plantstore: migrated the store to schema ${number} of ${newest} in T ms`,
+    ])
+  assert.deepEqual(
+    stderr
+      .trimEnd()
+      .replaceAll(/in \d+ ms/g, 'in T ms')
+      .split('\n'),
+    lines,
+  )
+  assert.equal((await run(t, ['status', '--store', url])).stderr, '')
 })
 
 test('twenty that open an empty database at once create the store once', async (t) => {

@@ -11,30 +11,46 @@ const LOCK = '5785235428497378900'
 /** Milliseconds for all migrations: others may hold the lock, and a new index takes long. */
 const STATEMENT_TIMEOUT = 60 * 60_000
 const DUPLICATE_TABLE = '42P07'
+/** Milliseconds between two notices of a migration that takes long. */
+const NOTICE_INTERVAL = 10_000
 
 /**
  * Brings the schema up to date: each file statement by statement, and in a transaction of its own. Many processes may
  * do so at once: each one takes the lock, and then reads again what is applied.
  *
+ * @param onNotice called before and after each migration of a store that is there, and while it takes long
  * @throws OperatorError when the store is newer than this program, has another schema, or does not exist and `create`
  *   is false
  * @returns whether this call made the store
  */
-export async function migrate(share: PoolShare, create: boolean): Promise<boolean> {
+export async function migrate(
+  share: PoolShare,
+  create: boolean,
+  onNotice: (text: string) => void = () => {},
+): Promise<boolean> {
   const known = readMigrations(DIRECTORY)
   const before = await applied(share.run)
   if (before.length === 0 && !create) throw new OperatorError('it does not exist')
   let isNew = false
   for (const { number } of pendingMigrations(known, before)) {
-    const work = (run: Run) => applyFirst(run, known, number)
-    const isApplied = await share.transaction('BEGIN', work, budgetOf(STATEMENT_TIMEOUT))
+    const progress = before.length === 0 ? undefined : new MigrationProgress(number, known.length, onNotice)
+    const work = (run: Run) => applyFirst(run, known, number, progress)
+    const isApplied = await share
+      .transaction('BEGIN', work, budgetOf(STATEMENT_TIMEOUT))
+      .finally(() => progress?.stop())
+    if (isApplied) progress?.done()
     isNew ||= isApplied && number === 1
   }
   return isNew
 }
 
 /** @returns whether this call applied the migration; false when another process did before */
-async function applyFirst(run: Run, known: readonly Migration[], number: number): Promise<boolean> {
+async function applyFirst(
+  run: Run,
+  known: readonly Migration[],
+  number: number,
+  progress: MigrationProgress | undefined,
+): Promise<boolean> {
   await run({ text: `SET LOCAL statement_timeout = ${STATEMENT_TIMEOUT}` })
   await run({ text: 'SET LOCAL lock_timeout = 0' })
   await run({ text: `SELECT pg_advisory_xact_lock(${LOCK})` })
@@ -46,8 +62,43 @@ async function applyFirst(run: Run, known: readonly Migration[], number: number)
   if (next?.number !== number) return false
   const values = [number, next.checksum]
   await run({ text: 'INSERT INTO plantstore_migrations (number, checksum) VALUES ($1, $2)', values })
+  progress?.begins()
   for (const text of statementsOf(next.sql)) await run({ text }).catch(explain)
   return true
+}
+
+/** Tells whoever waits for the start how far a migration is. */
+class MigrationProgress {
+  readonly #what: string
+  readonly #onNotice: (text: string) => void
+  #startedAt = 0
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(number: number, newest: number, onNotice: (text: string) => void) {
+    this.#what = `the store to schema ${number} of ${newest}`
+    this.#onNotice = onNotice
+  }
+
+  /** Called once no other process migrates. */
+  begins(): void {
+    this.#startedAt = performance.now()
+    this.#onNotice(`migrating ${this.#what}; older programs that run go on, and cannot start again`)
+    const tell = () => this.#onNotice(`still migrating ${this.#what}, for ${Math.round(this.#time() / 1000)} s`)
+    clearInterval(this.#timer)
+    this.#timer = setInterval(tell, NOTICE_INTERVAL)
+  }
+
+  stop(): void {
+    clearInterval(this.#timer)
+  }
+
+  done(): void {
+    this.#onNotice(`migrated ${this.#what} in ${Math.ceil(this.#time())} ms`)
+  }
+
+  #time(): number {
+    return performance.now() - this.#startedAt
+  }
 }
 
 async function applied(run: Run): Promise<AppliedMigration[]> {

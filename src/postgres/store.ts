@@ -218,7 +218,7 @@ export class PostgresStore implements Store {
     const onWaiting = (reason: string) => onNotice(`waiting for the database: ${reason}`)
     await reach(this.#shares.main, { retryTime, onWaiting })
     for (const notice of await preflight(this.#shares.main)) onNotice(notice)
-    const isNew = await migrate(this.#shares.main, create)
+    const isNew = await migrate(this.#shares.main, create, onNotice)
     await this.#shards.read()
     try {
       await this.checkWritable()
