@@ -102,6 +102,15 @@ suite('the audit log', () => {
     assert.ok(listed.find(({ id }) => id === token.id)?.revokedAt !== undefined)
   })
 
+  test('stays JSON whatever a token is called', async (t) => {
+    const service = await withService(t)
+    const name = 'a "label" \\ printer, {"level":60}'
+    const { id, secret } = await createdToken(service, { name, scopes: ['plants:write'] })
+    await service.create({ id: 1, name: 'x' }, as(secret))
+    const [created, used] = linesOf(service)
+    assert.deepEqual([created?.['createdName'], used?.['tokenName'], used?.['token']], [name, name, id])
+  })
+
   test('has an outcome of its own for each operation that changes something', async (t) => {
     const service = await withService(t)
     const changes = contract.operations.filter(({ method, scopes }) => method !== 'GET' && scopes !== undefined)
