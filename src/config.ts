@@ -1,6 +1,13 @@
 import { BACKUP_SCHEDULE, type BackupSchedule, scheduleFault } from './backup-schedule.ts'
 import { readConfiguredToken, type TokenUse } from './configured-token.ts'
-import { MEMORY_LIMITS, type MemoryLimits, WORK_LIMITS, type WorkLimits } from './limits.ts'
+import {
+  CONNECTION_LIMITS,
+  type ConnectionLimits,
+  MEMORY_LIMITS,
+  type MemoryLimits,
+  WORK_LIMITS,
+  type WorkLimits,
+} from './limits.ts'
 import { type Network, readNetworks } from './network.ts'
 import { OperatorError } from './operator-error.ts'
 import { isPostgresAddress, type PostgresAddress, readPostgresAddress } from './postgres-address.ts'
@@ -26,7 +33,7 @@ export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent'
 /** Requests per second and token, each token allowed to save up one second's worth. */
 export type RateLimit = number | undefined
 
-export interface Config extends WorkLimits, MemoryLimits, BackupSchedule {
+export interface Config extends WorkLimits, MemoryLimits, ConnectionLimits, BackupSchedule {
   readonly host: string
   readonly port: number
   readonly store: StoreAddress
@@ -55,8 +62,6 @@ export interface Config extends WorkLimits, MemoryLimits, BackupSchedule {
   readonly headersTimeout: number
   readonly requestTimeout: number
   readonly stallTimeout: number
-  readonly maxConnections: number
-  readonly maxAddressConnections: number
   readonly keepAliveTimeout: number
   readonly drainWindow: number
   readonly maxWaiting: number
@@ -179,20 +184,7 @@ export const SETTINGS: Settings = {
     duration,
   ),
   ...MEMORY_LIMITS,
-  maxConnections: setting(
-    'max-connections',
-    'COUNT',
-    '10000',
-    'open client connections, in total; fewer where the process may open fewer files',
-    integer(1, 1e6),
-  ),
-  maxAddressConnections: setting(
-    'max-address-connections',
-    'COUNT',
-    '1000',
-    'open connections of one address, or one IPv6 /64 network; those of trusted proxies do not count',
-    integer(1, 1e6),
-  ),
+  ...CONNECTION_LIMITS,
   keepAliveTimeout: setting(
     'keep-alive-timeout',
     'TIME',

@@ -134,3 +134,36 @@ export const MEMORY_LIMITS: { readonly [K in keyof MemoryLimits]-?: Setting<Memo
     size,
   ),
 }
+
+/** How many connections clients may have open. */
+export interface ConnectionLimits {
+  readonly maxConnections: number
+  /** For one address, or one IPv6 network of 64 bits. */
+  readonly maxAddressConnections: number
+  /** Open files that connections leave to the store, the log and exports. */
+  readonly descriptorReserve: number
+}
+
+export const CONNECTION_LIMITS: { readonly [K in keyof ConnectionLimits]-?: Setting<ConnectionLimits[K]> } = {
+  maxConnections: setting(
+    'max-connections',
+    'COUNT',
+    '10000',
+    'open client connections, in total; fewer where the process may open fewer files',
+    integer(1, 1e6),
+  ),
+  maxAddressConnections: setting(
+    'max-address-connections',
+    'COUNT',
+    '1000',
+    'open connections of one address, or one IPv6 /64 network; those of trusted proxies do not count',
+    integer(1, 1e6),
+  ),
+  descriptorReserve: setting(
+    'descriptor-reserve',
+    'COUNT',
+    '256',
+    'open files that connections leave to the store, its log and exports, out of those that the process may open; at most half of them',
+    integer(64, 1e6),
+  ),
+}

@@ -249,6 +249,13 @@ const CASES: { readonly [K in Key]: { right: readonly [string, Config[K]][]; wro
     ],
     wrong: ['0', '-3', 'off'],
   },
+  descriptorReserve: {
+    right: [
+      ['64', 64],
+      ['1000', 1000],
+    ],
+    wrong: ['', '63', '1000001', 'half', '-256'],
+  },
   stallTimeout: {
     right: [
       ['5s', 5000],
@@ -344,6 +351,7 @@ suite('the configuration', () => {
       auditBuffer: 2 ** 23,
       maxConnections: 10_000,
       maxAddressConnections: 1000,
+      descriptorReserve: 256,
       keepAliveTimeout: 65_000,
       drainWindow: 1000,
       maxWaiting: 10_000,

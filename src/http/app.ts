@@ -141,7 +141,7 @@ export function buildApp(options: AppOptions): App {
       bodies,
     },
   )
-  const maxConnections = Math.min(config.maxConnections, descriptorsForConnections())
+  const maxConnections = Math.min(config.maxConnections, descriptorsForConnections(config.descriptorReserve))
   const connections = new Connections({ ...config, maxConnections }, addresses, {
     work(exchange) {
       try {
@@ -161,7 +161,7 @@ export function buildApp(options: AppOptions): App {
   return {
     server,
     async listen(options) {
-      await once(server.listen(options), 'listening')
+      await once(server.listen({ backlog: BACKLOG, ...options }), 'listening')
     },
     async close() {
       stopping.abort(shuttingDown())
@@ -171,5 +171,11 @@ export function buildApp(options: AppOptions): App {
     },
   }
 }
+
+/**
+ * Connections that the system keeps until they are accepted; it lowers the number to its own limit, on Linux
+ * net.core.somaxconn. Past that, Linux resets some of them, whoever sent them. Node's default of 511 is less than a burst.
+ */
+const BACKLOG = 65_535
 
 const shuttingDown = (): AppError => new AppError(50303, 'the service is shutting down')

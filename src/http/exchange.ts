@@ -16,6 +16,8 @@ export class Exchange {
   readonly response: ServerResponse
   /** `performance.now()` when the work on it began. */
   readonly startedAt = performance.now()
+  /** `performance.now()` when its answer was counted; until then, when it began. */
+  endedAt = this.startedAt
   /** Undefined until the router has found one. */
   operation: Operation | undefined = undefined
   /** By their names in the contract, percent-decoded. */

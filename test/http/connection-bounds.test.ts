@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { suite, test } from 'node:test'
+import { suite, type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { TESTER } from '../support/actor.ts'
 import { tempFolder } from '../support/files.ts'
-import { isLinux, notTestedHere } from '../support/not-tested.ts'
+import { isLinux, notTestedHere, systemBacklog } from '../support/not-tested.ts'
 import { startServer, TOKEN } from '../support/process.ts'
 import { answersIn, assertRefusal, RawConnection } from '../support/raw.ts'
 import { LIVE, untilNoConnection, whole } from '../support/requests.ts'
@@ -12,6 +12,9 @@ import { type Scene, SECRET, type Service, withService } from '../support/servic
 
 const metric = async (service: Service, name: string): Promise<number> =>
   Number(new RegExp(`^${name} (\\d+)`, 'm').exec((await service.send('GET', '/metrics')).body)?.[1])
+
+/** More connections than Node lets wait by default. */
+const BURST = 700
 
 async function opened(t: Scene, service: Service, bytes: string): Promise<RawConnection> {
   const connection = new RawConnection(service.port)
@@ -26,6 +29,8 @@ const create = (id: number): string => whole().replace('"id":1', `"id":${id}`)
 /** Connections on which a create waits for the store. */
 async function busy(t: Scene, service: Service, count: number): Promise<() => Promise<void>> {
   await service.create({ id: 0, name: 'so that the token is known' })
+  service.agent.destroy()
+  await untilNoConnection(service)
   const release = await service.under.lock()
   for (let i = 1; i <= count; i++) {
     await opened(t, service, create(i))
@@ -44,6 +49,21 @@ suite('more connections than are allowed', () => {
     assert.equal((await service.send('GET', '/health/live')).status, 200)
     await silent?.untilClosed()
     assert.equal(idle?.socket.closed, false, 'it has asked once, so it goes after those that have not')
+  })
+
+  test('spare one that was answered a moment ago, as its next request may be under way', async (t) => {
+    const service = await withService(t, { maxConnections: '2' })
+    const active = await opened(t, service, '')
+    let longest = 0
+    for (let round = 1; round <= 50 && !active.socket.closed; round++) {
+      const asked = performance.now()
+      active.write(`${LIVE}\r\n`)
+      await opened(t, service, `${LIVE}\r\n`)
+      while (active.received.split('"live"').length <= round && !active.socket.closed) await sleep(1)
+      longest = Math.max(longest, performance.now() - asked)
+    }
+    // On a slow machine, a moment can be longer than the second that it is spared for.
+    assert.ok(!active.socket.closed || longest > 900, `closed, although it paused for ${longest} ms at most`)
   })
 
   test('are refused with 50302 while all others are busy', async (t) => {
@@ -93,15 +113,37 @@ suite('more connections than are allowed', () => {
   })
 })
 
+/** A service whose process may have few files open, and the function that reads one of its metrics. */
+async function withFewDescriptors(t: TestContext, most: number, flags: readonly string[]) {
+  const { address } = await startServer(t, tempFolder(t), flags, {
+    under: ['bash', '-c', `ulimit -n ${most} && exec "$@"`, 'bash'],
+  })
+  const headers = { Authorization: `Bearer ${TOKEN}`, 'Content-Type': 'application/json' }
+  const value = async (name: string) =>
+    Number(new RegExp(`^${name} (\\d+)`, 'm').exec(await (await fetch(`${address}/metrics`, { headers })).text())?.[1])
+  return { address, headers, value }
+}
+
+test('a burst of connections waits for a service that is busy, and none of them is reset', async (t) => {
+  if (systemBacklog() < 2 * BURST) return notTestedHere(t, 'a burst, because the system lets too few connections wait')
+  const { program, address } = await startServer(t, tempFolder(t))
+  program.signal('SIGSTOP')
+  const burst = Array.from({ length: BURST }, () => new RawConnection(Number(new URL(address).port)))
+  t.after(() => burst.forEach(({ socket }) => void socket.destroy()))
+  // The system accepts them for the service. Those beyond its limit would wait until that goes on.
+  await Promise.all(burst.map(({ socket }) => once(socket, 'connect')))
+  for (const connection of burst) connection.write(`${LIVE}Connection: close\r\n\r\n`)
+  program.signal('SIGCONT')
+  const answers = await Promise.all(burst.map((connection) => connection.untilClosed()))
+  assert.equal(answers.filter((bytes) => bytes.includes('"live"')).length, BURST)
+})
+
 test('silent connections leave descriptors to the store, and a place to a client that asks', async (t) => {
   if (!isLinux) return notTestedHere(t, 'the limit of open files, because only Linux tells it')
-  const { address } = await startServer(t, tempFolder(t), [], {
-    under: ['bash', '-c', 'ulimit -n 128 && exec "$@"', 'bash'],
-  })
+  const { address, headers, value } = await withFewDescriptors(t, 128, [])
   const silent = Array.from({ length: 500 }, () => new RawConnection(Number(new URL(address).port)))
   t.after(() => silent.forEach(({ socket }) => void socket.destroy()))
   await Promise.all(silent.map(({ socket }) => socket.readyState === 'open' || once(socket, 'connect').catch(() => {})))
-  const headers = { Authorization: `Bearer ${TOKEN}`, 'Content-Type': 'application/json' }
   for (let id = 0; id < 3; id++) {
     const body = JSON.stringify({ id, name: 'a' })
     assert.equal((await fetch(`${address}/plants`, { method: 'POST', headers, body })).status, 200)
@@ -109,6 +151,13 @@ test('silent connections leave descriptors to the store, and a place to a client
   for (const path of ['/plants/export', '/plants?q=a', '/health/ready']) {
     assert.equal((await fetch(`${address}${path}`, { headers })).status, 200, path)
   }
+  assert.equal(await value('plantstore_connections_limit'), 64, 'half of the limit of open files')
+})
+
+test('--descriptor-reserve says how many open files connections leave to the store', async (t) => {
+  if (!isLinux) return notTestedHere(t, 'the limit of open files, because only Linux tells it')
+  const { value } = await withFewDescriptors(t, 300, ['--descriptor-reserve', '70'])
+  assert.equal(await value('plantstore_connections_limit'), 230)
 })
 
 suite('requests that wait behind others of their connections', () => {
@@ -127,6 +176,22 @@ suite('requests that wait behind others of their connections', () => {
     await few.until('"live"')
     assert.equal(await metric(service, 'plantstore_pipelined_bytes'), 0)
   })
+})
+
+test('the connection with most waiting requests is refused also while its input is read in parts', async (t) => {
+  const service = await withService(t, { pipelineLimit: '64KiB' })
+  const release = await busy(t, service, 1)
+  const most = await opened(t, service, `${create(5)}${`${LIVE}\r\n`.repeat(20)}`)
+  // Longer than it takes until the service reads further behind waiting requests, and so in parts.
+  await sleep(300)
+  await opened(t, service, `${create(6)}${`${LIVE}\r\n`.repeat(15)}`)
+  const answers = most.untilClosed()
+  while ((await metric(service, 'plantstore_connections_refused_total')) === 0) await sleep(5)
+  await release()
+  assert.deepEqual(
+    answersIn(await answers).map(({ status }) => status),
+    [200, 503],
+  )
 })
 
 suite('an answer that its client does not read', () => {

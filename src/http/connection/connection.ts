@@ -78,7 +78,7 @@ export class Connection {
   /** Refuses the connection as a whole, with the answers that are due if they come at once. */
   deny(refusal: AppError): void {
     setTimeout(() => this.#socket.destroy(), LAST_WORDS).unref()
-    if (this.hasAsked) this.refuse(refusal)
+    if (this.#current !== undefined) this.refuse(refusal)
     else this.#denial = refusal
     this.#release()
   }
@@ -145,9 +145,9 @@ export class Connection {
     return this.#held
   }
 
-  /** Whether a request has ever come. */
-  get hasAsked(): boolean {
-    return this.#current !== undefined
+  /** `performance.now()` when its newest request was answered; 0 if none ever came. */
+  get lastAnswered(): number {
+    return this.#current?.endedAt ?? 0
   }
 
   /** Whether closing it would cost no client an answer that is due. */

@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net'
+import type { Config } from '../../config.ts'
 import type { AppError } from '../../errors.ts'
 import { addressGroup } from '../../network.ts'
 import type { ClientAddresses } from '../auth/client-address.ts'
@@ -9,20 +10,17 @@ import { ReadTurns } from './read-turns.ts'
 import type { ConnectionHandlers, Shared } from './shared.ts'
 import { SharedTurns } from './shared-turns.ts'
 
-export interface ConnectionLimits {
-  readonly maxConnections: number
-  /** For one address, or one IPv6 network of 64 bits. */
-  readonly maxAddressConnections: number
-  /** Bytes of requests that wait behind another one of their connection. */
-  readonly pipelineLimit: number
-}
+type Limits = Pick<Config, 'maxConnections' | 'maxAddressConnections' | 'pipelineLimit'>
 
 /** Connections beyond a bound that may stay for as long as it takes to tell their clients why; more are just closed. */
 const REFUSED = 8
 
+/** How long a connection that was answered stays idle before it makes room for another one, in ms. */
+const IDLE = 1000
+
 /** All connections of clients, and the bounds on them. */
 export class Connections {
-  readonly #limits: ConnectionLimits
+  readonly #limits: Limits
   readonly #addresses: ClientAddresses
   readonly #shared: Shared
   readonly #all = new Map<Socket, Connection>()
@@ -33,7 +31,7 @@ export class Connections {
   readonly #counts = { refused: 0, evicted: 0 }
   #pipelined = 0
 
-  constructor(limits: ConnectionLimits, addresses: ClientAddresses, handlers: ConnectionHandlers) {
+  constructor(limits: Limits, addresses: ClientAddresses, handlers: ConnectionHandlers) {
     this.#limits = limits
     this.#addresses = addresses
     const reading = new ReadTurns(() => this.#all.values())
@@ -43,6 +41,11 @@ export class Connections {
   /** Puts what is counted here into the metrics. */
   describe(metrics: Metrics): void {
     metrics.gauge('plantstore_connections', 'Open client connections.', () => this.#all.size)
+    metrics.gauge(
+      'plantstore_connections_limit',
+      'Client connections that may be open, less the open files that are reserved.',
+      () => this.#limits.maxConnections,
+    )
     metrics.gauge('plantstore_pipelined_bytes', 'Memory for pipelined requests in the queue.', () => this.#pipelined)
     metrics.counter(
       'plantstore_connections_refused_total',
@@ -60,7 +63,7 @@ export class Connections {
     return this.#all.get(socket)
   }
 
-  /** Takes a new connection. Past a bound, the idlest one makes room; where none is idle, the new one is refused. */
+  /** Takes a new connection. Past a bound, an idle one makes room; where none is idle, the new one is refused. */
   add(socket: Socket): void {
     const remote = socket.remoteAddress ?? ''
     const group = this.#addresses.isProxy(remote) ? undefined : this.#groupOf(addressGroup(remote))
@@ -102,15 +105,20 @@ export class Connections {
     return overloaded('too many connections are open; retry in a second')
   }
 
-  /** @returns false when none of them is idle */
+  /**
+   * Closes the oldest connection that never asked, or else the one that has been idle for longest. One that was
+   * answered a moment ago stays: its client may have sent the next request already.
+   *
+   * @returns false when there is none
+   */
   #evictFrom(connections: Iterable<Connection>): boolean {
     let idle: Connection | undefined
+    let since = Math.max(1, performance.now() - IDLE)
     for (const connection of connections) {
-      if (connection.isIdle && !connection.hasAsked) {
-        idle = connection
-        break
-      }
-      if (idle === undefined && connection.isIdle) idle = connection
+      if (!connection.isIdle || connection.lastAnswered >= since) continue
+      idle = connection
+      since = connection.lastAnswered
+      if (since === 0) break
     }
     if (idle === undefined) return false
     this.#counts.evicted++
@@ -131,7 +139,8 @@ export class Connections {
   /** Past the bound, the connection with the most waiting requests is refused. */
   #hold(bytes: number): void {
     this.#pipelined += bytes
-    if (bytes < 0 || this.#pipelined <= this.#limits.pipelineLimit) return
+    // Letting go is no reason to refuse anybody, not even of 0 bytes: the refused connection itself lets go.
+    if (bytes <= 0 || this.#pipelined <= this.#limits.pipelineLimit) return
     let most: Connection | undefined
     for (const connection of this.#all.values()) if (connection.held > (most?.held ?? 0)) most = connection
     if (most === undefined) return

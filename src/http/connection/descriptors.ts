@@ -1,12 +1,14 @@
 import { readFileSync } from 'node:fs'
 
-/** Descriptors that connections leave to the process itself: a service on SQLite has 36 open when it is idle. */
-const RESERVE = 256
-
-/** How many connections the process can have open while its store, its log and its exports still can open files. */
-export function descriptorsForConnections(): number {
+/**
+ * How many connections the process can have open while its store, its log and its exports still can open files.
+ *
+ * @param reserve open files that connections leave to the process itself: a service on SQLite has 36 when it is idle.
+ *   Connections get at least half of the limit
+ */
+export function descriptorsForConnections(reserve: number): number {
   const limit = openFileLimit()
-  return limit - Math.min(RESERVE, Math.ceil(limit / 2))
+  return limit - Math.min(reserve, Math.ceil(limit / 2))
 }
 
 /** How many files this process may have open; Infinity where that is not known. */

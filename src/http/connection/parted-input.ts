@@ -87,8 +87,9 @@ export class PartedInput {
   /** Drops the waiting bytes, and all further ones. */
   drop(): void {
     this.#isDropping = true
-    this.#options.hold(-this.#chunks.reduce((sum, { length }) => sum + length, 0))
+    const chunks = this.#chunks
     this.#chunks = []
+    for (const { length } of chunks) this.#options.hold(-length)
   }
 
   /** A state in which Node's listener must not be called ends this connection, and not the process. */

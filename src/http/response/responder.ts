@@ -150,11 +150,11 @@ export class Responder {
       const first = await pieces.next()
       this.#begin(exchange, 200, headers)
       if (request.method !== 'HEAD') await sendPieces(response, first, pieces, options)
+      // What is answered, told or counted as over holds nothing any more.
+      await this.#close(pieces)
       response.end()
       this.#done(exchange, 200, 'answered')
-      await this.#close(pieces)
     } catch (error) {
-      // What is told or counted as over holds nothing any more.
       await this.#close(pieces)
       this.#breakOff(exchange, error)
     }
@@ -265,8 +265,9 @@ export class Responder {
     this.#observe(exchange, status)
   }
 
-  #observe({ operation, startedAt }: Exchange, status: number): void {
-    this.#metrics.observe(operation?.id ?? 'none', status, performance.now() - startedAt)
+  #observe(exchange: Exchange, status: number): void {
+    exchange.endedAt = performance.now()
+    this.#metrics.observe(exchange.operation?.id ?? 'none', status, exchange.endedAt - exchange.startedAt)
   }
 
   #idOf(exchange: Exchange): string {
