@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { chmodSync, chownSync, mkdirSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
-import { Load } from '../support/load.ts'
+import { Load, send } from '../support/load.ts'
 import { notTestedHere } from '../support/not-tested.ts'
 import { plantsOf, query } from '../support/postgres.ts'
 import { serverUser } from '../support/postgres-binaries.ts'
@@ -64,6 +64,9 @@ test('a read-only database counts as out of reach until it takes writes again', 
   await setReadOnly('on')
   await load.until(() => refusals(load) > 20)
   await ready(served.address, 503)
+  for (const path of ['/plants/0', '/plants', '/tags', '/plants?q=plant']) {
+    assert.equal((await send('GET', `${served.address}${path}`)).error, 50301, `${path} could be old on a standby`)
+  }
   await setReadOnly('off')
   await load.reaches(load.acknowledged.size + 200)
   await ready(served.address, 200)

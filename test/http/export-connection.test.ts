@@ -84,6 +84,18 @@ suite('a long export', () => {
     assert.equal(await metric(service, 499), 1)
   })
 
+  test('counts as 499 when its client has left, and its place is free by then', async (t) => {
+    const service = await withMuch(t, { maxExports: '1', maxExportsPerToken: '1' })
+    for (let round = 1; round <= 10; round++) {
+      const connection = await stalledExport(service)
+      assert.equal((await service.send('GET', '/plants/export')).status, 429, 'the place is taken')
+      connection.socket.destroy()
+      while ((await metric(service, 499)) < round) await sleep(5)
+      assert.equal((await service.send('HEAD', '/plants/export')).status, 200)
+      assert.deepEqual(await Promise.all([429, 499].map((status) => metric(service, status))), [round, round])
+    }
+  })
+
   test('ends when its client leaves, and opens no snapshot for the next chunk', async (t) => {
     if (!isLinux) return notTestedHere(t, 'what exports open, because only Linux lists it')
     const service = await withMuch(t, { maxExportsPerToken: '3' })
