@@ -10,8 +10,8 @@ the variable, then the file, then the default; a variable that is empty counts a
 \`--config FILE\` names the file; by default it is \`.env\` in the working directory, if it exists. Each line is
 \`NAME=value\`, with the name of the variable and quotes around a value with spaces, or a comment after \`#\`. The file may
 also hold variables of PostgreSQL's clients, such as PGPASSWORD. The program refuses a name that is no setting, and
-suggests the nearest one; \`.env\` may also hold names of other programs. It only warns of such a name in the environment,
-because platforms set some on their own.
+suggests the nearest one; \`.env\` may also hold names of other programs. It only warns of such a name in the
+environment, because platforms set some on their own.
 
 \`plantstore serve --print-config\` prints every setting and where it comes from, without secrets, in the form of such a
 file. On SIGHUP, a service that does not run in a terminal reads the file again: it takes over the log level, and names in

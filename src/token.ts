@@ -48,7 +48,7 @@ function secretOf(bits: Buffer): string {
 }
 
 /**
- * Whether a text has the form and the check digits of a secret of ours: most bad ones are told without asking the
+ * Whether a text has the form and the check digits of a secret. Most invalid tokens fail here, without a look-up in the
  * store.
  */
 export function isWellFormed(secret: string): boolean {

@@ -91,7 +91,7 @@ test('nothing is read for askers that are over', async () => {
   const abandoned = ['cc', 'dd', 'ee'].map((text) => group.get(text, asker))
   asker.isOver = true
   await Promise.all(wanted)
-  for (const value of abandoned) await assert.rejects(value, /nobody waits/)
+  for (const value of abandoned) await assert.rejects(value, /no longer waits/)
   assert.equal(await group.get('f'), 1)
   assert.deepEqual(groups.at(-1), ['f'])
 })

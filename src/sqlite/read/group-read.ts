@@ -105,11 +105,11 @@ export class GroupRead<Key, Value> {
   }
 }
 
-/** Those that somebody still waits for. */
+/** The reads whose askers still wait. Rejects the others. */
 function wanted<Key, Value>(waiting: readonly Waiting<Key, Value>[]): Waiting<Key, Value>[] {
   return waiting.filter(({ asker, reject }) => {
     if (asker?.isOver !== true) return true
-    reject(new Error('nobody waits for this value'))
+    reject(new Error('the asker no longer waits for this value'))
     return false
   })
 }

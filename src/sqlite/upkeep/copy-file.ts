@@ -10,7 +10,7 @@ export interface Counts {
   readonly tokens: number
 }
 
-/** Works on a copy of a store that nobody else has open. It is left as one file, without a log beside it. */
+/** Works on a copy of a store that no other connection has open. Leaves it as one file, without a log beside it. */
 export function inCopy<T>(path: string, work: (db: DatabaseSync) => T): T {
   // An absolute path keeps SQLite from giving names like `:memory:` a special meaning.
   const db = new DatabaseSync(resolve(path), { readBigInts: true })
