@@ -1,19 +1,19 @@
 import type { Actor } from './actor.ts'
 
-/** Where the lines of the audit log go. Writing one never waits, fails or throws. */
+/** The target of the lines of the audit log. A write never waits, fails or throws. */
 export interface AuditSink {
-  /** Lines that are written while it is off go nowhere. */
+  /** Whether it is on. It drops lines while it is off. */
   readonly isOn: boolean
 
   /** @param line without a line feed */
   write(line: string): void
 }
 
-/** Who did what. It never holds a secret, or a text of a plant. */
+/** An action and its actor. It never holds a secret, or a text of a plant. */
 export interface AuditEntry {
-  /** An operation of the contract, or what a command does. */
+  /** An operation of the contract, or the action of a command. */
   readonly operation: string
-  /** What became of it, such as `created`, `refused`, or `unknown` where it may or may not have been done. */
+  /** The result, such as `created`, `refused`, or `unknown` where the action may or may not have been done. */
   readonly outcome: string
   readonly actor: Actor
   readonly plant?: bigint | undefined
@@ -21,18 +21,18 @@ export interface AuditEntry {
   readonly error?: number | undefined
   /** Further members. */
   readonly details?: object | undefined
-  /** Of the client; absent for a command. */
+  /** The address of the client; absent for a command. */
   readonly address?: string
   /** The id of the request, which is safe in JSON. */
   readonly request?: string
-  /** Who runs a command. */
+  /** The user who runs a command. */
   readonly user?: string
 }
 
 /** Writes entries as lines of JSON, in the terms of the service's log. */
 export class AuditLog {
   readonly #sink: AuditSink
-  /** An actor stays the same object while its token is trusted. */
+  /** An actor stays the same object while its token is cached. */
   readonly #names = new WeakMap<Actor, string>()
   #lastTime = Number.NaN
   #lastTimeText = ''
@@ -48,7 +48,7 @@ export class AuditLog {
   }
 
   /**
-   * Puts the line together by hand, as every create pays for it. The id of a plant is a text, because many programs that
+   * Joins the line by hand, as every create pays for it. The id of a plant is a text, because many programs that
    * collect logs round large numbers.
    */
   write({ operation, outcome, actor, plant, error, details, address, request, user }: AuditEntry): void {

@@ -13,11 +13,11 @@ const INFO = 30
 
 export interface ServiceAudit {
   readonly audit: AuditLog
-  /** Lines that were dropped since the start. */
+  /** Dropped lines since the start. */
   readonly dropped: () => number
-  /** Opens the file again, as a program that rotates logs has moved it away. Does nothing for standard error. */
+  /** Opens the file again after a program for log rotation has moved it. Does nothing for standard error. */
   reopen(): void
-  /** Resolves once all lines are written, which may be never. */
+  /** Resolves once all lines are written. Without a reader it never resolves. */
   flush(): Promise<void>
 }
 
@@ -50,21 +50,21 @@ export function serviceAudit({ auditLog, auditBuffer }: Config, log: Logger): Se
   }
 }
 
-/** What commands do, as lines of the audit log. */
+/** The actions of commands, as lines of the audit log. */
 export class CommandAudit {
   readonly #file: number | undefined
   readonly #actor: Actor
   readonly #log: AuditLog
 
   /**
-   * @param withoutFile what becomes of lines without a file: standard error gets them, unless it is a terminal, or nobody,
-   *   as the command's own summary says the same
+   * @param withoutFile what becomes of lines without a file: standard error gets them, unless it is a terminal, or
+   *   nobody, as the command's own summary says the same
    * @throws OperatorError when the file can't be opened, so that nothing is done without a line
    */
   constructor({ auditLog }: Pick<Config, 'auditLog'>, actor: Actor, withoutFile: 'told' | 'left out') {
     this.#actor = actor
     this.#file = auditLog === undefined || auditLog === '-' ? undefined : openAppending(auditLog)
-    // A person reads on the terminal what the command says of itself.
+    // On a terminal, a person reads the command's own output.
     const isOn = this.#file !== undefined || (auditLog === '-' && withoutFile === 'told' && !process.stderr.isTTY)
     this.#log = new AuditLog({ isOn, write: (line) => this.#writeLine(`${line}\n`) })
   }
@@ -74,9 +74,9 @@ export class CommandAudit {
   }
 
   /**
-   * Does long work with a line at its start and one at its end.
+   * Runs long work, with a line at its start and one at its end.
    *
-   * @param work returns whether all of it was done
+   * @param work returns whether it has done all of it
    */
   async around(operation: string, details: () => object, done: string, work: () => Promise<boolean>): Promise<void> {
     this.write(operation, 'began', details())
@@ -92,7 +92,7 @@ export class CommandAudit {
     if (this.#file !== undefined) closeSync(this.#file)
   }
 
-  /** What was done stays done where its line can't be written. */
+  /** A line that can't be written undoes nothing. */
   #writeLine(line: string): void {
     if (this.#file === undefined) {
       process.stderr.write(line)
@@ -106,7 +106,7 @@ export class CommandAudit {
   }
 }
 
-/** A pipe without a reader is refused at once, and one whose reader is slow never blocks. */
+/** Fails at once for a pipe without a reader, and never blocks for a slow reader. */
 const { O_WRONLY, O_APPEND, O_CREAT, O_NONBLOCK } = constants
 
 function openAppending(path: string): number {

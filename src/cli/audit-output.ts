@@ -1,23 +1,23 @@
 import { closeSync, write } from 'node:fs'
 import type { AuditSink } from '../audit.ts'
 
-/** Lines are gathered for this time, in ms, or until they have this many characters: each write costs a system call. */
+/** Milliseconds, and characters, for which lines gather before a write, which costs a system call. */
 const GATHER = 100
 const ENOUGH = 2 ** 16
-/** Milliseconds until a write is tried again, where a reader is slow, and where it failed, such as on a full disk. */
+/** Milliseconds until the next attempt of a write to a slow reader, and of one that failed, such as on a full disk. */
 const SLOW = 50
 const FAILED = 1000
 
 type Done = (error: NodeJS.ErrnoException | null, written: number) => void
 
-/** Where bytes go. */
+/** The target of bytes. */
 export interface Target {
   write(bytes: Buffer, done: Done): void
   close(): void
 }
 
 export interface AuditOutputOptions {
-  /** Characters of lines that wait to be written; lines beyond are dropped and counted. */
+  /** Most characters of waiting lines. Further lines are dropped and counted. */
   readonly most: number
   readonly isOn: () => boolean
   /** Called once when writing fails, and once when it works again. */
@@ -26,14 +26,14 @@ export interface AuditOutputOptions {
 }
 
 /**
- * Writes the lines of the audit log without ever waiting for the disk or a reader. A write that fails is tried again;
- * meanwhile lines wait, and those beyond the bound are dropped and counted in a line of their own.
+ * Writes the lines of the audit log, and never waits for the disk or a reader. It retries a failed write. Lines wait
+ * meanwhile; it drops lines beyond the bound, and writes their number in a line of its own.
  */
 export class AuditOutput implements AuditSink {
   readonly #options: AuditOutputOptions
   #target: Target
   #waiting = ''
-  /** Characters of the lines that are being written. */
+  /** Characters of the lines in the write under way. */
   #underWay = 0
   /** The target of the write under way. */
   #inUse: Target | undefined
@@ -52,7 +52,7 @@ export class AuditOutput implements AuditSink {
     return this.#options.isOn()
   }
 
-  /** Lines that were dropped since the start. */
+  /** Dropped lines since the start. */
   get dropped(): number {
     return this.#allDropped
   }
@@ -74,7 +74,7 @@ export class AuditOutput implements AuditSink {
     if (last !== this.#inUse) last.close()
   }
 
-  /** Calls back once all lines so far are written, which may be never. */
+  /** Calls back once all lines so far are written. Without a reader it never calls back. */
   flush(done: () => void): void {
     this.#onEmpty.push(done)
     if (this.#underWay === 0) this.#schedule()

@@ -7,23 +7,23 @@ import type { ClientAddresses } from './auth/client-address.ts'
 import type { Exchange } from './exchange.ts'
 import { HttpError } from './response/http-error.ts'
 
-/** What is known of the change that a request asks for. */
+/** The change that a request asks for, as far as it is known. */
 export interface Change {
   readonly plant?: bigint
   outcome?: string
-  /** Further members of the line, read when it is written. */
+  /** Returns further members of the line, at its writing. */
   readonly details?: () => object
-  /** Parts of it may be done before it is over. */
+  /** Whether parts of it may be done before its end. */
   readonly isGradual?: boolean
 }
 
-/** Uses of one revoked token by one address are told once in this time, in ms. */
+/** Milliseconds in which uses of one revoked token by one address get a single line. */
 const REPEATED = 60_000
 const MAX_REVOKED = 10_000
-/** Refusals for load. Nothing was done, nobody was refused for who he is, and a client that retries sends many. */
+/** Refusals for load. They say nothing about the client, nothing was done, and a client that retries gets many. */
 const LOAD: readonly number[] = [42901, 50302, 50303, 50304]
 
-/** Writes to the audit log what requests change, and what is refused to them. */
+/** Writes the changes by requests, and their refusals, to the audit log. */
 export class AuditTrail {
   readonly #log: AuditLog
   readonly #addresses: ClientAddresses
@@ -36,14 +36,14 @@ export class AuditTrail {
     this.#requestIdOf = requestIdOf
   }
 
-  /** Called with each request that is answered without a refusal. */
+  /** Called with each successful request. */
   answered(exchange: Exchange): void {
     const { change } = exchange
     if (change === undefined || !this.#log.isOn) return
     this.#write(exchange, change.outcome ?? 'done')
   }
 
-  /** Called with each request that is refused, or whose client left before its work was done. */
+  /** Called with each refused request, and with each whose client left before the end of its work. */
   refused(exchange: Exchange, error: unknown): void {
     if (!this.#log.isOn) return
     if (error instanceof HttpError && error.revoked !== undefined) this.#revokedUse(exchange, error.revoked)
@@ -58,7 +58,7 @@ export class AuditTrail {
     else if (!LOAD.includes(number)) this.#write(exchange, 'refused', number)
   }
 
-  /** Says that a gradual change begins, so that even a crash leaves a line of it. */
+  /** Writes the beginning of a gradual change, so that even a crash leaves a line of it. */
   begins(exchange: Exchange): void {
     if (this.#log.isOn) this.#write(exchange, 'began')
   }
