@@ -35,8 +35,8 @@ suite('bodies that are being received', () => {
 
   test('are refused with 429 at half of the memory per token, and with 503 at the whole memory', async (t) => {
     const service = await withService(t, LIMITS)
-    const minted = await Promise.all([1, 2, 3].map(() => service.issueToken(['plants:write'])))
-    const [first = '', second = '', third = ''] = minted.map(({ secret }) => secret)
+    const issued = await Promise.all([1, 2, 3].map(() => service.issueToken(['plants:write'])))
+    const [first = '', second = '', third = ''] = issued.map(({ secret }) => secret)
     const flood = (secret: string) => Array.from({ length: 8 }, () => part(t, service, secret, 127 * KIB))
     assert.deepEqual(await Promise.race(flood(first).map(refusalTo)), { status: 429, error: 42901 })
     flood(second)

@@ -19,7 +19,7 @@ export class HttpError extends AppError {
   }
 }
 
-/** The response headers of a refusal: Retry-After where it has a time, and those of an HttpError. */
+/** The response headers of a refusal: Retry-After where it has a time, and the headers of an HttpError. */
 export function refusalHeaders(refusal: AppError): Readonly<Record<string, string>> {
   const { retryAfter } = refusal
   return {
