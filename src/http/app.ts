@@ -173,8 +173,8 @@ export function buildApp(options: AppOptions): App {
 }
 
 /**
- * Connections that the system keeps until they are accepted; it lowers the number to its own limit, on Linux
- * net.core.somaxconn. Past that, Linux resets some of them, whoever sent them. Node's default of 511 is less than a burst.
+ * Connections that the system keeps until they are accepted. It lowers the number to its own limit, on Linux
+ * net.core.somaxconn. Beyond that, Linux resets connections of any client. Node's default of 511 is less than a burst.
  */
 const BACKLOG = 65_535
 

@@ -16,7 +16,7 @@ export class Exchange {
   readonly response: ServerResponse
   /** `performance.now()` when the work on it began. */
   readonly startedAt = performance.now()
-  /** `performance.now()` when its answer was counted; until then, when it began. */
+  /** The time (`performance.now()`) of the count of its answer; until then, of its beginning. */
   endedAt = this.startedAt
   /** Undefined until the router has found one. */
   operation: Operation | undefined = undefined

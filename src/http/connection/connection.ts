@@ -7,18 +7,18 @@ import { endRefused } from './connection-errors.ts'
 import { PartedInput } from './parted-input.ts'
 import type { ConnectionHandlers, Shared } from './shared.ts'
 
-/** How long nothing is read from a connection whose requests wait, in ms: see `#waitFor`. */
+/** Milliseconds without a read of a connection whose requests wait: see `#waitFor`. */
 const READ_PAUSE = 100
 
-/** How long a connection stays that is refused as a whole, in ms. */
+/** Milliseconds for which a connection stays open that was refused as a whole. */
 const LAST_WORDS = 1000
 
 /**
- * The requests of one connection. It works on one at a time: the next is looked at once the answer to the one before was
- * handed to the operating system. Refusals of bytes that are no request come behind all answers that are due.
+ * The requests of one connection. It works on one request at a time: it takes the next one once the answer before was
+ * handed to the operating system. A refusal of bytes that are no request comes after all due answers.
  *
- * Node's parser reads ahead: a chunk of 64 KiB becomes up to 3,600 requests at once. They wait here as Node made them. A
- * connection that sends ahead in a flood, or for long, has a PartedInput instead.
+ * Node's parser reads ahead: a chunk of 64 KiB becomes up to 3,600 requests at once. They wait here in Node's form. A
+ * connection that pipelines in a flood, or for long, gets a PartedInput.
  */
 export class Connection {
   readonly #socket: Socket
@@ -32,7 +32,7 @@ export class Connection {
   #readPause: NodeJS.Timeout | undefined
   #isParted = false
   #input: PartedInput | undefined
-  /** The exchange whose end brings the next one. */
+  /** The current exchange. The next one begins at its end. */
   #awaited: Exchange | undefined
   #isHeld = false
   #isEnded = false
@@ -42,12 +42,12 @@ export class Connection {
     this.#socket = socket
     this.#handlers = shared.handlers
     this.#shared = shared
-    // Node resumes a socket behind each whole request.
+    // Node resumes a socket after each whole request.
     socket.on('resume', () => this.#resumed())
     socket.on('close', () => this.#close())
   }
 
-  /** Takes the next request, whose head has arrived. */
+  /** Takes the next request, once its head has arrived. */
   take(response: ServerResponse): void {
     if (this.#refusal !== undefined || this.#socket.destroyed) return
     if (this.#denial !== undefined) {
@@ -60,9 +60,9 @@ export class Connection {
     else this.#waitFor(response)
   }
 
-  /** Refuses what can't be read any further, once all answers that are due before it have gone out. */
+  /** Refuses bytes that can't be read, after the answers that are due before them. */
   refuse(refusal: AppError): void {
-    // What still comes behind the first fault is another one, and thrown away.
+    // After the first fault, all further bytes are dropped.
     if (this.#refusal !== undefined) return
     this.#refusal = refusal
     const current = this.#current
@@ -75,7 +75,7 @@ export class Connection {
     }
   }
 
-  /** Refuses the connection as a whole, with the answers that are due if they come at once. */
+  /** Refuses the connection as a whole, after the due answers if these come at once. */
   deny(refusal: AppError): void {
     setTimeout(() => this.#socket.destroy(), LAST_WORDS).unref()
     if (this.#current !== undefined) this.refuse(refusal)
@@ -88,7 +88,7 @@ export class Connection {
     this.#release()
   }
 
-  /** Refuses what has not arrived as a whole. */
+  /** Refuses a request that has not arrived as a whole. */
   shutDown(refusal: AppError): void {
     const current = this.#current
     if (current !== undefined && !current.isAnswered) {
@@ -112,7 +112,7 @@ export class Connection {
     else if (wasHeld) this.#socket.resume()
   }
 
-  /** Has Node parse the bytes of this connection in small parts, from the next time on that it is resumed. */
+  /** Makes Node parse the bytes of this connection in small parts, from its next resume on. */
   partInput(): void {
     this.#isParted = true
   }
@@ -125,17 +125,17 @@ export class Connection {
     return this.#socket.destroyed
   }
 
-  /** Whether anything has ever been read. */
+  /** Whether a byte has ever been read. */
   get wasRead(): boolean {
     return this.#socket.bytesRead > 0
   }
 
-  /** Whether bytes wait that Node's parser has not been given. */
+  /** Whether bytes wait for Node's parser. */
   get hasUnparsed(): boolean {
     return this.#input?.isEmpty === false
   }
 
-  /** Whether it sends ahead, or sends a large body. */
+  /** Whether the client pipelines requests, or sends a large body. */
   get isHeavy(): boolean {
     return this.#held > 0 || (this.#input !== undefined && this.#current?.request.complete === false)
   }
@@ -145,12 +145,12 @@ export class Connection {
     return this.#held
   }
 
-  /** `performance.now()` when its newest request was answered; 0 if none ever came. */
+  /** The time (`performance.now()`) of its newest answer; 0 without a request so far. */
   get lastAnswered(): number {
     return this.#current?.endedAt ?? 0
   }
 
-  /** Whether closing it would cost no client an answer that is due. */
+  /** Whether no answer is due, so that the connection may be closed. */
   get isIdle(): boolean {
     const isRefused = this.#refusal !== undefined || this.#denial !== undefined || this.#socket.destroyed
     return !isRefused && this.#held === 0 && (this.#current === undefined || this.#current.isAnswered)
@@ -163,8 +163,8 @@ export class Connection {
   }
 
   /**
-   * Nothing is read meanwhile, so that what a client sends ahead stays in its socket. But a client that leaves is seen by
-   * reading alone; so another chunk is read now and then.
+   * Nothing is read meanwhile, so pipelined bytes stay in the socket. But only a read shows that a client has left, so
+   * another chunk is read now and then.
    */
   #waitFor(response: ServerResponse): void {
     if (this.#refusal === undefined) this.#goOnAfter(this.#current)
@@ -227,7 +227,7 @@ export class Connection {
     this.#socket.emit('pause')
   }
 
-  /** In a later turn, so that connections with many requests leave the event loop to the others. */
+  /** Begins the next request in a later turn, so that connections with many requests leave the event loop to others. */
   readonly #goOn = (): void => {
     this.#shared.working.add(() => {
       // A request that arrived since then is being worked on, and its own end brings the next one.
@@ -267,7 +267,7 @@ export class Connection {
     const refusal = this.#refusal
     if (refusal === undefined || this.#isEnded) return
     this.#isEnded = true
-    // Parsing what still comes would cost more than reading it.
+    // Parsing further bytes would cost more than reading them.
     this.#isParted = true
     this.#socket.pause()
     this.#input?.drop()

@@ -1,17 +1,17 @@
 import { readFileSync } from 'node:fs'
 
 /**
- * How many connections the process can have open while its store, its log and its exports still can open files.
+ * Most connections that leave enough descriptors to the store, the log and exports.
  *
- * @param reserve open files that connections leave to the process itself: a service on SQLite has 36 when it is idle.
- *   Connections get at least half of the limit
+ * @param reserve descriptors for the process itself: an idle service on SQLite has 36 open. Connections get at least
+ *   half of the limit
  */
 export function descriptorsForConnections(reserve: number): number {
   const limit = openFileLimit()
   return limit - Math.min(reserve, Math.ceil(limit / 2))
 }
 
-/** How many files this process may have open; Infinity where that is not known. */
+/** The limit of open files of this process; Infinity where it is unknown. */
 function openFileLimit(): number {
   try {
     const [, soft] = /^Max open files\s+(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8')) ?? []
