@@ -43,8 +43,10 @@ if ! getent passwd plantstore >/dev/null; then
 fi
 install -d -m 0700 -o plantstore -g plantstore "$STATE"
 install -d -m 0755 "$(dirname "$CONFIG")"
-# It may hold a password of the database.
-[ -e "$CONFIG" ] || install -m 0640 -o root -g plantstore "$here/systemd/plantstore.conf" "$CONFIG"
+[ -e "$CONFIG" ] || install -m 0640 "$here/systemd/plantstore.conf" "$CONFIG"
+# The service reads it, and nobody else: it may hold a password of the database.
+chown root:plantstore "$CONFIG"
+chmod 0640 "$CONFIG"
 
 # The folder is complete before it gets its name.
 if [ "$here" != "$target" ]; then
@@ -61,7 +63,7 @@ ln -sfn "$target" "$PREFIX.new"
 mv -T "$PREFIX.new" "$PREFIX"
 install -m 0644 "$here/systemd/plantstore.service" "$UNIT"
 
-# Only a new store gets a token; on PostgreSQL, an administrator makes one after the password is set.
+# Only a new store in the default place gets a token; for another one, the administrator creates it.
 if grep -q "^PLANTSTORE_STORE=sqlite:$STATE/plants.db" "$CONFIG" && [ ! -e "$STATE/plants.db" ]; then
   token=$(cd / && runuser -u plantstore -- "$PREFIX/bin/plantstore" token create --config "$CONFIG" \
     --name administrator --scopes plants:read,plants:write,tokens)

@@ -13,7 +13,8 @@ import { createsPlant, linesFor } from './support.ts'
 test('the npm package runs where it is installed, without a network, and brings neither TypeScript nor a runtime', async (t) => {
   const folder = tempFolder(t)
   const project = join(folder, 'project')
-  mkdirSync(project)
+  // Else npm installs into a folder above that has one.
+  mkdirSync(join(project, 'node_modules'), { recursive: true })
   npmPackage(project)
   await t.test('the lines of the guide install and start it, and it creates a plant', async (t) => {
     // The cache is empty, so nothing comes from there either.

@@ -39,8 +39,10 @@ modes=$(stat -c %U:%a /var/lib/plantstore /var/lib/plantstore/plants.db /etc/pla
 if runuser -u plantstore -- find -L /opt /etc/plantstore -writable | grep .; then fail 'the user may write these'; fi
 # Again, as an upgrade does: the settings stay, and no second token is made.
 echo PLANTSTORE_LOG_LEVEL=warn >> /etc/plantstore/plantstore.conf
+chmod 600 /etc/plantstore/plantstore.conf
 sh plantstore-*/install.sh > again
 if grep Token again; then fail 'a second token'; fi
+[ "$(stat -c %G:%a /etc/plantstore/plantstore.conf)" = plantstore:640 ] || fail 'the service may not read its settings'
 grep -q LOG_LEVEL /etc/plantstore/plantstore.conf || fail 'the settings are gone'
 # The folder of the archive is root's.
 cd /
