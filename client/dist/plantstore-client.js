@@ -172,6 +172,14 @@ var Listing = class {
     this.#first = first;
     this.#load = load;
   }
+  /**
+   * One page, for those who keep the place themselves: a generator ends with its first error, and this can be asked again.
+   *
+   * @param at `next` of the page before; the first page without it
+   */
+  page(at = this.#first) {
+    return this.#load(at);
+  }
   async *pages() {
     for (let query = this.#first; query !== void 0; ) {
       const page = await this.#load(query);

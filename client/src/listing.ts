@@ -21,6 +21,15 @@ export class Listing<T> implements AsyncIterable<T> {
     this.#load = load
   }
 
+  /**
+   * One page, for those who keep the place themselves: a generator ends with its first error, and this can be asked again.
+   *
+   * @param at `next` of the page before; the first page without it
+   */
+  page(at: string = this.#first): Promise<Page<T>> {
+    return this.#load(at)
+  }
+
   async *pages(): AsyncGenerator<readonly T[], void, undefined> {
     for (let query: string | undefined = this.#first; query !== undefined; ) {
       const page: Page<T> = await this.#load(query)
