@@ -12,7 +12,7 @@ interface Rule {
 }
 
 const MAX_LINES = 300
-const CODE = ['src', 'client/src', 'test', 'bench', 'scripts']
+const CODE = ['src', 'client/src', 'web/src', 'test', 'bench', 'scripts']
 const RULES: readonly Rule[] = [
   {
     folders: ['test'],
@@ -33,7 +33,7 @@ const RULES: readonly Rule[] = [
 /** This file holds the patterns themselves. */
 const OWN = 'scripts/check-tests.ts'
 
-const files = filesOf(...CODE.map((folder) => `${folder}/**/*.{ts,js,mjs}`)).filter((file) => file !== OWN)
+const files = filesOf(...CODE.map((folder) => `${folder}/**/*.{ts,tsx,js,mjs}`)).filter((file) => file !== OWN)
 report(
   files.flatMap((file) => faultsOf(file, readFileSync(join(ROOT, file), 'utf8').split('\n'))),
   `${files.length} files of code keep to the rules`,

@@ -18,6 +18,7 @@ const CHECKS: readonly Check[] = [
   },
   { name: 'types', args: ['node_modules/typescript/bin/tsc'] },
   { name: 'types of the page at /docs', args: ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.page.json'] },
+  { name: 'types of the page', args: ['node_modules/typescript/bin/tsc', '-p', 'web/tsconfig.json'] },
   { name: 'types of the client', args: ['node_modules/typescript/bin/tsc', '-p', 'client/tsconfig.json'] },
   { name: 'generated files', args: ['scripts/generate.ts', '--check'], cure: 'npm run generate' },
   { name: 'links', args: ['scripts/check-links.ts'] },

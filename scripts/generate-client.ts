@@ -24,7 +24,7 @@ interface ParameterObject {
 type Source = ReturnType<typeof readSource>
 
 /** Operations for people, which the client leaves out. */
-const OF_PAGES = ['getStart', 'getDocs', 'getDocsFile']
+const OF_PAGES = ['getStart', 'getPageFile', 'getDocs', 'getDocsFile']
 
 /** The parts of the contract in the TypeScript client: records, queries, paths and error numbers. */
 export function clientTypes(document: Source = readSource()): string {

@@ -3,6 +3,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { bundledClient } from './build-client.ts'
+import { pageFile, pageScript, pageStyles } from './build-page.ts'
 import { generatedContract } from './contract-source.ts'
 import { clientTypes } from './generate-client.ts'
 import { commandsPage } from './generate-commands.ts'
@@ -17,6 +18,10 @@ const FILES: Readonly<Record<string, () => string | Promise<string>>> = {
   'src/http/operations.generated.ts': () => operationTypes(),
   'client/src/contract.generated.ts': () => clientTypes(),
   'client/dist/plantstore-client.js': bundledClient,
+  'web/dist/page.js': pageScript,
+  'web/dist/page.css': pageStyles,
+  'web/dist/index.html': pageFile('index.html'),
+  'web/dist/icon.svg': pageFile('icon.svg'),
   'docs/reference/commands.md': page(commandsPage),
   'docs/reference/configuration.md': page(configurationPage),
   'docs/reference/errors.md': page(errorsPage),

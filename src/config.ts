@@ -45,6 +45,8 @@ export interface Config extends WorkLimits, MemoryLimits, ConnectionLimits, Back
   readonly logLevel: LogLevel
   /** A path, `-` for standard error, or undefined for none. */
   readonly auditLog: string | undefined
+  /** Whether the page at / is served. */
+  readonly page: boolean
   /** Whether the page at /docs is served. */
   readonly docs: boolean
   /** The origins whose scripts may use the service; undefined: none. */
@@ -145,6 +147,13 @@ export const SETTINGS: Settings = {
     'file for a line about each change and each event of an access token; - is standard error, from the log level info on; or off',
     offOr(nonEmpty),
   ),
+  page: {
+    flag: 'page',
+    value: 'SWITCH',
+    fallback: 'on',
+    help: 'serve the page at / for people: on or off',
+    parse: onOrOff,
+  },
   docs: {
     flag: 'docs',
     value: 'SWITCH',

@@ -97,6 +97,13 @@ const CASES: { readonly [K in Key]: { right: readonly [string, Config[K]][]; wro
     ],
     wrong: [''],
   },
+  page: {
+    right: [
+      ['on', true],
+      ['off', false],
+    ],
+    wrong: ['', 'no', 'ON', 'true'],
+  },
   docs: {
     right: [
       ['on', true],
@@ -335,6 +342,7 @@ suite('the configuration', () => {
       token: undefined,
       logLevel: 'info',
       auditLog: '-',
+      page: true,
       docs: true,
       corsOrigins: undefined,
       bodyLimit: 2 ** 20,

@@ -32,7 +32,7 @@ suite('the program is typed by the contract', () => {
 
   for (const [what, from, to, where] of [
     ['a query parameter', 'name: limit\n', 'name: most\n', /src\/http\/resources\/plant-list\.ts.*limit/],
-    ['a path parameter', 'name: file\n', 'name: path\n', /src\/http\/resources\/docs\.ts.*file/],
+    ['a path parameter', 'name: file\n', 'name: path\n', /src\/http\/resources\/page\.ts.*file/],
     ['a header', 'name: If-Match\n', 'name: If-Same\n', /src\/http\/request\/entity-tags\.ts.*If-Match/],
     ['a parameter of the import', 'name: dryRun\n', 'name: trial\n', /src\/http\/resources\/import\.ts.*dryRun/],
     ['a value that the code has', 'enum: [ndjson, csv]', 'enum: [ndjson, tsv]', /src\/http\/resources\/export\.ts/],

@@ -93,7 +93,15 @@ suite('the contract keeps what the interface document shows', () => {
     assert.deepEqual([scheme.type, scheme.scheme], ['http', 'bearer'])
     assert.deepEqual(document.security, [{ bearer: [] }])
     const open = operations.filter(({ scopes }) => scopes === undefined).map(({ path }) => path)
-    assert.deepEqual(open, ['/health/live', '/health/ready', '/', '/openapi.json', '/docs', '/docs/{file}'])
+    assert.deepEqual(open, [
+      '/health/live',
+      '/health/ready',
+      '/',
+      '/page/{file}',
+      '/openapi.json',
+      '/docs',
+      '/docs/{file}',
+    ])
   })
 })
 

@@ -31,6 +31,7 @@ suite('the first token', () => {
     assert.equal(statSync(join(folder, FILE)).mode & 0o777, 0o600)
     const text = readFileSync(join(folder, FILE), 'utf8')
     assert.match(text, /^ps_[0-9A-Za-z]{49}\n$/)
+    assert.match(banner, /^ {2}Page {5}http:[^#]+\/$/m)
     const address = /http:\S+/.exec(banner)?.[0]
     const body = '{"id":1,"name":"a"}'
     assert.equal((await send('POST', `${address}/plants`, { body, token: text.trim() })).status, 200)
@@ -42,7 +43,9 @@ suite('the first token', () => {
     if (!hasTerminal) return notTestedHere(t, 'the first token on a terminal, as there is no command script')
     const folder = tempFolder(t)
     const [program, banner] = await start(t, folder, { under: ON_TERMINAL })
-    assert.match(banner, /^ {2}Token {4}ps_[0-9A-Za-z]{49}\r$/m)
+    const secret = /^ {2}Token {4}(ps_[0-9A-Za-z]{49})\r$/m.exec(banner)?.[1]
+    assert.ok(secret !== undefined)
+    assert.match(banner, new RegExp(`^ {2}Page {5}http://127\\.0\\.0\\.1:\\d+/#token=${secret}\\r$`, 'm'))
     await program.kill()
     assert.ok(!(FILE in snapshot(folder)))
   })

@@ -12,7 +12,13 @@ const REPLACED: Readonly<Record<string, string>> = {
   'src/sqlite/worker/start-thread.ts': 'packaging/executable/start-thread.ts',
 }
 /** Files inside the executable, by the same paths as in the project. */
-const OWN_FILES = ['sql/**/*.sql', 'src/http/resources/docs-page/*', 'src/http/contract.generated.json', 'package.json']
+const OWN_FILES = [
+  'sql/**/*.sql',
+  'src/http/resources/docs-page/*',
+  'web/dist/*',
+  'src/http/contract.generated.json',
+  'package.json',
+]
 
 /** Makes one executable file of the program and the Node.js that runs this. @returns its path */
 export async function executable(out: string): Promise<string> {

@@ -9,6 +9,7 @@ const COPIED = [
   'sql',
   'src/http/contract.generated.json',
   'src/http/resources/docs-page',
+  'web/dist',
   'bin/plantstore.js',
   'LICENSE',
   'CHANGELOG.md',
@@ -73,7 +74,7 @@ function publishedManifest(): object {
       '.': { types: './src/cli/main.d.ts', default: './src/cli/main.js' },
       './package.json': './package.json',
     },
-    files: ['bin', 'src', 'sql', 'CHANGELOG.md'],
+    files: ['bin', 'src', 'sql', 'web', 'CHANGELOG.md'],
     dependencies,
     bundleDependencies: Object.keys(dependencies),
   }

@@ -18,6 +18,7 @@ export function banner({ config, port, isNew, firstToken }: BannerFacts): string
     'Plantstore is ready.',
     '',
     `  Address  ${address}`,
+    ...pageLine(config, address, firstToken),
     `  API      ${address}${config.docs ? '/docs' : '/openapi.json'}`,
     `  Store    ${shownStore(config.store)}${isNew ? ' (new)' : ''}`,
     ...tokenLines(config, firstToken),
@@ -28,6 +29,12 @@ export function banner({ config, port, isNew, firstToken }: BannerFacts): string
     '',
   ]
   return `${lines.join('\n')}\n`
+}
+
+/** On a terminal, the page opens with the first token. A browser sends no fragment to a server. */
+function pageLine({ page }: Config, address: string, first: FirstToken | undefined): string[] {
+  if (!page) return []
+  return [`  Page     ${address}/${first?.kind === 'shown' ? `#token=${first.secret}` : ''}`]
 }
 
 function tokenLines({ token }: Config, first: FirstToken | undefined): string[] {

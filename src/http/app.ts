@@ -30,6 +30,7 @@ import { exportHandlers } from './resources/export.ts'
 import { idHandlers } from './resources/ids.ts'
 import { importHandlers } from './resources/import.ts'
 import { monitoringHandlers, type ShardState } from './resources/monitoring.ts'
+import { pageHandlers } from './resources/page.ts'
 import { plantListHandlers } from './resources/plant-list.ts'
 import { checkPlantSchemas } from './resources/plant-schemas.ts'
 import { plantHandlers } from './resources/plants.ts'
@@ -132,6 +133,7 @@ export function buildApp(options: AppOptions): App {
       ...tokenHandlers(store, responder, admission, config),
       ...monitoringHandlers(store, responder, state, metrics, shards),
       ...docsHandlers(contract, responder, config.docs),
+      ...pageHandlers(responder, config),
     },
     {
       authorize: authorizeOperations(config, auth, responder),

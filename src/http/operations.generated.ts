@@ -65,7 +65,13 @@ export const PARAMETERS = {
   getLiveness: () => ({}),
   getReadiness: () => ({}),
   getMetrics: () => ({}),
-  getStart: () => ({}),
+  getStart: (values: Values) => ({
+    'If-None-Match': typed.optional(typed.entityTags, values['If-None-Match']),
+  }),
+  getPageFile: (values: Values) => ({
+    file: typed.string(values['file']),
+    'If-None-Match': typed.optional(typed.entityTags, values['If-None-Match']),
+  }),
   getContract: (values: Values) => ({
     'If-None-Match': typed.optional(typed.entityTags, values['If-None-Match']),
   }),

@@ -20,7 +20,7 @@ export interface Operation {
   readonly parameters: ParameterReader
   /** The media types of its body; empty: it takes no body. */
   readonly mediaTypes: readonly string[]
-  /** The media types of its successful answers; empty: those have no body. */
+  /** The media types of its successful answers; empty: those have no body, or redirect a client that takes none. */
   readonly produces: readonly string[]
   /** The request headers on which its answers depend, as in Vary. */
   readonly vary: string
@@ -122,15 +122,19 @@ function operation(document: Document, ajv: Ajv2020, path: string, method: strin
   }
 }
 
-function producedBy(document: Document, { responses }: OperationObject): string[] {
+/** Whoever can't take what such an operation produces is led elsewhere. */
+const redirects = ({ responses }: OperationObject): boolean => '303' in responses
+
+function producedBy(document: Document, object: OperationObject): string[] {
+  const { responses } = object
+  if (redirects(object)) return []
   const good = Object.keys(responses).filter((status) => status.startsWith('2'))
   return [...new Set(good.flatMap((status) => Object.keys(resolve(document, responses[status]).content ?? {})))]
 }
 
-function varyOf(method: string, { responses }: OperationObject, produces: readonly string[]): string {
+function varyOf(method: string, object: OperationObject, produces: readonly string[]): string {
   if (method !== 'get') return ''
-  if ('303' in responses) return 'Accept'
-  return produces.length > 1 ? 'Accept, Accept-Encoding' : 'Accept-Encoding'
+  return redirects(object) || produces.length > 1 ? 'Accept, Accept-Encoding' : 'Accept-Encoding'
 }
 
 function checkResponse(document: Document, name: string, object: ResponseObject | Reference | undefined): void {

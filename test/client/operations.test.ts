@@ -15,7 +15,7 @@ const refusal = (number: number) => (error: unknown) => error instanceof Plantst
 suite('the client', () => {
   test('has a method for every operation of the contract that is no page', () => {
     const methods = Object.getOwnPropertyNames(PlantstoreClient.prototype)
-    const pages = ['getStart', 'getDocs', 'getDocsFile']
+    const pages = ['getStart', 'getPageFile', 'getDocs', 'getDocsFile']
     const missing = contract.operations.filter(({ id }) => !methods.includes(id) && !pages.includes(id))
     assert.deepEqual(
       missing.map(({ id }) => id),

@@ -25,6 +25,7 @@ const ALLOW: Readonly<Record<string, string>> = {
   '/tokens/tok_4bXm09TzQ1r': 'DELETE, OPTIONS',
   '/health/live': 'GET, HEAD, OPTIONS',
   '/docs/page.js': 'GET, HEAD, OPTIONS',
+  '/page/page.js': 'GET, HEAD, OPTIONS',
 }
 
 suite('OPTIONS', () => {

@@ -56,7 +56,7 @@ suite('Accept', () => {
         body: method === 'GET' ? undefined : '{"id":1,"name":"x"}',
       })
       assert.equal(errorOf(answer), 40601, id)
-      for (const type of path === '/docs/{file}' ? ['text/javascript'] : produces) {
+      for (const type of path.endsWith('/{file}') ? ['text/javascript'] : produces) {
         assert.ok(messageOf(answer).includes(type), messageOf(answer))
       }
     }
@@ -92,24 +92,26 @@ suite('Accept', () => {
 })
 
 suite('GET /', () => {
-  test('leads a person to the page and a program to the contract', async (t) => {
+  test('answers a person with the page, and leads a program to the contract', async (t) => {
     const service = await withService(t)
     for (const [accept, location] of [
-      [BROWSER, '/docs'],
       ['*/*', '/openapi.json'],
       ['application/json', '/openapi.json'],
       ['image/png', '/openapi.json'],
     ] as const) {
       const { status, headers, body } = await service.send('GET', '/', { ...FREE, headers: { Accept: accept } })
-      assert.deepEqual([status, headers.location, headers.vary, body], [303, location, 'Accept', ''], accept)
+      assert.deepEqual([status, headers.location, body], [303, location, ''], accept)
+      assert.equal(headers.vary, 'Accept, Accept-Encoding')
       const followed = await service.send('GET', location, { ...FREE, headers: { Accept: '*/*' } })
       assert.equal(followed.status, 200)
     }
+    const page = await service.send('GET', '/', { ...FREE, headers: { Accept: BROWSER } })
+    assert.deepEqual([page.status, page.headers['content-type']], [200, 'text/html; charset=utf-8'])
     assert.equal(errorOf(await service.send('GET', '/?x=1', FREE)), 40003)
   })
 
-  test('leads everyone to the contract when the page is switched off', async (t) => {
-    const service = await withService(t, { docs: 'off' })
+  test('leads everyone to the contract when both pages are switched off', async (t) => {
+    const service = await withService(t, { page: 'off', docs: 'off' })
     const { headers } = await service.send('GET', '/', { ...FREE, headers: { Accept: BROWSER } })
     assert.equal(headers.location, '/openapi.json')
   })

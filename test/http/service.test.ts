@@ -92,6 +92,9 @@ suite('an unknown path', () => {
       '/docs/..%2f..%2fpackage.json',
       '/docs/__proto__',
       '/docs/constructor',
+      '/page/nothing.js',
+      '/page/..%2f..%2fpackage.json',
+      '/page/__proto__',
     ]) {
       const answer = await service.send('GET', path, FREE)
       assert.deepEqual([answer.status, errorOf(answer)], [404, 40401], path)
@@ -114,7 +117,7 @@ suite('an unknown path', () => {
 suite('HEAD', () => {
   test('is answered like GET, without the body and with the same need for a token', async (t) => {
     const service = await withService(t)
-    for (const path of ['/health/live', '/openapi.json', '/docs', '/docs/page.js']) {
+    for (const path of ['/health/live', '/openapi.json', '/docs', '/docs/page.js', '/page/page.js']) {
       const [get, head] = [await service.send('GET', path, FREE), await service.send('HEAD', path, FREE)]
       assert.deepEqual([head.status, head.body], [get.status, ''], path)
       for (const name of ['content-type', 'content-length', 'content-security-policy']) {

@@ -37,7 +37,7 @@ test('the npm package runs where it is installed, without a network, and brings 
       own.sort(),
       [
         ...modules.flatMap((path) => [`${path}.js`, `${path}.d.ts`]),
-        ...filesOf('sql/**/*.sql', 'src/http/resources/docs-page/*', 'src/http/contract.generated.json'),
+        ...filesOf('sql/**/*.sql', 'src/http/resources/docs-page/*', 'web/dist/*', 'src/http/contract.generated.json'),
         'bin/plantstore.js',
         'package.json',
         'CHANGELOG.md',

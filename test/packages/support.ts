@@ -62,6 +62,7 @@ export async function createsPlant(
   const found = await fetch(`${address}/plants?q=monst`, { headers })
   assert.equal(await found.text(), `[${body}]`)
   assert.equal((await fetch(`${address}/docs`)).status, 200)
+  assert.equal((await fetch(address, { headers: { Accept: 'text/html' } })).status, 200)
   await whileServing?.()
   signal(child, 'SIGTERM')
   await closed

@@ -34,3 +34,8 @@ export const as = (secret: string): Sending => ({ authorization: `Bearer ${secre
 
 export const revoke = (service: Service, id: string, sending?: Sending): Promise<Answer> =>
   service.send('DELETE', `/tokens/${id}`, sending)
+
+/** Resolves when a revoked token is refused, which takes a second at most. */
+export async function untilRefused(service: Service, secret: string): Promise<void> {
+  while ((await service.send('GET', '/tokens/self', as(secret))).status !== 401);
+}

@@ -1,0 +1,29 @@
+import type { Config } from '../../config.ts'
+import { AppError } from '../../errors.ts'
+import { preferredType } from '../request/negotiation.ts'
+import type { Responder } from '../response/responder.ts'
+import type { Handlers } from '../routes.ts'
+import { answerFile, readPage, type StaticFile } from './static-files.ts'
+
+/** The page for people. `npm run generate` makes its script of the sources in `web/src`. */
+export function pageHandlers(
+  responder: Responder,
+  { page, docs }: Pick<Config, 'page' | 'docs'>,
+): Pick<Handlers, 'getStart' | 'getPageFile'> {
+  const files = page ? readPage('start') : new Map<string, StaticFile>()
+  const start = files.get('index.html')
+  return {
+    getStart(exchange, { 'If-None-Match': tags }) {
+      // A client that names no type is a program.
+      const type = preferredType(exchange.request.headers.accept, ['application/json', 'text/html'])
+      const isPerson = type === 'text/html'
+      if (isPerson && start !== undefined) answerFile(responder, exchange, tags, start)
+      else responder.reply(exchange, 303, ['Location', isPerson && docs ? '/docs' : '/openapi.json'], '')
+    },
+    getPageFile(exchange, { file: name, 'If-None-Match': tags }) {
+      const file = files.get(name)
+      if (file === undefined) throw new AppError(40401, 'the page at / has no such file, or is switched off')
+      answerFile(responder, exchange, tags, file)
+    },
+  }
+}

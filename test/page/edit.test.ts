@@ -1,0 +1,274 @@
+import assert from 'node:assert/strict'
+import { suite } from 'node:test'
+import type { Locator, Page } from 'playwright-core'
+import { assertAccessible, assertFits, DESKTOP, type Opened, PHONE, pageTests, until } from '../support/page.ts'
+import { SECRET, type Service } from '../support/service.ts'
+import { untilRefused } from '../support/tokens.ts'
+
+/** What Chromium says of a request that gets no answer. */
+const NO_NETWORK = /net::ERR_/
+
+let last = 0n
+
+/** A plant of the test's own, in a table that shows no other. */
+async function plantIn({ page, service }: Opened, name: string, tag = 'tree'): Promise<{ id: string; row: Locator }> {
+  last += 1n
+  const id = String(last)
+  await service.create({ id: Number(last), name: `${name} x${id}`, tag })
+  await page.getByLabel('Search plants').fill(`x${id}`)
+  const row = rowOf(page, id)
+  await row.waitFor()
+  return { id, row }
+}
+
+const rowOf = (page: Page, id: string): Locator => page.locator(`[role=row][data-id="${id}"]`)
+
+const stored = async (service: Service, id: string): Promise<unknown> => {
+  const answer = await service.send('GET', `/plants/${id}`)
+  return answer.status === 404 ? undefined : answer.json
+}
+
+const patch = (service: Service, id: string, body: object) =>
+  service.send('PATCH', `/plants/${id}`, {
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify(body),
+  })
+
+suite('changing plants on the page', () => {
+  const inBrowser = pageTests()
+
+  for (const viewport of [DESKTOP, PHONE]) {
+    inBrowser(
+      `adds a plant under the next free id, then one under an id of its own, at ${viewport.width} pixels`,
+      async ({ page, service }) => {
+        const proposed = (await service.send('GET', '/ids')).json as { next: number }
+        await page.getByRole('button', { name: 'Add a plant' }).click()
+        await page.getByText(`Empty: ${proposed.next}`).waitFor()
+        await page.getByLabel('Name', { exact: true }).fill('Ginkgo biloba')
+        await page.getByLabel('Tag', { exact: true }).fill('tree')
+        await assertAccessible(page)
+        await assertFits(page)
+        await page.keyboard.press('Enter')
+        await page.getByText(`Added ${proposed.next} Ginkgo biloba`).waitFor()
+        const own = viewport === PHONE ? '9223372036854775807' : '-9223372036854775808'
+        await page.getByLabel('Id', { exact: true }).fill(own)
+        await page.getByLabel('Name', { exact: true }).fill('End')
+        await page.getByLabel('Tag', { exact: true }).fill('')
+        await page.keyboard.press('Enter')
+        await rowOf(page, own).waitFor()
+        assert.equal((await service.send('GET', `/plants/${own}`)).body, `{"id":${own},"name":"End"}`)
+        await service.send('DELETE', `/plants/${own}`)
+        last = BigInt(proposed.next) + 1000n
+      },
+      { viewport },
+    )
+  }
+
+  inBrowser('tells what is wrong with an id, and keeps what was typed', async (opened) => {
+    const { page } = opened
+    const { id } = await plantIn(opened, 'Taken')
+    await page.getByRole('button', { name: 'Add a plant' }).click()
+    await page.getByLabel('Name', { exact: true }).fill('Second')
+    for (const [wrong, why] of [
+      ['9223372036854775808', 'An id is a whole number'],
+      ['1.5', 'An id is a whole number'],
+      [id, `A plant with the id ${id} exists already.`],
+    ] as const) {
+      await page.getByLabel('Id', { exact: true }).fill(wrong)
+      await page.keyboard.press('Enter')
+      await page.getByText(why).waitFor()
+    }
+    await page.reload()
+    await page.getByRole('button', { name: 'Add a plant' }).click()
+    assert.equal(await page.getByLabel('Name', { exact: true }).inputValue(), 'Second')
+  })
+
+  inBrowser('edits in place by keyboard alone, and deletes with undo', async (opened) => {
+    const { page, service } = opened
+    const { id, row } = await plantIn(opened, 'Acer')
+    await row.focus()
+    await page.keyboard.press('Enter')
+    await page.getByLabel(`Name of ${id}`).waitFor()
+    await until(page, `document.activeElement?.tagName === 'TEXTAREA'`)
+    await page.keyboard.press('Control+A')
+    await page.keyboard.type(`Acer palmatum x${id}`)
+    await page.keyboard.press('Tab')
+    await page.keyboard.press('Control+A')
+    await page.keyboard.press('Delete')
+    await page.keyboard.press('Enter')
+    await page.getByText(`Saved ${id}`).waitFor()
+    assert.deepEqual(await stored(service, id), { id: Number(id), name: `Acer palmatum x${id}` })
+    await until(page, `document.activeElement?.dataset.id === '${id}'`)
+    await page.keyboard.press('F2')
+    await until(page, `document.activeElement?.tagName === 'TEXTAREA'`)
+    await page.keyboard.type('never saved')
+    await page.keyboard.press('Escape')
+    await until(page, `document.activeElement?.dataset.id === '${id}'`)
+    await page.keyboard.press('Delete')
+    await page.getByText(`Deleted ${id}`).waitFor()
+    assert.equal(await stored(service, id), undefined)
+    await page.getByRole('button', { name: 'Undo' }).focus()
+    await page.keyboard.press('Enter')
+    await row.waitFor()
+    assert.deepEqual(await stored(service, id), { id: Number(id), name: `Acer palmatum x${id}` })
+  })
+
+  inBrowser('leaves what was not touched as it is: lines of a name, and the empty tag', async (opened) => {
+    const { page, service } = opened
+    const { id, row } = await plantIn(opened, 'Two\r\nlines', '')
+    await row.getByRole('button', { name: `Edit ${id}` }).click()
+    await page.getByLabel(`Tag of ${id}`).fill('shrub')
+    await row.getByRole('button', { name: 'Save' }).click()
+    await page.getByText(`Saved ${id}`).waitFor()
+    assert.deepEqual(await stored(service, id), { id: Number(id), name: `Two\r\nlines x${id}`, tag: 'shrub' })
+    await row.getByRole('button', { name: `Edit ${id}` }).click()
+    await page.getByLabel(`Name of ${id}`).fill('One line')
+    await row.getByRole('button', { name: 'Save' }).click()
+    await until(page, `document.querySelector('[data-id="${id}"] .name')?.textContent === 'One line'`)
+    assert.deepEqual(await stored(service, id), { id: Number(id), name: 'One line', tag: 'shrub' })
+  })
+
+  for (const viewport of [DESKTOP, PHONE]) {
+    inBrowser(
+      `shows the second of two editors both texts, and saves what they choose, at ${viewport.width} pixels`,
+      async (opened) => {
+        const { page, service } = opened
+        const { id, row } = await plantIn(opened, 'Rosa')
+        const edit = async (name: string) => {
+          await row.getByRole('button', { name: `Edit ${id}` }).click()
+          await page.getByLabel(`Name of ${id}`).fill(name)
+        }
+        await edit(`mine x${id}`)
+        await patch(service, id, { name: `theirs x${id}`, tag: 'rose' })
+        await row.getByRole('button', { name: 'Save' }).click()
+        const dialog = page.getByRole('dialog', { name: `Somebody has changed ${id} meanwhile` })
+        await dialog.getByLabel('Stored now').getByText(`theirs x${id}`).waitFor()
+        await dialog.getByLabel('Yours').getByText(`mine x${id}`).waitFor()
+        await assertAccessible(page)
+        await assertFits(page)
+        await dialog.getByRole('button', { name: 'Keep what is stored' }).click()
+        await row.getByText(`theirs x${id}`).waitFor()
+        await edit(`mine again x${id}`)
+        await patch(service, id, { tag: 'climber' })
+        await row.getByRole('button', { name: 'Save' }).click()
+        await dialog.getByRole('button', { name: 'Go on editing' }).click()
+        await row.getByRole('button', { name: 'Save' }).click()
+        await page.getByText(`Saved ${id}`).waitFor()
+        assert.deepEqual(await stored(service, id), { id: Number(id), name: `mine again x${id}`, tag: 'climber' })
+        await edit(`last x${id}`)
+        await patch(service, id, { name: 'lost' })
+        await row.getByRole('button', { name: 'Save' }).click()
+        await dialog.getByRole('button', { name: 'Save mine' }).click()
+        await row.getByText(`last x${id}`).waitFor()
+        assert.deepEqual(await stored(service, id), { id: Number(id), name: `last x${id}`, tag: 'climber' })
+        await edit(`after all x${id}`)
+        await service.send('DELETE', `/plants/${id}`)
+        await row.getByRole('button', { name: 'Save' }).click()
+        await page.getByRole('button', { name: 'Add mine again' }).click()
+        await row.getByText(`after all x${id}`).waitFor()
+        assert.deepEqual(await stored(service, id), { id: Number(id), name: `after all x${id}`, tag: 'climber' })
+      },
+      { viewport },
+    )
+  }
+
+  inBrowser('deletes no plant that has changed since it was shown', async (opened) => {
+    const { page, service } = opened
+    const { id, row } = await plantIn(opened, 'Ulmus')
+    await patch(service, id, { tag: 'keep' })
+    await row.getByRole('button', { name: `Delete ${id}` }).click()
+    await page.getByText(`Somebody has changed ${id} meanwhile.`).waitFor()
+    assert.ok((await stored(service, id)) !== undefined)
+    await row.getByText('keep').waitFor()
+    await row.getByRole('button', { name: `Delete ${id}` }).click()
+    await page.getByText(`Deleted ${id}`).waitFor()
+    assert.equal(await stored(service, id), undefined)
+  })
+
+  inBrowser(
+    'loses nothing typed when the network goes in the middle of an edit, and saves it when it is back',
+    async (opened) => {
+      const { page, context, service } = opened
+      const { id, row } = await plantIn(opened, 'Fagus')
+      await row.getByRole('button', { name: `Edit ${id}` }).click()
+      await page.getByLabel(`Name of ${id}`).fill(`Fagus sylvatica x${id}`)
+      await context.setOffline(true)
+      await row.getByRole('button', { name: 'Save' }).click()
+      await page.getByText('Not saved; what you typed is kept. The service cannot be reached.').waitFor()
+      assert.equal(await page.getByLabel(`Name of ${id}`).inputValue(), `Fagus sylvatica x${id}`)
+      await context.setOffline(false)
+      await page.reload()
+      await page.getByLabel(`Name of ${id}`).waitFor()
+      assert.equal(await page.getByLabel(`Name of ${id}`).inputValue(), `Fagus sylvatica x${id}`)
+      await page.getByRole('button', { name: 'Save' }).click()
+      await page.getByText(`Saved ${id}`).waitFor()
+      assert.deepEqual(await stored(service, id), { id: Number(id), name: `Fagus sylvatica x${id}`, tag: 'tree' })
+    },
+    { expected: NO_NETWORK },
+  )
+
+  inBrowser(
+    'keeps an edit in sight while its plant is not in the table, and when the answer is slow',
+    async (opened) => {
+      const { page, service } = opened
+      const { id, row } = await plantIn(opened, 'Betula')
+      await row.getByRole('button', { name: `Edit ${id}` }).click()
+      await page.getByLabel(`Name of ${id}`).fill(`Betula pendula x${id}`)
+      await page.getByLabel('Search plants').fill('no such plant')
+      await page.getByText('No plant matches.').waitFor()
+      const unfinished = page.getByRole('grid', { name: 'Unfinished edits' })
+      assert.equal(await unfinished.getByLabel(`Name of ${id}`).inputValue(), `Betula pendula x${id}`)
+      assert.equal(await page.evaluate('document.activeElement?.id'), 'search')
+      let release = (): void => {}
+      const released = new Promise<void>((resolve) => {
+        release = resolve
+      })
+      await page.route(`**/plants/${id}`, async (route) => {
+        await released
+        await route.continue()
+      })
+      await unfinished.getByRole('button', { name: 'Save' }).click()
+      await unfinished.getByRole('button', { name: 'Saving …' }).click({ force: true })
+      assert.equal(await unfinished.getByLabel(`Name of ${id}`).inputValue(), `Betula pendula x${id}`)
+      release()
+      await page.getByText(`Saved ${id}`).waitFor()
+      assert.deepEqual(await stored(service, id), { id: Number(id), name: `Betula pendula x${id}`, tag: 'tree' })
+    },
+  )
+
+  inBrowser(
+    'asks for a token again when it was revoked in the middle of an edit, and keeps the edit',
+    async (opened) => {
+      const { page, service, address } = opened
+      const { id, row } = await plantIn(opened, 'Salix')
+      const { secret, token } = await service.issueToken(['plants:read', 'plants:write'])
+      await page.goto(`${address}#token=${secret}`)
+      await page.getByText('a test', { exact: true }).waitFor()
+      await page.getByLabel('Search plants').fill(`x${id}`)
+      await row.getByRole('button', { name: `Edit ${id}` }).click()
+      await page.getByLabel(`Name of ${id}`).fill(`Salix alba x${id}`)
+      await service.send('DELETE', `/tokens/${token.id}`)
+      await untilRefused(service, secret)
+      await row.getByRole('button', { name: 'Save' }).click()
+      await page.getByText('The token has expired or was revoked.').waitFor()
+      await page.getByLabel('Access token').fill(SECRET)
+      await page.keyboard.press('Enter')
+      await page.getByLabel(`Name of ${id}`).waitFor()
+      assert.equal(await page.getByLabel(`Name of ${id}`).inputValue(), `Salix alba x${id}`)
+      await page.getByRole('button', { name: 'Save' }).click()
+      await page.getByText(`Saved ${id}`).waitFor()
+      assert.deepEqual(await stored(service, id), { id: Number(id), name: `Salix alba x${id}`, tag: 'tree' })
+    },
+  )
+
+  inBrowser('says that a plant could not be brought back when another has its id', async (opened) => {
+    const { page, service } = opened
+    const { id, row } = await plantIn(opened, 'Tilia')
+    await row.getByRole('button', { name: `Delete ${id}` }).click()
+    await page.getByRole('button', { name: 'Undo' }).waitFor()
+    await service.create({ id: Number(id), name: 'another' })
+    await page.getByRole('button', { name: 'Undo' }).click()
+    await page.getByText('Another plant has its id now.').waitFor()
+    assert.deepEqual(await stored(service, id), { id: Number(id), name: 'another' })
+  })
+})

@@ -1,0 +1,237 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { suite } from 'node:test'
+import type { Page } from 'playwright-core'
+import { assertAccessible, assertFits, DESKTOP, type Opened, PHONE, pageTests } from '../support/page.ts'
+import type { Service } from '../support/service.ts'
+
+const fixture = (name: string): Buffer => readFileSync(new URL(`../import/fixtures/${name}`, import.meta.url))
+
+/** What LibreOffice's files have. */
+const PLANTS: readonly (readonly [string, string, string?])[] = [
+  ['101', 'Monstera deliciosa', 'houseplant'],
+  ['9223372036854775807', 'Rosa "Peace"; white, double'],
+  ['-7', 'Café 🌱\nsecond line', 'a\tb'],
+  ['102', 'Quercus robur', 'tree'],
+]
+
+const FILES: Readonly<Record<string, Buffer>> = {
+  'commas and UTF-8, of LibreOffice': fixture('libreoffice.csv'),
+  'semicolons, of LibreOffice': fixture('libreoffice-semicolon.csv'),
+  'tabs and UTF-16, of LibreOffice': fixture('libreoffice-utf16-tab.csv'),
+  'a byte order mark and semicolons, as German Excel': Buffer.from(
+    `\ufeffNr.;Pflanze;Kategorie\r\n${rows(';')}\r\n;;\r\n`,
+  ),
+  'other names of columns, as Google Sheets': Buffer.from(
+    `TYPE,Botanical Name,Accession number\n${rows(',', [2, 1, 0])}`,
+  ),
+  'a row sep=': Buffer.from(`sep=;\r\nid;name;tag\r\n${rows(';')}\r\n`),
+  'UTF-16, big endian': Buffer.from(`\ufeffid\tname\ttag\n${rows('\t')}`, 'utf16le').swap16(),
+}
+
+function rows(separator: string, order: readonly number[] = [0, 1, 2]): string {
+  const cell = (text = '') => (/["\n\t,;]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text)
+  return PLANTS.map((plant) => order.map((at) => cell(plant[at])).join(separator)).join('\r\n')
+}
+
+async function choose(page: Page, name: string, buffer: Buffer): Promise<void> {
+  await page.getByRole('link', { name: 'Import' }).click()
+  await page.getByLabel('Drop a spreadsheet here').setInputFiles({ name, mimeType: 'text/csv', buffer })
+}
+
+const stored = async (service: Service) =>
+  (await service.plants()).map(({ id, name, tag }) => [String(id), name, ...(tag === null ? [] : [tag])]).toSorted()
+
+const empty = async (service: Service): Promise<void> => {
+  for (const { id } of await service.plants()) await service.send('DELETE', `/plants/${id}`)
+}
+
+const importAll = async (page: Page): Promise<void> => {
+  await page.getByRole('button', { name: 'Check the file' }).click()
+  await page.getByRole('button', { name: /^Import \d+ plants?$/ }).click()
+  await page.getByRole('heading', { name: 'Imported' }).waitFor()
+}
+
+/** The text of the file that a button saves. */
+async function saved({ page }: Opened, button: string): Promise<string> {
+  const [download] = await Promise.all([
+    page.waitForEvent('download'),
+    page.getByRole('button', { name: button }).click(),
+  ])
+  return readFileSync(await download.path(), 'utf8')
+}
+
+suite('importing a spreadsheet on the page', () => {
+  const inBrowser = pageTests()
+
+  for (const [what, file] of Object.entries(FILES)) {
+    inBrowser(`takes a file with ${what}`, async ({ page, service }) => {
+      await empty(service)
+      await choose(page, 'plants.csv', file)
+      await importAll(page)
+      assert.deepEqual(await stored(service), PLANTS.map((plant) => [...plant]).toSorted())
+    })
+  }
+
+  inBrowser('takes Windows-1252, and another encoding that the person chooses', async ({ page, service }) => {
+    await empty(service)
+    await choose(page, 'plants.csv', Buffer.from('id,name\n1,Häberlea «ferdinandi»\n', 'latin1'))
+    await page.getByRole('cell', { name: 'Häberlea «ferdinandi»' }).waitFor()
+    await page.getByLabel('Text', { exact: true }).selectOption('utf-8')
+    await page.getByRole('cell', { name: 'H�berlea' }).waitFor()
+    await page.getByLabel('Text', { exact: true }).selectOption('windows-1252')
+    await page.getByRole('cell', { name: 'Häberlea «ferdinandi»' }).waitFor()
+    await importAll(page)
+    assert.deepEqual(await stored(service), [['1', 'Häberlea «ferdinandi»']])
+  })
+
+  for (const viewport of [DESKTOP, PHONE]) {
+    inBrowser(
+      `checks first, names each refused row with its reason, and reports, at ${viewport.width} pixels`,
+      async (opened) => {
+        const { page, service } = opened
+        await empty(service)
+        await service.create({ id: 2, name: 'Another' })
+        await service.create({ id: 3, name: 'Same' })
+        const file = [
+          'Nr;Name',
+          '1;Abies',
+          '2;Betula',
+          '3;Same',
+          ';No id',
+          'x;Not a number',
+          '9,2E+18;Rounded',
+          '5;',
+          '',
+        ]
+        await choose(page, 'nursery.csv', Buffer.from(file.join('\r\n')))
+        await page.getByRole('button', { name: 'Check the file' }).click()
+        await page.getByRole('heading', { name: 'What the import would do' }).waitFor()
+        assert.equal((await service.plants()).length, 2, 'the check stores nothing')
+        const figures = await page.locator('.figures li').allTextContents()
+        assert.deepEqual(figures, ['1 added', '1 there already', '5 refused'])
+        const cells = await page.locator('[role=status] tbody tr').allInnerTexts()
+        assert.deepEqual(
+          cells.map((text) => text.split('\t')[0]),
+          ['3', '5', '6', '7', '8'],
+        )
+        assert.match(cells.join(' '), /belongs to a different plant.*no id.*not a whole number.*rounded.*no name/s)
+        await assertAccessible(page)
+        await assertFits(page)
+        await page.getByRole('button', { name: 'Import 1 plant' }).click()
+        await page.getByRole('heading', { name: 'Imported' }).waitFor()
+        const report = await saved(opened, 'Save the report')
+        assert.match(
+          report,
+          /^\ufeffFile,nursery\.csv\r\nAdded,1\r\nUpdated,0\r\nUnchanged,1\r\nRefused,5\r\n\r\nRow,Reason\r\n/,
+        )
+        assert.match(report, /\r\n5,It has no id\.\r\n/)
+        assert.deepEqual(await stored(service), [
+          ['1', 'Abies'],
+          ['2', 'Another'],
+          ['3', 'Same'],
+        ])
+      },
+      { viewport },
+    )
+  }
+
+  inBrowser('replaces plants that exist when the person chooses that', async ({ page, service }) => {
+    await empty(service)
+    await service.create({ id: 2, name: 'Another', tag: 'x' })
+    await choose(page, 'plants.csv', Buffer.from('id,name\n2,Betula\n'))
+    await page.getByLabel('Plants that exist').selectOption('update')
+    await importAll(page)
+    assert.deepEqual(await stored(service), [['2', 'Betula']])
+  })
+
+  inBrowser('gives ids where the sheet has none, and saves the sheet with them', async (opened) => {
+    const { page, service } = opened
+    await empty(service)
+    await service.create({ id: 40, name: 'Before' })
+    await choose(page, 'wish list.csv', Buffer.from('Plant,Where\nAbies,"bed 1, left"\nBetula,bed 2\n'))
+    await page.getByLabel('Tag', { exact: true }).selectOption('Where')
+    await importAll(page)
+    const plants = (await service.plants()).filter(({ name }) => name !== 'Before')
+    assert.deepEqual(
+      plants.map(({ name, tag }) => [name, tag]),
+      [
+        ['Abies', 'bed 1, left'],
+        ['Betula', 'bed 2'],
+      ],
+    )
+    const [first = 0n, second = 0n] = plants.map(({ id }) => BigInt(id))
+    assert.ok(first > 40n)
+    assert.equal(second, first + 1n)
+    assert.equal(
+      await saved(opened, 'Save the sheet with its new ids'),
+      `\ufeffid,Plant,Where\r\n${first},Abies,"bed 1, left"\r\n${second},Betula,bed 2\r\n`,
+    )
+  })
+
+  inBrowser('takes a file that is dropped anywhere on the page', async ({ page, service }) => {
+    await empty(service)
+    await page.getByRole('link', { name: 'Import' }).click()
+    await page.getByLabel('Drop a spreadsheet here').waitFor()
+    await page.evaluate(`
+      const moved = new DataTransfer()
+      moved.items.add(new File(['id,name\\n7,Dropped\\n'], 'dropped.csv', { type: 'text/csv' }))
+      document.body.dispatchEvent(new DragEvent('drop', { dataTransfer: moved, bubbles: true, cancelable: true }))
+    `)
+    await page.getByRole('cell', { name: 'Dropped' }).waitFor()
+  })
+
+  inBrowser('says why a file is no sheet', async ({ page }) => {
+    for (const [file, why] of [
+      [fixture('libreoffice.xlsx'), 'This is a workbook. Save the sheet as CSV, then drop that file.'],
+      [Buffer.from(''), 'The file has no rows.'],
+    ] as const) {
+      await choose(page, 'plants.csv', file)
+      await page.getByText(why).waitFor()
+    }
+    await choose(page, 'plants.csv', Buffer.from('id,name\n1,"never closed\n2,x\n'))
+    await page.getByText('Row 2 has a quotation mark that is not closed').waitFor()
+  })
+
+  inBrowser('exports what the table shows', async (opened) => {
+    const { page, service } = opened
+    await empty(service)
+    await service.create({ id: 1, name: 'Abies "alba"', tag: 'tree' })
+    await service.create({ id: 2, name: 'Betula' })
+    await page.getByRole('link', { name: 'Plants' }).click()
+    await page.getByLabel('Search plants').fill('abies')
+    await page.getByText('That is all.').waitFor()
+    await page.getByText('Export', { exact: true }).click()
+    assert.equal(await saved(opened, 'As CSV, for spreadsheets'), 'id,name,tag\r\n1,"Abies ""alba""",tree\r\n')
+    assert.equal(await saved(opened, 'As NDJSON, for programs'), '{"id":1,"name":"Abies \\"alba\\"","tag":"tree"}\n')
+  })
+
+  inBrowser(
+    'goes on after a lost network where it broke off, and adds no plant twice',
+    async ({ page, context, service }) => {
+      await empty(service)
+      const count = 6000
+      const names = Array.from({ length: count }, (_, i) => `Plant ${i}`)
+      await choose(page, 'many.csv', Buffer.from(`name\n${names.join('\n')}\n`))
+      await page.getByRole('button', { name: 'Check the file' }).click()
+      await page.getByRole('button', { name: 'Import 6,000 plants' }).waitFor()
+      let parts = 0
+      await page.route('**/plants/import?*', async (route) => {
+        parts += 1
+        if (parts === 2) await context.setOffline(true)
+        await route.continue()
+      })
+      await page.getByRole('button', { name: 'Import 6,000 plants' }).click()
+      await page.getByText('The import is not complete.').waitFor()
+      await page.getByText('5,000 added').waitFor()
+      await context.setOffline(false)
+      await page.getByRole('button', { name: 'Go on' }).click()
+      await page.getByRole('heading', { name: 'Imported', exact: true }).waitFor()
+      await page.getByText('6,000 added').waitFor()
+      const plants = await service.plants()
+      assert.equal(plants.length, count)
+      assert.equal(new Set(plants.map(({ name }) => name)).size, count)
+    },
+    { expected: /net::ERR_/ },
+  )
+})

@@ -1,0 +1,169 @@
+import assert from 'node:assert/strict'
+import { suite } from 'node:test'
+import type { Page } from 'playwright-core'
+import { assertAccessible, assertFits, DESKTOP, type Opened, PHONE, pageTests, until } from '../support/page.ts'
+
+const ENDS = [-(2n ** 63n), 2n ** 63n - 1n, 2n ** 53n + 1n]
+const LONG = 'Taraxacum '.repeat(60).trim()
+const ARABIC = 'وردة دمشقية (Rosa × damascena)'
+const HOSTILE = '<img src=x onerror=alert(1)>&amp;'
+const COUNT = 2000
+
+const names = (page: Page): Promise<string[]> => page.locator('[role=row][data-id] .name').allTextContents()
+
+/** Fills the store of the file once: plants of two tags, and some that are hard to show. */
+async function fill({ service }: Opened): Promise<void> {
+  if ((await service.send('GET', '/plants/1')).status === 200) return
+  const rows = Array.from({ length: COUNT }, (_, i) => {
+    const tag = i % 2 === 0 ? 'even' : 'odd'
+    return JSON.stringify({ id: i + 1, name: `Plant ${String(i + 1).padStart(5, '0')}`, tag })
+  })
+  for (const id of ENDS) rows.push(`{"id":${id},"name":"End ${id}"}`)
+  rows.push(JSON.stringify({ id: 9001, name: LONG, tag: 'Ähre' }), JSON.stringify({ id: 9002, name: ARABIC }))
+  rows.push(JSON.stringify({ id: 9003, name: HOSTILE }))
+  const headers = { 'Content-Type': 'application/x-ndjson' }
+  const answer = await service.send('POST', '/plants/import', { headers, body: rows.join('\n') })
+  assert.match(answer.body, new RegExp(`"added":${rows.length}`))
+}
+
+suite('the table of the page', () => {
+  const inBrowser = pageTests()
+
+  inBrowser(
+    'finds as one types, whatever the case and the accents, and keeps the search in the address',
+    async (opened) => {
+      const { page } = opened
+      await fill(opened)
+      await page.getByLabel('Search plants').pressSequentially('AHRE tarax')
+      await page.getByText('That is all.').waitFor()
+      await until(page, `document.querySelectorAll('[role=row][data-id]').length === 1`)
+      assert.deepEqual(await names(page), [LONG])
+      await page.waitForURL(/q=AHRE/)
+      await page.reload()
+      await until(page, `document.querySelectorAll('[role=row][data-id]').length === 1`)
+      assert.equal(await page.getByLabel('Search plants').inputValue(), 'AHRE tarax')
+      await page.getByLabel('Search plants').fill('nothing of that kind')
+      await page.getByText('No plant matches.').waitFor()
+    },
+  )
+
+  inBrowser('ends a search that the next key has overtaken, and never shows its answer', async (opened) => {
+    const { page } = opened
+    await fill(opened)
+    const ended: string[] = []
+    page.on('requestfailed', (request) => ended.push(request.url()))
+    // The first search gets its answer when the second one has been shown.
+    let release = (): void => {}
+    const released = new Promise<void>((resolve) => {
+      release = resolve
+    })
+    await page.route(/[?&]q=Plant%200000&/, async (route) => {
+      await released
+      await route.continue().catch(() => {})
+    })
+    const first = page.waitForRequest(/[?&]q=Plant%200000&/)
+    await page.getByLabel('Search plants').fill('Plant 0000')
+    await first
+    await page.getByLabel('Search plants').fill('Plant 00007')
+    await until(page, `document.querySelectorAll('[role=row][data-id]').length === 1`)
+    release()
+    assert.deepEqual(await names(page), ['Plant 00007'])
+    assert.equal(ended.filter((url) => /q=Plant%200000&/.test(url)).length, 1)
+  })
+
+  inBrowser('filters by tags, with the number of plants of each', async (opened) => {
+    const { page } = opened
+    await fill(opened)
+    await page.getByText('Tags', { exact: true }).click()
+    await page.getByLabel('even 1,000').check()
+    await page.getByLabel('Ähre 1').check()
+    await page.keyboard.press('Escape')
+    await page.getByLabel('Search plants').fill('tarax')
+    await until(page, `document.querySelectorAll('[role=row][data-id]').length === 1`)
+    assert.deepEqual(await names(page), [LONG])
+    await page.getByRole('button', { name: 'Remove the filter Ähre' }).click()
+    await page.getByText('No plant matches.').waitFor()
+  })
+
+  inBrowser('sorts by id and by name, both ways, with every id exact', async (opened) => {
+    const { page } = opened
+    await fill(opened)
+    const first = () => page.locator('[role=row][data-id] .id').first()
+    await page.getByRole('button', { name: /^Id/ }).click()
+    await until(page, `document.querySelector('[role=row][data-id] .id')?.textContent === '${ENDS[1]}'`)
+    assert.equal(await page.locator('[role=columnheader]').first().getAttribute('aria-sort'), 'descending')
+    await page.getByRole('button', { name: /^Name/ }).click()
+    await until(page, `document.querySelector('[role=row][data-id] .id')?.textContent === '9003'`)
+    await page.getByRole('button', { name: /^Id/ }).click()
+    await until(page, `document.querySelector('[role=row][data-id] .id')?.textContent === '${ENDS[0]}'`)
+    assert.equal(await first().textContent(), String(ENDS[0]))
+    await page.getByLabel('Search plants').fill(`End ${ENDS[2]}`)
+    await until(page, `document.querySelector('[role=row][data-id] .id')?.textContent === '${ENDS[2]}'`)
+  })
+
+  inBrowser('shows names as texts, and those written from right to left from the right', async (opened) => {
+    const { page } = opened
+    await fill(opened)
+    await page.getByLabel('Search plants').fill('damascena')
+    const name = page.locator('.name', { hasText: ARABIC })
+    await name.waitFor()
+    const direction = await page.evaluate(
+      "getComputedStyle(document.querySelector('[role=row][data-id] .name')).direction",
+    )
+    assert.equal(direction, 'rtl')
+    await page.getByLabel('Search plants').fill('onerror')
+    await page.locator('.name', { hasText: HOSTILE }).waitFor()
+    assert.equal(await page.locator('main img').count(), 0)
+  })
+
+  inBrowser('reads pages as one scrolls, and keeps few rows in the document', async (opened) => {
+    const { page } = opened
+    await fill(opened)
+    await page.getByLabel('Search plants').fill('plant')
+    while ((await page.getByText('That is all.').count()) === 0) {
+      await page.evaluate('scrollTo(0, document.body.scrollHeight)')
+    }
+    const last = page.locator(`[role=row][data-id="${COUNT}"]`)
+    await last.waitFor()
+    assert.equal(await last.getAttribute('aria-rowindex'), String(COUNT + 1))
+    await until(page, `document.querySelectorAll('[role=row][data-id]').length < 800`)
+    await page.evaluate('scrollTo(0, 0)')
+    await page.locator('[role=row][data-id="1"]').waitFor()
+  })
+
+  inBrowser('is walked through by keyboard', async (opened) => {
+    const { page } = opened
+    await fill(opened)
+    await page.getByLabel('Search plants').fill('plant 0000')
+    await until(page, `document.querySelectorAll('[role=row][data-id]').length === 9`)
+    const focused = () => page.evaluate<string>('document.activeElement?.dataset.id ?? document.activeElement?.id')
+    for (let i = 0; i < 20 && (await focused()) !== '1'; i++) await page.keyboard.press('Tab')
+    await page.keyboard.press('ArrowDown')
+    assert.equal(await focused(), '2')
+    await page.keyboard.press('End')
+    assert.equal(await focused(), '9')
+    await page.keyboard.press('Home')
+    assert.equal(await focused(), '1')
+    const outline = await page.evaluate('getComputedStyle(document.activeElement).outlineStyle')
+    assert.equal(outline, 'solid')
+  })
+
+  for (const viewport of [DESKTOP, PHONE]) {
+    for (const colorScheme of ['light', 'dark'] as const) {
+      inBrowser(
+        `is accessible and fits ${viewport.width} pixels, in ${colorScheme} colours`,
+        async (opened) => {
+          const { page } = opened
+          await fill(opened)
+          await page.getByLabel('Search plants').fill('tarax')
+          await page.locator('.name', { hasText: LONG }).waitFor()
+          await page.getByText('Tags', { exact: true }).click()
+          await page.getByLabel('Ähre 1').waitFor()
+          await assertAccessible(page)
+          await assertFits(page)
+        },
+        { viewport, colorScheme },
+      )
+    }
+  }
+})

@@ -1,0 +1,75 @@
+import type { JSX } from 'preact'
+import { Notices } from './notices.tsx'
+import { linkTo, route } from './route.ts'
+import { isRetrying, resume, type Session, session, signOut } from './session.ts'
+import { SignIn } from './sign-in.tsx'
+import { viewsFor } from './views.ts'
+
+export function App(): JSX.Element {
+  const state = session.value
+  switch (state.kind) {
+    case 'checking':
+      return (
+        <main class="sign-in" aria-busy="true">
+          <h1>Plantstore</h1>
+          <p role="status">{isRetrying.value ? 'The service does not answer; trying again …' : 'Signing in …'}</p>
+        </main>
+      )
+    case 'signed-out':
+      return <SignIn why={state.why} />
+    case 'unreachable':
+      return (
+        <main class="sign-in">
+          <h1>Plantstore</h1>
+          <p role="alert">{state.why}</p>
+          <button type="button" class="primary" onClick={() => void resume()}>
+            Try again
+          </button>
+          <button type="button" onClick={() => signOut()}>
+            Use another token
+          </button>
+        </main>
+      )
+    case 'signed-in':
+      return <SignedIn {...state} />
+  }
+}
+
+function SignedIn(current: Session): JSX.Element {
+  const views = viewsFor(current)
+  const shown = views.find(({ name }) => name === route.value.view) ?? views[0]
+  return (
+    <>
+      <button type="button" class="skip" onClick={() => document.getElementById('main')?.focus()}>
+        Skip to the contents
+      </button>
+      <header>
+        <p class="brand">Plantstore</p>
+        <nav aria-label="Pages">
+          {views.map(({ name, title }) => (
+            <a key={name} href={linkTo(name)} aria-current={name === shown?.name ? 'page' : undefined}>
+              {title}
+            </a>
+          ))}
+        </nav>
+        <p class="who">
+          <span dir="auto">{current.own.name}</span>
+          <button type="button" class="quiet" onClick={() => signOut()}>
+            Sign out
+          </button>
+        </p>
+      </header>
+      <p class="connection" role="status">
+        {isRetrying.value && 'The service does not answer; trying again …'}
+      </p>
+      <main id="main" tabIndex={-1}>
+        {shown === undefined ? (
+          <p>This token allows nothing that the page can show.</p>
+        ) : (
+          <shown.Component key={shown.name} session={current} />
+        )}
+      </main>
+      <Notices />
+    </>
+  )
+}

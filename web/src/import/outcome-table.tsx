@@ -1,0 +1,44 @@
+import type { JSX } from 'preact'
+import type { Outcome } from './run.ts'
+
+const number = new Intl.NumberFormat()
+/** Refused rows in the document; the report to save has up to a thousand. */
+const MOST_SHOWN = 100
+
+/** The figures of an import or of its check, and the refused rows with their reasons. */
+export function OutcomeTable({ title, outcome }: { readonly title: string; readonly outcome: Outcome }): JSX.Element {
+  const { added, updated, unchanged, refused, refusedRows } = outcome
+  const shown = refusedRows.slice(0, MOST_SHOWN)
+  return (
+    <>
+      <h2>{title}</h2>
+      <ul class="figures">
+        <li>{number.format(added)} added</li>
+        {updated > 0 && <li>{number.format(updated)} updated</li>}
+        <li>{number.format(unchanged)} there already</li>
+        <li class={refused > 0 ? 'bad' : undefined}>{number.format(refused)} refused</li>
+      </ul>
+      {refused > 0 && (
+        <section class="scroll" tabIndex={0} aria-label="Refused rows">
+          <table>
+            <thead>
+              <tr>
+                <th scope="col">Row</th>
+                <th scope="col">Why it is refused</th>
+              </tr>
+            </thead>
+            <tbody>
+              {shown.map(({ row, reason }) => (
+                <tr key={row}>
+                  <td>{row}</td>
+                  <td dir="auto">{reason}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </section>
+      )}
+      {refused > shown.length && <p class="note">And {number.format(refused - shown.length)} more.</p>}
+    </>
+  )
+}

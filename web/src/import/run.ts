@@ -1,0 +1,161 @@
+import type { ImportReport, NewPlant, PlantstoreClient } from '../../../client/src/index.ts'
+import { sentence } from '../said.ts'
+import type { Row } from './csv-rows.ts'
+import { IdRanges } from './id-ranges.ts'
+import { type Mapping, plantIn, type RowPlant, withId } from './mapping.ts'
+import { rowsOf, type Sheet } from './sheet.ts'
+
+export interface Refused {
+  /** As the spreadsheet counts rows. */
+  readonly row: number
+  readonly reason: string
+}
+
+/** What became of the rows of a sheet, or would. */
+export interface Outcome {
+  readonly added: number
+  readonly updated: number
+  readonly unchanged: number
+  readonly refused: number
+  /** The first ones. */
+  readonly refusedRows: readonly Refused[]
+}
+
+export type Mode = 'add' | 'update'
+
+/** Refused rows that an outcome lists. */
+const MOST_LISTED = 1000
+
+/** The import of one sheet with one mapping: a check, then the import itself, which goes on where it broke off. */
+export class ImportRun {
+  readonly #client: PlantstoreClient
+  readonly #sheet: Sheet
+  readonly #mapping: Mapping
+  readonly #mode: Mode
+  /** By the number of a plant, the row that it is in. */
+  #rows: number[] = []
+  #unreadable: Refused[] = []
+  #unreadableCount = 0
+  #ranges: IdRanges | undefined
+  #done: ImportReport = { dryRun: false, added: 0, updated: 0, unchanged: 0, refused: 0, refusedRows: [] }
+
+  constructor(client: PlantstoreClient, sheet: Sheet, mapping: Mapping, mode: Mode) {
+    this.#client = client
+    this.#sheet = sheet
+    this.#mapping = mapping
+    this.#mode = mode
+  }
+
+  /** Plants that the sheet has, as far as its rows could be read. */
+  get count(): number {
+    return this.#rows.length
+  }
+
+  /** Reads the whole sheet, and asks the service what an import would do. */
+  async check(signal: AbortSignal): Promise<Outcome> {
+    this.#rows = []
+    this.#unreadable = []
+    this.#unreadableCount = 0
+    // Nothing is stored, so ids that are free now serve as well as reserved ones.
+    const first = this.#mapping.id === undefined ? await this.#client.proposeId({ signal }) : 0n
+    const plants = this.#plants((_plant, number) => Promise.resolve(first + BigInt(number)), signal, true)
+    const report = await this.#client.importPlants(plants, { mode: this.#mode, dryRun: true, signal })
+    this.#ranges = new IdRanges(this.#client, this.#rows.length)
+    return this.#outcome(report)
+  }
+
+  /**
+   * Imports the plants that were not imported yet.
+   *
+   * @param onProgress is called with the number of plants that are done
+   */
+  async import(onProgress: (done: number) => void, signal: AbortSignal): Promise<Outcome> {
+    const before = this.#done
+    const skipped = doneIn(before)
+    const rest = this.#rest(skipped, signal)
+    const note = (report: ImportReport) => {
+      this.#done = joined(before, report, skipped)
+      onProgress(doneIn(this.#done))
+    }
+    await this.#client.importPlants(rest, { mode: this.#mode, signal, onProgress: note })
+    return this.#outcome(this.#done)
+  }
+
+  /** What is imported so far. */
+  get outcome(): Outcome {
+    return this.#outcome(this.#done)
+  }
+
+  /** The rows of the sheet with the ids that the page has given them, once they are imported. */
+  async *rowsWithIds(): AsyncGenerator<{ readonly row: Row; readonly id: bigint }, void> {
+    let number = 0
+    for await (const row of rowsOf(this.#sheet)) {
+      const plant = plantIn(row, this.#mapping)
+      if (typeof plant === 'string') continue
+      yield { row, id: await this.#idOf(plant, number) }
+      number += 1
+    }
+  }
+
+  async *#rest(skipped: number, signal: AbortSignal): AsyncGenerator<NewPlant, void> {
+    let number = 0
+    for await (const plant of this.#plants((each, at) => this.#idOf(each, at, signal), signal, false)) {
+      if (number >= skipped) yield plant
+      number += 1
+    }
+  }
+
+  async *#plants(
+    idOf: (plant: RowPlant, number: number) => Promise<bigint>,
+    signal: AbortSignal,
+    isFirst: boolean,
+  ): AsyncGenerator<NewPlant, void> {
+    let number = 0
+    for await (const row of rowsOf(this.#sheet)) {
+      signal.throwIfAborted()
+      const plant = plantIn(row, this.#mapping)
+      if (typeof plant === 'string') {
+        if (isFirst) this.#refuse(row.number, plant)
+        continue
+      }
+      if (isFirst) this.#rows.push(row.number)
+      yield withId(plant, plant.id ?? (await idOf(plant, number)))
+      number += 1
+    }
+  }
+
+  async #idOf({ id }: RowPlant, number: number, signal?: AbortSignal): Promise<bigint> {
+    if (id !== undefined) return id
+    if (this.#ranges === undefined) throw new Error('The file was not checked.')
+    return this.#ranges.idOf(number, signal)
+  }
+
+  #refuse(row: number, reason: string): void {
+    this.#unreadableCount += 1
+    if (this.#unreadable.length < MOST_LISTED) this.#unreadable.push({ row, reason })
+  }
+
+  #outcome({ added, updated, unchanged, refused, refusedRows }: ImportReport): Outcome {
+    const ofService = refusedRows.map(({ line, message }) => ({
+      row: this.#rows[line - 1] ?? 0,
+      reason: sentence(message),
+    }))
+    const all = [...this.#unreadable, ...ofService].toSorted((a, b) => a.row - b.row).slice(0, MOST_LISTED)
+    return { added, updated, unchanged, refused: refused + this.#unreadableCount, refusedRows: all }
+  }
+}
+
+const doneIn = ({ added, updated, unchanged, refused }: ImportReport): number => added + updated + unchanged + refused
+
+/** @param skipped plants before those of `next` */
+function joined(before: ImportReport, next: ImportReport, skipped: number): ImportReport {
+  const moved = next.refusedRows.map((row) => ({ ...row, line: row.line + skipped }))
+  return {
+    dryRun: false,
+    added: before.added + next.added,
+    updated: before.updated + next.updated,
+    unchanged: before.unchanged + next.unchanged,
+    refused: before.refused + next.refused,
+    refusedRows: [...before.refusedRows, ...moved].slice(0, MOST_LISTED),
+  }
+}

@@ -1,0 +1,15 @@
+import { render } from 'preact'
+import { App } from './app.tsx'
+import { clearNotices } from './notices.tsx'
+import { followAddress } from './route.ts'
+import { onSignOut, resume, takeFromAddress } from './session.ts'
+
+onSignOut(clearNotices)
+addEventListener('hashchange', () => {
+  // The link of the first start may be opened in a tab that shows the page already.
+  if (takeFromAddress()) void resume()
+  followAddress()
+})
+void resume()
+followAddress()
+render(<App />, document.body)

@@ -1,0 +1,159 @@
+import { signal, useSignal } from '@preact/signals'
+import type { JSX } from 'preact'
+import { useEffect, useRef } from 'preact/hooks'
+import type { NewPlant, PlantstoreClient } from '../../../client/src/index.ts'
+import { tell } from '../notices.tsx'
+import { said } from '../said.ts'
+import { onSignOut } from '../session.ts'
+import { isRefusal } from './changes.ts'
+import type { PlantList } from './plant-list.ts'
+
+interface Typed {
+  /** Empty: the page takes a free one. */
+  readonly id: string
+  readonly name: string
+  readonly tag: string
+}
+
+const KEY = 'plantstore-new-plant'
+const NOTHING: Typed = { id: '', name: '', tag: '' }
+const INTEGER = /^\s*(-?\d{1,19})\s*$/
+const MOST = 2n ** 63n
+
+/** It outlives the form, a reload of the tab and an expired token. */
+const typed = signal<Typed>(JSON.parse(sessionStorage.getItem(KEY) ?? 'null') ?? NOTHING)
+
+const keep = (next: Typed): void => {
+  typed.value = next
+  if (next === NOTHING) sessionStorage.removeItem(KEY)
+  else sessionStorage.setItem(KEY, JSON.stringify(next))
+}
+
+onSignOut(() => keep(NOTHING))
+
+interface AddProps {
+  readonly client: PlantstoreClient
+  /** undefined: the token may not read plants, and so learns no free id before it is reserved. */
+  readonly list: PlantList | undefined
+}
+
+/** The form for a new plant. It stays open, as people enter several. */
+export function AddPlant({ client, list }: AddProps): JSX.Element {
+  const proposed = useSignal<bigint | undefined>(undefined)
+  const fault = useSignal('')
+  const isSaving = useSignal(false)
+  const name = useRef<HTMLInputElement>(null)
+  const nextId = async () => (list === undefined ? (await client.reserveIds(1)).first : client.proposeId())
+  const propose = async () => {
+    if (list === undefined) return
+    try {
+      proposed.value = await client.proposeId()
+    } catch (error) {
+      fault.value = `No free id could be proposed. ${said(error)}`
+    }
+  }
+  useEffect(() => {
+    name.current?.focus()
+    void propose()
+  }, [])
+  const add = async () => {
+    const { id: digits, name: text, tag } = typed.value
+    const own = digits.trim() === '' ? undefined : idIn(digits)
+    if (own === null) {
+      fault.value = 'An id is a whole number from −9223372036854775808 to 9223372036854775807.'
+      return
+    }
+    fault.value = ''
+    isSaving.value = true
+    try {
+      const id = own ?? proposed.value ?? (await nextId())
+      const plant = await create(client, { id, name: text, tag }, own === undefined ? nextId : undefined)
+      list?.putFirst(plant)
+      tell(`Added ${plant.id} ${plant.name}`)
+      // The tag stays, as the next plant often has the same.
+      keep({ id: '', name: '', tag })
+      proposed.value = undefined
+      void propose()
+      name.current?.focus()
+    } catch (error) {
+      const isTaken = isRefusal(error, 41201)
+      fault.value = isTaken
+        ? `A plant with the id ${own} exists already.`
+        : `Not added; what you typed is kept. ${said(error)}`
+    } finally {
+      isSaving.value = false
+    }
+  }
+  const field = (member: keyof Typed) => (event: { readonly currentTarget: HTMLInputElement }) =>
+    keep({ ...typed.value, [member]: event.currentTarget.value })
+  return (
+    <form
+      class="fields add"
+      aria-label="New plant"
+      onSubmit={(event) => {
+        event.preventDefault()
+        if (!isSaving.value) void add()
+      }}
+    >
+      <div class="field">
+        <label for="new-id">Id</label>
+        <input
+          id="new-id"
+          inputMode="numeric"
+          autocomplete="off"
+          aria-describedby="new-id-note"
+          placeholder={proposed.value === undefined ? '' : String(proposed.value)}
+          value={typed.value.id}
+          onInput={field('id')}
+        />
+        <span id="new-id-note" class="note">
+          {proposed.value === undefined ? 'Empty: the next free one' : `Empty: ${proposed.value}`}
+        </span>
+      </div>
+      <div class="field grow">
+        <label for="new-name">Name</label>
+        <input
+          id="new-name"
+          ref={name}
+          required
+          dir="auto"
+          autocomplete="off"
+          value={typed.value.name}
+          onInput={field('name')}
+        />
+      </div>
+      <div class="field">
+        <label for="new-tag">Tag</label>
+        <input id="new-tag" dir="auto" autocomplete="off" value={typed.value.tag} onInput={field('tag')} />
+      </div>
+      <button type="submit" class="primary" aria-disabled={isSaving.value}>
+        {isSaving.value ? 'Adding …' : 'Add'}
+      </button>
+      {fault.value !== '' && <p role="alert">{fault.value}</p>}
+    </form>
+  )
+}
+
+/** Creates the plant; under another id where its id was only proposed, and somebody else has taken it meanwhile. */
+async function create(
+  client: PlantstoreClient,
+  { id, name, tag }: { readonly id: bigint; readonly name: string; readonly tag: string },
+  nextId: (() => Promise<bigint>) | undefined,
+): Promise<NewPlant> {
+  const plant = tag === '' ? { id, name } : { id, name, tag }
+  try {
+    await client.createPlant(plant, { mustBeNew: true })
+    return plant
+  } catch (error) {
+    if (nextId === undefined || !isRefusal(error, 41201)) throw error
+    return create(client, { id: await nextId(), name, tag }, nextId)
+  }
+}
+
+/** null where the text is no int64. */
+function idIn(text: string): bigint | null {
+  const digits = INTEGER.exec(text)?.[1]
+  if (digits === undefined) return null
+  const id = BigInt(digits)
+  return id >= -MOST && id < MOST ? id : null
+}

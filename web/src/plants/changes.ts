@@ -1,0 +1,126 @@
+import { type KeptPlant, type PlantstoreClient, PlantstoreError, type StoredPlant } from '../../../client/src/index.ts'
+import { tell } from '../notices.tsx'
+import { said } from '../said.ts'
+import { changeDraft, type Draft, drafts, dropDraft, putDraft, wanted } from './drafts.ts'
+import type { PlantList } from './plant-list.ts'
+
+/** What a person does to plants: nobody overwrites or deletes what they have not seen. */
+export class PlantChanges {
+  readonly #client: PlantstoreClient
+  readonly #list: PlantList
+
+  constructor(client: PlantstoreClient, list: PlantList) {
+    this.#client = client
+    this.#list = list
+  }
+
+  edit(plant: StoredPlant): void {
+    if (!drafts.value.has(String(plant.id))) putDraft({ base: plant })
+  }
+
+  /** Saves a draft, if the plant still is as it was shown. Resolves with whether it did. */
+  async save(draft: Draft): Promise<boolean> {
+    const { base, name, tag } = draft
+    if (isSame(wanted(draft), base)) {
+      dropDraft(base.id)
+      return true
+    }
+    return this.#trying(base.id, async () => {
+      // The list has no entity tags; the plant of this one is compared with what was shown.
+      const current = await this.#client.getPlant(base.id)
+      if (!isSame(current.plant, base)) return this.#meet(base.id, current)
+      const patch = { name, tag: tag === '' ? null : tag }
+      const { plant } = await this.#client.updatePlant(base.id, patch, { ifMatch: current.etag })
+      return this.#saved(plant)
+    })
+  }
+
+  /** Saves the draft in place of what somebody else has made of the plant. */
+  async overwrite(draft: Draft, theirs: KeptPlant | null): Promise<boolean> {
+    const plant = wanted(draft)
+    return this.#trying(plant.id, async () => {
+      if (theirs === null) await this.#client.createPlant(plant, { mustBeNew: true })
+      else await this.#client.replacePlant(plant.id, plant, { ifMatch: theirs.etag })
+      return this.#saved(plant)
+    })
+  }
+
+  /** Gives the draft up for what somebody else has made of the plant. */
+  yield({ base }: Draft, theirs: KeptPlant | null): void {
+    dropDraft(base.id)
+    if (theirs === null) this.#list.remove(base.id)
+    else this.#list.replace(theirs.plant)
+  }
+
+  async delete(plant: StoredPlant): Promise<boolean> {
+    const { id, name } = plant
+    try {
+      const current = await this.#client.getPlant(id)
+      if (!isSame(current.plant, plant)) {
+        this.#list.replace(current.plant)
+        tell(`Somebody has changed ${id} meanwhile. Look at it, then delete it again.`, { isError: true })
+        return false
+      }
+      await this.#client.deletePlant(id, { ifMatch: current.etag })
+    } catch (error) {
+      if (!isRefusal(error, 40402)) {
+        tell(`${id} was not deleted. ${said(error)}`, { isError: true })
+        return false
+      }
+    }
+    this.#list.remove(id)
+    tell(`Deleted ${id} ${name}`, { action: { label: 'Undo', run: () => void this.#restore(plant) } })
+    return true
+  }
+
+  async #restore(plant: StoredPlant): Promise<void> {
+    try {
+      await this.#client.createPlant(plant, { mustBeNew: true })
+      this.#list.putFirst(plant)
+      tell(`${plant.id} ${plant.name} is back.`)
+    } catch (error) {
+      const isTaken = isRefusal(error, 41201)
+      const why = isTaken ? 'Another plant has its id now.' : said(error)
+      tell(`${plant.id} ${plant.name} could not be brought back. ${why}`, {
+        isError: true,
+        ...(isTaken ? {} : { action: { label: 'Try again', run: () => void this.#restore(plant) } }),
+      })
+    }
+  }
+
+  #saved(plant: StoredPlant): boolean {
+    dropDraft(plant.id)
+    if (this.#list.has(plant.id)) this.#list.replace(plant)
+    else this.#list.putFirst(plant)
+    tell(`Saved ${plant.id}`)
+    return true
+  }
+
+  #meet(id: bigint, theirs: KeptPlant | null): boolean {
+    changeDraft(id, { isSaving: false, theirs })
+    return false
+  }
+
+  /** A draft stays as it is when its saving fails. */
+  async #trying(id: bigint, work: () => Promise<boolean>): Promise<boolean> {
+    changeDraft(id, { isSaving: true, fault: '' })
+    try {
+      return await work()
+    } catch (error) {
+      if (isRefusal(error, 41201)) return this.#again(id)
+      if (isRefusal(error, 40402)) return this.#meet(id, null)
+      changeDraft(id, { isSaving: false, fault: `Not saved; what you typed is kept. ${said(error)}` })
+      return false
+    }
+  }
+
+  /** Shows what another write, between reading and writing, has made of the plant. */
+  #again(id: bigint): Promise<boolean> {
+    return this.#trying(id, async () => this.#meet(id, await this.#client.getPlant(id)))
+  }
+}
+
+export const isRefusal = (error: unknown, number: number): boolean =>
+  error instanceof PlantstoreError && error.number === number
+
+const isSame = (one: StoredPlant, other: StoredPlant): boolean => one.name === other.name && one.tag === other.tag

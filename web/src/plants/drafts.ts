@@ -1,0 +1,62 @@
+import { signal } from '@preact/signals'
+import type { KeptPlant, StoredPlant } from '../../../client/src/index.ts'
+import { onSignOut } from '../session.ts'
+
+/** A plant that is being edited. */
+export interface Draft {
+  /** The plant as it was shown when the edit began. */
+  readonly base: StoredPlant
+  /** What was typed; undefined where nothing was, so that a text that no field can hold stays as it is. */
+  readonly name?: string | undefined
+  /** Empty means no tag. */
+  readonly tag?: string | undefined
+  readonly isSaving?: boolean
+  /** Why it could not be saved. */
+  readonly fault?: string | undefined
+  /** What somebody else has made of the plant meanwhile; null: it was deleted. */
+  readonly theirs?: KeptPlant | null | undefined
+}
+
+const KEY = 'plantstore-drafts'
+
+/** By id. They outlive the view, a reload of the tab and an expired token. */
+export const drafts = signal<ReadonlyMap<string, Draft>>(stored())
+
+export function putDraft(draft: Draft): void {
+  keep(new Map(drafts.value).set(String(draft.base.id), draft))
+}
+
+/** Changes a draft, unless it was closed meanwhile. */
+export function changeDraft(id: bigint, part: Partial<Draft>): void {
+  const draft = drafts.value.get(String(id))
+  if (draft !== undefined) putDraft({ ...draft, ...part })
+}
+
+export function dropDraft(id: bigint): void {
+  const rest = new Map(drafts.value)
+  rest.delete(String(id))
+  keep(rest)
+}
+
+/** The plant as it would be saved. */
+export function wanted({ base, name = base.name, tag }: Draft): StoredPlant {
+  const { id } = base
+  if (tag === undefined) return { ...base, name }
+  return tag === '' ? { id, name } : { id, name, tag }
+}
+
+function keep(next: ReadonlyMap<string, Draft>): void {
+  drafts.value = next
+  const texts = [...next.values()].map(({ base, name, tag }) => ({ base: { ...base, id: String(base.id) }, name, tag }))
+  if (texts.length === 0) sessionStorage.removeItem(KEY)
+  else sessionStorage.setItem(KEY, JSON.stringify(texts))
+}
+
+function stored(): ReadonlyMap<string, Draft> {
+  const texts = JSON.parse(sessionStorage.getItem(KEY) ?? '[]') as readonly (Omit<Draft, 'base'> & {
+    readonly base: Omit<StoredPlant, 'id'> & { readonly id: string }
+  })[]
+  return new Map(texts.map((text) => [text.base.id, { ...text, base: { ...text.base, id: BigInt(text.base.id) } }]))
+}
+
+onSignOut(() => keep(new Map()))

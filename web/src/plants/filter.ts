@@ -1,0 +1,36 @@
+import type { ListPlantsQuery } from '../../../client/src/index.ts'
+
+export type Sort = NonNullable<ListPlantsQuery['sort']>
+
+/** What the table shows. The address of the page holds it, so that a reload and a link show the same. */
+export interface Filter {
+  readonly q: string
+  /** Plants with any of them; empty: all plants. */
+  readonly tags: readonly string[]
+  readonly sort: Sort
+}
+
+const SORTS: readonly Sort[] = ['id', '-id', 'name', '-name']
+
+export const filterIn = (query: URLSearchParams): Filter => ({
+  q: query.get('q') ?? '',
+  tags: query.getAll('tag'),
+  sort: SORTS.find((sort) => sort === query.get('sort')) ?? 'id',
+})
+
+export function queryFor({ q, tags, sort }: Filter): URLSearchParams {
+  const query = new URLSearchParams()
+  if (q !== '') query.set('q', q)
+  for (const tag of tags) query.append('tag', tag)
+  if (sort !== 'id') query.set('sort', sort)
+  return query
+}
+
+/** The same for the operations of the service. */
+export const wantedBy = ({ q, tags, sort }: Filter): Pick<ListPlantsQuery, 'q' | 'tag' | 'sort'> => ({
+  q: q.trim() === '' ? undefined : q,
+  tag: tags.length === 0 ? undefined : tags,
+  sort,
+})
+
+export const isAll = ({ q, tags }: Filter): boolean => q.trim() === '' && tags.length === 0

@@ -1,0 +1,142 @@
+import { computed, useComputed, useSignal } from '@preact/signals'
+import type { JSX } from 'preact'
+import { useEffect, useMemo, useRef } from 'preact/hooks'
+import type { StoredPlant } from '../../../client/src/index.ts'
+import type { PlantChanges } from './changes.ts'
+import type { Filter, Sort } from './filter.ts'
+import { moveFocus } from './grid-keys.ts'
+import { isNear } from './near.ts'
+import type { Chunk, PlantList } from './plant-list.ts'
+import { PlantRow } from './plant-row.tsx'
+
+/** Rows this far outside of the window are in the document, in CSS pixels; those behind are one empty block. */
+const MARGIN = '1500px'
+
+interface GridProps {
+  readonly list: PlantList
+  readonly filter: Filter
+  readonly onSort: (sort: Sort) => void
+  readonly changes: PlantChanges | undefined
+}
+
+/** The table: rows are made where the window is, and pages are read before the window gets there. */
+export function PlantGrid({ list, filter, onSort, changes }: GridProps): JSX.Element {
+  const active = useSignal<bigint | undefined>(undefined)
+  // Tab must always find one row.
+  const reachable = useMemo(
+    () =>
+      computed(() =>
+        active.value !== undefined && list.has(active.value)
+          ? active.value
+          : list.chunks.value.find(({ plants }) => plants.length > 0)?.plants[0]?.id,
+      ),
+    [list, active],
+  )
+  const starts = useComputed(() => {
+    let before = 2
+    return list.chunks.value.map(({ plants }) => {
+      const start = before
+      before += plants.length
+      return start
+    })
+  })
+  return (
+    <div
+      role="grid"
+      class="plants"
+      aria-label="Plants"
+      aria-rowcount={-1}
+      aria-busy={list.state.value === 'searching'}
+      onKeyDown={moveFocus}
+    >
+      <div role="rowgroup" class="heads">
+        <div role="row" class="row head" aria-rowindex={1}>
+          <SortHead title="Id" by="id" sort={filter.sort} onSort={onSort} />
+          <SortHead title="Name" by="name" sort={filter.sort} onSort={onSort} />
+          <span role="columnheader">Tag</span>
+          <span role="columnheader" class="hidden">
+            Actions
+          </span>
+        </div>
+      </div>
+      {list.chunks.value.map((chunk, i) => (
+        <Rows
+          key={chunk.key}
+          chunk={chunk}
+          start={starts.value[i] ?? 0}
+          reachable={reachable.value}
+          onFocus={(id) => {
+            active.value = id
+          }}
+          changes={changes}
+        />
+      ))}
+    </div>
+  )
+}
+
+interface SortHeadProps {
+  readonly title: string
+  readonly by: 'id' | 'name'
+  readonly sort: Sort
+  readonly onSort: (sort: Sort) => void
+}
+
+function SortHead({ title, by, sort, onSort }: SortHeadProps): JSX.Element {
+  const order = sort === by ? 'ascending' : sort === `-${by}` ? 'descending' : 'none'
+  return (
+    <span role="columnheader" aria-sort={order}>
+      <button type="button" class="sort" onClick={() => onSort(order === 'ascending' ? `-${by}` : by)}>
+        {title}
+        <span aria-hidden="true">{{ ascending: ' ▲', descending: ' ▼', none: ' ↕' }[order]}</span>
+      </button>
+    </span>
+  )
+}
+
+interface RowsProps {
+  readonly chunk: Chunk
+  /** The place of its first row in the table, from 1 on. */
+  readonly start: number
+  readonly reachable: bigint | undefined
+  readonly onFocus: (id: bigint) => void
+  readonly changes: PlantChanges | undefined
+}
+
+function Rows({ chunk, start, reachable, onFocus, changes }: RowsProps): JSX.Element {
+  const place = useRef<HTMLDivElement>(null)
+  const height = useSignal<number | undefined>(undefined)
+  useEffect(() => {
+    const element = place.current
+    if (element === null) return
+    const observer = new IntersectionObserver(
+      (entries) => {
+        if (isNear(entries)) height.value = undefined
+        else if (!element.contains(document.activeElement)) height.value = element.offsetHeight
+      },
+      { rootMargin: MARGIN },
+    )
+    observer.observe(element)
+    return () => observer.disconnect()
+  }, [height])
+  const isShown = height.value === undefined
+  return (
+    <div
+      ref={place}
+      role={isShown ? 'rowgroup' : 'presentation'}
+      style={isShown ? undefined : { height: `${height.value}px` }}
+    >
+      {isShown &&
+        chunk.plants.map((plant: StoredPlant, i) => (
+          <PlantRow
+            key={String(plant.id)}
+            plant={plant}
+            index={start + i}
+            isReachable={plant.id === reachable}
+            onFocus={onFocus}
+            changes={changes}
+          />
+        ))}
+    </div>
+  )
+}

@@ -1,0 +1,75 @@
+import type { JSX } from 'preact'
+import type { PlantChanges } from './changes.ts'
+import { ConflictDialog } from './conflict-dialog.tsx'
+import { changeDraft, type Draft, dropDraft } from './drafts.ts'
+import { focusRow } from './grid-keys.ts'
+
+interface EditorProps {
+  readonly draft: Draft
+  readonly changes: PlantChanges
+}
+
+/** The fields of a plant in its row. Enter saves, Shift and Enter begins a line, Escape gives up. */
+export function RowEditor({ draft, changes }: EditorProps): JSX.Element {
+  const { base, name = base.name, tag = base.tag ?? '', isSaving = false, fault = '', theirs } = draft
+  const id = String(base.id)
+  const leave = () => {
+    dropDraft(base.id)
+    focusRow(id)
+  }
+  const save = async () => {
+    if (!isSaving && (await changes.save(draft))) focusRow(id)
+  }
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.isComposing) return
+    if (event.key === 'Escape') leave()
+    else if (event.key === 'Enter' && !event.shiftKey && event.target instanceof HTMLTextAreaElement) void save()
+    else return
+    event.preventDefault()
+    event.stopPropagation()
+  }
+  return (
+    <>
+      <span role="gridcell" class="id">
+        {id}
+      </span>
+      <span role="gridcell" class="name" onKeyDown={onKeyDown}>
+        <TextField label={`Name of ${id}`} value={name} onInput={(text) => changeDraft(base.id, { name: text })} />
+        {fault !== '' && <span role="alert">{fault}</span>}
+      </span>
+      <span role="gridcell" class="tag" onKeyDown={onKeyDown}>
+        <TextField label={`Tag of ${id}`} value={tag} onInput={(text) => changeDraft(base.id, { tag: text })} />
+      </span>
+      <span role="gridcell" class="actions" onKeyDown={onKeyDown}>
+        <button type="button" class="primary" aria-disabled={isSaving} onClick={() => void save()}>
+          {isSaving ? 'Saving …' : 'Save'}
+        </button>
+        <button type="button" onClick={leave}>
+          Cancel
+        </button>
+        {theirs !== undefined && <ConflictDialog draft={draft} theirs={theirs} changes={changes} />}
+      </span>
+    </>
+  )
+}
+
+interface FieldProps {
+  readonly label: string
+  readonly value: string
+  readonly onInput: (text: string) => void
+}
+
+/** Names may have several lines, which an input would lose. */
+function TextField({ label, value, onInput }: FieldProps): JSX.Element {
+  return (
+    <textarea
+      rows={1}
+      dir="auto"
+      aria-label={label}
+      autocomplete="off"
+      enterkeyhint="done"
+      value={value}
+      onInput={(event) => onInput(event.currentTarget.value)}
+    />
+  )
+}

@@ -1,0 +1,25 @@
+import type { JSX } from 'preact'
+import type { PlantChanges } from './changes.ts'
+import { drafts } from './drafts.ts'
+import type { PlantList } from './plant-list.ts'
+import { RowEditor } from './row-editor.tsx'
+
+interface UnfinishedProps {
+  readonly list: PlantList
+  readonly changes: PlantChanges
+}
+
+/** The edits whose plants are not in the table now: what was typed stays in sight, whatever is searched. */
+export function Unfinished({ list, changes }: UnfinishedProps): JSX.Element | null {
+  const others = [...drafts.value.values()].filter(({ base }) => !list.has(base.id))
+  if (others.length === 0) return null
+  return (
+    <div role="grid" class="plants unfinished" aria-label="Unfinished edits">
+      {others.map((draft) => (
+        <div key={String(draft.base.id)} role="row" class="row editing">
+          <RowEditor draft={draft} changes={changes} />
+        </div>
+      ))}
+    </div>
+  )
+}

@@ -1,0 +1,25 @@
+import { PlantstoreError, PlantstoreUnreachable } from '../../client/src/index.ts'
+
+/** A refusal or a failure in the words of a person. */
+export function said(error: unknown): string {
+  if (error instanceof PlantstoreUnreachable) return 'The service cannot be reached.'
+  if (!(error instanceof PlantstoreError)) return error instanceof Error ? error.message : String(error)
+  switch (error.number) {
+    case 40102:
+      return 'The service does not know this token, or it was revoked.'
+    case 40103:
+      return 'The token has expired.'
+    case 40301:
+      return 'Your token does not allow this.'
+    case 42901:
+      return 'Too many requests. Wait a moment, then try again.'
+    default:
+      return sentence(error.message)
+  }
+}
+
+export const sentence = (text: string): string =>
+  `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? '' : '.'}`
+
+/** Whether this is the end of a request that something newer has replaced. */
+export const isAbort = (error: unknown): boolean => error instanceof DOMException && error.name === 'AbortError'

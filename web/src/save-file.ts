@@ -1,0 +1,12 @@
+/** Time for the browser to take the file over, in ms. */
+const TAKEN = 60_000
+
+/** Gives the person a file to keep. */
+export function saveFile(content: Blob, name: string): void {
+  const address = URL.createObjectURL(content)
+  const link = document.createElement('a')
+  link.href = address
+  link.download = name
+  link.click()
+  setTimeout(() => URL.revokeObjectURL(address), TAKEN)
+}

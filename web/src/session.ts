@@ -1,0 +1,110 @@
+import { signal } from '@preact/signals'
+import { type OwnToken, PlantstoreClient, PlantstoreError } from '../../client/src/index.ts'
+import { said } from './said.ts'
+
+export type Scope = OwnToken['scopes'][number]
+
+export interface Session {
+  readonly client: PlantstoreClient
+  readonly own: OwnToken
+  readonly may: (scope: Scope) => boolean
+}
+
+export type SessionState =
+  | { readonly kind: 'signed-out'; readonly why: string }
+  | { readonly kind: 'checking' }
+  /** The token could not be checked, as the service was out of reach. */
+  | { readonly kind: 'unreachable'; readonly why: string }
+  | ({ readonly kind: 'signed-in' } & Session)
+
+/** The page at /docs reads the same entry, so that signing in here signs in there. */
+const KEY = 'plantstore-token'
+
+export const session = signal<SessionState>({ kind: 'checking' })
+/** Whether a request waits to be sent again. */
+export const isRetrying = signal(false)
+
+const ended: (() => void)[] = []
+
+/** Calls `forget` when the person signs out, to clear what belongs to them. */
+export const onSignOut = (forget: () => void): void => {
+  ended.push(forget)
+}
+
+/** Signs in with the token that the tab, this device or the address of the page has. */
+export async function resume(): Promise<void> {
+  takeFromAddress()
+  const token = sessionStorage.getItem(KEY) ?? localStorage.getItem(KEY)
+  if (token === null) session.value = { kind: 'signed-out', why: '' }
+  else await check(token)
+}
+
+/** @param remember whether the token stays on this device when the tab is closed */
+export async function signIn(token: string, remember: boolean): Promise<void> {
+  await check(token)
+  if (session.value.kind !== 'signed-in') return
+  sessionStorage.setItem(KEY, token)
+  if (remember) localStorage.setItem(KEY, token)
+}
+
+export function signOut(why = ''): void {
+  sessionStorage.removeItem(KEY)
+  localStorage.removeItem(KEY)
+  for (const forget of ended) forget()
+  session.value = { kind: 'signed-out', why }
+}
+
+/**
+ * Takes the token out of a link such as `/#token=ps_…`. A browser sends no fragment to a server, and the address loses
+ * it before anything else is done, so that no history and no copied address has it.
+ */
+export function takeFromAddress(): boolean {
+  const token = /^#token=(.+)$/.exec(location.hash)?.[1]
+  if (token === undefined) return false
+  history.replaceState(null, '', '#/plants')
+  sessionStorage.setItem(KEY, token)
+  return true
+}
+
+async function check(token: string): Promise<void> {
+  session.value = { kind: 'checking' }
+  const client = clientFor(token)
+  try {
+    const own = await client.getOwnToken()
+    session.value = { kind: 'signed-in', client, own, may: (scope) => own.scopes.includes(scope) }
+  } catch (error) {
+    const isRefused = error instanceof PlantstoreError && error.status < 429
+    session.value = { kind: isRefused ? 'signed-out' : 'unreachable', why: said(error) }
+    if (isRefused) forgetToken()
+  }
+}
+
+function clientFor(token: string): PlantstoreClient {
+  return new PlantstoreClient({
+    url: location.origin,
+    token,
+    timeout: 15_000,
+    onRetry: () => {
+      isRetrying.value = true
+    },
+    async fetch(...request) {
+      const response = await globalThis.fetch(...request)
+      isRetrying.value = false
+      if (response.status === 401) expire()
+      return response
+    },
+  })
+}
+
+/** What was typed stays, as the same person signs in again. */
+function expire(): void {
+  if (session.value.kind !== 'signed-in') return
+  forgetToken()
+  const why = 'The token has expired or was revoked. Sign in again; what you typed is kept.'
+  session.value = { kind: 'signed-out', why }
+}
+
+function forgetToken(): void {
+  sessionStorage.removeItem(KEY)
+  localStorage.removeItem(KEY)
+}

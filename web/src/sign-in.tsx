@@ -1,0 +1,53 @@
+import { useSignal } from '@preact/signals'
+import type { JSX } from 'preact'
+import { signIn } from './session.ts'
+
+export function SignIn({ why }: { readonly why: string }): JSX.Element {
+  const token = useSignal('')
+  const remember = useSignal(false)
+  return (
+    <main class="sign-in">
+      <h1>Plantstore</h1>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault()
+          void signIn(token.value.trim(), remember.value)
+        }}
+      >
+        <label for="token">Access token</label>
+        <input
+          id="token"
+          type="password"
+          required
+          autocomplete="off"
+          autocapitalize="off"
+          spellcheck={false}
+          aria-describedby="token-note"
+          value={token.value}
+          onInput={(event) => {
+            token.value = event.currentTarget.value
+          }}
+        />
+        <p id="token-note" class="note">
+          The first start of the service shows one. Whoever runs the service makes others, with{' '}
+          <code>plantstore token create</code>.
+        </p>
+        <label class="check">
+          <input
+            type="checkbox"
+            checked={remember.value}
+            onChange={(event) => {
+              remember.value = event.currentTarget.checked
+            }}
+          />
+          Remember on this device
+        </label>
+        <p class="note">Otherwise this tab forgets the token when you close it.</p>
+        {why !== '' && <p role="alert">{why}</p>}
+        <button type="submit" class="primary">
+          Sign in
+        </button>
+      </form>
+    </main>
+  )
+}

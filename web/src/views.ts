@@ -1,0 +1,28 @@
+import type { ComponentType } from 'preact'
+import { ImportView } from './import/import-view.tsx'
+import { AddView } from './plants/add-view.tsx'
+import { PlantsView } from './plants/plants-view.tsx'
+import type { Session } from './session.ts'
+import { TokensView } from './tokens/tokens-view.tsx'
+
+export interface View {
+  /** Its place in the address: `#/plants`. */
+  readonly name: string
+  readonly title: string
+  /** Whether a token with these scopes sees it. */
+  readonly isFor: (may: Session['may']) => boolean
+  readonly Component: ComponentType<ViewProps>
+}
+
+export interface ViewProps {
+  readonly session: Session
+}
+
+export const VIEWS: readonly View[] = [
+  { name: 'plants', title: 'Plants', isFor: (may) => may('plants:read'), Component: PlantsView },
+  { name: 'add', title: 'Add', isFor: (may) => may('plants:write') && !may('plants:read'), Component: AddView },
+  { name: 'import', title: 'Import', isFor: (may) => may('plants:write'), Component: ImportView },
+  { name: 'tokens', title: 'Tokens', isFor: (may) => may('tokens'), Component: TokensView },
+]
+
+export const viewsFor = ({ may }: Session): readonly View[] => VIEWS.filter(({ isFor }) => isFor(may))
