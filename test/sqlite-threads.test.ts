@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
+import { readdirSync, readFileSync } from 'node:fs'
+import { getPriority } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { setImmediate as turn } from 'node:timers/promises'
+import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises'
 import { AppError } from '../src/errors.ts'
 import { BehindError, DamagedIndex } from '../src/sqlite/search-index/index-fault.ts'
 import { ThreadClient } from '../src/sqlite/worker/client.ts'
@@ -9,6 +11,7 @@ import { TaskRunner } from '../src/sqlite/worker/cooperative.ts'
 import { errorOf, failureOf } from '../src/sqlite/worker/failure.ts'
 import { cleanUp } from './support/clean-up.ts'
 import { tempFolder } from './support/files.ts'
+import { isLinux, notTestedHere } from './support/not-tested.ts'
 
 const crossed = (error: unknown): Error => errorOf(structuredClone(failureOf(error)))
 
@@ -100,4 +103,24 @@ test('a thread whose store can not be opened answers, and refuses after its end'
   await abandoned
   await assert.rejects(thread.remote.countPlants(), new Error('it closes'))
   assert.equal(thread.hasEnded, true)
+})
+
+/** The nice values of all threads of this process (proc_pid_stat(5), field 19). */
+const niceValues = (): number[] =>
+  readdirSync('/proc/self/task').map((thread) => {
+    const stat = readFileSync(`/proc/self/task/${thread}/stat`, 'utf8')
+    return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[16])
+  })
+
+test('the thread of the search index gives way to all others', async (t) => {
+  if (!isLinux) return notTestedHere(t, 'the priority of a thread, because only Linux has one')
+  const usual = getPriority()
+  assert.ok(niceValues().every((nice) => nice === usual))
+  const thread = new ThreadClient('index', join(tempFolder(t), 'missing.db'), { onFatal: assert.fail })
+  cleanUp(t, () => thread.close())
+  for (let tries = 0; tries < 1000 && !niceValues().includes(usual + 5); tries++) await sleep(20)
+  assert.deepEqual(
+    niceValues().filter((nice) => nice !== usual),
+    [usual + 5],
+  )
 })

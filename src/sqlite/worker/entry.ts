@@ -1,6 +1,7 @@
 import { workerData } from 'node:worker_threads'
 import type { ThreadData } from './protocol.ts'
 import { serve } from './serve.ts'
+import { giveWayToOtherThreads } from './thread-priority.ts'
 
 /** Every thread starts here, and loads what it has alone. */
 async function start({ role, path }: ThreadData): Promise<void> {
@@ -11,6 +12,7 @@ async function start({ role, path }: ThreadData): Promise<void> {
     const { QueryReader } = await import('../read/query-reader.ts')
     serve(() => new QueryReader(path))
   } else {
+    giveWayToOtherThreads()
     const { IndexFollower } = await import('../search-index/index-follower.ts')
     serve((report) => new IndexFollower(path, report))
   }
