@@ -68,6 +68,6 @@ export interface TokenStore {
   revokeToken(id: string, sparesLast?: boolean): Promise<RevokeResult>
 }
 
-/** How many ended tokens a store that lists so many of them removes. */
+/** The number of ended tokens to remove from a store that lists this many of them. */
 export const endedToRemove = (ended: number, max: number): number =>
   ended <= max ? 0 : ended - max + Math.floor(max / 10)

@@ -57,8 +57,8 @@ export class CommandAudit {
   readonly #log: AuditLog
 
   /**
-   * @param withoutFile what becomes of lines without a file: standard error gets them, unless it is a terminal, or
-   *   nobody, as the command's own summary says the same
+   * @param withoutFile without a file, `told` writes lines to standard error, unless that is a terminal; `left out`
+   *   drops them, as the command's own summary says the same
    * @throws OperatorError when the file can't be opened, so that nothing is done without a line
    */
   constructor({ auditLog }: Pick<Config, 'auditLog'>, actor: Actor, withoutFile: 'told' | 'left out') {

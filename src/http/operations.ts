@@ -122,7 +122,7 @@ function operation(document: Document, ajv: Ajv2020, path: string, method: strin
   }
 }
 
-/** Whoever can't take what such an operation produces is led elsewhere. */
+/** Such an operation redirects a client that accepts none of its media types. */
 const redirects = ({ responses }: OperationObject): boolean => '303' in responses
 
 function producedBy(document: Document, object: OperationObject): string[] {

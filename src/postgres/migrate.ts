@@ -67,7 +67,7 @@ async function applyFirst(
   return true
 }
 
-/** Tells whoever waits for the start how far a migration is. */
+/** Reports the progress of a migration, as the start of the service waits for it. */
 class MigrationProgress {
   readonly #what: string
   readonly #onNotice: (text: string) => void

@@ -20,8 +20,8 @@ interface Unread {
   credit: number
 }
 
-/** How long a client may let its answer wait, in ms, where room is needed for others. */
-const PATIENCE = 1000
+/** Milliseconds that an answer may wait for its client when others need its memory. */
+const GRACE = 1000
 
 /** How often answers are looked at, in ms; more often where the time limit is short. */
 const INTERVAL = 1000
@@ -64,7 +64,7 @@ export class UnreadAnswers {
     const { stallTimeout, unreadLimit } = this.#limits
     if (this.#bytes + size <= unreadLimit) return true
     for (const answer of [...this.#answers].sort((a, b) => a.credit - b.credit)) {
-      if (answer.credit > stallTimeout - PATIENCE) return false
+      if (answer.credit > stallTimeout - GRACE) return false
       this.#cutOff(answer, 'too many answers wait for slow clients, and this client is the slowest')
       if (this.#bytes + size <= unreadLimit) return true
     }

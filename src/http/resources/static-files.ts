@@ -6,7 +6,7 @@ import { type EntityTags, isFresh } from '../request/entity-tags.ts'
 import { preferredType } from '../request/negotiation.ts'
 import type { Responder } from '../response/responder.ts'
 
-/** Nothing inline and nothing from elsewhere: what the service answers can never become a part of a page. */
+/** Nothing inline and nothing from elsewhere, so that no answer of the service can become a part of a page. */
 const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 const FOLDERS = {
@@ -22,7 +22,7 @@ const TYPES: Readonly<Record<string, string>> = {
 
 export interface StaticFile {
   readonly bytes: Buffer
-  /** Everything but Content-Type, which an answer of 304 leaves out. */
+  /** All headers but Content-Type, which a 304 leaves out. */
   readonly headers: readonly string[]
   readonly type: string
   readonly etag: string
@@ -42,7 +42,7 @@ export function readPage(page: keyof typeof FOLDERS): Map<string, StaticFile> {
 
 export function staticFile(bytes: Buffer, type: string, headers: readonly string[]): StaticFile {
   const etag = `"${createHash('sha256').update(bytes).digest('hex').slice(0, 16)}"`
-  // A minute spares a reload its requests, and an update is seen soon after.
+  // A minute saves the requests of a reload, and shows an update soon after.
   return {
     bytes,
     type,
