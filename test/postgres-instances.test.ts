@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { Client } from 'pg'
 import { PLANT_ORDERS } from '../src/plant-query.ts'
 import { versionOf } from '../src/plant-version.ts'
 import type { PostgresStore } from '../src/postgres/store.ts'
@@ -48,6 +49,21 @@ test('two instances that reserve ids at once never give one id twice, and a retr
   assertDisjoint(await Promise.all(counts.map(reserve)), counts)
   const both = await Promise.all(stores.map((store) => store.ids.reserveIds(4, keyOf('a'), ACTOR)))
   assert.deepEqual(both[0], both[1])
+})
+
+test('reservations of ids that wait for each other leave the connections to creates', async (t) => {
+  const { url, stores } = await twoStores(t)
+  const [store] = stores
+  const other = new Client({ connectionString: url })
+  await other.connect()
+  cleanUp(t, () => other.end())
+  await other.query('BEGIN')
+  await other.query('LOCK TABLE id_reservations IN ACCESS EXCLUSIVE MODE')
+  const counts = Array.from({ length: 50 }, () => 2)
+  const reservations = Promise.all(counts.map((count) => store.ids.reserveIds(count, undefined, ACTOR)))
+  assert.equal(await createPlant(store, plant(1n), { mustBeNew: true }), 'created')
+  await other.query('ROLLBACK')
+  assertDisjoint(await reservations, counts)
 })
 
 test('of two instances that revoke the last two tokens with the scope tokens at once exactly one is refused', async (t) => {

@@ -8,10 +8,13 @@ import type { RunMethod } from './token-store.ts'
 /** Reservations of ids in the database of the store. */
 export class PostgresIdStore implements IdStore {
   readonly #share: PoolShare
+  readonly #reservations: PoolShare
   readonly #run: RunMethod
 
-  constructor(share: PoolShare, run: RunMethod) {
+  /** @param reservations a share of one client: more of them would wait for each other's lock */
+  constructor(share: PoolShare, reservations: PoolShare, run: RunMethod) {
     this.#share = share
+    this.#reservations = reservations
     this.#run = run
   }
 
@@ -21,7 +24,7 @@ export class PostgresIdStore implements IdStore {
 
   reserveIds(count: number, key: Buffer | undefined, { id: actor }: Actor): Promise<IdRange | undefined> {
     return this.#run(() =>
-      this.#share.transaction('BEGIN', async (run) => {
+      this.#reservations.transaction('BEGIN', async (run) => {
         // One reservation at a time, on all instances; reads do not wait.
         await run({ text: 'LOCK TABLE id_reservations IN SHARE ROW EXCLUSIVE MODE' })
         const known = key === undefined ? undefined : await reservedWith(run, key)

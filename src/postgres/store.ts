@@ -24,6 +24,7 @@ import { migrate } from './migrate.ts'
 import type { Budget } from './pool/budget.ts'
 import { DedicatedClients } from './pool/dedicated-clients.ts'
 import { Pool } from './pool/pool.ts'
+import { PoolShare } from './pool/pool-share.ts'
 import { dividePool, type PoolShareOptions, type PoolShares, storePool } from './pool/pool-shares.ts'
 import { preflight, reach } from './preflight.ts'
 import { countPlants, exported } from './read/long-reads.ts'
@@ -106,7 +107,8 @@ export class PostgresStore implements Store {
     this.#shards = new Shards(main)
     this.#writer = new PostgresWriter(main, imports, this.#shards)
     this.tokens = new PostgresTokenStore(main, (work) => this.#ask(work))
-    this.ids = new PostgresIdStore(main, (work) => this.#askAll(work))
+    const reservations = new PoolShare(this.#pool, 1, { work: 'reservations of ids' })
+    this.ids = new PostgresIdStore(main, reservations, (work) => this.#askAll(work))
     this.#wordIndex = new WordIndex(this.#dedicated)
     this.#tagCounts = new TagCounts(this.#dedicated)
     const deadlines = new RequestDeadlines(timeout)
