@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { freePort } from '../test/support/free-port.ts'
 import type { LoadOptions, LoadResult } from './load.ts'
+import type { OfferOptions, OfferResult } from './offered-load.ts'
 
 export const TOKEN = 'bench-only-k7Qz3fV0pW9mX2rT5sN8'
 const HERE = import.meta.dirname
@@ -117,6 +118,16 @@ export class Running {
     const result = JSON.parse(stdout) as LoadResult
     if (result.failed > 0) throw new Error(`${this.contender.name}: ${result.failed} requests failed`)
     if (options.work.startsWith('create')) this.#nextId += result.acknowledged + options.connections
+    return result
+  }
+
+  /** Sends requests at a rate, whether or not they are answered in time. */
+  async offer(options: Pick<OfferOptions, 'connections' | 'seconds' | 'work' | 'rate'>): Promise<OfferResult> {
+    const all: OfferOptions = { ...options, port: this.port, token: TOKEN, plants: this.#plants, firstId: this.#nextId }
+    const args = [join(HERE, 'offered-load.ts'), JSON.stringify(all)]
+    const { stdout } = await promisify(execFile)(process.execPath, args)
+    const result = JSON.parse(stdout) as OfferResult
+    if (options.work.startsWith('create')) this.#nextId += result.sent
     return result
   }
 

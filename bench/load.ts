@@ -90,7 +90,7 @@ async function run(options: LoadOptions): Promise<LoadResult> {
 }
 
 /** Bytes of an answer, by its first chunk, which has the whole head. */
-function lengthOf(chunk: Buffer): number {
+export function lengthOf(chunk: Buffer): number {
   const head = chunk.toString('latin1', 0, chunk.indexOf(HEAD_END))
   return head.length + HEAD_END.length + Number.parseInt(head.slice(head.indexOf(LENGTH) + LENGTH.length), 10)
 }

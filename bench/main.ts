@@ -6,11 +6,12 @@ import { ECHO } from './contender.ts'
 import { measureCreates } from './creates.ts'
 import { measureHostileBodies } from './hostile-bodies.ts'
 import { sideBySide, together } from './measure.ts'
+import { measureOverload } from './overload.ts'
 import { measurePostgres } from './postgres.ts'
 import { measureSizes } from './sizes.ts'
 import { measureSustained } from './sustained.ts'
 
-const HELP = `npm run bench -- [--rounds N] [--seconds N] [--sizes N,N] [--hostile | --audit | --backup]
+const HELP = `npm run bench -- [--rounds N] [--seconds N] [--sizes N,N] [--hostile | --overload | --audit | --backup]
 npm run bench -- --sustained [--seconds N] [--sizes N,N]
 
 Measures on this machine, side by side in one run: a bare node:http server that checks the token, parses and answers,
@@ -20,6 +21,9 @@ rates are for orientation alone.
 
 --hostile instead sends requests of shapes that are meant to take time, each --rounds times, and tells how long each of
 them held the event loop; the exit code is 1 when one of them did so for more than 50 ms.
+
+--overload instead offers twice as many creates, reads, pages and searches as the service answers at best, over 2,000
+connections; the exit code is 1 when it completes less than 0.9 of its best, or the slowest hundredth takes over 5 s.
 
 --audit instead measures what the audit log adds to the processor time of a create, and --backup
 how long creates take beside backups.
@@ -34,6 +38,7 @@ const { values } = parseArgs({
     sizes: { type: 'string' },
     sustained: { type: 'boolean', default: false },
     hostile: { type: 'boolean' },
+    overload: { type: 'boolean' },
     audit: { type: 'boolean' },
     backup: { type: 'boolean' },
     help: { type: 'boolean' },
@@ -46,6 +51,10 @@ if (values.help) {
 if (values.hostile) {
   const slow = await measureHostileBodies(Number(values.rounds))
   process.exit(slow.length === 0 ? 0 : 1)
+}
+if (values.overload) {
+  const holds = await measureOverload(Number(values.rounds), Number(values.seconds ?? '5'))
+  process.exit(holds ? 0 : 1)
 }
 if (values.sustained) {
   await measureSustained((values.sizes ?? '0,1000000').split(',').map(Number), Number(values.seconds ?? '300'))

@@ -62,7 +62,7 @@ const app = buildApp({
   store,
   log: openLog(config).log,
   state,
-  waiting: () => store.waiting,
+  writes: store.writes,
 })
 await app.listen({ host: config.host, port: config.port })
 console.log('Ready')

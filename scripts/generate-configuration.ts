@@ -17,6 +17,9 @@ environment, because platforms set some on their own.
 file. On SIGHUP, a service that does not run in a terminal reads the file again: it takes over the log level, and names in
 its log the changed settings that hold only from the next start on. A file with faults changes nothing.
 
+Traces are on where OTEL_EXPORTER_OTLP_ENDPOINT or OTEL_EXPORTER_OTLP_TRACES_ENDPOINT names a collector; the other
+variables are [those of OpenTelemetry](../guides/monitoring.md#traces).
+
 - TIME is a whole number with \`ms\`, \`s\` or \`m\`, at most 60m. A timeout of \`0s\` is none.
 - SIZE is a whole number with \`B\`, \`KiB\` or \`MiB\`, at most 512MiB; without a unit it is bytes.
 - A setting that says so can be \`off\`.

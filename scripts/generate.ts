@@ -8,7 +8,9 @@ import { generatedContract } from './contract-source.ts'
 import { clientTypes } from './generate-client.ts'
 import { commandsPage } from './generate-commands.ts'
 import { configurationPage } from './generate-configuration.ts'
+import { dashboard } from './generate-dashboard.ts'
 import { errorsPage } from './generate-errors.ts'
+import { metricsPage } from './generate-metrics.ts'
 import { operationTypes } from './generate-operations.ts'
 import { ROOT, report } from './repository.ts'
 
@@ -25,6 +27,8 @@ const FILES: Readonly<Record<string, () => string | Promise<string>>> = {
   'docs/reference/commands.md': page(commandsPage),
   'docs/reference/configuration.md': page(configurationPage),
   'docs/reference/errors.md': page(errorsPage),
+  'docs/reference/metrics.md': page(metricsPage),
+  'monitoring/dashboard.json': dashboard,
 }
 
 const check = process.argv.includes('--check')

@@ -3,6 +3,8 @@ import { readConfiguredToken, type TokenUse } from './configured-token.ts'
 import {
   CONNECTION_LIMITS,
   type ConnectionLimits,
+  LOAD_LIMITS,
+  type LoadLimits,
   MEMORY_LIMITS,
   type MemoryLimits,
   WORK_LIMITS,
@@ -25,17 +27,23 @@ import {
   text,
   timeout,
 } from './setting.ts'
+import { readTracing } from './tracing-config.ts'
 
 export type SqliteAddress = { readonly engine: 'sqlite'; readonly path: string; readonly isDefault: boolean }
 export type StoreAddress = SqliteAddress | PostgresAddress
+/** `auto` is text on a terminal, and JSON elsewhere. */
+export type LogFormat = 'auto' | 'json' | 'text'
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent'
 
 /** Requests per second and token, each token allowed to save up one second's worth. */
 export type RateLimit = number | undefined
 
-export interface Config extends WorkLimits, MemoryLimits, ConnectionLimits, BackupSchedule {
+export interface Config extends ConnectionLimits, LoadLimits, WorkLimits, MemoryLimits, BackupSchedule {
   readonly host: string
   readonly port: number
+  /** Where the metrics and the health checks are served without a token; undefined: on the port for clients. */
+  readonly metricsPort: number | undefined
+  readonly metricsHost: string
   readonly store: StoreAddress
   /** Connections to a PostgreSQL database; of these, those for searches, and for exports, counts and dry runs. */
   readonly storeConnections: number
@@ -47,6 +55,7 @@ export interface Config extends WorkLimits, MemoryLimits, ConnectionLimits, Back
   readonly auditLog: string | undefined
   /** Whether the page at / is served. */
   readonly page: boolean
+  readonly logFormat: LogFormat
   /** Whether the page at /docs is served. */
   readonly docs: boolean
   /** The origins whose scripts may use the service; undefined: none. */
@@ -61,12 +70,6 @@ export interface Config extends WorkLimits, MemoryLimits, ConnectionLimits, Back
   readonly storeWait: number
   /** How long a SQLite store keeps its log of changes. */
   readonly changesKeep: number
-  readonly headersTimeout: number
-  readonly requestTimeout: number
-  readonly stallTimeout: number
-  readonly keepAliveTimeout: number
-  readonly drainWindow: number
-  readonly maxWaiting: number
   readonly rateLimit: RateLimit
   /** Failed authentications per minute and address; undefined: no limit. */
   readonly authFailureLimit: number | undefined
@@ -82,6 +85,14 @@ const DEFAULT_STORE = 'sqlite:data/plants.db'
 export const SETTINGS: Settings = {
   host: text('host', 'ADDRESS', '127.0.0.1', 'address to listen on; 0.0.0.0 for every address of the machine'),
   port: setting('port', 'PORT', '8080', 'TCP port to listen on; 0 picks a free one', integer(0, 65535)),
+  metricsPort: setting(
+    'metrics-port',
+    'PORT',
+    'off',
+    'TCP port of its own for /metrics and /health, where they need no token; the port for clients has no /metrics then; 0 picks a free one, off means none',
+    offOr(integer(0, 65535)),
+  ),
+  metricsHost: text('metrics-host', 'ADDRESS', '127.0.0.1', 'address to listen on with --metrics-port'),
   store: {
     flag: 'store',
     value: 'URL',
@@ -154,6 +165,13 @@ export const SETTINGS: Settings = {
     help: 'serve the page at / for people: on or off',
     parse: onOrOff,
   },
+  logFormat: setting(
+    'log-format',
+    'FORMAT',
+    'auto',
+    'how log lines are written: json, text (to be read by people), or auto (text on a terminal, else json)',
+    logFormat,
+  ),
   docs: {
     flag: 'docs',
     value: 'SWITCH',
@@ -177,44 +195,9 @@ export const SETTINGS: Settings = {
     'maximum nesting depth of arrays and objects in a body',
     integer(1, 1000),
   ),
-  headersTimeout: setting(
-    'headers-timeout',
-    'TIME',
-    '10s',
-    'deadline for the headers of a request to arrive; at most the request timeout',
-    duration,
-  ),
-  requestTimeout: setting('request-timeout', 'TIME', '30s', 'deadline for a whole request to arrive', duration),
-  stallTimeout: setting(
-    'stall-timeout',
-    'TIME',
-    '30s',
-    'how long the client of an import may send nothing, or any client may read nothing of its answer; imports have no request timeout',
-    duration,
-  ),
   ...MEMORY_LIMITS,
   ...CONNECTION_LIMITS,
-  keepAliveTimeout: setting(
-    'keep-alive-timeout',
-    'TIME',
-    '65s',
-    'how long a connection may be idle before the service closes it',
-    duration,
-  ),
-  drainWindow: setting(
-    'drain-window',
-    'TIME',
-    '1s',
-    'how long to keep answering after the signal to stop, while a client is connected',
-    duration,
-  ),
-  maxWaiting: setting(
-    'max-waiting',
-    'COUNT',
-    '10000',
-    'creates that may be queued for the store; more are answered 503',
-    integer(1, 1e6),
-  ),
+  ...LOAD_LIMITS,
   ...WORK_LIMITS,
   rateLimit: setting('rate-limit', 'COUNT', 'off', 'requests per second and token, or off', offOr(integer(1, 1e6))),
   authFailureLimit: setting(
@@ -263,6 +246,8 @@ export function readConfig(
     }
   })
   const config = Object.fromEntries(entries) as Config
+  // The service reads them again. Their faults appear together with all others.
+  if (use === 'server') readTracing(environment, faults)
   // Node refuses such a pair; a timeout of 0 means none.
   if (config.requestTimeout > 0 && config.headersTimeout > config.requestTimeout) {
     faults.push('--headers-timeout: must not be longer than --request-timeout; set both')
@@ -283,6 +268,13 @@ function logLevel(given: string): LogLevel {
   const levels: readonly string[] = ['debug', 'info', 'warn', 'error', 'silent'] satisfies LogLevel[]
   if (!levels.includes(given)) throw new Error(`"${given}" is not one of ${levels.join(', ')}`)
   return given as LogLevel
+}
+
+function logFormat(given: string): LogFormat {
+  const formats: readonly LogFormat[] = ['auto', 'json', 'text']
+  const format = formats.find((one) => one === given)
+  if (format === undefined) throw new Error(`"${given}" is not one of ${formats.join(', ')}`)
+  return format
 }
 
 function storeAddress(given: string, environment: NodeJS.ProcessEnv): StoreAddress {

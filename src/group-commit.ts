@@ -1,3 +1,4 @@
+import type { CommitStats } from './commit-stats.ts'
 import { AppError } from './errors.ts'
 
 export interface GroupCommitOptions<Row> {
@@ -5,6 +6,11 @@ export interface GroupCommitOptions<Row> {
   readonly maxWaiting: number
   /** Sum of `weigh` over those rows, in the same unit; bounds memory where rows can be large. */
   readonly maxWeight: number
+  /**
+   * Milliseconds that a row may be expected to wait, where the rows before it fill a group or more; one more is refused
+   * with 50302. Any time, if nothing is said.
+   */
+  readonly maxDelay?: number
   /** Rows in one commit. */
   readonly maxGroup: number
   /** Commits under way at once. With two, the writer has the next group when it is done with one. */
@@ -14,6 +20,8 @@ export interface GroupCommitOptions<Row> {
    * commits, this one prepares a group while the one before is committed.
    */
   readonly parts?: number
+  /** Counts the groups. */
+  readonly stats?: CommitStats
   /** Rows of different keys are never in one group. By default all rows have the same key. */
   keyOf?(row: Row): unknown
   weigh(row: Row): number
@@ -49,6 +57,9 @@ export class GroupCommit<Row, Result> {
   #waiting = 0
   #weight = 0
   #inFlight = 0
+  /** When a commit began while none was under way, or when the last one ended; and how long the last one took. */
+  #movedAt = 0
+  #lastTook = 0
   /** The most rows that recently waited or were in flight at once. */
   #peak = 0
   #scheduled = false
@@ -94,12 +105,25 @@ export class GroupCommit<Row, Result> {
     return this.#waiting
   }
 
+  /** Sum of `weigh` over those rows. */
+  get weight(): number {
+    return this.#weight
+  }
+
   #refusal(weight: number): AppError | undefined {
     if (this.#closed) return new AppError(50303, 'the service is shutting down; send the request again')
     // A single row may be heavier than the bound. An empty queue takes it, or it could never be written.
     const isHeavy = this.#weight > 0 && this.#weight + weight > this.#options.maxWeight
-    if (this.#waiting < this.#options.maxWaiting && !isHeavy) return undefined
-    return queueFull()
+    const isFull = this.#waiting >= this.#options.maxWaiting || isHeavy || this.#isSlow
+    return isFull ? queueFull() : undefined
+  }
+
+  /** Fewer rows than a group are in the next commit, however long that takes: refusing one would help no other. */
+  get #isSlow(): boolean {
+    const { maxDelay, maxGroup } = this.#options
+    if (maxDelay === undefined || this.#waiting < maxGroup) return false
+    const took = Math.max(this.#lastTook, this.#inFlight > 0 ? performance.now() - this.#movedAt : 0)
+    return (this.#waiting / maxGroup) * took > maxDelay
   }
 
   /** Whether the queue has the share of all rows that a group should have. */
@@ -130,12 +154,29 @@ export class GroupCommit<Row, Result> {
     const group = this.#takeGroup()
     if (group.length === 0) return
     this.#inFlight++
+    const { stats } = this.#options
+    const startedAt = performance.now()
+    if (this.#inFlight === 1) this.#movedAt = startedAt
+    const end = (): number => {
+      this.#movedAt = performance.now()
+      this.#lastTook = this.#movedAt - startedAt
+      return this.#lastTook
+    }
     Promise.try(
       this.#commit,
       group.map(({ row }) => row),
     ).then(
-      (results) => this.#settle(group, ({ resolve, reject }, i) => answer(results[i], resolve, reject)),
-      (error: unknown) => this.#settle(group, ({ reject }) => reject(error)),
+      (results) => {
+        const took = end()
+        stats?.rows.observe(group.length)
+        stats?.milliseconds.observe(took)
+        this.#settle(group, ({ resolve, reject }, i) => answer(results[i], resolve, reject))
+      },
+      (error: unknown) => {
+        end()
+        if (stats !== undefined) stats.failures++
+        this.#settle(group, ({ reject }) => reject(error))
+      },
     )
   }
 

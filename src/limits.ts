@@ -1,4 +1,4 @@
-import { integer, offOr, type Setting, setting, size, timeout } from './setting.ts'
+import { duration, integer, memorySize, offOr, type Setting, setting, size, timeout } from './setting.ts'
 
 /** Bounds of the long work of clients. */
 export interface WorkLimits {
@@ -135,16 +135,35 @@ export const MEMORY_LIMITS: { readonly [K in keyof MemoryLimits]-?: Setting<Memo
   ),
 }
 
-/** How many connections clients may have open. */
+/** How long a connection may take for what, and how many there are. Times in milliseconds. */
 export interface ConnectionLimits {
+  readonly headersTimeout: number
+  readonly requestTimeout: number
+  readonly stallTimeout: number
   readonly maxConnections: number
-  /** For one address, or one IPv6 network of 64 bits. */
   readonly maxAddressConnections: number
   /** Open files that connections leave to the store, the log and exports. */
   readonly descriptorReserve: number
+  readonly keepAliveTimeout: number
+  readonly drainWindow: number
 }
 
 export const CONNECTION_LIMITS: { readonly [K in keyof ConnectionLimits]-?: Setting<ConnectionLimits[K]> } = {
+  headersTimeout: setting(
+    'headers-timeout',
+    'TIME',
+    '10s',
+    'deadline for the headers of a request to arrive; at most the request timeout',
+    duration,
+  ),
+  requestTimeout: setting('request-timeout', 'TIME', '30s', 'deadline for a whole request to arrive', duration),
+  stallTimeout: setting(
+    'stall-timeout',
+    'TIME',
+    '30s',
+    'how long the client of an import may send nothing, or any client may read nothing of its answer; imports have no request timeout',
+    duration,
+  ),
   maxConnections: setting(
     'max-connections',
     'COUNT',
@@ -166,4 +185,51 @@ export const CONNECTION_LIMITS: { readonly [K in keyof ConnectionLimits]-?: Sett
     'open files that connections leave to the store, its log and exports, out of those that the process may open; at most half of them',
     integer(64, 1e6),
   ),
+  keepAliveTimeout: setting(
+    'keep-alive-timeout',
+    'TIME',
+    '65s',
+    'how long a connection may be idle before the service closes it',
+    duration,
+  ),
+  drainWindow: setting(
+    'drain-window',
+    'TIME',
+    '1s',
+    'how long to keep answering after the signal to stop, while a client is connected',
+    duration,
+  ),
+}
+
+/** From where on requests are refused because there are too many. */
+export interface LoadLimits {
+  readonly maxWaiting: number
+  /** Milliseconds that requests may keep others waiting. */
+  readonly maxDelay: number
+  /** Bytes of the heap and of buffers; undefined: a part of what the machine has. */
+  readonly maxMemory: number | undefined
+}
+
+export const LOAD_LIMITS: { readonly [K in keyof LoadLimits]-?: Setting<LoadLimits[K]> } = {
+  maxWaiting: setting(
+    'max-waiting',
+    'COUNT',
+    '10000',
+    'creates that may be queued for the store; more are answered 503',
+    integer(1, 1e6),
+  ),
+  maxDelay: setting(
+    'max-delay',
+    'TIME',
+    '5s',
+    'how long requests may keep others waiting: for queued reads of a SQLite store, for queued writes of more than one commit, and for a fifth of it in one turn of the event loop; more are answered 503; at least 100ms',
+    timeout,
+  ),
+  maxMemory: {
+    flag: 'max-memory',
+    value: 'SIZE',
+    fallback: undefined,
+    help: 'memory for the heap and for buffers beyond which requests are answered 503, at most 1024GiB (default two thirds of the memory of the machine or the container)',
+    parse: memorySize,
+  },
 }

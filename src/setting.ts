@@ -81,6 +81,16 @@ export function size(given: string): number {
   return parsed
 }
 
+/** Bytes, from a text like `512MiB` or `4GiB`. */
+export function memorySize(given: string): number {
+  const match = /^(\d{1,7})(MiB|GiB)$/.exec(given)
+  const parsed = Number(match?.[1]) * (match?.[2] === 'GiB' ? 2 ** 30 : 2 ** 20)
+  if (Number.isNaN(parsed) || parsed < 2 ** 20 || parsed > 2 ** 40) {
+    throw new Error(`"${given}" is not a size like 512MiB or 4GiB`)
+  }
+  return parsed
+}
+
 /** Origins as browsers write them, so that they compare as texts. */
 export function origins(given: string): readonly string[] {
   return given.split(',').map((part) => {

@@ -25,6 +25,44 @@ const CASES: { readonly [K in Key]: { right: readonly [string, Config[K]][]; wro
     ],
     wrong: ['65536', '-1', '80.5', 'http', '', '0x50', '1e3', ' 80'],
   },
+  metricsPort: {
+    right: [
+      ['0', 0],
+      ['9464', 9464],
+      ['off', undefined],
+    ],
+    wrong: ['65536', '-1', 'on', '', ' 80'],
+  },
+  logFormat: {
+    right: [
+      ['auto', 'auto'],
+      ['json', 'json'],
+      ['text', 'text'],
+    ],
+    wrong: ['JSON', 'pretty', ''],
+  },
+  maxDelay: {
+    right: [
+      ['100ms', 100],
+      ['5s', 5000],
+    ],
+    wrong: ['99ms', '0s', '5', '2h', '', 'off'],
+  },
+  maxMemory: {
+    right: [
+      ['1MiB', 2 ** 20],
+      ['4GiB', 2 ** 32],
+      ['1024GiB', 2 ** 40],
+    ],
+    wrong: ['0MiB', '1025GiB', '512', '1KiB', '4gib', '-1GiB', '1.5GiB', 'off'],
+  },
+  metricsHost: {
+    right: [
+      ['0.0.0.0', '0.0.0.0'],
+      ['::1', '::1'],
+    ],
+    wrong: [''],
+  },
   store: {
     right: [
       ['sqlite:/srv/plants.db', { engine: 'sqlite', path: '/srv/plants.db', isDefault: false }],
@@ -329,6 +367,8 @@ suite('the configuration', () => {
     assert.deepEqual(readConfig({}, {}), {
       host: '127.0.0.1',
       port: 8080,
+      metricsPort: undefined,
+      metricsHost: '127.0.0.1',
       store: { engine: 'sqlite', path: 'data/plants.db', isDefault: true },
       storeConnections: 10,
       storeSearchConnections: undefined,
@@ -343,6 +383,7 @@ suite('the configuration', () => {
       logLevel: 'info',
       auditLog: '-',
       page: true,
+      logFormat: 'auto',
       docs: true,
       corsOrigins: undefined,
       bodyLimit: 2 ** 20,
@@ -363,6 +404,8 @@ suite('the configuration', () => {
       keepAliveTimeout: 65_000,
       drainWindow: 1000,
       maxWaiting: 10_000,
+      maxDelay: 5000,
+      maxMemory: undefined,
       rateLimit: undefined,
       authFailureLimit: 60,
       trustedProxies: [],

@@ -9,7 +9,7 @@ import { NO_AUDIT } from '../src/audit.ts'
 import { readConfig } from '../src/config.ts'
 import { ERRORS, type ErrorNumber, statusOf } from '../src/errors.ts'
 import { ClientAddresses } from '../src/http/auth/client-address.ts'
-import { Metrics } from '../src/http/metrics.ts'
+import { Metrics } from '../src/http/metrics/metrics.ts'
 import { type OperationObject, type ResponseObject, readContract, resolve } from '../src/http/operations.ts'
 import { BodyMemory } from '../src/http/request/body-memory.ts'
 import { checkPlantSchemas } from '../src/http/resources/plant-schemas.ts'
@@ -205,7 +205,7 @@ suite('the service does not start', () => {
     const responder = new Responder({
       log: pino({ level: 'silent' }),
       audit: NO_AUDIT,
-      metrics: new Metrics(() => 0),
+      metrics: new Metrics(),
       state: { current: 'serving' },
       addresses: new ClientAddresses([]),
       cors: undefined,
@@ -218,6 +218,7 @@ suite('the service does not start', () => {
       responder,
       cors: undefined,
       bodies: new BodyMemory({ bodyLimit: 1, bodyMemory: 1 }),
+      overload: undefined,
     }
     const start = (handlers: object) => () =>
       addRoutes(new Router({ maxParamLength: 100, notFound }), { document, operations }, handlers as Handlers, options)

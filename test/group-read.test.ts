@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { AppError } from '../src/errors.ts'
 import { GroupRead } from '../src/sqlite/read/group-read.ts'
 
 /** Reads the length of texts, and records the keys of each call. */
@@ -10,7 +11,10 @@ function make() {
     if (texts.includes('bad')) throw new Error('no such text')
     return texts.map((text) => text.length)
   }
-  return { group: new GroupRead<string, number>({ read, areSmall: () => assert.fail('all fit a turn') }), groups }
+  return {
+    group: new GroupRead<string, number>({ read, areSmall: () => assert.fail('all fit a turn') }, 60_000),
+    groups,
+  }
 }
 
 test('the reads of one turn of the event loop run together, and each caller gets its own value', async () => {
@@ -45,7 +49,7 @@ test('a failed read rejects the calls of its turn, and no later ones', async () 
 /**
  * Reads two texts in a turn, and looks up the size of three. Texts of one character are small.
  */
-function makeNarrow() {
+function makeNarrow(maxDelay = 60_000) {
   const groups: string[][] = []
   const read = (texts: readonly string[]) => {
     groups.push([...texts])
@@ -53,7 +57,7 @@ function makeNarrow() {
     return texts.slice(0, 2).map((text) => text.length)
   }
   const areSmall = (texts: readonly string[]) => texts.slice(0, 3).map((text) => text.length === 1)
-  return { group: new GroupRead<string, number>({ read, areSmall }), groups }
+  return { group: new GroupRead<string, number>({ read, areSmall }, maxDelay), groups }
 }
 
 test('values beyond the bound of a turn are read in later turns, each once, together with new requests', async () => {
@@ -103,4 +107,15 @@ test('a read that fails also rejects the callers that waited for their turn', as
   assert.deepEqual([first?.status, second?.status], ['fulfilled', 'fulfilled'])
   for (const { status } of late) assert.equal(status, 'rejected')
   assert.equal(await group.get('good'), 4)
+})
+
+test('a read that has waited behind others for too long is refused, and nothing is read for it', async () => {
+  const { group, groups } = makeNarrow(0)
+  const values = ['aa', 'bb', 'cc', 'dd', 'ee', 'ff', 'gg', 'hh'].map((text) => group.get(text))
+  const settled = await Promise.allSettled(values)
+  const errors = settled.filter((one) => one.status === 'rejected').map(({ reason }) => reason as unknown)
+  assert.ok(errors.length > 0, 'a turn reads two')
+  for (const error of errors) assert.ok(error instanceof AppError && error.number === 50302)
+  assert.ok(groups.length >= (settled.length - errors.length) / 2)
+  assert.equal(await group.get('later'), 5)
 })

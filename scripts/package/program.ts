@@ -11,6 +11,7 @@ const COPIED = [
   'src/http/resources/docs-page',
   'web/dist',
   'bin/plantstore.js',
+  'monitoring',
   'LICENSE',
   'CHANGELOG.md',
 ]
@@ -74,7 +75,7 @@ function publishedManifest(): object {
       '.': { types: './src/cli/main.d.ts', default: './src/cli/main.js' },
       './package.json': './package.json',
     },
-    files: ['bin', 'src', 'sql', 'web', 'CHANGELOG.md'],
+    files: ['bin', 'src', 'sql', 'web', 'monitoring', 'CHANGELOG.md'],
     dependencies,
     bundleDependencies: Object.keys(dependencies),
   }

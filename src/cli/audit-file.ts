@@ -4,6 +4,7 @@ import type { Logger } from 'pino'
 import type { Actor } from '../actor.ts'
 import { AuditLog } from '../audit.ts'
 import type { Config } from '../config.ts'
+import type { LogLines } from '../http/metrics/service-metrics.ts'
 import { AuditOutput, fileTarget } from './audit-output.ts'
 import { fileFault } from './file-fault.ts'
 import { sinkOf } from './log.ts'
@@ -13,8 +14,7 @@ const INFO = 30
 
 export interface ServiceAudit {
   readonly audit: AuditLog
-  /** Dropped lines since the start. */
-  readonly dropped: () => number
+  readonly lines: LogLines
   /** Opens the file again after a program for log rotation has moved it. Does nothing for standard error. */
   reopen(): void
   /** Resolves once all lines are written. Without a reader it never resolves. */
@@ -37,7 +37,7 @@ export function serviceAudit({ auditLog, auditBuffer }: Config, log: Logger): Se
   })
   return {
     audit: new AuditLog(output),
-    dropped: () => output.dropped,
+    lines: output,
     reopen() {
       if (path === undefined) return
       try {

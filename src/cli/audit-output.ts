@@ -57,8 +57,13 @@ export class AuditOutput implements AuditSink {
     return this.#allDropped
   }
 
+  /** Characters that wait to be written. */
+  get waiting(): number {
+    return this.#waiting.length + this.#underWay
+  }
+
   write(line: string): void {
-    if (this.#waiting.length + this.#underWay + line.length >= this.#options.most) {
+    if (this.waiting + line.length >= this.#options.most) {
       this.#dropped++
       this.#allDropped++
       return

@@ -5,6 +5,8 @@ export interface BannerFacts {
   readonly config: Config
   /** The port on which the service listens. */
   readonly port: number
+  /** The port for monitors, if they have one of their own. */
+  readonly metricsPort: number | undefined
   /** Whether this start created the store. */
   readonly isNew: boolean
   /** The token that this start created, if any. */
@@ -12,7 +14,7 @@ export interface BannerFacts {
 }
 
 /** The lines that a person sees when the service is ready. */
-export function banner({ config, port, isNew, firstToken }: BannerFacts): string {
+export function banner({ config, port, metricsPort, isNew, firstToken }: BannerFacts): string {
   const address = `http://${addressIn(config.host)}:${port}`
   const lines = [
     'Plantstore is ready.',
@@ -20,6 +22,7 @@ export function banner({ config, port, isNew, firstToken }: BannerFacts): string
     `  Address  ${address}`,
     ...pageLine(config, address, firstToken),
     `  API      ${address}${config.docs ? '/docs' : '/openapi.json'}`,
+    ...(metricsPort === undefined ? [] : [`  Metrics  http://${addressIn(config.metricsHost)}:${metricsPort}/metrics`]),
     `  Store    ${shownStore(config.store)}${isNew ? ' (new)' : ''}`,
     ...tokenLines(config, firstToken),
     '',

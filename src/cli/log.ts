@@ -2,7 +2,9 @@ import { constants, fstatSync, openSync, write } from 'node:fs'
 import { isatty } from 'node:tty'
 import pino, { type Logger } from 'pino'
 import type { Config } from '../config.ts'
+import type { LogLines } from '../http/metrics/service-metrics.ts'
 import type { Target } from './audit-output.ts'
+import { logText } from './log-text.ts'
 
 /** Milliseconds until the log tries a terminal again that took nothing. */
 const RETRY = 50
@@ -15,8 +17,10 @@ type Sink = Target['write']
  * A blocking write to a pipe without a reader, or to a terminal after Ctrl-S, also blocks the end of the process, where
  * Node.js waits for its threads. So no write here can block.
  */
-class LogOutput {
+class LogOutput implements LogLines {
   readonly #sink: Sink
+  /** Makes of a JSON line what is written. */
+  readonly #format: (line: string) => string
   #waiting: string[] = []
   #length = 0
   /** Dropped lines since the last line that counts them, and since the start. */
@@ -27,7 +31,8 @@ class LogOutput {
   #onEmpty: (() => void)[] = []
 
   /** @param maxWaiting characters that may wait for the reader of the log; the log drops and counts further lines */
-  constructor(maxWaiting: number) {
+  constructor(maxWaiting: number, format: (line: string) => string) {
+    this.#format = format
     this.#maxWaiting = maxWaiting
     this.#sink = sinkOf(2)
   }
@@ -36,7 +41,13 @@ class LogOutput {
     return this.#allDropped
   }
 
-  write(line: string): void {
+  /** Characters that wait for the reader. */
+  get waiting(): number {
+    return this.#length
+  }
+
+  write(json: string): void {
+    const line = this.#format(json)
     if (this.#length + line.length > this.#maxWaiting) {
       this.#dropped++
       this.#allDropped++
@@ -55,7 +66,7 @@ class LogOutput {
 
   #writeNext(): void {
     if (this.#dropped > 0) {
-      this.#waiting.push(droppedLine(this.#dropped))
+      this.#waiting.push(this.#format(droppedLine(this.#dropped)))
       this.#dropped = 0
     }
     if (this.#waiting.length === 0) {
@@ -118,13 +129,13 @@ function ownTerminal(fd: number): number {
 
 export interface Log {
   readonly log: Logger
-  /** Lines dropped because their reader was too slow. */
-  readonly dropped: () => number
+  readonly lines: LogLines
 }
 
-/** JSON lines on standard error, so that standard output stays for people and pipes. */
-export function openLog({ logLevel, logBuffer }: Config): Log {
-  const output = new LogOutput(logBuffer)
+/** Lines on standard error, so that standard output stays for people and pipes: JSON, or text on a terminal. */
+export function openLog({ logLevel, logBuffer, logFormat }: Config): Log {
+  const isText = logFormat === 'text' || (logFormat === 'auto' && isatty(2))
+  const output = new LogOutput(logBuffer, isText ? logText : (line) => line)
   const log = pino({ level: logLevel, base: null, timestamp: pino.stdTimeFunctions.isoTime }, output)
-  return { log, dropped: () => output.dropped }
+  return { log, lines: output }
 }

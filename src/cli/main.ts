@@ -3,6 +3,7 @@ import { type Config, readConfig, SETTINGS } from '../config.ts'
 import { AppError } from '../errors.ts'
 import { OperatorError } from '../operator-error.ts'
 import { printable } from '../printable.ts'
+import { readTracing } from '../tracing-config.ts'
 import { unknownVariables } from '../unknown-variables.ts'
 import { addHelp, addSettings, command, examples, HELP } from './command.ts'
 import { SHELLS } from './completion-shells.ts'
@@ -67,9 +68,15 @@ function program(): Command {
     .addHelpText('after', SPELLINGS)
     .addHelpText('after', examples('plantstore serve', 'plantstore serve --port 9000 --store sqlite:/srv/plants.db'))
     .action(async ({ config: path, printConfig = false, ...flags }) => {
-      const read = () => readConfig(flags, withFile(process.env, readConfigFile(path)))
-      const config = read()
-      if (!printConfig) return serve(config, unknownVariables(process.env), read)
+      const environment = withFile(process.env, readConfigFile(path))
+      const config = readConfig(flags, environment)
+      if (!printConfig) {
+        return serve(config, {
+          tracing: readTracing(environment, []),
+          notice: unknownVariables(process.env),
+          read: () => readConfig(flags, withFile(process.env, readConfigFile(path))),
+        })
+      }
       const { configLines } = await import('./print-config.ts')
       process.stdout.write(configLines(config, { flags, environment: process.env, file: readConfigFile(path) }))
     })

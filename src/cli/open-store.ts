@@ -1,5 +1,6 @@
 import { mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
+import type { WriteStats } from '../commit-stats.ts'
 import { type StoreAddress, shownStore } from '../config.ts'
 import { OperatorError } from '../operator-error.ts'
 import type { DistributeOptions } from '../postgres/sharding/distribute.ts'
@@ -15,6 +16,7 @@ export interface OpenOptions {
   /** Creates the store where there is none. */
   readonly create: boolean
   readonly maxWaiting: number
+  readonly maxDelay?: number
   readonly connections: number
   readonly searchConnections?: number | undefined
   readonly longConnections?: number | undefined
@@ -33,6 +35,7 @@ export interface OpenOptions {
 export interface OpenStore extends Store {
   /** Writes that wait for their commit. */
   readonly waiting: number
+  readonly writes: WriteStats
   /** Changes that the search index does not have yet; absent where each write updates it. */
   readonly indexBehind?: number
   /** Absent for an engine without connections. */
@@ -48,12 +51,13 @@ export interface OpenStore extends Store {
  */
 export async function openStore(address: StoreAddress, options: OpenOptions): Promise<OpenStore> {
   const { serving, create, maxWaiting, connections, timeout, wait, onFatal, onMade, onNotice } = options
-  const { searchConnections, longConnections, changesKeep = 0 } = options
+  const { searchConnections, longConnections, changesKeep = 0, maxDelay = Number.POSITIVE_INFINITY } = options
   if (address.engine === 'postgres') {
     const { PostgresStore } = await import('../postgres/store.ts')
     return PostgresStore.open(address, {
       create,
       maxWaiting,
+      maxDelay,
       connections,
       searchConnections,
       longConnections,
@@ -65,7 +69,16 @@ export async function openStore(address: StoreAddress, options: OpenOptions): Pr
   }
   if (create && address.isDefault) mkdirSync(dirname(address.path), { recursive: true, mode: 0o700 })
   const { SqliteStore } = await import('../sqlite/store.ts')
-  return SqliteStore.open(address.path, { serving, create, maxWaiting, changesKeep, onFatal, onMade, onNotice })
+  return SqliteStore.open(address.path, {
+    serving,
+    create,
+    maxWaiting,
+    maxDelay,
+    changesKeep,
+    onFatal,
+    onMade,
+    onNotice,
+  })
 }
 
 /** The operations on the store as a whole. Opens and creates nothing yet. */

@@ -8,6 +8,7 @@ import { type Config, shownStore } from '../config.ts'
 import type { App } from '../http/app.ts'
 import type { ServiceState } from '../http/service-state.ts'
 import { OperatorError } from '../operator-error.ts'
+import type { TracingConfig } from '../tracing-config.ts'
 import { onStopSignal } from './abort-on-signal.ts'
 import { type ServiceAudit, serviceAudit } from './audit-file.ts'
 import { banner } from './banner.ts'
@@ -20,18 +21,27 @@ import { version } from './version.ts'
 
 /** Milliseconds that requests under way may still take once listening has ended. */
 const LAST_ANSWERS = 5000
+/** Milliseconds that the end of the service waits for the collector of traces. */
+const LAST_SPANS = 5000
 /** Milliseconds that the end of the process waits for the reader of the log. */
 const LAST_LINES = 1000
+
+export interface ServeOptions {
+  /** Undefined: no traces. */
+  readonly tracing: TracingConfig | undefined
+  /** What the operator should know of the configuration. */
+  readonly notice: string | undefined
+  /** Reads the configuration again. */
+  readonly read: () => Config
+}
 
 /**
  * Runs the service until a signal stops it or its store fails. Only this module wires everything.
  *
- * @param notice warns the operator about the configuration; undefined where there is nothing to warn of
- * @param read reads the configuration again
  * @throws OperatorError when the service can't start
  */
-export async function serve(config: Config, notice: string | undefined, read: () => Config): Promise<void> {
-  const { log, dropped } = openLog(config)
+export async function serve(config: Config, { tracing, notice, read }: ServeOptions): Promise<void> {
+  const { log, lines: logLines } = openLog(config)
   const trail = serviceAudit(config, log)
   const state: ServiceState = { current: 'serving' }
   const opened = new AsyncDisposableStack()
@@ -44,11 +54,13 @@ export async function serve(config: Config, notice: string | undefined, read: ()
   }
   try {
     await mustBeFree(config)
+    if (config.metricsPort !== undefined) await mustBeFree(monitorsAddress(config))
     const backups = scheduledBackups(config, log)
     const opening = openStore(config.store, {
       serving: true,
       create: true,
       maxWaiting: config.maxWaiting,
+      maxDelay: config.maxDelay,
       connections: config.storeConnections,
       searchConnections: config.storeSearchConnections,
       longConnections: config.storeLongConnections,
@@ -69,6 +81,7 @@ export async function serve(config: Config, notice: string | undefined, read: ()
       import('../http/operations.ts'),
     ])
     const contract = readContract()
+    const traces = await openTracing(tracing, log)
     const store = await opening
     const bytes = await bytesOf(config.store)
     opened.defer(() => closed('the store', store.close(), log))
@@ -80,25 +93,33 @@ export async function serve(config: Config, notice: string | undefined, read: ()
       log,
       audit: trail.audit,
       state,
-      waiting: () => store.waiting,
-      droppedLogLines: dropped,
-      droppedAuditLines: trail.dropped,
+      tracer: traces?.tracer,
+      writes: store.writes,
+      logLines,
+      auditLines: trail.lines,
       indexBehind: () => store.indexBehind,
       pool: store.pool,
       backups,
       facts: { version: version(), engine: config.store.engine, bytes },
       shards: 'shardState' in store ? () => store.shardState : undefined,
     })
+    if (traces !== undefined) {
+      opened.defer(() => closed('the export of traces', traces.exporter.close(AbortSignal.timeout(LAST_SPANS)), log))
+    }
     opened.defer(() => closed('the HTTP server', closeApp(app), log))
     const port = await listen(app, config)
+    const metricsPort = app.monitors && (await listen(app.monitors, monitorsAddress(config)))
     // Only now: a start that fails between making the secret and printing it loses the secret for good.
     const firstToken = await makeFirstToken(store, config, trail.audit)
     // Before the banner: its reader may send a signal at once.
     onStopSignal((signal) => void stop(signal, app.server, config, log, trail, state, opened))
     backups?.start()
-    process.stdout.write(banner({ config, port, isNew, firstToken }))
+    process.stdout.write(banner({ config, port, metricsPort, isNew, firstToken }))
     const configuredToken = config.token !== undefined
-    log.info({ host: config.host, port, store: shownStore(config.store), isNew, configuredToken }, 'serving')
+    log.info(
+      { host: config.host, port, metricsPort, store: shownStore(config.store), isNew, configuredToken },
+      'serving',
+    )
   } catch (error) {
     await opened.disposeAsync()
     // Log lines without a reader would keep the process from ending by itself.
@@ -107,8 +128,21 @@ export async function serve(config: Config, notice: string | undefined, read: ()
   }
 }
 
+/** Loads what makes traces only where somebody wants them. */
+async function openTracing(tracing: TracingConfig | undefined, log: Logger) {
+  if (tracing === undefined) return undefined
+  const [{ Tracer }, { OtlpExporter }] = await Promise.all([
+    import('../http/tracing/tracer.ts'),
+    import('./tracing/otlp-exporter.ts'),
+  ])
+  const { endpoint } = tracing
+  const onTrouble = (why: string) => log.warn({ endpoint, why }, 'the collector takes no traces')
+  const exporter = new OtlpExporter({ ...tracing, version: version(), onTrouble })
+  return { exporter, tracer: new Tracer(tracing, exporter) }
+}
+
 /** Tries the port first, so that a start without a free port creates and changes no store. */
-async function mustBeFree({ host, port }: Config): Promise<void> {
+async function mustBeFree({ host, port }: Address): Promise<void> {
   const probe = createServer()
   try {
     await once(probe.listen({ host, port }), 'listening')
@@ -118,14 +152,21 @@ async function mustBeFree({ host, port }: Config): Promise<void> {
   await once(probe.close(), 'close')
 }
 
-async function listen(app: App, { host, port }: Config): Promise<number> {
+async function listen(at: Pick<App, 'listen' | 'server'>, { host, port }: Address): Promise<number> {
   try {
-    await app.listen({ host, port })
+    await at.listen({ host, port })
   } catch (error) {
     throw listenError(error, host, port)
   }
-  return (app.server.address() as AddressInfo).port
+  return (at.server.address() as AddressInfo).port
 }
+
+type Address = Pick<Config, 'host' | 'port'>
+
+const monitorsAddress = ({ metricsHost, metricsPort = 0 }: Config): Address => ({
+  host: metricsHost,
+  port: metricsPort,
+})
 
 function listenError(error: unknown, host: string, port: number): unknown {
   const { code } = error as NodeJS.ErrnoException
@@ -174,7 +215,10 @@ async function hasConnections(server: Server): Promise<boolean> {
 }
 
 async function closeApp(app: App): Promise<void> {
-  const force = setTimeout(() => app.server.closeAllConnections(), LAST_ANSWERS)
+  const force = setTimeout(() => {
+    app.server.closeAllConnections()
+    app.monitors?.server.closeAllConnections()
+  }, LAST_ANSWERS)
   await app.close()
   clearTimeout(force)
 }

@@ -36,13 +36,17 @@ export function refuseMethod(operations: readonly Operation[]): Route {
   }
 }
 
-/** Answers a request on a path that the contract does not have; OPTIONS on `*` is about the service as a whole. */
-export function answerNotFound(operations: readonly Operation[], responder: Responder): Route {
+/**
+ * Answers a request on a path that the contract does not have; OPTIONS on `*` is about the service as a whole.
+ *
+ * @param hint where the paths are listed
+ */
+export function answerNotFound(operations: readonly Operation[], responder: Responder, hint: string): Route {
   const Allow = allowOf(operations)
   return (exchange) => {
     const { method, url } = exchange.request
     if (method === 'OPTIONS' && url === '*') return responder.reply(exchange, 204, ['Allow', Allow])
-    throw new AppError(40401, 'there is no such path; /openapi.json lists all paths')
+    throw new AppError(40401, `there is no such path; ${hint}`)
   }
 }
 

@@ -1,4 +1,5 @@
 import { AppError } from '../errors.ts'
+import type { Overload } from './admission/overload.ts'
 import type { Authorize } from './auth/authorize.ts'
 import type { Identity } from './auth/bearer.ts'
 import type { Exchange } from './exchange.ts'
@@ -33,6 +34,8 @@ export interface RouteOptions {
   readonly responder: Responder
   readonly cors: Cors | undefined
   readonly bodies: BodyMemory
+  /** Refuses requests that the service has no time or memory for; undefined: takes all. */
+  readonly overload: Overload | undefined
 }
 
 /**
@@ -41,7 +44,12 @@ export interface RouteOptions {
  *
  * @throws Error when an operation has no handler, or a handler no operation
  */
-export function addRoutes(router: Router, contract: Contract, handlers: Handlers, options: RouteOptions): void {
+export function addRoutes<Id extends OperationId>(
+  router: Router,
+  contract: Contract,
+  handlers: Pick<Handlers, Id>,
+  options: RouteOptions,
+): void {
   const missing = new Set(Object.keys(handlers))
   for (const [path, operations] of Map.groupBy(contract.operations, (operation) => operation.path)) {
     const routes = new Map<string, Route>([['OPTIONS', answerOptions(operations, options)]])
@@ -49,7 +57,7 @@ export function addRoutes(router: Router, contract: Contract, handlers: Handlers
       const { id } = operation
       if (!isIn(handlers, id)) throw new Error(`the contract's operation ${id} has no handler`)
       missing.delete(id)
-      const route = authorized(operation, routeOf(id, operation, handlers, options), options)
+      const route = authorized(operation, routeOf(id, operation, handlers[id], options), options)
       routes.set(operation.method, route)
       if (operation.method === 'GET') routes.set('HEAD', route)
     }
@@ -61,12 +69,17 @@ export function addRoutes(router: Router, contract: Contract, handlers: Handlers
 /** People also type the address of the page with a slash at its end. */
 const SPELLINGS: Readonly<Record<string, readonly string[]>> = { '/docs': ['/docs', '/docs/'] }
 
-const isIn = (handlers: Handlers, id: string): id is OperationId => Object.hasOwn(handlers, id)
+const isIn = <Id extends OperationId>(handlers: Pick<Handlers, Id>, id: string): id is Id => Object.hasOwn(handlers, id)
 
-function authorized(operation: Operation, route: Route, { authorize }: RouteOptions): Route {
+/** What monitors ask is answered however much there is to do, as they have to see it. */
+const MONITORING: readonly string[] = ['getLiveness', 'getReadiness', 'getMetrics'] satisfies OperationId[]
+
+function authorized(operation: Operation, route: Route, { authorize, overload }: RouteOptions): Route {
   const admit = authorize(operation, route)
+  const mayShed = overload !== undefined && !MONITORING.includes(operation.id)
   return (exchange) => {
     exchange.operation = operation
+    if (mayShed) overload.admit(exchange.startedAt)
     admit(exchange)
   }
 }
@@ -77,10 +90,9 @@ type Readers = { readonly [Id in OperationId]: (values: Values) => OperationPara
 function routeOf<Id extends OperationId>(
   id: Id,
   operation: Operation,
-  handlers: Handlers,
+  handler: Handler<OperationParameters[Id]>,
   options: RouteOptions,
 ): Route {
-  const handler: Handler<OperationParameters[Id]> = handlers[id]
   const readers: Readers = PARAMETERS
   const typed = readers[id]
   const read = (exchange: Exchange) => {

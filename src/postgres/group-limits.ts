@@ -3,6 +3,8 @@ import type { GroupCommitOptions } from '../group-commit.ts'
 export interface GroupOptions {
   /** Requests of one kind that may wait or be under way at once. */
   readonly maxWaiting: number
+  /** Milliseconds that queued writes of more than one commit may take; any time by default. */
+  readonly maxDelay?: number
   /** Groups of one kind that may be under way at once; by default GROUPS_IN_FLIGHT. */
   readonly groupsInFlight?: number | undefined
 }
@@ -17,9 +19,11 @@ const GROUPS_IN_FLIGHT = 2
 /** The bounds of the groups in which requests for single plants share a statement. */
 export const groupLimits = ({
   maxWaiting,
+  maxDelay = Number.POSITIVE_INFINITY,
   groupsInFlight,
-}: GroupOptions): Required<Omit<GroupCommitOptions<never>, 'weigh' | 'keyOf'>> => ({
+}: GroupOptions): Required<Omit<GroupCommitOptions<never>, 'weigh' | 'keyOf' | 'stats'>> => ({
   maxWaiting,
+  maxDelay,
   maxWeight: MAX_WAITING_TEXT,
   maxGroup: MAX_GROUP,
   maxInFlight: groupsInFlight ?? GROUPS_IN_FLIGHT,

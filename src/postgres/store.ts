@@ -1,4 +1,5 @@
 import type { AbortingAsker, Asker } from '../asker.ts'
+import { countCommit, type WriteStats } from '../commit-stats.ts'
 import type { AppError } from '../errors.ts'
 import type { NewPlant } from '../plant.ts'
 import { type ChangeOutcome, type PlantChange, replaceResult, updatedPlant } from '../plant-change.ts'
@@ -157,7 +158,8 @@ export class PostgresStore implements Store {
 
   importPlants(plants: readonly NewPlant[], mode: ImportMode): Promise<ImportResult[]> {
     return this.#ask(async () => {
-      const results = await this.#writer.importPlants(plants, mode)
+      const commit = () => this.#writer.importPlants(plants, mode)
+      const results = await countCommit(this.#queue.commits.import, plants.length, commit)
       this.#wrote(plants.length)
       return results
     })
@@ -214,6 +216,11 @@ export class PostgresStore implements Store {
   /** Writes of single plants that wait for their commit, for the metrics. */
   get waiting(): number {
     return this.#queue.waiting
+  }
+
+  /** What became of writes, for the metrics. */
+  get writes(): WriteStats {
+    return this.#queue
   }
 
   async #prepare({ retryTime, create, onMade, onNotice }: PostgresStoreOptions): Promise<void> {

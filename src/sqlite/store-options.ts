@@ -3,6 +3,8 @@ import type { Writer } from './write/adaptive-writer.ts'
 
 export interface SqliteStoreOptions {
   readonly maxWaiting: number
+  /** Milliseconds that queued reads, and queued writes of more than one commit, may take; any time by default. */
+  readonly maxDelay?: number
   /** Creates in one commit. With 1, each create has a commit of its own. */
   readonly maxGroup?: number
   /** Takes the lock that keeps a second server away from the file. */

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Actor } from '../actor.ts'
 import type { AbortingAsker, Asker } from '../asker.ts'
+import type { WriteStats } from '../commit-stats.ts'
 import { OperatorError } from '../operator-error.ts'
 import type { NewPlant } from '../plant.ts'
 import { replaceResult, updatedPlant } from '../plant-change.ts'
@@ -100,19 +101,26 @@ export class SqliteStore implements Store {
 
   private constructor(path: string, unlock: () => void, options: SqliteStoreOptions) {
     const fail = (error: Error) => this.#fail(error)
+    const { maxDelay = Number.POSITIVE_INFINITY } = options
     this.#path = path
     this.#isServing = options.serving
     this.#unlock = unlock
     this.#onFatal = options.onFatal
     this.#reader = new PointReader(path, fail)
-    this.#lookups = new GroupRead({
-      read: (ids) => this.#open.plants(ids),
-      areSmall: (ids) => this.#open.arePlantsSmall(ids),
-    })
-    this.#pages = new GroupRead({
-      read: (pages) => this.#open.pages(pages),
-      areSmall: (pages) => this.#open.arePagesSmall(pages),
-    })
+    this.#lookups = new GroupRead(
+      {
+        read: (ids) => this.#open.plants(ids),
+        areSmall: (ids) => this.#open.arePlantsSmall(ids),
+      },
+      maxDelay,
+    )
+    this.#pages = new GroupRead(
+      {
+        read: (pages) => this.#open.pages(pages),
+        areSmall: (pages) => this.#open.arePagesSmall(pages),
+      },
+      maxDelay,
+    )
     this.#writer = options.startWriter?.(path, fail) ?? new AdaptiveWriter(path, fail)
     this.tokens = new SqliteTokenStore(this.#reader, this.#writer.thread, () => this.#mustBeOpen())
     this.ids = new SqliteIdStore(this.#reader, this.#writer.thread, () => this.#mustBeOpen())
@@ -131,7 +139,7 @@ export class SqliteStore implements Store {
     })
     this.#reads = new QueryClient(path, this.#index, this.#isServing, fail)
     const { maxWaiting, maxGroup = 1000 } = options
-    this.#writes = new WriteQueue(this.#writer, this.#index, { maxWaiting, maxGroup })
+    this.#writes = new WriteQueue(this.#writer, this.#index, { maxWaiting, maxGroup, maxDelay })
   }
 
   createPlant(plant: NewPlant, { mustBeNew }: CreateOptions, actor: Actor): Promise<CreateResult> {
@@ -218,6 +226,11 @@ export class SqliteStore implements Store {
   /** Creates and changes that wait for their commit, for the metrics. */
   get waiting(): number {
     return this.#writes.waiting
+  }
+
+  /** What became of writes, for the metrics. */
+  get writes(): WriteStats {
+    return this.#writes
   }
 
   /** Changes that the search index lacks, for the metrics. */

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
 import { suite, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Metrics } from '../../src/http/metrics.ts'
+import { Metrics } from '../../src/http/metrics/metrics.ts'
+import { PlantCount } from '../../src/http/metrics/plant-count.ts'
 import { tempFolder } from '../support/files.ts'
 import { send } from '../support/load.ts'
 import { startServer, TOKEN } from '../support/process.ts'
@@ -10,7 +11,7 @@ import { errorOf, messageOf, withService } from '../support/service.ts'
 
 suite('the histogram of answers', () => {
   test('counts each answer in every bucket whose bound is not below its time', async () => {
-    const metrics = new Metrics(() => 0)
+    const metrics = new Metrics()
     for (const milliseconds of [0, 1, 1.01, 2.5, 2.6, 250, 999, 5000, 5001]) metrics.observe('x', 200, milliseconds)
     const text = await metrics.text()
     const bucket = (le: string) => new RegExp(`_bucket\\{le="${le}",operation="x"\\} (\\d+)\n`).exec(text)?.[1]
@@ -18,6 +19,38 @@ suite('the histogram of answers', () => {
     assert.deepEqual(bounds.map(bucket).map(Number), [2, 4, 5, 5, 5, 5, 5, 6, 7, 8, 9])
     assert.match(text, /_count\{operation="x"\} 9\n/)
     assert.match(text, /_sum\{operation="x"\} 11.25711\n/)
+  })
+})
+
+suite('the count of plants', () => {
+  const samples = async (metrics: Metrics) => /^plantstore_plants (\S+)$/m.exec(await metrics.text())?.[1]
+
+  test('runs in the background, one at a time and at most once a minute, and outlives a store out of reach', async () => {
+    let now = 0
+    const counts: PromiseWithResolvers<number>[] = []
+    const countPlants = () => {
+      const count = Promise.withResolvers<number>()
+      counts.push(count)
+      return count.promise
+    }
+    const metrics = new Metrics()
+    new PlantCount({ countPlants }, () => now).describe(metrics)
+    const told = async (at: number) => {
+      now = at
+      await new Promise(setImmediate)
+      return [await samples(metrics), counts.length]
+    }
+    assert.deepEqual(await told(0), ['Nan', 1])
+    assert.deepEqual(await told(1e9), ['Nan', 1], 'the first count has not ended')
+    now = 2000
+    counts[0]?.resolve(7)
+    assert.deepEqual(await told(2000), ['7', 1])
+    assert.deepEqual(await told(201_999), ['7', 1], 'a count of 2 s is followed by a pause of 200 s')
+    assert.deepEqual(await told(202_000), ['7', 2])
+    counts[1]?.reject(new Error('out of reach'))
+    assert.deepEqual(await told(202_000), ['7', 2])
+    assert.deepEqual(await told(261_999), ['7', 2])
+    assert.deepEqual(await told(262_000), ['7', 3])
   })
 })
 

@@ -37,7 +37,13 @@ test('the npm package runs where it is installed, without a network, and brings 
       own.sort(),
       [
         ...modules.flatMap((path) => [`${path}.js`, `${path}.d.ts`]),
-        ...filesOf('sql/**/*.sql', 'src/http/resources/docs-page/*', 'web/dist/*', 'src/http/contract.generated.json'),
+        ...filesOf(
+          'monitoring/*',
+          'sql/**/*.sql',
+          'src/http/resources/docs-page/*',
+          'web/dist/*',
+          'src/http/contract.generated.json',
+        ),
         'bin/plantstore.js',
         'package.json',
         'CHANGELOG.md',

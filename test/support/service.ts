@@ -74,7 +74,8 @@ export async function withService(
     store,
     log,
     state,
-    waiting: () => store.waiting,
+    writes: store.writes,
+    indexBehind: () => store.indexBehind,
     pool: store.pool,
   })
   await app.listen({ host: '127.0.0.1', port: 0 })

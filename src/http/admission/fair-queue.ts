@@ -56,6 +56,11 @@ export class FairQueue {
     return this.#running
   }
 
+  /** Its bounds. */
+  get most(): Pick<QueueOptions, 'running' | 'waiting'> {
+    return this.#options
+  }
+
   get waiting(): number {
     return this.#waiting
   }

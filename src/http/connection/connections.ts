@@ -3,14 +3,14 @@ import type { Config } from '../../config.ts'
 import type { AppError } from '../../errors.ts'
 import { addressGroup } from '../../network.ts'
 import type { ClientAddresses } from '../auth/client-address.ts'
-import type { Metrics } from '../metrics.ts'
+import type { Metrics } from '../metrics/metrics.ts'
 import { HttpError } from '../response/http-error.ts'
 import { Connection } from './connection.ts'
 import { ReadTurns } from './read-turns.ts'
 import type { ConnectionHandlers, Shared } from './shared.ts'
 import { SharedTurns } from './shared-turns.ts'
 
-type Limits = Pick<Config, 'maxConnections' | 'maxAddressConnections' | 'pipelineLimit'>
+export type ConnectionBounds = Pick<Config, 'maxConnections' | 'maxAddressConnections' | 'pipelineLimit'>
 
 /** Connections beyond a bound that may stay for as long as it takes to tell their clients why; more are just closed. */
 const REFUSED = 8
@@ -20,7 +20,7 @@ const IDLE = 1000
 
 /** All connections of clients, and the bounds on them. */
 export class Connections {
-  readonly #limits: Limits
+  readonly #limits: ConnectionBounds
   readonly #addresses: ClientAddresses
   readonly #shared: Shared
   readonly #all = new Map<Socket, Connection>()
@@ -31,7 +31,7 @@ export class Connections {
   readonly #counts = { refused: 0, evicted: 0 }
   #pipelined = 0
 
-  constructor(limits: Limits, addresses: ClientAddresses, handlers: ConnectionHandlers) {
+  constructor(limits: ConnectionBounds, addresses: ClientAddresses, handlers: ConnectionHandlers) {
     this.#limits = limits
     this.#addresses = addresses
     const reading = new ReadTurns(() => this.#all.values())
@@ -40,23 +40,13 @@ export class Connections {
 
   /** Puts what is counted here into the metrics. */
   describe(metrics: Metrics): void {
-    metrics.gauge('plantstore_connections', 'Open client connections.', () => this.#all.size)
-    metrics.gauge(
-      'plantstore_connections_limit',
-      'Client connections that may be open, less the open files that are reserved.',
-      () => this.#limits.maxConnections,
-    )
-    metrics.gauge('plantstore_pipelined_bytes', 'Memory for pipelined requests in the queue.', () => this.#pipelined)
-    metrics.counter(
-      'plantstore_connections_refused_total',
-      'Connections refused because too many were open or too many requests were queued.',
-      () => this.#counts.refused,
-    )
-    metrics.counter(
-      'plantstore_connections_evicted_total',
-      'Idle connections closed to make room for new ones.',
-      () => this.#counts.evicted,
-    )
+    metrics.value('plantstore_connections', () => this.#all.size)
+    metrics.value('plantstore_connections_limit', () => this.#limits.maxConnections)
+    metrics.value('plantstore_pipelined_bytes', () => this.#pipelined)
+    metrics.value('plantstore_connections_refused_total', () => this.#counts.refused)
+    metrics.value('plantstore_connections_evicted_total', () => this.#counts.evicted)
+    metrics.bound('maxConnections', this.#limits.maxConnections, () => this.#all.size)
+    metrics.bound('pipelineLimit', this.#limits.pipelineLimit, () => this.#pipelined)
   }
 
   of(socket: Socket): Connection | undefined {

@@ -1,6 +1,6 @@
 import { AppError } from '../../errors.ts'
 import type { Exchange } from '../exchange.ts'
-import type { Metrics } from '../metrics.ts'
+import type { Metrics } from '../metrics/metrics.ts'
 
 export interface UnreadLimits {
   /** Milliseconds in which a client has to take something of its answer; 0: for ever. */
@@ -49,10 +49,9 @@ export class UnreadAnswers {
 
   /** Puts what is counted here into the metrics. */
   describe(metrics: Metrics): void {
-    const unread = 'Bytes of answers that clients have not read yet.'
-    metrics.gauge('plantstore_unread_answer_bytes', unread, () => this.#bytes)
-    const cut = 'Answers cut off because their clients read too slowly.'
-    metrics.counter('plantstore_answers_cut_total', cut, () => this.#cut)
+    metrics.value('plantstore_unread_answer_bytes', () => this.#bytes)
+    metrics.value('plantstore_answers_cut_total', () => this.#cut)
+    metrics.bound('unreadLimit', this.#limits.unreadLimit, () => this.#bytes)
   }
 
   /**

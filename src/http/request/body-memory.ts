@@ -1,6 +1,6 @@
 import type { AppError } from '../../errors.ts'
 import type { Exchange } from '../exchange.ts'
-import type { Metrics } from '../metrics.ts'
+import type { Metrics } from '../metrics/metrics.ts'
 import { HttpError } from '../response/http-error.ts'
 
 export interface BodyLimits {
@@ -32,10 +32,9 @@ export class BodyMemory {
 
   /** Shows the memory in the metrics. */
   describe(metrics: Metrics): void {
-    const kept = 'Memory for bodies of requests that are not answered yet, without small ones.'
-    metrics.gauge('plantstore_body_bytes', kept, () => this.#bytes)
-    const refused = 'Requests refused, as too much memory was taken by bodies.'
-    metrics.counter('plantstore_bodies_refused_total', refused, () => this.#refused)
+    metrics.value('plantstore_body_bytes', () => this.#bytes)
+    metrics.value('plantstore_bodies_refused_total', () => this.#refused)
+    metrics.bound('bodyMemory', this.#max, () => this.#bytes)
   }
 
   /**

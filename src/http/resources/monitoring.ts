@@ -1,16 +1,11 @@
 import { AppError } from '../../errors.ts'
 import type { Store } from '../../store.ts'
 import type { Exchange } from '../exchange.ts'
-import type { Metrics } from '../metrics.ts'
+import type { Metrics } from '../metrics/metrics.ts'
+import type { ShardState } from '../metrics/service-metrics.ts'
 import { JSON_TYPE, type Responder } from '../response/responder.ts'
 import type { Handlers } from '../routes.ts'
 import type { ServiceState } from '../service-state.ts'
-
-/** The reachable part of a sharded store. */
-export interface ShardState {
-  readonly shards: number
-  readonly outOfReach: number
-}
 
 /** Milliseconds for which a check's result is reused, so that probes cost at most one write a second. */
 const FRESH = 1000

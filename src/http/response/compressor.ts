@@ -1,4 +1,4 @@
-import type { Metrics } from '../metrics.ts'
+import type { Metrics } from '../metrics/metrics.ts'
 import type { Coding } from '../request/negotiation.ts'
 import { compress } from './compression.ts'
 
@@ -18,10 +18,9 @@ export class Compressor {
 
   /** Puts what is counted here into the metrics. */
   describe(metrics: Metrics): void {
-    const bytes = 'Bytes of answers that are being compressed.'
-    metrics.gauge('plantstore_compressing_bytes', bytes, () => this.#bytes)
-    const skipped = 'Answers sent uncompressed, as too many were being compressed.'
-    metrics.counter('plantstore_answers_uncompressed_total', skipped, () => this.#skipped)
+    metrics.value('plantstore_compressing_bytes', () => this.#bytes)
+    metrics.value('plantstore_answers_uncompressed_total', () => this.#skipped)
+    metrics.bound('compressionLimit', this.#limit, () => this.#bytes)
   }
 
   /** Whether a body of this size may be compressed now. */

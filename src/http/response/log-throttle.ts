@@ -15,6 +15,15 @@ export class LogThrottle {
   readonly #each = new Map<string, number>()
   #ends = 0
 
+  /** Whether no line about this error is to be written, whatever its address. It is counted as suppressed then. */
+  isSpent(error: number): boolean {
+    if (performance.now() >= this.#ends) return false
+    const count = this.#errors.get(error)
+    if (count === undefined || count.lines < LINES) return false
+    count.suppressed++
+    return true
+  }
+
   /** @returns undefined when no line is to be written, else how many were not written since the last one */
   admit(error: number, address: string): number | undefined {
     const now = performance.now()

@@ -6,6 +6,13 @@ import { LogThrottle } from './log-throttle.ts'
 export const DEBUG = 20
 /** Characters of a message that a line of the log holds. */
 const LONGEST_MESSAGE = 400
+/** Characters of a path that a line of the log, or a span, holds. */
+const LONGEST_PATH = 200
+
+export interface RefusalFields {
+  readonly address: string
+  readonly [field: string]: unknown
+}
 
 /** Writes refusals to the log: each of them at level debug, else as many as LogThrottle lets pass. */
 export class RefusalLog {
@@ -16,8 +23,11 @@ export class RefusalLog {
     this.#log = log
   }
 
-  write(refusal: AppError, fields: { readonly address: string; readonly [field: string]: unknown }): void {
+  /** @param about the fields of its line, which a flood of refusals does not pay for */
+  write(refusal: AppError, about: () => RefusalFields): void {
     const { status, number, cause } = refusal
+    if (this.#log.levelVal > DEBUG && this.#throttle.isSpent(number)) return
+    const fields = about()
     const suppressed = this.#log.levelVal <= DEBUG ? 0 : this.#throttle.admit(number, fields.address)
     if (suppressed === undefined) return
     const all = { ...fields, status, error: number, ...(suppressed > 0 ? { suppressed } : {}) }
@@ -27,4 +37,7 @@ export class RefusalLog {
   }
 }
 
-export const cutShort = (text: string, most: number): string => (text.length <= most ? text : `${text.slice(0, most)}…`)
+/** Without the query, which is the client's data. */
+export const loggedPath = (url = ''): string => cutShort(url.split('?', 1)[0] ?? '', LONGEST_PATH)
+
+const cutShort = (text: string, most: number): string => (text.length <= most ? text : `${text.slice(0, most)}…`)

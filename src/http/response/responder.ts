@@ -6,15 +6,17 @@ import type { ClientAddresses } from '../auth/client-address.ts'
 import { endAfterBody } from '../connection/drain-body.ts'
 import { UnreadAnswers, type UnreadLimits } from '../connection/unread-answers.ts'
 import type { Exchange } from '../exchange.ts'
-import type { Metrics } from '../metrics.ts'
+import type { Metrics } from '../metrics/metrics.ts'
 import { preferredCoding } from '../request/negotiation.ts'
 import { RequestIds } from '../request/request-id.ts'
 import type { ServiceState } from '../service-state.ts'
+import type { Tracer } from '../tracing/tracer.ts'
 import { CompressedFiles, codingOf, compressPieces, encoded, withCodedTag } from './compression.ts'
 import { Compressor } from './compressor.ts'
 import type { Cors } from './cors.ts'
 import { asRefusal, refusalHeaders } from './http-error.ts'
-import { cutShort, DEBUG, RefusalLog } from './refusal-log.ts'
+import { DEBUG, RefusalLog } from './refusal-log.ts'
+import { requestFields } from './request-fields.ts'
 import { type SendOptions, SLICE, sendInSlices, sendPieces } from './send-pieces.ts'
 
 export const JSON_TYPE = 'application/json'
@@ -30,6 +32,8 @@ export interface ResponderOptions {
   /** Undefined: scripts of other origins can read no answer. */
   readonly cors: Cors | undefined
   readonly limits: ResponderLimits
+  /** Undefined: no request is traced. */
+  readonly tracer?: Tracer | undefined
 }
 
 export interface ResponderLimits extends UnreadLimits {
@@ -50,8 +54,10 @@ export class Responder {
   readonly #ids = new RequestIds()
   readonly #files = new CompressedFiles()
   readonly #compressor: Compressor
+  readonly #tracer: Tracer | undefined
 
-  constructor({ log, audit, metrics, state, addresses, cors, limits }: ResponderOptions) {
+  constructor({ log, audit, metrics, state, addresses, cors, limits, tracer }: ResponderOptions) {
+    this.#tracer = tracer
     this.#log = log
     this.#metrics = metrics
     this.#state = state
@@ -62,7 +68,7 @@ export class Responder {
     this.#compressor = new Compressor(limits.compressionLimit)
     this.#compressor.describe(metrics)
     this.#refusals = new RefusalLog(log)
-    this.audit = new AuditTrail(audit, addresses, (exchange) => this.#idOf(exchange))
+    this.audit = new AuditTrail(audit, addresses, (exchange) => this.idOf(exchange))
   }
 
   /**
@@ -126,7 +132,8 @@ export class Responder {
     ]
     const body = errorJson(number, message)
     this.#end(exchange, status, headers, body, Buffer.byteLength(body))
-    this.#refusals.write(refusal, this.#about(exchange))
+    this.#refusals.write(refusal, () => this.#about(exchange))
+    this.#metrics.countRefusal(number)
     this.#observe(exchange, status)
   }
 
@@ -151,11 +158,11 @@ export class Responder {
       this.#begin(exchange, 200, headers)
       if (request.method !== 'HEAD') await sendPieces(response, first, pieces, options)
       // What is answered, told or counted as over holds nothing any more.
-      await this.#close(pieces)
+      await this.#close(exchange, pieces)
       response.end()
       this.#done(exchange, 200, 'answered')
     } catch (error) {
-      await this.#close(pieces)
+      await this.#close(exchange, pieces)
       this.#breakOff(exchange, error)
     }
   }
@@ -167,7 +174,8 @@ export class Responder {
    */
   note(refusal: AppError, address: string | undefined): string {
     const req = this.#ids.next()
-    this.#refusals.write(refusal, { req, address: this.#addresses.of(address, {}) })
+    this.#refusals.write(refusal, () => ({ req, address: this.#addresses.of(address, {}) }))
+    this.#metrics.countRefusal(refusal.number)
     this.#metrics.observe('none', refusal.status, 0)
     return req
   }
@@ -227,16 +235,15 @@ export class Responder {
     if (operation !== undefined && operation.vary !== '') headers.push('Vary', operation.vary)
     // A second field of the name; the two mean what one list would (RFC 9110 section 5.2).
     if (this.#cors !== undefined) headers.push('Vary', 'Origin', ...this.#cors.headersOf(request))
-    headers.push('X-Content-Type-Options', 'nosniff', 'X-Request-Id', this.#idOf(exchange))
+    headers.push('X-Content-Type-Options', 'nosniff', 'X-Request-Id', this.idOf(exchange))
     if (rateLimitHeaders !== undefined) headers.push(...rateLimitHeaders)
     if (this.#state.current !== 'serving' && !headers.includes('Connection')) headers.push('Connection', 'close')
     response.writeHead(status, headers)
   }
 
-  #close(pieces: AsyncGenerator<string | Buffer, void>): Promise<unknown> {
-    return pieces
-      .return()
-      .catch((error: unknown) => this.#log.warn({ err: error }, 'an unfinished answer could not be closed'))
+  #close(exchange: Exchange, pieces: AsyncGenerator<string | Buffer, void>): Promise<unknown> {
+    const message = 'an unfinished answer could not be closed'
+    return pieces.return().catch((error: unknown) => this.#log.warn({ req: this.idOf(exchange), err: error }, message))
   }
 
   #breakOff(exchange: Exchange, error: unknown): void {
@@ -257,7 +264,8 @@ export class Responder {
   }
 
   #logCut(exchange: Exchange, refusal: AppError): void {
-    this.#refusals.write(refusal, { ...this.#about(exchange), brokenOff: true })
+    this.#metrics.countRefusal(refusal.number)
+    this.#refusals.write(refusal, () => ({ ...this.#about(exchange), brokenOff: true }))
   }
 
   #done(exchange: Exchange, status: number, message: string): void {
@@ -268,30 +276,21 @@ export class Responder {
   #observe(exchange: Exchange, status: number): void {
     exchange.endedAt = performance.now()
     this.#metrics.observe(exchange.operation?.id ?? 'none', status, exchange.endedAt - exchange.startedAt)
+    if (this.#tracer !== undefined) this.#tracer.end(exchange, status, this.idOf(exchange), this.#addresses)
   }
 
-  #idOf(exchange: Exchange): string {
+  /** The id of a request in its answer and in the log. */
+  idOf(exchange: Exchange): string {
     exchange.requestId ??= this.#ids.of(exchange.request.headers['x-request-id'])
     return exchange.requestId
   }
 
   #about(exchange: Exchange) {
-    const { request, operation, identity, startedAt } = exchange
-    return {
-      req: this.#idOf(exchange),
-      operation: operation?.id ?? 'none',
-      method: request.method,
-      // Without the query, which is the client's data; never a header, which may be a secret.
-      path: cutShort(request.url?.split('?', 1)[0] ?? '', LONGEST_PATH),
-      token: identity?.actor.id,
-      address: this.#addresses.of(request.socket.remoteAddress, request.headers),
-      ms: Math.round((performance.now() - startedAt) * 100) / 100,
-    }
+    const { socket, headers } = exchange.request
+    const names = { req: this.idOf(exchange), trace: this.#tracer?.traceIdOf(exchange) }
+    return requestFields(exchange, names, this.#addresses.of(socket.remoteAddress, headers))
   }
 }
-
-/** Characters of a path that a line of the log holds. */
-const LONGEST_PATH = 200
 
 /** The status in the metrics, as nginx counts it (https://nginx.org/en/docs/http/ngx_http_log_module.html). */
 const CLIENT_GONE = 499

@@ -71,12 +71,17 @@ export class ShardGroups<Row, Result> {
     return this.#whole.waiting + this.#waiting
   }
 
+  get weight(): number {
+    return this.#whole.weight + this.#weight
+  }
+
   #groupsOf(node: string): GroupCommit<Placed<Row>, Result> {
     const known = this.#nodes.get(node)
     if (known !== undefined) return known
-    const { maxGroup, maxInFlight } = this.#options
+    const { maxGroup, maxInFlight, stats } = this.#options
     const nodes = this.#shards.map?.nodes.length ?? 1
     const groups = new GroupCommit<Placed<Row>, Result>((placed) => this.#commitOn(placed), {
+      ...(stats === undefined ? {} : { stats }),
       maxWaiting: Number.POSITIVE_INFINITY,
       maxWeight: Number.POSITIVE_INFINITY,
       maxGroup,

@@ -1,4 +1,6 @@
+import { newCommitStats, type WriteQueueUse, type WriteStats } from '../../commit-stats.ts'
 import type { AppError } from '../../errors.ts'
+import type { GroupCommitOptions } from '../../group-commit.ts'
 import { type NewPlant, textLength } from '../../plant.ts'
 import { type ChangeOutcome, idOf, type PlantChange, weightOf } from '../../plant-change.ts'
 import type { CreateResult } from '../../store.ts'
@@ -18,19 +20,27 @@ export interface GroupWrites {
 type ChangeRow = Timed & { readonly change: PlantChange }
 
 /** Groups writes of single plants: those that come together share a statement. Answers each one by its deadline. */
-export class WriteQueue {
+export class WriteQueue implements WriteStats {
+  readonly commits = { create: newCommitStats(), change: newCommitStats(), import: newCommitStats() }
   readonly #deadlines: RequestDeadlines
   readonly #creates: ShardGroups<CreateRow & Timed, CreateResult>
   readonly #changes: ShardGroups<ChangeRow, ChangeOutcome>
+  readonly #limits: Pick<GroupCommitOptions<never>, 'maxWaiting' | 'maxWeight'>
 
   constructor(writes: GroupWrites, deadlines: RequestDeadlines, shards: Shards, options: GroupOptions) {
     this.#deadlines = deadlines
     const limits = groupLimits(options)
+    this.#limits = limits
     const { inTime } = RequestDeadlines
     this.#creates = new ShardGroups<CreateRow & Timed, CreateResult>(
       shards,
       (rows) => inTime(rows, (...group) => writes.create(...group)),
-      { ...limits, idOf: ({ plant }) => plant.id, weigh: ({ plant }) => textLength(plant) },
+      {
+        ...limits,
+        stats: this.commits.create,
+        idOf: ({ plant }) => plant.id,
+        weigh: ({ plant }) => textLength(plant),
+      },
     )
     const change = (rows: readonly ChangeRow[], budget: Budget) => {
       const changes = rows.map((row) => row.change)
@@ -38,6 +48,7 @@ export class WriteQueue {
     }
     this.#changes = new ShardGroups<ChangeRow, ChangeOutcome>(shards, (rows) => inTime(rows, change), {
       ...limits,
+      stats: this.commits.change,
       // Two groups with changes of the same plant would only conflict.
       maxInFlight: 1,
       parts: 1,
@@ -59,6 +70,15 @@ export class WriteQueue {
   /** Writes that wait for their commit. */
   get waiting(): number {
     return this.#creates.waiting + this.#changes.waiting
+  }
+
+  get queue(): WriteQueueUse {
+    return {
+      rows: Math.max(this.#creates.waiting, this.#changes.waiting),
+      maxRows: this.#limits.maxWaiting,
+      text: Math.max(this.#creates.weight, this.#changes.weight),
+      maxText: this.#limits.maxWeight,
+    }
   }
 
   /** Refuses new writes, and resolves after the waiting ones. */

@@ -1,6 +1,9 @@
 import type { Asker } from '../../asker.ts'
+import { AppError } from '../../errors.ts'
 
 interface Waiting<Key, Value> {
+  /** When it was first found to wait for longer than a turn; 0 before. */
+  since: number
   readonly key: Key
   readonly asker: Asker | undefined
   readonly resolve: (value: Value) => void
@@ -28,6 +31,7 @@ export interface GroupReader<Key, Value> {
  */
 export class GroupRead<Key, Value> {
   readonly #reader: GroupReader<Key, Value>
+  readonly #maxDelay: number
   #asked: Waiting<Key, Value>[] = []
   /** Of those that were too much for a turn: what is known to be small, and to be large. */
   #small: Waiting<Key, Value>[] = []
@@ -36,8 +40,10 @@ export class GroupRead<Key, Value> {
   #isCrowded = false
   #isLargeFirst = false
 
-  constructor(reader: GroupReader<Key, Value>) {
+  /** @param maxDelay milliseconds that a read may wait behind others; then it is refused with 50302 */
+  constructor(reader: GroupReader<Key, Value>, maxDelay: number) {
     this.#reader = reader
+    this.#maxDelay = maxDelay
   }
 
   /**
@@ -46,7 +52,7 @@ export class GroupRead<Key, Value> {
    */
   get(key: Key, asker?: Asker): Promise<Value> {
     return new Promise((resolve, reject) => {
-      this.#asked.push({ key, asker, resolve, reject })
+      this.#asked.push({ since: 0, key, asker, resolve, reject })
       if (this.#isScheduled) return
       this.#isScheduled = true
       setImmediate(this.#answer)
@@ -78,6 +84,8 @@ export class GroupRead<Key, Value> {
 
   /** What waits, in the order of this turn: the small values and the large ones, each first in every other turn. */
   #sorted(): Waiting<Key, Value>[] {
+    const now = performance.now()
+    const wanted = (waiting: readonly Waiting<Key, Value>[]) => stillWanted(waiting, now, this.#maxDelay)
     this.#asked = wanted(this.#asked)
     const areSmall = this.#reader.areSmall(this.#asked.map(({ key }) => key))
     const known = this.#asked.splice(0, areSmall.length)
@@ -105,11 +113,19 @@ export class GroupRead<Key, Value> {
   }
 }
 
-/** The reads whose askers still wait. Rejects the others. */
-function wanted<Key, Value>(waiting: readonly Waiting<Key, Value>[]): Waiting<Key, Value>[] {
-  return waiting.filter(({ asker, reject }) => {
-    if (asker?.isOver !== true) return true
-    reject(new Error('the asker no longer waits for this value'))
+/** The reads whose askers still wait, and that have not waited for too long. Rejects the others. */
+function stillWanted<Key, Value>(
+  waiting: readonly Waiting<Key, Value>[],
+  now: number,
+  maxDelay: number,
+): Waiting<Key, Value>[] {
+  return waiting.filter((one) => {
+    if (one.since === 0) one.since = now
+    if (one.asker?.isOver === true) one.reject(new Error('the asker no longer waits for this value'))
+    else if (now - one.since > maxDelay) one.reject(tooManyReads())
+    else return true
     return false
   })
 }
+
+const tooManyReads = (): AppError => new AppError(50302, 'too many reads of large plants are queued; retry later')

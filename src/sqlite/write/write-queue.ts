@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os'
 import type { Actor } from '../../actor.ts'
+import { countCommit, newCommitStats, type WriteQueueUse, type WriteStats } from '../../commit-stats.ts'
 import { GroupCommit, type GroupCommitOptions } from '../../group-commit.ts'
 import { type NewPlant, textLength } from '../../plant.ts'
 import { type ChangeOutcome, createResult, importResult, type PlantChange, weightOf } from '../../plant-change.ts'
@@ -19,22 +20,31 @@ const MAX_WAITING_TEXT = 64 * 2 ** 20
 const GROUPS_IN_FLIGHT = availableParallelism() > 1 ? 2 : 1
 
 /** Groups writes of plants for the writer, and delays them when the search index falls too far behind. */
-export class WriteQueue {
+export class WriteQueue implements WriteStats {
+  readonly commits = { create: newCommitStats(), change: newCommitStats(), import: newCommitStats() }
   readonly #writer: Writer
   readonly #index: SearchIndex
   readonly #creates: GroupCommit<Put, CreateResult>
   readonly #changes: GroupCommit<ChangeRequest, ChangeOutcome>
+  readonly #maxWaiting: number
 
-  constructor(writer: Writer, index: SearchIndex, bounds: Pick<GroupCommitOptions<never>, 'maxWaiting' | 'maxGroup'>) {
+  constructor(
+    writer: Writer,
+    index: SearchIndex,
+    bounds: Pick<GroupCommitOptions<never>, 'maxWaiting' | 'maxGroup' | 'maxDelay'>,
+  ) {
     this.#writer = writer
     this.#index = index
+    this.#maxWaiting = bounds.maxWaiting
     const options = { ...bounds, maxWeight: MAX_WAITING_TEXT, maxInFlight: GROUPS_IN_FLIGHT }
     this.#creates = new GroupCommit((rows) => this.#commitCreates(rows), {
       ...options,
+      stats: this.commits.create,
       weigh: ({ plant }) => textLength(plant),
     })
     this.#changes = new GroupCommit((changes) => this.#commitChanges(changes), {
       ...options,
+      stats: this.commits.change,
       weigh: ({ change }) => weightOf(change),
     })
   }
@@ -49,7 +59,8 @@ export class WriteQueue {
 
   async import(plants: readonly NewPlant[], mode: ImportMode, { id: actor }: Actor): Promise<ImportResult[]> {
     await this.#index.room()
-    const responses = await this.#writer.thread.importPlants(columnsOf(plants), mode, actor)
+    const commit = () => this.#writer.thread.importPlants(columnsOf(plants), mode, actor)
+    const responses = await countCommit(this.commits.import, plants.length, commit)
     this.#index.wrote(plants.length)
     return responses.map((response, i) =>
       typeof response === 'string' ? importResult(response, plants[i]?.id ?? 0n) : errorOf(response),
@@ -59,6 +70,15 @@ export class WriteQueue {
   /** Creates and changes that wait for their commit. */
   get waiting(): number {
     return this.#creates.waiting + this.#changes.waiting
+  }
+
+  get queue(): WriteQueueUse {
+    return {
+      rows: Math.max(this.#creates.waiting, this.#changes.waiting),
+      maxRows: this.#maxWaiting,
+      text: Math.max(this.#creates.weight, this.#changes.weight),
+      maxText: MAX_WAITING_TEXT,
+    }
   }
 
   /** Takes no more writes, and resolves when the waiting ones are answered. */

@@ -1,0 +1,69 @@
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type Contender, Running, SHIPPED } from './contender.ts'
+import { fill } from './fill.ts'
+import { median } from './measure.ts'
+import type { Work } from './requests.ts'
+
+/** Of the best throughput, at twice the load that gives it. */
+const FLOOR = 0.9
+/** Milliseconds that the slowest hundredth of the accepted requests may take. */
+const LONGEST = 5000
+/** Connections of the best throughput, and of the overload. */
+const BEST = 64
+const OVERLOAD = 2000
+const PLANTS = 20_000
+
+/** All connections come from one address here. */
+const CONTENDER: Contender = {
+  ...SHIPPED,
+  program: ['../bin/plantstore.js', 'serve', '--max-address-connections', '10000', '--log-level', 'error'],
+}
+
+/**
+ * Offers the service twice as many requests as it answers at best, and prints what became of them.
+ *
+ * @returns whether all floors hold
+ */
+export async function measureOverload(rounds: number, seconds: number): Promise<boolean> {
+  const path = join(mkdtempSync(join(tmpdir(), 'plantstore-bench-')), 'plants.db')
+  fill(path, PLANTS)
+  const service = await Running.start(CONTENDER, path, PLANTS)
+  let holds = true
+  try {
+    const works: readonly Work[] = ['create', 'get', 'page', 'search']
+    for (const work of works) holds = (await measureOne(service, work, rounds, seconds)) && holds
+    console.log(`memory: ${service.memory()?.peak.toFixed(0) ?? '?'} MB at its highest`)
+  } finally {
+    await service.stop()
+  }
+  return holds
+}
+
+async function measureOne(service: Running, work: Work, rounds: number, seconds: number): Promise<boolean> {
+  const ratios: number[] = []
+  const slowest: number[] = []
+  for (let round = 0; round < rounds; round++) {
+    const best = await service.load({ connections: BEST, seconds, work })
+    await service.settled()
+    const offered = await service.offer({ connections: OVERLOAD, seconds, work, rate: 2 * best.perSecond })
+    await service.settled()
+    ratios.push(offered.perSecond / best.perSecond)
+    slowest.push(offered.p99)
+    const figures = [
+      `best ${rate(best.perSecond)} (p99 ${best.p99.toFixed(1)} ms)`,
+      `at twice that: ${rate(offered.perSecond)}, p50 ${offered.p50.toFixed(0)} ms, p99 ${offered.p99.toFixed(0)} ms`,
+      `refused ${rate(offered.refused)}, no free connection ${rate(offered.unsent)}, broken ${offered.broken}`,
+    ]
+    console.log(`${work}: ${figures.join('; ')}`)
+  }
+  const ratio = median(ratios)
+  const p99 = median(slowest)
+  const holds = ratio >= FLOOR && p99 <= LONGEST
+  const words = `${work}: ${ratio.toFixed(2)} of its best (floor ${FLOOR}), p99 ${p99.toFixed(0)} ms (at most ${LONGEST})`
+  console.log(`  ${holds ? 'holds' : 'MISSED'}: ${words}\n`)
+  return holds
+}
+
+const rate = (perSecond: number): string => `${Math.round(perSecond).toLocaleString('en')}/s`

@@ -1,0 +1,107 @@
+import { totalmem } from 'node:os'
+import { getHeapStatistics } from 'node:v8'
+import { AppError } from '../../errors.ts'
+import type { Metrics } from '../metrics/metrics.ts'
+
+export interface OverloadLimits {
+  /** Milliseconds. */
+  readonly maxDelay: number
+  /** Bytes; undefined: a part of what the machine, or the container, has. */
+  readonly maxMemory: number | undefined
+}
+
+/** What the process has in memory, in bytes. */
+export interface MemoryUse {
+  readonly heap: number
+  readonly maxHeap: number
+  /** Buffers, which are outside the heap. */
+  readonly external: number
+}
+
+/** Milliseconds between two looks at the clock and the memory. */
+const INTERVAL = 100
+/** The part of the longest delay that one turn of the event loop may take: a request waits for a few of them. */
+const TURN_SHARE = 1 / 5
+/** The part of V8's heap limit from which on requests are refused. The process ends when the heap reaches the limit. */
+const HEAP_SHARE = 0.85
+/** The part of the memory that the service may take if nothing is said. */
+const MEMORY_SHARE = 2 / 3
+
+/**
+ * Refuses requests before their number makes the service useless for all: when the requests of one turn of the event
+ * loop have kept it busy for too long, and when memory is short. A refusal costs a fraction of the work that it saves.
+ *
+ * In the normal case it costs a request one comparison: a timer notes the time, and only a turn that is longer than the
+ * limit delays the timer by so much. A pause of the whole process does so too, so the turn is measured by itself then.
+ */
+export class Overload {
+  readonly #maxTurn: number
+  readonly #maxMemory: number
+  readonly #readMemory: () => MemoryUse
+  readonly #timer: NodeJS.Timeout
+  readonly #refused = { delay: 0, memory: 0 }
+  #memory: MemoryUse
+  #isFull = false
+  #tickedAt = performance.now()
+  /** When the present turn had its first request after the limit; undefined in a turn that is not long. */
+  #longSince: number | undefined
+
+  constructor({ maxDelay, maxMemory = memoryShare() }: OverloadLimits, readMemory: () => MemoryUse = memoryUse) {
+    this.#maxTurn = maxDelay * TURN_SHARE
+    this.#maxMemory = maxMemory
+    this.#readMemory = readMemory
+    this.#memory = readMemory()
+    this.#timer = setInterval(() => this.#tick(), INTERVAL).unref()
+  }
+
+  describe(metrics: Metrics): void {
+    metrics.series('plantstore_shed_total', () =>
+      Object.entries(this.#refused).map(([reason, count]) => [{ reason }, count] as const),
+    )
+    const heapLimit = HEAP_SHARE * this.#memory.maxHeap
+    metrics.bound('maxMemory', this.#maxMemory, () => this.#memory.heap + this.#memory.external)
+    metrics.bound('heap', heapLimit, () => this.#memory.heap)
+  }
+
+  /**
+   * @param now `performance.now()`
+   * @throws AppError 50302
+   */
+  admit(now: number): void {
+    if (this.#isFull) {
+      this.#refused.memory++
+      throw new AppError(50302, 'the service is short of memory; nothing was done, retry later')
+    }
+    if (now - this.#tickedAt <= this.#maxTurn) return
+    if (this.#longSince === undefined) {
+      this.#longSince = now
+      setImmediate(() => {
+        this.#longSince = undefined
+      })
+    } else if (now - this.#longSince > this.#maxTurn) {
+      this.#refused.delay++
+      throw new AppError(50302, 'too many requests came at once; nothing was done, retry later')
+    }
+  }
+
+  close(): void {
+    clearInterval(this.#timer)
+  }
+
+  #tick(): void {
+    this.#tickedAt = performance.now()
+    this.#memory = this.#readMemory()
+    const { heap, maxHeap, external } = this.#memory
+    this.#isFull = heap > HEAP_SHARE * maxHeap || heap + external > this.#maxMemory
+  }
+}
+
+function memoryUse(): MemoryUse {
+  const { used_heap_size, heap_size_limit, external_memory } = getHeapStatistics()
+  return { heap: used_heap_size, maxHeap: heap_size_limit, external: external_memory }
+}
+
+function memoryShare(): number {
+  const constrained = process.constrainedMemory()
+  return MEMORY_SHARE * Math.min(totalmem(), constrained === 0 ? Number.POSITIVE_INFINITY : constrained)
+}

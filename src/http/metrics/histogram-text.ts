@@ -1,0 +1,25 @@
+import type { Histogram } from '../../histogram.ts'
+
+type Series = readonly [labels: Readonly<Record<string, string | number>>, histogram: Histogram]
+
+/**
+ * One histogram in the text format (https://prometheus.io/docs/instrumenting/exposition_formats/). The values of its
+ * labels need no escapes.
+ *
+ * @param unit by which the observed values are divided
+ */
+export function histogramText(name: string, help: string, unit: number, series: Iterable<Series>): string {
+  const lines = [`# HELP ${name} ${help}`, `# TYPE ${name} histogram`]
+  for (const [labels, histogram] of series) {
+    const pairs = Object.entries(labels).map(([label, value]) => `${label}="${value}"`)
+    let count = 0
+    for (const [i, values] of histogram.counts.entries()) {
+      count += values
+      const bound = histogram.bounds[i]
+      const le = `le="${bound === undefined ? '+Inf' : bound / unit}"`
+      lines.push(`${name}_bucket{${[le, ...pairs].join()}} ${count}`)
+    }
+    lines.push(`${name}_sum{${pairs.join()}} ${histogram.sum / unit}`, `${name}_count{${pairs.join()}} ${count}`)
+  }
+  return `${lines.join('\n')}\n`
+}

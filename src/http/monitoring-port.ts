@@ -1,0 +1,40 @@
+import { answerNotFound } from './not-found.ts'
+import type { Contract } from './operations.ts'
+import { Port, type PortOptions } from './port.ts'
+import type { BodyMemory } from './request/body-memory.ts'
+import { Router } from './router.ts'
+import { addRoutes, type Handlers } from './routes.ts'
+
+/** The operations of the port, which need no token there: reaching the port is enough. */
+const OPERATIONS = ['getMetrics', 'getLiveness', 'getReadiness'] as const
+
+/** Connections of monitors at once. */
+const CONNECTIONS = 32
+
+export type MonitoringHandlers = Pick<Handlers, (typeof OPERATIONS)[number]>
+
+/** A port for monitors alone, so that the port for clients can be open to people who must not see the metrics. */
+export function monitoringPort(
+  contract: Contract,
+  handlers: MonitoringHandlers,
+  bodies: BodyMemory,
+  options: Omit<PortOptions, 'limits' | 'router'>,
+): Port {
+  const { config, responder } = options
+  const operations = contract.operations
+    .filter(({ id }) => Object.hasOwn(handlers, id))
+    .map((operation) => ({ ...operation, scopes: undefined }))
+  const notFound = answerNotFound(operations, responder, 'this port has /metrics, /health/live and /health/ready')
+  const router = new Router({ maxParamLength: config.headerLimit, notFound })
+  addRoutes(router, { ...contract, operations }, handlers, {
+    authorize: (_operation, next) => next,
+    confirm: async () => {},
+    responder,
+    cors: undefined,
+    bodies,
+    overload: undefined,
+  })
+  const { pipelineLimit } = config
+  const limits = { maxConnections: CONNECTIONS, maxAddressConnections: CONNECTIONS, pipelineLimit }
+  return new Port({ ...options, router, limits })
+}

@@ -1,0 +1,92 @@
+import type { TracingConfig } from '../../tracing-config.ts'
+import type { ClientAddresses } from '../auth/client-address.ts'
+import type { Exchange } from '../exchange.ts'
+import type { Metrics } from '../metrics/metrics.ts'
+import { loggedPath } from '../response/refusal-log.ts'
+import type { SpanExporter } from './span.ts'
+import { parentIn, randomId, type TraceContext } from './trace-context.ts'
+
+/** The last seven bytes of a trace id, as a part of what they can be: each service decides alike about a trace. */
+const PART_OF_ID = 13
+const IDS = 16 ** PART_OF_ID
+
+/** Makes a span of each request that is traced. */
+export class Tracer {
+  readonly #config: TracingConfig
+  readonly #exporter: SpanExporter
+  readonly #contexts = new WeakMap<Exchange, TraceContext>()
+
+  constructor(config: TracingConfig, exporter: SpanExporter) {
+    this.#config = config
+    this.#exporter = exporter
+  }
+
+  describe(metrics: Metrics): void {
+    metrics.value('plantstore_spans_exported_total', () => this.#exporter.exported)
+    metrics.value('plantstore_spans_dropped_total', () => this.#exporter.dropped)
+    metrics.bound('spanQueue', this.#config.queue, () => this.#exporter.waiting)
+  }
+
+  /** Of the trace of a request, for its lines in the log. */
+  traceIdOf(exchange: Exchange): string {
+    return this.#contextOf(exchange).traceId
+  }
+
+  /**
+   * Ends the span of a request.
+   *
+   * @param requestId as the answer and the log have it
+   */
+  end(exchange: Exchange, status: number, requestId: string, addresses: ClientAddresses): void {
+    const { traceId, spanId, parentId, state, isSampled } = this.#contextOf(exchange)
+    if (!isSampled) return
+    const { request, operation, identity, startedAt } = exchange
+    const { method = '', url, headers, httpVersion, socket } = request
+    const end = Date.now()
+    this.#exporter.add({
+      traceId,
+      spanId,
+      parentId,
+      state,
+      name: operation === undefined ? method : `${method} ${operation.path}`,
+      start: end - (performance.now() - startedAt),
+      end,
+      attributes: {
+        'http.request.method': method,
+        'http.route': operation?.path,
+        'http.response.status_code': status,
+        'url.path': loggedPath(url),
+        'url.scheme': 'http',
+        'network.protocol.version': httpVersion,
+        'client.address': addresses.of(socket.remoteAddress, headers),
+        'error.type': status >= 500 ? String(status) : undefined,
+        'plantstore.operation': operation?.id,
+        'plantstore.request_id': requestId,
+        'plantstore.token': identity?.actor.id,
+      },
+      isError: status >= 500,
+    })
+  }
+
+  #contextOf(exchange: Exchange): TraceContext {
+    const known = this.#contexts.get(exchange)
+    if (known !== undefined) return known
+    const context = this.#newContext(exchange)
+    this.#contexts.set(exchange, context)
+    return context
+  }
+
+  #newContext({ request }: Exchange): TraceContext {
+    const { ratio, followsParent } = this.#config
+    const parent = parentIn(request.headers)
+    const traceId = parent?.traceId ?? randomId(16)
+    const isChosen = Number.parseInt(traceId.slice(-PART_OF_ID), 16) < ratio * IDS
+    return {
+      traceId,
+      spanId: randomId(8),
+      parentId: parent?.parentId,
+      state: parent?.state,
+      isSampled: followsParent && parent !== undefined ? parent.isSampled : isChosen,
+    }
+  }
+}

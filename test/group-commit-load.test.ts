@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setImmediate as turn } from 'node:timers/promises'
+import { newCommitStats } from '../src/commit-stats.ts'
+import { AppError } from '../src/errors.ts'
+import { GroupCommit, type GroupCommitOptions } from '../src/group-commit.ts'
+
+/** Commits that wait until the test ends them, one after the other. */
+function make(options: Partial<GroupCommitOptions<string>>) {
+  const ends: PromiseWithResolvers<readonly string[]>[] = []
+  const commit = async (rows: readonly string[]) => {
+    const end = Promise.withResolvers<readonly string[]>()
+    ends.push(end)
+    await end.promise
+    return rows
+  }
+  const limits = { maxWaiting: 100, maxWeight: 1000, maxGroup: 10, maxInFlight: 1, weigh: () => 1, ...options }
+  const group = new GroupCommit<string, string>(commit, limits)
+  const finish = async (i: number, error?: Error) => {
+    if (error === undefined) ends[i]?.resolve([])
+    else ends[i]?.reject(error)
+    await turns()
+  }
+  return { group, finish }
+}
+
+/** Enough turns for everything that waits for no commit. */
+async function turns(): Promise<void> {
+  for (let i = 0; i < 5; i++) await turn()
+}
+
+const isOverload = (error: unknown): boolean => error instanceof AppError && error.number === 50302
+
+test('rows beyond one group are refused while the rows before them take longer than the longest delay', async () => {
+  const stats = newCommitStats()
+  const { group, finish } = make({ maxGroup: 2, maxDelay: 0, stats })
+  const first = Promise.all([group.submit('a'), group.submit('b')])
+  await turns()
+  await assert.rejects(group.submit('c'), isOverload)
+  await finish(0)
+  assert.deepEqual(await first, ['a', 'b'])
+  const second = group.submit('d')
+  await turns()
+  // Fewer rows than a group wait: the next commit has this one, however long it takes.
+  const third = group.submit('e')
+  await finish(1)
+  await finish(2)
+  assert.deepEqual(await Promise.all([second, third]), ['d', 'e'])
+  assert.deepEqual([stats.rows.counts[0], stats.rows.counts[1], stats.rows.sum, stats.failures], [2, 1, 4, 0])
+})
+
+test('rows beyond one group are taken while the delay is short enough', async () => {
+  const { group, finish } = make({ maxGroup: 2, maxDelay: 600_000 })
+  const all = ['a', 'b', 'c', 'd', 'e'].map((row) => group.submit(row))
+  await turns()
+  for (const i of [0, 1, 2]) await finish(i)
+  assert.deepEqual(await Promise.all(all), ['a', 'b', 'c', 'd', 'e'])
+})
+
+test('groups that fail as a whole are counted', async () => {
+  const stats = newCommitStats()
+  const { group, finish } = make({ stats })
+  const row = group.submit('a')
+  await turns()
+  await Promise.all([assert.rejects(row, /no disk/), finish(0, new Error('no disk'))])
+  assert.deepEqual([stats.failures, stats.rows.sum], [1, 0])
+})

@@ -1,0 +1,96 @@
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import { type MemoryUse, Overload } from '../../src/http/admission/overload.ts'
+import { errorOf, messageOf, withService } from '../support/service.ts'
+
+/** Keeps the event loop busy, as real work of this length would. */
+function work(milliseconds: number): void {
+  const end = performance.now() + milliseconds
+  while (performance.now() < end);
+}
+
+const turn = () => new Promise((resolve) => setImmediate(resolve))
+
+suite('overload', () => {
+  const admits = (overload: Overload): boolean => {
+    try {
+      overload.admit(performance.now())
+      return true
+    } catch {
+      return false
+    }
+  }
+  const plenty: MemoryUse = { heap: 1, maxHeap: 100, external: 1 }
+
+  test('refuses the requests of a turn of the event loop that has taken too long, and no later ones', async (t) => {
+    const overload = new Overload({ maxDelay: 100, maxMemory: undefined }, () => plenty)
+    t.after(() => overload.close())
+    const admitted: boolean[] = []
+    for (let i = 0; i < 8; i++) {
+      admitted.push(admits(overload))
+      work(30)
+    }
+    assert.deepEqual([admitted[0], admitted.at(-1)], [true, false])
+    await turn()
+    assert.ok(admits(overload), 'the turn after it')
+  })
+
+  test('takes the first requests after the process was paused', async (t) => {
+    const overload = new Overload({ maxDelay: 100, maxMemory: undefined }, () => plenty)
+    t.after(() => overload.close())
+    work(500)
+    assert.ok(admits(overload))
+    assert.ok(admits(overload))
+  })
+
+  test('refuses requests while the heap or the buffers take too much memory', async (t) => {
+    let use = plenty
+    const overload = new Overload({ maxDelay: 600_000, maxMemory: 1000 }, () => use)
+    t.after(() => overload.close())
+    const becomes = async (isAdmitted: boolean, next: MemoryUse) => {
+      use = next
+      while (admits(overload) !== isAdmitted) await new Promise((resolve) => setTimeout(resolve, 10))
+    }
+    await becomes(false, { heap: 86, maxHeap: 100, external: 0 })
+    await becomes(true, { heap: 84, maxHeap: 100, external: 0 })
+    await becomes(false, { heap: 84, maxHeap: 100, external: 1000 })
+    await becomes(true, plenty)
+  })
+
+  test('gets 50302 with Retry-After, changes nothing, and leaves health and metrics answered', async (t) => {
+    const service = await withService(t, { maxDelay: '500ms' })
+    const { getPlant } = service.store
+    const sendAll = () => Promise.all(Array.from({ length: 60 }, (_, id) => service.send('GET', `/plants/${id}`)))
+    // Requests on connections that are open come in one turn.
+    await sendAll()
+    service.store.getPlant = (...asked) => {
+      work(40)
+      return getPlant.apply(service.store, asked)
+    }
+    const all = sendAll()
+    const monitored = ['/health/live', '/health/ready', '/metrics'].map((path) => service.send('GET', path))
+    const answers = await all
+    const refused = answers.filter(({ status }) => status === 503)
+    assert.ok(refused.length > 0 && refused.length < 60, `${refused.length} of 60`)
+    for (const answer of refused) {
+      assert.deepEqual([errorOf(answer), answer.headers['retry-after']], [50302, '1'])
+      assert.match(messageOf(answer), /^too many requests came at once; nothing was done/)
+    }
+    for (const { status } of answers) assert.ok(status === 404 || status === 503)
+    for (const { status } of await Promise.all(monitored)) assert.equal(status, 200)
+    const { body } = await service.send('GET', '/metrics')
+    assert.match(body, new RegExp(`^plantstore_shed_total\\{reason="delay"\\} ${refused.length}$`, 'm'))
+    service.store.getPlant = getPlant
+    assert.equal((await service.send('GET', '/plants/1')).status, 404)
+  })
+
+  test('refuses everything but health and metrics where memory is short', async (t) => {
+    const service = await withService(t, { maxMemory: '1MiB' })
+    const answer = async () => service.create({ id: 1, name: 'a' })
+    let refused = await answer()
+    while (refused.status === 200) refused = await answer()
+    assert.deepEqual([refused.status, errorOf(refused), refused.headers['retry-after']], [503, 50302, '1'])
+    assert.equal((await service.send('GET', '/health/live')).status, 200)
+    assert.equal((await service.send('GET', '/metrics')).status, 200)
+  })
+})

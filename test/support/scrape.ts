@@ -1,0 +1,42 @@
+interface Sample {
+  readonly name: string
+  readonly labels: Readonly<Record<string, string>>
+  readonly value: number
+}
+
+/** Reads the text format (https://prometheus.io/docs/instrumenting/exposition_formats/); throws where it is not it. */
+export class Scrape {
+  readonly text: string
+  readonly types = new Map<string, string>()
+  readonly samples: Sample[] = []
+
+  constructor(text: string) {
+    this.text = text
+    for (const line of text.split('\n')) {
+      const [, type, kind] = /^# TYPE (\S+) (counter|gauge|histogram|summary)$/.exec(line) ?? []
+      if (type !== undefined && kind !== undefined) {
+        if (this.types.has(type)) throw new Error(`${type} comes twice`)
+        this.types.set(type, kind)
+      } else if (line !== '' && !line.startsWith('# HELP ')) this.samples.push(sampleOf(line))
+    }
+  }
+
+  /** The names that an expression may use. */
+  get names(): Set<string> {
+    return new Set(this.samples.map(({ name }) => name))
+  }
+
+  /** The one sample with these labels; undefined where there is none. */
+  value(name: string, labels: Readonly<Record<string, string>> = {}): number | undefined {
+    const isMeant = (sample: Sample) =>
+      sample.name === name && Object.entries(labels).every(([label, value]) => sample.labels[label] === value)
+    return this.samples.find(isMeant)?.value
+  }
+}
+
+function sampleOf(line: string): Sample {
+  const [, name, labels = '', value] = /^([a-z_0-9]+)(?:\{(.*)\})? (\S+)$/i.exec(line) ?? []
+  if (name === undefined || value === undefined) throw new Error(`this is no sample: ${line}`)
+  const pairs = [...labels.matchAll(/(\w+)="([^"\\]*)"/g)].map(([, label = '', text = '']) => [label, text])
+  return { name, labels: Object.fromEntries(pairs), value: value === '+Inf' ? Number.POSITIVE_INFINITY : Number(value) }
+}
