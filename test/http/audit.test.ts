@@ -2,6 +2,8 @@ import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { AppError } from '../../src/errors.ts'
 import { contract } from '../support/conforms.ts'
+import { untilStored } from '../support/import.ts'
+import { openImport, untilIdle } from '../support/long-work.ts'
 import { SECRET, type Sending, type Service, withService } from '../support/service.ts'
 import { as, createdToken, NEW, revoke } from '../support/tokens.ts'
 
@@ -82,6 +84,28 @@ suite('the audit log', () => {
     assert.deepEqual([lines[0]?.['req'], lines[1]?.['req']], [headers['x-request-id'], headers['x-request-id']])
   })
 
+  test('says of an import whose client leaves, or whose token is revoked, how far it got', async (t) => {
+    const service = await withService(t)
+    const counts = { mode: 'add', dryRun: false, added: 1, updated: 0, unchanged: 0, refused: 0 }
+    const line = { operation: 'importPlants', outcome: 'broken off', ...counts, address: '127.0.0.1' }
+    const left = openImport(service, SECRET)
+    await untilStored(service, 1)
+    left.socket.destroy()
+    await untilIdle(service, 'import')
+    assert.deepEqual(known(linesOf(service)[1] ?? {}), { ...line, ...ME })
+
+    await service.send('DELETE', '/plants/1')
+    const before = service.audited.length
+    const { secret, token } = await service.issueToken(['plants:write'])
+    const revoked = openImport(service, secret)
+    await untilStored(service, 1)
+    await service.store.tokens.revokeToken(token.id)
+    await revoked.until('HTTP/1.1 401')
+    const who = { token: token.id, tokenName: token.name }
+    assert.deepEqual(known(linesOf(service, before)[1] ?? {}), { ...line, error: 40102, ...who })
+    revoked.socket.destroy()
+  })
+
   test('has a line about each token that is created or revoked, and about ids that are reserved', async (t) => {
     const service = await withService(t)
     const { secret, ...token } = await createdToken(service, { ...NEW, expiresAt: '2999-12-31T23:59:59Z' })
@@ -128,7 +152,7 @@ suite('the audit log', () => {
     }
   })
 
-  test('tells the use of a revoked token once a minute for each address, and an import that its revocation ends', async (t) => {
+  test('tells the use of a revoked token once a minute for each address', async (t) => {
     const service = await withService(t)
     const { secret, id, name } = await createdToken(service, { ...NEW, scopes: ['plants:read', 'plants:write'] })
     await revoke(service, id)
