@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { cleanUp } from '../support/clean-up.ts'
 import { tempFolder } from '../support/files.ts'
 import { send } from '../support/load.ts'
@@ -15,6 +16,9 @@ test('status tells what a store holds and how its service is, in words and as JS
   const { address, storePath } = await startServer(t, tempFolder(t), schedule)
   await send('POST', `${address}/plants`, { body: '{"id":1,"name":"a"}' })
   const store = ['--store', `sqlite:${storePath}`]
+  // The service counts its plants in the background.
+  const headers = { Authorization: `Bearer ${TOKEN}` }
+  while (!/^plantstore_plants 1$/m.test(await (await fetch(`${address}/metrics`, { headers })).text())) await sleep(50)
   await run(t, ['token', 'create', '--name', 'x', ...store])
   const [words, json, service, serviceJson] = await Promise.all([
     run(t, ['status', ...store]),
@@ -38,11 +42,12 @@ test('status tells what a store holds and how its service is, in words and as JS
   assert.deepEqual([plants, tokens, isServed, typeof bytes], [1, 1, true, 'object'])
   assert.match(service.stdout, new RegExp(`^service  ${address}: ready\\nversion  \\d+\\.\\d+\\.\\d+, on Node.js \\d+`))
   assert.match(service.stdout, /^uptime {3}[\d.]+ s$/m)
+  assert.match(service.stdout, /^plants {3}1$/m)
   assert.match(service.stdout, /^size {5}[\d,]+ bytes, and [\d,]+ of log$/m)
   assert.match(service.stdout, /^index {4}\d+ changes behind$/m)
   assert.match(service.stdout, /^backups {2}(?:none yet|the newest of \d{4}-\S+); 0 failed since the start$/m)
-  const { isReady, engine, creates, failedBackups } = JSON.parse(serviceJson.stdout) as Record<string, unknown>
-  assert.deepEqual([isReady, engine, creates, failedBackups], [true, 'sqlite', 0, 0])
+  const { isReady, engine, creates, failedBackups, ...rest } = JSON.parse(serviceJson.stdout) as Record<string, unknown>
+  assert.deepEqual([isReady, engine, creates, failedBackups, rest['plants']], [true, 'sqlite', 0, 0, 1])
 })
 
 test('tokens are created and listed as JSON', async (t) => {
