@@ -92,3 +92,35 @@ test('a request that has not fully arrived at the end is answered 503', async (t
   assert.equal((await program.outcome).code, 0)
   t.diagnostic(`took ${Math.round(performance.now() - began)} ms`)
 })
+
+test('an export under way is finished, as the store is closed after the last answer', async (t) => {
+  const { program, address } = await startServer(t, tempFolder(t), ['--drain-window', '50ms'])
+  const rows = Array.from({ length: 12 }, (_, id) => `${JSON.stringify({ id, name: 'x'.repeat(1_000_000) })}\n`)
+  const headers = { Authorization: `Bearer ${TOKEN}`, 'Content-Type': 'application/x-ndjson' }
+  const imported = await fetch(`${address}/plants/import`, { method: 'POST', headers, body: rows.join('') })
+  assert.equal(imported.status, 200)
+  const connection = new RawConnection(Number(new URL(address).port))
+  connection.write(
+    `GET /plants/export HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${TOKEN}\r\nConnection: close\r\n\r\n`,
+  )
+  await connection.until('{"id":0,')
+  connection.socket.pause()
+  program.signal('SIGTERM')
+  const { port } = new URL(address)
+  while (await accepts(Number(port))) await sleep(10)
+  connection.socket.resume()
+  const received = await connection.untilClosed()
+  assert.equal(received.subarray(-5).toString(), '0\r\n\r\n', 'the last chunk came')
+  assert.equal((await program.outcome).code, 0)
+})
+
+/** Whether connections to the port are still accepted. */
+async function accepts(port: number): Promise<boolean> {
+  const { socket } = new RawConnection(port)
+  const opened = await Promise.race([
+    new Promise<true>((resolve) => socket.once('connect', () => resolve(true))),
+    new Promise<false>((resolve) => socket.once('close', () => resolve(false))),
+  ])
+  socket.destroy()
+  return opened
+}
