@@ -107,12 +107,12 @@ suite('signing in to the page', () => {
   )
 
   for (const [scopes, shown] of [
-    [['plants:read'], ['Plants']],
+    [['plants:read'], ['Plants', 'Labels']],
     [['plants:write'], ['Add', 'Import']],
     [['tokens'], ['Tokens']],
     [
       ['plants:read', 'plants:write', 'tokens'],
-      ['Plants', 'Import', 'Tokens'],
+      ['Plants', 'Import', 'Labels', 'Tokens'],
     ],
   ] as const) {
     inBrowser(

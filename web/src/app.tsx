@@ -46,11 +46,13 @@ function SignedIn(current: Session): JSX.Element {
       <header>
         <p class="brand">Plantstore</p>
         <nav aria-label="Pages">
-          {views.map(({ name, title }) => (
-            <a key={name} href={linkTo(name)} aria-current={name === shown?.name ? 'page' : undefined}>
-              {title}
-            </a>
-          ))}
+          {views
+            .filter(({ isLinked }) => isLinked !== true)
+            .map(({ name, title }) => (
+              <a key={name} href={linkTo(name)} aria-current={name === shown?.name ? 'page' : undefined}>
+                {title}
+              </a>
+            ))}
         </nav>
         <p class="who">
           <span dir="auto">{current.own.name}</span>

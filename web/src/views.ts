@@ -1,6 +1,8 @@
 import type { ComponentType } from 'preact'
 import { ImportView } from './import/import-view.tsx'
+import { LabelsView } from './labels/labels-view.tsx'
 import { AddView } from './plants/add-view.tsx'
+import { PlantView } from './plants/plant-view.tsx'
 import { PlantsView } from './plants/plants-view.tsx'
 import type { Session } from './session.ts'
 import { TokensView } from './tokens/tokens-view.tsx'
@@ -9,6 +11,8 @@ export interface View {
   /** Its place in the address: `#/plants`. */
   readonly name: string
   readonly title: string
+  /** Whether only links lead to it, and no entry of the navigation. */
+  readonly isLinked?: boolean
   /** Whether a token with these scopes sees it. */
   readonly isFor: (may: Session['may']) => boolean
   readonly Component: ComponentType<ViewProps>
@@ -22,6 +26,8 @@ export const VIEWS: readonly View[] = [
   { name: 'plants', title: 'Plants', isFor: (may) => may('plants:read'), Component: PlantsView },
   { name: 'add', title: 'Add', isFor: (may) => may('plants:write') && !may('plants:read'), Component: AddView },
   { name: 'import', title: 'Import', isFor: (may) => may('plants:write'), Component: ImportView },
+  { name: 'labels', title: 'Labels', isFor: (may) => may('plants:read'), Component: LabelsView },
+  { name: 'plant', title: 'Plant', isLinked: true, isFor: (may) => may('plants:read'), Component: PlantView },
   { name: 'tokens', title: 'Tokens', isFor: (may) => may('tokens'), Component: TokensView },
 ]
 

@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
 import { useEffect, useMemo, useRef } from 'preact/hooks'
-import { replaceQuery, route } from '../route.ts'
+import { linkTo, replaceQuery, route } from '../route.ts'
 import type { ViewProps } from '../views.ts'
 import { AddPlant } from './add-plant.tsx'
 import { PlantChanges } from './changes.ts'
@@ -42,6 +42,9 @@ export function PlantsView({ session }: ViewProps): JSX.Element {
         />
         <TagFilter client={client} chosen={filter.tags} onChange={(tags) => change({ tags })} />
         <ExportPlants client={client} filter={filter} />
+        <a class="button" href={linkTo('labels', queryFor({ ...filter, sort: 'id' }))}>
+          Print labels
+        </a>
         {changes !== undefined && (
           <button
             type="button"

@@ -1,0 +1,138 @@
+import assert from 'node:assert/strict'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { suite } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import type { Page } from 'playwright-core'
+import { untilCount } from '../support/labels.ts'
+import { pageTests } from '../support/page.ts'
+
+const GUIDES = fileURLToPath(new URL('../../docs/guides/', import.meta.url))
+const SIZE = { width: 1000, height: 640 }
+/** A twelfth of the pictures may differ: other machines have other fonts. */
+const TOLERANCE = 1 / 12
+
+/** As a nursery has it: columns in its own words, ids nowhere, one row without a name. */
+const SHEET = `Pflanze;Kategorie
+Acer palmatum ‘Osakazuki’;greenhouse 1
+Acer griseum;greenhouse 2
+Ficus lyrata;houseplant
+Ginkgo biloba;trees
+Helleborus niger;shade
+;shade
+Lavandula angustifolia ‘Hidcote’;herbs
+Monstera deliciosa;houseplant
+Rosa × damascena;roses
+Salvia officinalis;herbs
+Taxus baccata;trees
+Welwitschia mirabilis;greenhouse 2
+`
+
+/**
+ * The steps of the guide. Its pictures are taken here: PLANTSTORE_PICTURES=write writes them, and otherwise the test
+ * fails where one of them no longer shows what the page looks like.
+ */
+suite('the guide for the first ten minutes', () => {
+  const inBrowser = pageTests()
+
+  inBrowser(
+    'leads from an empty store to labels, as its pictures show',
+    async ({ page, t }) => {
+      const guide = readFileSync(join(GUIDES, 'first-ten-minutes.md'), 'utf8')
+      const shown = [...guide.matchAll(/\]\(pictures\/([\w-]+)\.png\)/g)].map(([, name = '']) => name)
+      const taken: string[] = []
+      const take = async (name: string) => {
+        taken.push(name)
+        await page.mouse.move(0, 0)
+        await t.test(`${name}.png`, () => compare(page, name))
+      }
+
+      await page.getByText('There are no plants yet.').waitFor()
+      await take('page')
+
+      await page.getByRole('link', { name: 'Import' }).click()
+      await drop(page, 'plants.csv', SHEET)
+      await page.getByRole('button', { name: 'Check the file' }).waitFor()
+      await take('columns')
+      await page.getByRole('button', { name: 'Check the file' }).click()
+      await page.getByText('11 added').waitFor()
+      await page.getByText('1 refused').scrollIntoViewIfNeeded()
+      await page.evaluate('scrollTo(0, document.documentElement.scrollHeight)')
+      await take('check')
+      await page.getByRole('button', { name: 'Import 11 plants' }).click()
+      await page.getByRole('heading', { name: 'Imported' }).waitFor()
+
+      await page.getByRole('link', { name: 'Plants' }).click()
+      await page.getByLabel('Search plants').fill('acer greenh')
+      await untilCount(page.locator('[role=row][data-id]'), 2)
+      await page.getByText('That is all.').waitFor()
+      await take('search')
+      await page.getByLabel('Search plants').fill('')
+      await untilCount(page.locator('[role=row][data-id]'), 11)
+
+      await page.getByRole('search').getByRole('link', { name: 'Print labels' }).click()
+      await page.getByRole('button', { name: 'Add all that match' }).click()
+      await page.getByText('11 labels', { exact: true }).waitFor()
+      await page.getByLabel('Address of the service, for phones').fill('http://192.168.1.20:8080')
+      await page.locator('.preview').scrollIntoViewIfNeeded()
+      await page.evaluate(`document.getElementById('preview').scrollIntoView()`)
+      await take('labels')
+      assert.deepEqual(taken, shown)
+    },
+    { viewport: SIZE, deviceScaleFactor: 1 },
+  )
+})
+
+/** Drops a file on the page, as from a folder. */
+async function drop(page: Page, name: string, text: string): Promise<void> {
+  const transfer = await page.evaluateHandle<DataTransferLike>(
+    `(() => {
+      const transfer = new DataTransfer()
+      transfer.items.add(new File([${JSON.stringify(text)}], ${JSON.stringify(name)}, { type: 'text/csv' }))
+      return transfer
+    })()`,
+  )
+  await page.locator('.drop').dispatchEvent('drop', { dataTransfer: transfer })
+}
+
+type DataTransferLike = object
+
+async function compare(page: Page, name: string): Promise<void> {
+  const path = join(GUIDES, 'pictures', `${name}.png`)
+  const picture = await page.screenshot({ animations: 'disabled', caret: 'hide' })
+  if (process.env['PLANTSTORE_PICTURES'] === 'write') {
+    mkdirSync(join(GUIDES, 'pictures'), { recursive: true })
+    writeFileSync(path, picture)
+  }
+  assert.ok(existsSync(path), `${path} is missing; PLANTSTORE_PICTURES=write makes it`)
+  const difference = await differenceOf(page, picture, readFileSync(path))
+  assert.ok(
+    difference < TOLERANCE,
+    `${name}.png differs by ${difference} from the page; PLANTSTORE_PICTURES=write renews it`,
+  )
+}
+
+/** How much two pictures differ, in squares of 20 pixels: from 0 to 1. */
+async function differenceOf(page: Page, one: Buffer, other: Buffer): Promise<number> {
+  // The page itself may not show a picture that is not the service's.
+  const blank = await page.context().newPage()
+  try {
+    return await blank.evaluate<number>(`(async () => {
+      const [width, height] = [${SIZE.width / 20}, ${SIZE.height / 20}]
+      const dots = []
+      for (const base64 of ${JSON.stringify([one, other].map((picture) => picture.toString('base64')))}) {
+        const bytes = Uint8Array.from(atob(base64), (digit) => digit.charCodeAt(0))
+        const bitmap = await createImageBitmap(new Blob([bytes], { type: 'image/png' }))
+        if (bitmap.width !== ${SIZE.width} || bitmap.height !== ${SIZE.height}) return 1
+        const context = new OffscreenCanvas(width, height).getContext('2d')
+        context.imageSmoothingQuality = 'high'
+        context.drawImage(bitmap, 0, 0, width, height)
+        dots.push(context.getImageData(0, 0, width, height).data)
+      }
+      const [first, second] = dots
+      return first.reduce((sum, value, i) => sum + Math.abs(value - second[i]), 0) / (first.length * 255)
+    })()`)
+  } finally {
+    await blank.close()
+  }
+}

@@ -1,0 +1,253 @@
+import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
+import { suite } from 'node:test'
+import type { Page } from 'playwright-core'
+import { L7160, placeOf } from '../../web/src/labels/sheets.ts'
+import { untilCount } from '../support/labels.ts'
+import { assertAccessible, assertFits, DESKTOP, type Opened, PHONE, pageTests } from '../support/page.ts'
+import { codesOn, type DrawnPage, drawPages } from '../support/pdf-pages.ts'
+
+const DPI = 300
+/** One of each kind of script that a nursery may write, an id of each end, and names that are hard to place. */
+const PLANTS = [
+  { id: -(2n ** 63n), name: 'Ficus × crème brûlée “Żółw”', tag: 'greenhouse 2' },
+  { id: 2n ** 63n - 1n, name: 'שושן צחור (Lilium candidum)', tag: 'גינה' },
+  { id: 11n, name: 'وردة دمشقية', tag: undefined },
+  { id: 12n, name: 'Ελιά της Καλαμάτας', tag: 'Ήπειρος' },
+  { id: 13n, name: '中国水仙', tag: '球根' },
+  { id: 14n, name: 'Chlorophytum comosum ‘Vittatum’ '.repeat(9), tag: 'long '.repeat(40) },
+  { id: 15n, name: '<b>&amp;', tag: '"' },
+]
+
+/** Fills the store of the file once, and opens the view. */
+async function open({ service, page }: Opened): Promise<void> {
+  const rows = PLANTS.map(({ id, name, tag }) => `{"id":${id},${JSON.stringify({ name, tag }).slice(1)}`)
+  const many = Array.from({ length: 1001 }, (_, i) => JSON.stringify({ id: 5000 + i, name: `Seedling ${i}` }))
+  const headers = { 'Content-Type': 'application/x-ndjson' }
+  await service.send('POST', '/plants/import', { headers, body: [...rows, ...many].join('\n') })
+  await page.getByRole('link', { name: 'Labels', exact: true }).click()
+  await page.getByText('Choose some plants to see their labels.').waitFor()
+}
+
+/** Chooses the plants of the list above, one by one. */
+async function choose(page: Page): Promise<void> {
+  for (const { id, name } of PLANTS) {
+    await page.getByLabel('Search names and tags').fill(name.slice(0, 200))
+    await page
+      .locator('.found li', { hasText: String(id) })
+      .getByRole('checkbox')
+      .check()
+  }
+  await page.getByText(`${PLANTS.length} labels`, { exact: true }).waitFor()
+}
+
+async function save(page: Page): Promise<DrawnPage[]> {
+  const download = page.waitForEvent('download')
+  await page.getByRole('button', { name: 'Save as PDF' }).click()
+  const file = await download
+  assert.equal(file.suggestedFilename(), 'labels.pdf')
+  return drawPages(await readFile(await file.path()), DPI)
+}
+
+/** What the browser gives to a printer. */
+async function print(page: Page): Promise<DrawnPage[]> {
+  await page.getByRole('button', { name: 'Print', exact: true }).click()
+  await page.locator('.printed').waitFor({ state: 'attached' })
+  const pdf = await page.pdf({ preferCSSPageSize: true })
+  await page.evaluate(`dispatchEvent(new Event('afterprint'))`)
+  return drawPages(pdf, DPI)
+}
+
+/** The browser of the tests has nobody who would close its dialog. */
+const withoutDialog = ({ page }: Opened): Promise<unknown> => page.evaluate('window.print = () => {}')
+
+suite('labels', () => {
+  const inBrowser = pageTests()
+
+  inBrowser('are saved and printed on a sheet, and their codes lead to their plants', async (opened) => {
+    const { page, address } = opened
+    await withoutDialog(opened)
+    await open(opened)
+    await choose(page)
+    const expected = PLANTS.map(({ id }) => `${address}#/plant?id=${id}`)
+    for (const make of [save, print]) {
+      const pages = await make(page)
+      assert.equal(pages.length, 1, make.name)
+      for (const drawn of pages) {
+        assert.ok(Math.abs(drawn.width - 210) < 0.2 && Math.abs(drawn.height - 297) < 0.2, `${drawn.width} mm`)
+        const codes = await codesOn(drawn)
+        assert.deepEqual(new Set(codes.map(({ text }) => text)), new Set(expected), make.name)
+        for (const { text, left, top, right, bottom } of codes) {
+          const { x, y } = placeOf(L7160, expected.indexOf(text))
+          assert.ok(left > x && right < x + 63.5 && top > y && bottom < y + 38.1, `${make.name}: ${text}`)
+        }
+      }
+    }
+    for (const { id, name } of [PLANTS[0], PLANTS[1]].map((plant) => plant ?? assert.fail())) {
+      await page.goto(`${address}#/plant?id=${id}`)
+      await page.getByRole('gridcell', { name, exact: true }).waitFor()
+    }
+  })
+
+  inBrowser('show in the file what the browser prints, whatever the script', async (opened) => {
+    const { page } = opened
+    await withoutDialog(opened)
+    await open(opened)
+    await choose(page)
+    const [[saved], [printed]] = [await save(page), await print(page)]
+    assert.ok(saved && printed)
+    for (const [i, { name }] of PLANTS.entries()) {
+      const { x, y } = placeOf(L7160, i)
+      const box = { x: x + 2, y: y + 2, width: 33, height: 34 }
+      const one = inkIn(saved, box)
+      const other = inkIn(printed, box)
+      assert.ok(one.size > 500, `${name}: ${one.size} dots`)
+      const there = shareNear(one, other)
+      const back = shareNear(other, one)
+      assert.ok(there > 0.97 && back > 0.97, `${name}: ${there} and ${back} of the dots are those of the other`)
+    }
+  })
+
+  inBrowser(
+    'are printed before their plants are entered, and lead a phone to the form for them',
+    async (opened) => {
+      const { page, address, service } = opened
+      await open(opened)
+      await page.getByLabel('Labels on').selectOption('roll')
+      await page.getByLabel('Length of a label, mm').fill('40')
+      await page.getByLabel('Address of the service, for phones').fill('http://192.168.1.20:8080')
+      await page.getByLabel('Labels', { exact: true }).fill('0')
+      await page.getByRole('button', { name: 'Reserve ids' }).click()
+      await page.getByText('Give a whole number from 1 to 1000.').waitFor()
+      await page.getByLabel('Labels', { exact: true }).fill('3')
+      await page.keyboard.press('Enter')
+      await page.getByText('3 labels', { exact: true }).waitFor()
+      const pages = await save(page)
+      assert.deepEqual(
+        pages.map(({ width, height }) => `${Math.round(width)} x ${Math.round(height)}`),
+        Array(3).fill('62 x 40'),
+      )
+      const codes = (await Promise.all(pages.map(codesOn))).flat()
+      const ids = codes.map(({ text }) => /^http:\/\/192\.168\.1\.20:8080\/#\/plant\?id=(\d+)$/.exec(text)?.[1])
+      assert.equal(codes.length, 3)
+      const [id = ''] = ids
+      assert.deepEqual(ids, [id, String(BigInt(id) + 1n), String(BigInt(id) + 2n)])
+      const next = (await service.send('GET', '/ids')).json as { next: number }
+      assert.equal(String(next.next), String(BigInt(id) + 3n), 'nobody else gets these ids')
+      await page.goto(`${address}#/plant?id=${id}`)
+      await page.getByLabel('Name').fill('Rosa “Peace”')
+      await page.keyboard.press('Enter')
+      await page.getByRole('gridcell', { name: 'Rosa “Peace”' }).waitFor()
+      assert.deepEqual((await service.send('GET', `/plants/${id}`)).json, { id: Number(id), name: 'Rosa “Peace”' })
+      await page.getByRole('link', { name: 'Print its label' }).click()
+      await page.locator('.preview text', { hasText: '“Peace”' }).waitFor()
+      await page.getByText('3 labels', { exact: true }).waitFor()
+    },
+    { viewport: PHONE },
+  )
+
+  inBrowser('are at most 1,000 in a document, and skip the places that are used up', async (opened) => {
+    const { page } = opened
+    await open(opened)
+    await page.getByLabel('Search names and tags').fill('seedling')
+    await page.getByText('The first 20 that match').waitFor()
+    await page.getByRole('button', { name: 'Add all that match' }).click()
+    await page.getByText('One document holds 1000 labels.').waitFor()
+    await page.getByText('Page 1 of 48').waitFor()
+    await page.getByLabel('Labels already used on the first sheet').fill('20')
+    await page.getByText('Page 1 of 49').waitFor()
+    assert.equal((await page.locator('.preview text').allTextContents()).join(' '), 'Seedling 0 5000')
+    assert.equal(await page.locator('.preview g').count(), 1)
+    await page.getByRole('button', { name: 'Next page' }).click()
+    await untilCount(page.locator('.preview g'), 21)
+    await page.getByLabel('Labels already used on the first sheet').fill('21')
+    await page.getByText('must be a whole number from 0 to 20').waitFor()
+  })
+
+  inBrowser('say which measures and which address are wrong, and remember the right ones', async (opened) => {
+    const { page } = opened
+    await open(opened)
+    await page.getByText('The codes lead to this device alone.').waitFor()
+    await page.getByLabel('Address of the service, for phones').fill('nowhere')
+    await page.getByText('must be an address such as').waitFor()
+    await page.getByLabel('Address of the service, for phones').fill('https://plants.example/x')
+    await page.getByText('The code of each label leads to its plant there.').waitFor()
+    await page.getByLabel('Labels on').selectOption('roll')
+    await page.getByLabel('Length of a label, mm').fill('5')
+    await page.getByText('must be from 15 to 300').waitFor()
+    await page.getByLabel('Labels on').selectOption('own')
+    await page.getByLabel('Width of a label, mm').fill('')
+    await page.getByText('must be from 20 to 1000').waitFor()
+    await page.getByLabel('Width of a label, mm').fill('80')
+    await page.getByText('must be at least the width of a label').waitFor()
+    await page.getByLabel('From one label to the next in a row, mm').fill('82')
+    await page.getByText('must be at least 251.25, where the labels end').waitFor()
+    await page.getByLabel('Labels in a row').fill('2')
+    await page.reload()
+    await page.getByLabel('Labels in a row').waitFor()
+    assert.equal(await page.getByLabel('Width of a label, mm').inputValue(), '80')
+    assert.equal(await page.locator('.labels [aria-invalid=true]').count(), 0)
+  })
+
+  inBrowser('are chosen, seen and saved by keyboard alone', async (opened) => {
+    const { page } = opened
+    await open(opened)
+    await page.getByLabel('Search names and tags').focus()
+    await page.keyboard.type('Ελιά')
+    await page.locator('.found li').first().getByText('Ελιά').waitFor()
+    await untilCount(page.locator('.found li'), 1)
+    await page.keyboard.press('Tab')
+    await page.keyboard.press('Space')
+    await page.getByText('1 label', { exact: true }).waitFor()
+    const isFocused = () => page.evaluate<boolean>(`document.activeElement.textContent === 'Save as PDF'`)
+    for (let i = 0; i < 30 && !(await isFocused()); i++) await page.keyboard.press('Tab')
+    const download = page.waitForEvent('download')
+    await page.keyboard.press('Enter')
+    assert.equal((await download).suggestedFilename(), 'labels.pdf')
+  })
+
+  for (const viewport of [DESKTOP, PHONE]) {
+    for (const colorScheme of ['light', 'dark'] as const) {
+      inBrowser(
+        `are accessible and fit ${viewport.width} pixels, in ${colorScheme} colours`,
+        async (opened) => {
+          const { page } = opened
+          await open(opened)
+          await choose(page)
+          await page.getByLabel('Labels on').selectOption('own')
+          await page.getByText('Show them').click()
+          await assertAccessible(page)
+          await assertFits(page)
+        },
+        { viewport, colorScheme },
+      )
+    }
+  }
+})
+
+interface Ink {
+  readonly width: number
+  /** The numbers of the dark dots. */
+  readonly dots: ReadonlySet<number>
+  readonly size: number
+}
+
+function inkIn({ pixels, scale }: DrawnPage, box: { x: number; y: number; width: number; height: number }): Ink {
+  const [left, top, width, height] = [box.x, box.y, box.width, box.height].map((length) => Math.round(length * scale))
+  const dots = new Set<number>()
+  for (let y = 0; y < (height ?? 0); y++) {
+    for (let x = 0; x < (width ?? 0); x++) {
+      const at = ((top ?? 0) + y) * pixels.width + (left ?? 0) + x
+      if ((pixels.grey[at] ?? 255) < 128) dots.add(y * (width ?? 0) + x)
+    }
+  }
+  return { width: width ?? 0, dots, size: dots.size }
+}
+
+/** The share of the dots that have a dark one in the other drawing, at most two dots away. */
+function shareNear(one: Ink, other: Ink): number {
+  const steps = [-2, -1, 0, 1, 2]
+  const around = steps.flatMap((down) => steps.map((across) => down * one.width + across))
+  const near = [...one.dots].filter((dot) => around.some((step) => other.dots.has(dot + step)))
+  return near.length / one.size
+}

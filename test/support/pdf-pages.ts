@@ -1,0 +1,78 @@
+import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { PDFiumLibrary } from '@hyzyla/pdfium'
+import { prepareZXingModule, readBarcodes } from 'zxing-wasm/reader'
+
+/** A page as Chrome's own PDF library draws it. */
+export interface DrawnPage {
+  /** Millimetres. */
+  readonly width: number
+  readonly height: number
+  readonly pixels: Pixels
+  /** Pixels of a millimetre. */
+  readonly scale: number
+}
+
+interface Pixels {
+  readonly width: number
+  readonly height: number
+  /** From 0, black, to 255. */
+  readonly grey: Uint8Array
+}
+
+/** A code that a decoder has found: what it says, and the outer corners of its modules, in millimetres. */
+export interface FoundCode {
+  readonly text: string
+  readonly left: number
+  readonly top: number
+  readonly right: number
+  readonly bottom: number
+}
+
+const POINTS_PER_MM = 72 / 25.4
+
+let library: Promise<PDFiumLibrary> | undefined
+
+export async function drawPages(pdf: Uint8Array, dpi: number): Promise<DrawnPage[]> {
+  library ??= PDFiumLibrary.init()
+  const document = await (await library).loadDocument(pdf)
+  const scale = dpi / 25.4
+  const pages: DrawnPage[] = []
+  for (const page of document.pages()) {
+    const { originalWidth, originalHeight } = page.getOriginalSize()
+    const [width, height] = [originalWidth / POINTS_PER_MM, originalHeight / POINTS_PER_MM]
+    const size = { width: Math.round(width * scale), height: Math.round(height * scale) }
+    const { data } = await page.render({ ...size, scale: 1, colorSpace: 'Gray', render: 'bitmap' })
+    // A copy: the library draws the next page into the same memory.
+    pages.push({ width, height, scale, pixels: { ...size, grey: Uint8Array.from(data) } })
+  }
+  document.destroy()
+  return pages
+}
+
+let isPrepared = false
+
+/** Reads the codes of a page with ZXing, which many scanners use. */
+export async function codesOn({ pixels, scale }: DrawnPage): Promise<FoundCode[]> {
+  if (!isPrepared) {
+    // Otherwise it loads this file from the internet.
+    const bytes = readFileSync(fileURLToPath(import.meta.resolve('zxing-wasm/reader/zxing_reader.wasm')))
+    prepareZXingModule({ overrides: { wasmBinary: Uint8Array.from(bytes).buffer } })
+    isPrepared = true
+  }
+  const { width, height, grey } = pixels
+  // A picture in the format PGM.
+  const picture = Buffer.concat([Buffer.from(`P5\n${width} ${height}\n255\n`), grey])
+  const found = await readBarcodes(picture, { formats: ['QRCode'], maxNumberOfSymbols: 255 })
+  return found.map(({ text, position: { topLeft, bottomRight } }) => ({
+    text,
+    left: topLeft.x / scale,
+    top: topLeft.y / scale,
+    right: bottomRight.x / scale,
+    bottom: bottomRight.y / scale,
+  }))
+}
+
+/** How dark a place of the page is, in millimetres: from 0, black, to 255. */
+export const greyAt = ({ pixels, scale }: DrawnPage, x: number, y: number): number =>
+  pixels.grey[Math.floor(y * scale) * pixels.width + Math.floor(x * scale)] ?? Number.NaN

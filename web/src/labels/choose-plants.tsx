@@ -1,0 +1,117 @@
+import { useSignal } from '@preact/signals'
+import type { JSX } from 'preact'
+import { useEffect, useMemo } from 'preact/hooks'
+import type { PlantstoreClient, StoredPlant } from '../../../client/src/index.ts'
+import { tell } from '../notices.tsx'
+import { isAbort, said } from '../said.ts'
+import { add, addAll, chosen, isChosen, labelOf, MOST_LABELS, remove } from './chosen.ts'
+
+const SHOWN = 20
+
+interface ChooseProps {
+  readonly client: PlantstoreClient
+  /** A plant that is chosen at once, if the person came from it. */
+  readonly id: string | null
+  /** What the table of plants shows, if the person came from there. */
+  readonly tags: readonly string[]
+  readonly text: string
+}
+
+/** Finds plants and chooses some of them, or all that match. */
+export function ChoosePlants({ client, id, tags, text }: ChooseProps): JSX.Element {
+  const q = useSignal(text)
+  const found = useSignal<readonly StoredPlant[]>([])
+  const hasMore = useSignal(false)
+  const fault = useSignal('')
+  const isAdding = useSignal(false)
+  const ending = useMemo(() => new AbortController(), [])
+  const query = { q: q.value.trim() === '' ? undefined : q.value, tag: tags.length === 0 ? undefined : tags }
+  useEffect(() => {
+    const choose = async () => {
+      try {
+        if (id !== null) add([labelOf((await client.getPlant(BigInt(id), { signal: ending.signal })).plant)])
+      } catch (error) {
+        if (!isAbort(error)) fault.value = `The plant ${id} could not be read. ${said(error)}`
+      }
+    }
+    void choose()
+    return () => ending.abort()
+  }, [client, id, ending])
+  useEffect(() => {
+    const ended = new AbortController()
+    const search = async () => {
+      try {
+        const listing = client.listPlants({ ...query, limit: SHOWN }, { signal: ended.signal })
+        const { items, next } = await listing.page()
+        found.value = items
+        hasMore.value = next !== undefined
+        fault.value = ''
+      } catch (error) {
+        if (!isAbort(error) && !ended.signal.aborted) fault.value = said(error)
+      }
+    }
+    void search()
+    return () => ended.abort()
+  }, [client, q.value, tags.join('\n')])
+  const choose = (plant: StoredPlant, isOn: boolean) => {
+    if (!isOn) remove(plant.id)
+    else if (add([labelOf(plant)]) > 0) tellFull()
+  }
+  const chooseAll = async () => {
+    isAdding.value = true
+    try {
+      if (await addAll(client, query, ending.signal)) tellFull()
+    } catch (error) {
+      if (!isAbort(error)) fault.value = `Not all plants could be read. ${said(error)}`
+    } finally {
+      isAdding.value = false
+    }
+  }
+  return (
+    <fieldset>
+      <legend>Plants</legend>
+      <label for="label-search">Search names and tags</label>
+      <input
+        id="label-search"
+        type="search"
+        dir="auto"
+        autocomplete="off"
+        spellcheck={false}
+        value={q.value}
+        onInput={(event) => {
+          q.value = event.currentTarget.value
+        }}
+      />
+      {tags.length > 0 && (
+        <p class="note">
+          Only with the {tags.length === 1 ? 'tag' : 'tags'} <bdi>{tags.join(', ')}</bdi>
+        </p>
+      )}
+      {fault.value !== '' && <p role="alert">{fault.value}</p>}
+      <ul class="found">
+        {found.value.map((plant) => (
+          <li key={String(plant.id)}>
+            <label class="check">
+              <input
+                type="checkbox"
+                checked={chosen.value.length > 0 && isChosen(plant.id)}
+                onChange={(event) => choose(plant, event.currentTarget.checked)}
+              />
+              <bdi>{plant.name.slice(0, 200)}</bdi> <span class="count">{String(plant.id)}</span>
+            </label>
+          </li>
+        ))}
+      </ul>
+      <p role="status" class="note">
+        {found.value.length === 0 && 'No plant matches.'}
+        {hasMore.value && `The first ${SHOWN} that match. Type more to find others.`}
+      </p>
+      <button type="button" disabled={found.value.length === 0 || isAdding.value} onClick={() => void chooseAll()}>
+        {isAdding.value ? 'Adding …' : 'Add all that match'}
+      </button>
+    </fieldset>
+  )
+}
+
+const tellFull = (): void =>
+  tell(`One document holds ${MOST_LABELS} labels. Print these, then go on with the others.`, { isError: true })

@@ -1,0 +1,98 @@
+import { computed, signal } from '@preact/signals'
+import { chosen } from './chosen.ts'
+import type { LabelJob } from './document.ts'
+import { A5160, faultsOf, L7160, labelsPerPage, roll, type Sheet } from './sheets.ts'
+
+const KINDS = ['l7160', '5160', 'roll', 'own'] as const
+export type Kind = (typeof KINDS)[number]
+
+/** What the person has chosen. This device remembers it. */
+export interface Options {
+  readonly kind: Kind
+  /** The length that the printer cuts the roll to, in millimetres. */
+  readonly length: number
+  readonly own: Sheet
+  /** The address by which phones reach the service. */
+  readonly base: string
+}
+
+const KEY = 'plantstore-labels'
+export const ROLL_WIDTH = 62
+const SHORTEST = 15
+const LONGEST = 300
+
+export const options = signal<Options>(remembered())
+/** Places that are used up on the first sheet; those of the next one are not. */
+export const skip = signal(0)
+
+export function change(part: Partial<Options>): void {
+  options.value = { ...options.value, ...part }
+  localStorage.setItem(KEY, JSON.stringify(options.value))
+}
+
+/** What this device has kept, as far as it still means something. */
+function remembered(): Options {
+  const kept = parsed(localStorage.getItem(KEY) ?? '{}')
+  const own = Object.entries(recordIn(kept['own'])).filter(([, value]) => typeof value === 'number')
+  return {
+    kind: KINDS.find((kind) => kind === kept['kind']) ?? 'l7160',
+    length: typeof kept['length'] === 'number' ? kept['length'] : 29,
+    own: { ...L7160, ...Object.fromEntries(own) },
+    base: typeof kept['base'] === 'string' ? kept['base'] : '',
+  }
+}
+
+function parsed(text: string): Readonly<Record<string, unknown>> {
+  try {
+    return recordIn(JSON.parse(text))
+  } catch {
+    return {}
+  }
+}
+
+function recordIn(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null ? { ...value } : {}
+}
+
+export const sheet = computed((): Sheet => {
+  const { kind, length, own } = options.value
+  return { l7160: L7160, '5160': A5160, roll: roll(ROLL_WIDTH, length), own }[kind]
+})
+
+/** What is wrong, by the names of the fields. */
+export const faults = computed((): ReadonlyMap<string, string> => {
+  const { kind, length, base } = options.value
+  const found = new Map<string, string>(kind === 'own' ? faultsOf(sheet.value) : [])
+  if (kind === 'roll' && !(length >= SHORTEST && length <= LONGEST)) {
+    found.set('length', `must be from ${SHORTEST} to ${LONGEST}`)
+  }
+  if (originOf(base) === undefined) found.set('base', 'must be an address such as http://192.168.1.20:8080')
+  const last = labelsPerPage(sheet.value) - 1
+  if (found.size === 0 && !(Number.isInteger(skip.value) && skip.value >= 0 && skip.value <= last)) {
+    found.set('skip', `must be a whole number from 0 to ${last}`)
+  }
+  return found
+})
+
+export const origin = computed((): string => originOf(options.value.base) ?? location.origin)
+
+/** Without an address of its own, the labels lead where the person is. */
+function originOf(base: string): string | undefined {
+  if (base.trim() === '') return location.origin
+  const address = URL.parse(base.trim())
+  return address !== null && /^https?:$/.test(address.protocol) ? address.origin : undefined
+}
+
+/** Only this device reaches itself by such an address. */
+export const isLoopback = computed(() => {
+  const { hostname } = new URL(origin.value)
+  return /^(?:localhost|.*\.localhost|127\.[\d.]+|\[::1\])$/.test(hostname)
+})
+
+export const addressOf = (id: bigint): string => `${origin.value}/#/plant?id=${id}`
+
+/** Undefined while there is nothing to print, or something is wrong. */
+export const job = computed((): LabelJob | undefined => {
+  if (chosen.value.length === 0 || faults.value.size > 0) return undefined
+  return { labels: chosen.value, sheet: sheet.value, skip: skip.value, addressOf }
+})

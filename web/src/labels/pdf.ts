@@ -1,0 +1,132 @@
+/** Black and white pixels, eight in a byte from its highest bit, each row on bytes of its own; 1 is black. */
+export interface Bitmap {
+  readonly width: number
+  readonly height: number
+  readonly bits: Uint8Array<ArrayBuffer>
+}
+
+export interface PlacedBitmap {
+  readonly bitmap: Bitmap
+  /** Millimetres from the top left corner of the page. */
+  readonly x: number
+  readonly y: number
+  readonly width: number
+  readonly height: number
+}
+
+export interface PdfPage {
+  /** Millimetres. */
+  readonly width: number
+  readonly height: number
+  /** A path of PDF operators, in millimetres from the top left corner, that is filled with black. */
+  readonly path: string
+  readonly bitmaps: readonly PlacedBitmap[]
+}
+
+const POINTS_PER_MM = 72 / 25.4
+/** What every PDF file has first: objects 1, 2 and 3. */
+const [CATALOG, PAGES, INFO] = [1, 2, 3]
+
+/**
+ * Writes a PDF file of black shapes and bitmaps (ISO 32000-1), page by page, so that only compressed pages are kept. It
+ * embeds no fonts: whoever calls it draws texts as bitmaps (docs/decisions/0033-labels.md).
+ */
+export class PdfWriter {
+  readonly #parts: (Uint8Array<ArrayBuffer> | string)[] = []
+  readonly #offsets: number[] = []
+  readonly #pages: number[] = []
+  #length = 0
+  #last = INFO
+
+  constructor() {
+    // The four bytes over 127 tell programs that the file is not a text.
+    this.#write('%PDF-1.7\n%')
+    this.#write(Uint8Array.of(0xe2, 0xe3, 0xcf, 0xd3))
+    this.#write('\n')
+  }
+
+  async addPage({ width, height, path, bitmaps }: PdfPage): Promise<void> {
+    const images: number[] = []
+    for (const { bitmap } of bitmaps) images.push(await this.#addBitmap(bitmap))
+    const drawn = bitmaps.map(
+      (placed, i) =>
+        `q ${number(placed.width)} 0 0 ${number(-placed.height)} ${number(placed.x)} ${number(placed.y + placed.height)} cm /I${i} Do Q`,
+    )
+    // From here on all is in millimetres, from the top left corner.
+    const scale = `${number(POINTS_PER_MM)} 0 0 ${number(-POINTS_PER_MM)} 0 ${number(height * POINTS_PER_MM)} cm`
+    const content = await this.#addStream('', new TextEncoder().encode([scale, path, 'f', ...drawn].join('\n')))
+    const page = this.#next()
+    const box = `[0 0 ${number(width * POINTS_PER_MM)} ${number(height * POINTS_PER_MM)}]`
+    const resources = `/XObject << ${images.map((image, i) => `/I${i} ${image} 0 R`).join(' ')} >>`
+    this.#object(
+      page,
+      `<< /Type /Page /Parent ${PAGES} 0 R /MediaBox ${box} /Contents ${content} 0 R /Resources << ${resources} >> >>`,
+    )
+    this.#pages.push(page)
+  }
+
+  /** @param title what a viewer shows as the name of the document */
+  finish(title: string): Blob {
+    // Printing in another size than the real one would miss the labels.
+    const preferences = '/ViewerPreferences << /PrintScaling /None /DisplayDocTitle true >>'
+    this.#object(CATALOG, `<< /Type /Catalog /Pages ${PAGES} 0 R ${preferences} >>`)
+    const kids = this.#pages.map((page) => `${page} 0 R`).join(' ')
+    this.#object(PAGES, `<< /Type /Pages /Count ${this.#pages.length} /Kids [${kids}] >>`)
+    this.#object(INFO, `<< /Title ${textString(title)} /Producer (Plantstore) >>`)
+    const start = this.#length
+    const count = this.#last + 1
+    const rows = Array.from({ length: this.#last }, (_, i) => {
+      return `${String(this.#offsets[i + 1]).padStart(10, '0')} 00000 n \n`
+    })
+    this.#write(`xref\n0 ${count}\n0000000000 65535 f \n${rows.join('')}`)
+    this.#write(`trailer\n<< /Size ${count} /Root ${CATALOG} 0 R /Info ${INFO} 0 R >>\nstartxref\n${start}\n%%EOF\n`)
+    return new Blob(this.#parts, { type: 'application/pdf' })
+  }
+
+  #addBitmap({ width, height, bits }: Bitmap): Promise<number> {
+    const is = `/Type /XObject /Subtype /Image /ImageMask true /BitsPerComponent 1 /Decode [1 0]`
+    return this.#addStream(`${is} /Width ${width} /Height ${height}`, bits)
+  }
+
+  async #addStream(entries: string, bytes: Uint8Array<ArrayBuffer>): Promise<number> {
+    // What browsers call deflate is the zlib format, which FlateDecode reads.
+    const compressing = new Blob([bytes]).stream().pipeThrough(new CompressionStream('deflate'))
+    const compressed = new Uint8Array(await new Response(compressing).arrayBuffer())
+    const id = this.#next()
+    this.#begin(id)
+    this.#write(`<< ${entries} /Filter /FlateDecode /Length ${compressed.length} >>\nstream\n`)
+    this.#write(compressed)
+    this.#write('\nendstream\nendobj\n')
+    return id
+  }
+
+  #object(id: number, content: string): void {
+    this.#begin(id)
+    this.#write(`${content}\nendobj\n`)
+  }
+
+  #begin(id: number): void {
+    this.#offsets[id] = this.#length
+    this.#write(`${id} 0 obj\n`)
+  }
+
+  #next(): number {
+    this.#last += 1
+    return this.#last
+  }
+
+  /** Texts are ASCII. */
+  #write(part: Uint8Array<ArrayBuffer> | string): void {
+    this.#parts.push(part)
+    this.#length += part.length
+  }
+}
+
+/** PDF knows no exponents. A ten-thousandth of a point is a thirtieth of a micrometre. */
+export const number = (value: number): string => String(Number(value.toFixed(4)))
+
+/** UTF-16 with its mark, in hexadecimal digits. */
+function textString(text: string): string {
+  const units = Array.from({ length: text.length }, (_, i) => text.charCodeAt(i).toString(16).padStart(4, '0'))
+  return `<feff${units.join('')}>`
+}

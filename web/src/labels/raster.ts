@@ -1,0 +1,71 @@
+import type { Box, TextLine } from './layout.ts'
+import type { Bitmap } from './pdf.ts'
+import type { Measure, Weight } from './text.ts'
+
+/** The browser takes letters that these lack from the other fonts of the system, so every script comes out right. */
+export const FONT_FAMILY = 'Arial, Helvetica, sans-serif'
+
+const MM_PER_INCH = 25.4
+/** What laser printers print, and twice what most label printers do. */
+const DPI = 600
+/** A canvas has at most this many pixels on an iPhone. Only labels of half a sheet or more reach it. */
+const MOST_PIXELS = 16e6
+
+const fontOf = (weight: Weight, pixels: number): string => `${weight} ${pixels}px ${FONT_FAMILY}`
+
+function contextOf(width: number, height: number): CanvasRenderingContext2D {
+  const canvas = document.createElement('canvas')
+  canvas.width = width
+  canvas.height = height
+  const context = canvas.getContext('2d', { willReadFrequently: true })
+  if (context === null) throw new Error('This browser cannot draw the labels.')
+  return context
+}
+
+/** Measures with the browser's own fonts. */
+export function canvasMeasure(): Measure {
+  const context = contextOf(1, 1)
+  // Large, as browsers round widths of small sizes.
+  const size = 100
+  return (text, em, weight) => {
+    context.font = fontOf(weight, size)
+    return (context.measureText(text).width * em) / size
+  }
+}
+
+/** Draws lines as the browser shapes them, whatever their script, in black and white. */
+export function rasterOf(lines: readonly TextLine[], box: Box): Bitmap {
+  const dots = Math.min(DPI / MM_PER_INCH, Math.sqrt(MOST_PIXELS / (box.width * box.height)))
+  const [width, height] = [Math.floor(box.width * dots), Math.floor(box.height * dots)]
+  const context = contextOf(width, height)
+  for (const { text, x, y, size, weight, direction } of lines) {
+    context.font = fontOf(weight, size * dots)
+    context.direction = direction
+    context.textAlign = 'start'
+    context.fillText(text, (x - box.x) * dots, (y - box.y) * dots)
+  }
+  return { width, height, bits: bitsOf(context.getImageData(0, 0, width, height).data, width, height) }
+}
+
+/** Thresholds that spread grey over four by four pixels (Bayer). */
+const SPREAD = [0, 8, 2, 10, 12, 4, 14, 6, 3, 11, 1, 9, 15, 7, 13, 5].map((rank) => (rank + 0.5) * 16)
+
+/** Half-covered pixels of a black letter are black from the middle on; coloured ones, such as those of emoji, are spread. */
+function bitsOf(pixels: Uint8ClampedArray, width: number, height: number): Uint8Array<ArrayBuffer> {
+  const rowBytes = Math.ceil(width / 8)
+  const bits = new Uint8Array(rowBytes * height)
+  for (let i = 3, at = 0; i < pixels.length; i += 4, at++) {
+    const alpha = pixels[i] ?? 0
+    if (alpha === 0) continue
+    const [x, y] = [at % width, Math.floor(at / width)]
+    const [red = 0, green = 0, blue = 0] = [pixels[i - 3], pixels[i - 2], pixels[i - 1]]
+    const isBlack = red + green + blue === 0
+    const light = (0.3 * red + 0.59 * green + 0.11 * blue) / 255
+    const threshold = isBlack ? 127 : (SPREAD[(y % 4) * 4 + (x % 4)] ?? 127)
+    if (alpha * (1 - light) > threshold) {
+      const byte = y * rowBytes + (x >> 3)
+      bits[byte] = (bits[byte] ?? 0) | (0x80 >> (x & 7))
+    }
+  }
+  return bits
+}

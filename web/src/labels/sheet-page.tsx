@@ -1,0 +1,47 @@
+import type { JSX } from 'preact'
+import { moduleGrid, type PlacedLabel } from './document.ts'
+import { FONT_FAMILY } from './raster.ts'
+import type { Sheet } from './sheets.ts'
+
+interface SheetPageProps {
+  readonly sheet: Sheet
+  readonly labels: readonly PlacedLabel[]
+  /** What a screen reader says of it. */
+  readonly title: string
+  /** Shows the edges of the labels, which are on the sheet already when it is printed. */
+  readonly hasEdges?: boolean
+}
+
+/** A page of labels in its real size. */
+export function SheetPage({ sheet, labels, title, hasEdges = false }: SheetPageProps): JSX.Element {
+  const { width, height, labelWidth, labelHeight } = sheet
+  return (
+    <svg
+      class="sheet"
+      role="img"
+      aria-label={title}
+      width={`${width}mm`}
+      height={`${height}mm`}
+      viewBox={`0 0 ${width} ${height}`}
+      font-family={FONT_FAMILY}
+    >
+      {labels.map(({ x, y, layout, code, label }) => (
+        <g key={String(label.id)} transform={`translate(${x} ${y})`}>
+          {hasEdges && <rect class="edge" width={labelWidth} height={labelHeight} rx={2} />}
+          {layout.lines.map(({ text, x, y, size, weight, direction }) => (
+            <text key={y} x={x} y={y} font-size={size} font-weight={weight} direction={direction}>
+              {text}
+            </text>
+          ))}
+          <CodePath code={code} layout={layout} />
+        </g>
+      ))}
+    </svg>
+  )
+}
+
+function CodePath({ code, layout }: Pick<PlacedLabel, 'code' | 'layout'>): JSX.Element {
+  const { x, y, module } = moduleGrid(code, layout.code)
+  const path = code.runs.map((run) => `M${run.x} ${run.y}h${run.length}v1h-${run.length}z`).join('')
+  return <path d={path} transform={`translate(${x} ${y}) scale(${module})`} />
+}

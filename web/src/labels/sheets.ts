@@ -1,0 +1,124 @@
+/** A sheet or roll of labels. All lengths are millimetres. */
+export interface Sheet {
+  readonly width: number
+  readonly height: number
+  readonly columns: number
+  readonly rows: number
+  /** From the edges of the sheet to those of its first label. */
+  readonly left: number
+  readonly top: number
+  readonly labelWidth: number
+  readonly labelHeight: number
+  /** From the edge of one label to the same edge of the next one. */
+  readonly across: number
+  readonly down: number
+  /** What stays blank at the edges of a label: printers and cutters miss by about a millimetre. */
+  readonly padding: number
+}
+
+const INCH = 25.4
+
+export const L7160: Sheet = {
+  width: 210,
+  height: 297,
+  columns: 3,
+  rows: 7,
+  left: 7.25,
+  top: 15.15,
+  labelWidth: 63.5,
+  labelHeight: 38.1,
+  across: 66,
+  down: 38.1,
+  padding: 2,
+}
+
+export const A5160: Sheet = {
+  width: 8.5 * INCH,
+  height: 11 * INCH,
+  columns: 3,
+  rows: 10,
+  left: 0.1875 * INCH,
+  top: 0.5 * INCH,
+  labelWidth: 2.625 * INCH,
+  labelHeight: INCH,
+  across: 2.75 * INCH,
+  down: INCH,
+  padding: 2,
+}
+
+/** One label is one page, as printers of labels cut the roll behind each. Most of them leave 1.5 mm of it blank. */
+export const roll = (width: number, length: number): Sheet => ({
+  width,
+  height: length,
+  columns: 1,
+  rows: 1,
+  left: 0,
+  top: 0,
+  labelWidth: width,
+  labelHeight: length,
+  across: width,
+  down: length,
+  padding: 2.5,
+})
+
+export const labelsPerPage = ({ columns, rows }: Sheet): number => columns * rows
+
+export interface Place {
+  readonly page: number
+  readonly x: number
+  readonly y: number
+}
+
+/** Where a label is, counted from 0 along the rows of the first page. */
+export function placeOf(sheet: Sheet, index: number): Place {
+  const perPage = labelsPerPage(sheet)
+  const onPage = index % perPage
+  return {
+    page: Math.floor(index / perPage),
+    x: sheet.left + (onPage % sheet.columns) * sheet.across,
+    y: sheet.top + Math.floor(onPage / sheet.columns) * sheet.down,
+  }
+}
+
+/** A member of a sheet, and what is wrong with it. */
+export type SheetFault = readonly [member: keyof Sheet, fault: string]
+
+/** The least that a code and a name fit on. */
+const LEAST = { labelWidth: 20, labelHeight: 12 }
+const LONGEST = 1000
+const MOST_COLUMNS = 50
+/** Measures that somebody takes with a ruler add up to the sheet's only about. */
+const TOLERANCE = 0.2
+
+/** What keeps the measures from being those of a sheet; empty when nothing does. */
+export function faultsOf(sheet: Sheet): SheetFault[] {
+  const faults: SheetFault[] = []
+  const within = (member: keyof Sheet, least: number, most: number, isWhole = false): void => {
+    const value = sheet[member]
+    const isRight = value >= least && value <= most && (!isWhole || Number.isInteger(value))
+    if (!isRight) faults.push([member, `must be ${isWhole ? 'a whole number ' : ''}from ${least} to ${most}`])
+  }
+  within('width', LEAST.labelWidth, LONGEST)
+  within('height', LEAST.labelHeight, LONGEST)
+  within('columns', 1, MOST_COLUMNS, true)
+  within('rows', 1, MOST_COLUMNS, true)
+  within('labelWidth', LEAST.labelWidth, LONGEST)
+  within('labelHeight', LEAST.labelHeight, LONGEST)
+  within('left', 0, LONGEST)
+  within('top', 0, LONGEST)
+  within('padding', 0, Math.min(sheet.labelWidth, sheet.labelHeight) / 4)
+  if (faults.length > 0) return faults
+  const { columns, rows } = sheet
+  if (columns > 1 && sheet.across < sheet.labelWidth) faults.push(['across', 'must be at least the width of a label'])
+  if (rows > 1 && sheet.down < sheet.labelHeight) faults.push(['down', 'must be at least the height of a label'])
+  const right = sheet.left + (columns - 1) * sheet.across + sheet.labelWidth
+  const bottom = sheet.top + (rows - 1) * sheet.down + sheet.labelHeight
+  if (!(right <= sheet.width + TOLERANCE))
+    faults.push(['width', `must be at least ${shown(right)}, where the labels end`])
+  if (!(bottom <= sheet.height + TOLERANCE)) {
+    faults.push(['height', `must be at least ${shown(bottom)}, where the labels end`])
+  }
+  return faults
+}
+
+const shown = (length: number): string => String(Math.round(length * 100) / 100)

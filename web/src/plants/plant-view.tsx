@@ -1,0 +1,177 @@
+import { useSignal } from '@preact/signals'
+import type { JSX } from 'preact'
+import { useEffect, useMemo } from 'preact/hooks'
+import type { PlantstoreClient } from '../../../client/src/index.ts'
+import { tell } from '../notices.tsx'
+import { linkTo, route } from '../route.ts'
+import { isAbort, said } from '../said.ts'
+import type { ViewProps } from '../views.ts'
+import { isRefusal, PlantChanges } from './changes.ts'
+import { PlantList } from './plant-list.ts'
+import { PlantRow } from './plant-row.tsx'
+
+type Outcome = 'reading' | 'there' | 'absent' | 'failed'
+
+/** One plant, where the code of its label leads: shown, edited, or entered if the label was printed before. */
+export function PlantView({ session: { client, may } }: ViewProps): JSX.Element {
+  const id = idIn(route.value.query.get('id') ?? '')
+  const list = useMemo(() => new PlantList(client), [client, id])
+  const changes = useMemo(() => (may('plants:write') ? new PlantChanges(client, list) : undefined), [client, list])
+  const outcome = useSignal<Outcome>('reading')
+  const fault = useSignal('')
+  const tries = useSignal(0)
+  useEffect(() => {
+    if (id === undefined) return undefined
+    const ending = new AbortController()
+    outcome.value = 'reading'
+    const read = async () => {
+      try {
+        list.putFirst((await client.getPlant(id, { signal: ending.signal })).plant)
+        outcome.value = 'there'
+      } catch (error) {
+        if (isAbort(error) || ending.signal.aborted) return
+        outcome.value = isRefusal(error, 40402) ? 'absent' : 'failed'
+        fault.value = said(error)
+      }
+    }
+    void read()
+    return () => ending.abort()
+  }, [client, list, tries.value])
+  if (id === undefined) return <p role="alert">This address has no id of a plant.</p>
+  const plants = list.chunks.value.flatMap((chunk) => chunk.plants)
+  return (
+    <>
+      <h1>Plant {String(id)}</h1>
+      {outcome.value === 'reading' && <p role="status">Reading …</p>}
+      {outcome.value === 'failed' && (
+        <p role="alert">
+          {fault.value}{' '}
+          <button
+            type="button"
+            onClick={() => {
+              tries.value += 1
+            }}
+          >
+            Try again
+          </button>
+        </p>
+      )}
+      {outcome.value === 'absent' &&
+        (may('plants:write') ? (
+          <EnterPlant
+            client={client}
+            id={id}
+            onEntered={() => {
+              tries.value += 1
+            }}
+          />
+        ) : (
+          <p>There is no plant with this id.</p>
+        ))}
+      {outcome.value === 'there' && (
+        <>
+          <div role="grid" class="plants" aria-label={`Plant ${id}`}>
+            {plants.map((plant) => (
+              <PlantRow
+                key={String(plant.id)}
+                plant={plant}
+                index={1}
+                isReachable
+                onFocus={() => {}}
+                changes={changes}
+              />
+            ))}
+          </div>
+          {plants.length === 0 && <p role="status">This plant was deleted.</p>}
+          {plants.length > 0 && (
+            <p>
+              <a href={linkTo('labels', new URLSearchParams({ id: String(id) }))}>Print its label</a>
+            </p>
+          )}
+        </>
+      )}
+    </>
+  )
+}
+
+interface EnterProps {
+  readonly client: PlantstoreClient
+  readonly id: bigint
+  readonly onEntered: () => void
+}
+
+/** The form for the plant of a label that was printed before. */
+function EnterPlant({ client, id, onEntered }: EnterProps): JSX.Element {
+  const name = useSignal('')
+  const tag = useSignal('')
+  const fault = useSignal('')
+  const isSaving = useSignal(false)
+  const enter = async () => {
+    isSaving.value = true
+    fault.value = ''
+    try {
+      await client.createPlant(
+        { id, name: name.value, ...(tag.value === '' ? {} : { tag: tag.value }) },
+        { mustBeNew: true },
+      )
+      tell(`Added ${id} ${name.value}`)
+      onEntered()
+    } catch (error) {
+      const isTaken = isRefusal(error, 41201)
+      fault.value = isTaken
+        ? 'Somebody has just entered a plant with this id. Open its address again to see it.'
+        : `Not added; what you typed is kept. ${said(error)}`
+    } finally {
+      isSaving.value = false
+    }
+  }
+  return (
+    <form
+      class="fields"
+      aria-label={`New plant ${id}`}
+      onSubmit={(event) => {
+        event.preventDefault()
+        if (!isSaving.value) void enter()
+      }}
+    >
+      <p>There is no plant with this id yet. What is it?</p>
+      <div class="field grow">
+        <label for="plant-name">Name</label>
+        <input
+          id="plant-name"
+          required
+          dir="auto"
+          autocomplete="off"
+          value={name.value}
+          onInput={(event) => {
+            name.value = event.currentTarget.value
+          }}
+        />
+      </div>
+      <div class="field">
+        <label for="plant-tag">Tag</label>
+        <input
+          id="plant-tag"
+          dir="auto"
+          autocomplete="off"
+          value={tag.value}
+          onInput={(event) => {
+            tag.value = event.currentTarget.value
+          }}
+        />
+      </div>
+      <button type="submit" class="primary" aria-disabled={isSaving.value}>
+        {isSaving.value ? 'Adding …' : 'Add'}
+      </button>
+      {fault.value !== '' && <p role="alert">{fault.value}</p>}
+    </form>
+  )
+}
+
+const MOST = 2n ** 63n
+
+function idIn(text: string): bigint | undefined {
+  if (!/^-?\d{1,19}$/.test(text)) return undefined
+  const id = BigInt(text)
+  return id >= -MOST && id < MOST ? id : undefined
+}
