@@ -45,7 +45,7 @@ export interface Config extends ConnectionLimits, LoadLimits, WorkLimits, Memory
   readonly metricsPort: number | undefined
   readonly metricsHost: string
   readonly store: StoreAddress
-  /** Connections to a PostgreSQL database; of these, those for searches, and for exports, counts and dry runs. */
+  /** Connections to a PostgreSQL database; of these, those for searches, and for exports and dry runs. */
   readonly storeConnections: number
   readonly storeSearchConnections: number | undefined
   readonly storeLongConnections: number | undefined
@@ -112,7 +112,7 @@ export const SETTINGS: Settings = {
     flag: 'store-long-connections',
     value: 'COUNT',
     fallback: undefined,
-    help: 'connections to a PostgreSQL store that exports, counts and dry runs of imports may use at once (default a third)',
+    help: 'connections to a PostgreSQL store that exports and dry runs of imports may use at once (default a third)',
     parse: integer(1, 1000),
   },
   storeTimeout: setting(

@@ -76,6 +76,7 @@ export class PostgresStore implements Store {
   readonly #queue: WriteQueue
   /** For long work, which `close` ends at once. */
   readonly #dedicated: DedicatedClients
+  readonly #counts: DedicatedClients
   #closing: Promise<void> | undefined
 
   /**
@@ -102,9 +103,10 @@ export class PostgresStore implements Store {
     const onTrouble = (error: Error) => onNotice(`a connection to the database broke: ${error.message}`)
     this.#pool = new Pool({ address, max: connections, timeout, onTrouble })
     this.#shares = dividePool(this.#pool, options)
-    const { main, imports, long } = this.#shares
+    const { main, imports, long, counts } = this.#shares
     this.pool = storePool(this.#pool, this.#shares)
     this.#dedicated = new DedicatedClients(long)
+    this.#counts = new DedicatedClients(counts)
     this.#shards = new Shards(main)
     this.#writer = new PostgresWriter(main, imports, this.#shards)
     this.tokens = new PostgresTokenStore(main, (work) => this.#ask(work))
@@ -188,7 +190,7 @@ export class PostgresStore implements Store {
   }
 
   countPlants(): Promise<number> {
-    return this.#askAll(() => this.#dedicated.use(countPlants))
+    return this.#askAll(() => this.#counts.use(countPlants))
   }
 
   checkWritable(): Promise<void> {
@@ -284,6 +286,7 @@ export class PostgresStore implements Store {
     this.#shards.close()
     await Promise.all([this.#queue.close(), this.#points.close()])
     this.#dedicated.end()
+    this.#counts.end()
     await this.#pool.close()
   }
 }

@@ -9,15 +9,17 @@ export interface PoolShares {
   readonly main: PoolShare
   readonly searches: PoolShare
   readonly imports: PoolShare
-  /** Exports, counts and dry runs. */
+  /** Exports and dry runs. */
   readonly long: PoolShare
+  /** Counts of all plants. They are made for the metrics too, where none may take the place of an export. */
+  readonly counts: PoolShare
 }
 
 export interface PoolShareOptions {
   readonly connections: number
   /** Connections that searches may use at once; a third of all by default. */
   readonly searchConnections?: number | undefined
-  /** Connections that exports, counts and dry runs may use at once; a third of all by default. */
+  /** Connections that exports and dry runs may use at once; a third of all by default. */
   readonly longConnections?: number | undefined
 }
 
@@ -33,7 +35,8 @@ export function dividePool(pool: Pool, options: PoolShareOptions): PoolShares {
     main: new PoolShare(pool, Number.POSITIVE_INFINITY),
     searches: new PoolShare(pool, searches, { reserved, work: 'searches' }),
     imports: new PoolShare(pool, imports, { reserved, work: 'imports' }),
-    long: new PoolShare(pool, long, { reserved, work: 'exports, counts and dry runs' }),
+    long: new PoolShare(pool, long, { reserved, work: 'exports and dry runs' }),
+    counts: new PoolShare(pool, 1, { reserved, work: 'counts' }),
   }
 }
 
