@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { TESTER } from '../support/actor.ts'
 import { isLinux, notTestedHere } from '../support/not-tested.ts'
 import { RawConnection } from '../support/raw.ts'
-import { untilNoConnection } from '../support/requests.ts'
+import { LIVE, untilNoConnection } from '../support/requests.ts'
 import { type Scene, SECRET, type Service, withService } from '../support/service.ts'
 
 const COUNT = 1500
@@ -22,9 +22,9 @@ const exportHead = (...fields: string[]): string =>
   ['GET /plants/export HTTP/1.1', 'Host: a', `Authorization: Bearer ${SECRET}`, ...fields, '', ''].join('\r\n')
 
 /** An export whose client stops reading after the beginning. */
-async function stalledExport(service: Service): Promise<RawConnection> {
+async function stalledExport(service: Service, bytes = exportHead('Connection: close')): Promise<RawConnection> {
   const connection = new RawConnection(service.port)
-  connection.write(exportHead('Connection: close'))
+  connection.write(bytes)
   await connection.until('{"id":0,')
   connection.socket.pause()
   return connection
@@ -50,6 +50,19 @@ suite('a long export', () => {
       ids,
       Array.from({ length: COUNT }, (_, i) => i),
     )
+  })
+
+  test('goes out as a whole when the service shuts down, and its connection closes at once', async (t) => {
+    // An idle connection stays open for longer than the test waits.
+    const service = await withMuch(t, { keepAliveTimeout: '10m' })
+    const alone = await stalledExport(service, exportHead())
+    const followed = await stalledExport(service, `${exportHead()}${LIVE}\r\n`)
+    const stopped = service.stop()
+    for (const { socket } of [alone, followed]) socket.resume()
+    assert.ok((await alone.untilClosed()).toString().endsWith('\r\n0\r\n\r\n'))
+    const [, behind = ''] = (await followed.untilClosed()).toString().split('\r\n0\r\n\r\n')
+    assert.match(behind, /^HTTP\/1\.1 503 .*"error":50303/s)
+    await stopped
   })
 
   test('breaks off when the store fails, so that its client sees that it is not whole', async (t) => {

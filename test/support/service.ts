@@ -8,7 +8,7 @@ import { buffer } from 'node:stream/consumers'
 import pino from 'pino'
 import { AuditLog } from '../../src/audit.ts'
 import { type Config, readConfig } from '../../src/config.ts'
-import { buildApp } from '../../src/http/app.ts'
+import { type App, buildApp } from '../../src/http/app.ts'
 import type { ServiceState } from '../../src/http/service-state.ts'
 import type { Store } from '../../src/store.ts'
 import { hashSecret, makeSecret, makeTokenId, type Scope, type Token } from '../../src/token.ts'
@@ -79,7 +79,7 @@ export async function withService(
     pool: store.pool,
   })
   await app.listen({ host: '127.0.0.1', port: 0 })
-  const service = new Service({ under, server: app.server, state, log: lines, audited })
+  const service = new Service({ under, app, state, log: lines, audited })
   const expectNoLonger = expectService(service.port)
   scene.after(async () => {
     expectNoLonger()
@@ -93,7 +93,7 @@ export async function withService(
 
 interface ServiceParts {
   readonly under: EngineUnderTest
-  readonly server: Server
+  readonly app: App
   readonly state: ServiceState
   readonly log: readonly string[]
   readonly audited: readonly string[]
@@ -108,12 +108,14 @@ export class Service {
   readonly agent = new Agent({ keepAlive: true })
   /** The lines of the audit log. */
   readonly audited: readonly string[]
+  readonly #app: App
   readonly #log: readonly string[]
 
-  constructor({ under, server, state, log, audited }: ServiceParts) {
+  constructor({ under, app, state, log, audited }: ServiceParts) {
     this.under = under
-    this.server = server
-    this.port = (server.address() as AddressInfo).port
+    this.#app = app
+    this.server = app.server
+    this.port = (app.server.address() as AddressInfo).port
     this.store = under.store
     this.state = state
     this.#log = log
@@ -164,6 +166,12 @@ export class Service {
     }
     await this.store.tokens.createToken(token, hashSecret(secret))
     return { secret, token }
+  }
+
+  /** Shuts it down after the answers under way, as the end of the drain window does. */
+  stop(): Promise<void> {
+    this.state.current = 'closing'
+    return this.#app.close()
   }
 
   /** The plants in the store, read past the service. */

@@ -88,11 +88,14 @@ export class Connection {
     this.#release()
   }
 
-  /** Refuses a request that has not arrived as a whole. */
+  /** Refuses a request that has not arrived as a whole, and ends the connection after an answer under way. */
   shutDown(refusal: AppError): void {
     const current = this.#current
     if (current !== undefined && !current.isAnswered) {
       if (!current.request.complete) current.failBody(refusal)
+      // A header that has been sent does not announce the end. The refusal of a waiting request does.
+      const endIdle = () => this.isIdle && this.#socket.writable && endRefused(this.#socket)
+      if (current.response.headersSent) current.response.once('finish', endIdle)
     } else if (this.#waiting.length === 0) {
       if (this.#socket.bytesRead > 0) this.refuse(refusal)
       else this.#socket.destroy()
@@ -272,11 +275,8 @@ export class Connection {
     this.#socket.pause()
     this.#input?.drop()
     const isOfAnswered = this.#current?.request.complete === false
-    if (this.#socket.writable && !isOfAnswered) {
-      endRefused(this.#socket, { refusal, requestId: this.#handlers.note(refusal, this.#socket.remoteAddress) })
-    } else {
-      endRefused(this.#socket)
-    }
+    if (isOfAnswered || !this.#socket.writable) endRefused(this.#socket)
+    else endRefused(this.#socket, { refusal, requestId: this.#handlers.note(refusal, this.#socket.remoteAddress) })
   }
 
   #account(bytes: number): void {
