@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
+import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import { suite, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -16,7 +17,7 @@ import {
 } from '../support/import.ts'
 import { answersIn, RawConnection, raw } from '../support/raw.ts'
 import { LIVE, untilNoConnection } from '../support/requests.ts'
-import { type Service, withService } from '../support/service.ts'
+import { SECRET, type Service, withService } from '../support/service.ts'
 
 async function importAll(service: Service, rows: string): Promise<ImportOutcome> {
   const connection = beginImport(service, rows, 'Connection: close')
@@ -165,5 +166,30 @@ suite('the body of an import', () => {
       answers.map(({ status }) => status),
       [400, 200],
     )
+  })
+
+  test('that is refused is read for 30 s at most, and for 5 s when its token is not valid', async (t) => {
+    const service = await withService(t)
+    t.mock.timers.enable({ apis: ['setInterval'] })
+    for (const [bytes, seconds] of [
+      [importHead('text/csv') + chunk('not,a,header\n'), 30],
+      [importHead('text/csv').replace(SECRET, 'unknown'), 5],
+    ] as const) {
+      const requested = once(service.server, 'request') as Promise<[IncomingMessage]>
+      const connection = new RawConnection(service.port)
+      connection.write(bytes)
+      const [request] = await requested
+      await connection.until('"error":')
+      for (let second = 1; second <= seconds; second++) {
+        assert.equal(request.socket.destroyed, false, `${second}`)
+        const arrived = once(request, 'data')
+        connection.write(chunk('x'))
+        await arrived
+        t.mock.timers.tick(1000)
+      }
+      assert.equal(request.socket.destroyed, true)
+      await connection.untilClosed()
+    }
+    t.mock.timers.reset()
   })
 })
