@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
-import { FairQueue, type QueueOptions } from '../src/http/admission/fair-queue.ts'
+import { FairQueue, type QueueOptions, SharedBound } from '../src/http/admission/fair-queue.ts'
 import { refusal } from './support/store-under-test.ts'
 
 const NEVER = new AbortController().signal
@@ -117,6 +117,22 @@ suite('too much work', () => {
     await end('a1')
     await enter('b2')
     assert.deepEqual([queue.running, queue.waiting, queue.refused], [3, 0, { token: 1, all: 1 }])
+  })
+
+  test('of two queues with a shared bound is refused until work of either ends', async () => {
+    const options = { waiting: 0, waitingPerToken: 0, shared: new SharedBound('exports and dry runs', 1) }
+    const [exports, dryRuns] = [queueOf(options), queueOf(options)]
+    for (const [first, second] of [
+      [exports, dryRuns],
+      [dryRuns, exports],
+    ] as const) {
+      await first.enter('a1')
+      await assert.rejects(second.enter('b1'), {
+        number: 50302,
+        message: '1 exports and dry runs are already in progress; retry later',
+      })
+      await first.end('a1')
+    }
   })
 
   test('is refused with the time of a retry', async () => {

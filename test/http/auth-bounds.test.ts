@@ -1,10 +1,18 @@
 import assert from 'node:assert/strict'
+import { IncomingMessage, ServerResponse } from 'node:http'
+import { Socket } from 'node:net'
 import { suite, type TestContext, test } from 'node:test'
+import { AuditLog } from '../../src/audit.ts'
 import type { AppError } from '../../src/errors.ts'
+import { AuditTrail } from '../../src/http/audit-trail.ts'
 import { BoundedMap } from '../../src/http/auth/bounded-map.ts'
+import { ClientAddresses } from '../../src/http/auth/client-address.ts'
 import { FailureLimit } from '../../src/http/auth/failure-limit.ts'
 import { RateLimiter } from '../../src/http/auth/rate-limit.ts'
+import { Exchange } from '../../src/http/exchange.ts'
+import { HttpError } from '../../src/http/response/http-error.ts'
 import { makeSecret } from '../../src/token.ts'
+import { TESTER } from '../support/actor.ts'
 import { errorOf, type Service, withService } from '../support/service.ts'
 
 /** The clock of the test, in milliseconds. */
@@ -18,6 +26,30 @@ function clock(t: TestContext): { now: number } {
 function countLookUps(t: TestContext, service: Service): { readonly count: () => number } {
   const spy = t.mock.method(service.store.tokens, 'findToken')
   return { count: () => spy.mock.callCount() }
+}
+
+/** An audit trail, and the lines that uses of one revoked token leave in it. */
+function revokedUses(t: TestContext) {
+  const lines: string[] = []
+  const addresses = new ClientAddresses([])
+  const trail = new AuditTrail(
+    new AuditLog({ isOn: true, write: (line) => lines.push(line) }),
+    addresses,
+    () => 'a request',
+  )
+  const request = new IncomingMessage(new Socket())
+  const exchange = new Exchange(request, new ServerResponse(request))
+  const refusal = new HttpError(40102, 'the access token was revoked', { headers: {}, revoked: TESTER })
+  let address = ''
+  t.mock.method(addresses, 'of', () => address)
+  return {
+    use(from: string): void {
+      address = from
+      trail.refused(exchange, refusal)
+    },
+    count: () => lines.length,
+    last: () => lines.at(-1) ?? '',
+  }
 }
 
 const list = (service: Service, secret: string, scheme = 'Bearer') =>
@@ -44,6 +76,35 @@ suite('what is remembered of tokens and addresses', () => {
     assert.equal(limit.note('192.0.2.1'), 60, 'with 9,999 others it is still known')
     others(10_001)
     assert.equal(limit.note('192.0.2.1'), 0, 'with more it is forgotten')
+  })
+
+  test('is at most 10,000 addresses that have used a revoked token', (t) => {
+    clock(t)
+    const { use, count } = revokedUses(t)
+    const others = (from: number, to: number) => {
+      for (let i = from; i < to; i++) use(`10.0.${i >> 8}.${i & 255}`)
+    }
+    use('192.0.2.1')
+    others(0, 9_999)
+    assert.equal(count(), 10_000)
+    use('192.0.2.1')
+    assert.equal(count(), 10_000, 'with 9,999 others it is still known')
+    others(9_999, 10_000)
+    use('192.0.2.1')
+    assert.equal(count(), 10_002, 'with 10,000 it is forgotten')
+  })
+
+  test('of the use of a revoked token ends with its minute', (t) => {
+    const time = clock(t)
+    const { use, count, last } = revokedUses(t)
+    for (let i = 0; i < 3; i++) use('192.0.2.1')
+    time.now += 59_999
+    use('192.0.2.1')
+    assert.equal(count(), 1)
+    time.now += 1
+    use('192.0.2.1')
+    assert.equal(count(), 2)
+    assert.match(last(), /"omitted":3,/)
   })
 
   test('ends with its minute', (t) => {

@@ -23,6 +23,8 @@ suite('Accept', () => {
       ['*/*;q=0.5, text/csv;q=0.6', 'text/csv'],
       ['*/*, application/x-ndjson;q=0', 'text/csv'],
       ['text/*;q=0, text/csv', 'text/csv'],
+      ['text/csv;q=0.2, text/csv;header=present, application/x-ndjson;q=0.5', 'text/csv'],
+      ['text/csv;header=present, text/csv;q=0.2, application/x-ndjson;q=0.5', 'text/csv'],
       ['text/csv;q=0', undefined],
       ['text/csv;q=0.000, application/json', undefined],
       ['application/json', undefined],
