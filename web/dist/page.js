@@ -317,6 +317,10 @@ function A2(n4, u5) {
   var i5 = y2(t2++, 3);
   !a2.__s && E2(i5.__H, u5) && (i5.__P = true, i5.__ = n4, i5.u = u5, r2.__H.__h.push(i5));
 }
+function F2(n4, u5) {
+  var i5 = y2(t2++, 4);
+  !a2.__s && E2(i5.__H, u5) && (i5.__P = false, i5.__ = n4, i5.u = u5, r2.__h.push(i5));
+}
 function T2(n4) {
   return f2 = 5, w2(function() {
     return { current: n4 };
@@ -1038,14 +1042,14 @@ var A3 = function(i5) {
     queueMicrotask(i5);
   });
 };
-function F2() {
+function F3() {
   r3(function() {
     var i5;
     while (i5 = g4.shift()) h4.call(i5);
   });
 }
 function M() {
-  if (1 === g4.push(this)) (n.requestAnimationFrame || A3)(F2);
+  if (1 === g4.push(this)) (n.requestAnimationFrame || A3)(F3);
 }
 
 // node_modules/preact/jsx-runtime/dist/jsxRuntime.mjs
@@ -2394,7 +2398,7 @@ function ImportView({ session: session2 }) {
       fault.value = said(error);
     }
   };
-  A2(() => {
+  F2(() => {
     const listening = new AbortController();
     const listen = (type, take) => {
       const handle = (event) => {
@@ -3001,7 +3005,7 @@ var A4 = ({ size: t5, K: o6 }, e5) => {
   for (let e6 = 0; e6 < t5; ++e6) for (let r6 = e6; r6 < t5; ++r6) o6[r6 * t5 + e6] = o6[e6 * t5 + r6];
   o6[(t5 - 8) * t5 + 8] = 3;
 };
-var F3 = ({ size: t5, K: o6 }) => {
+var F4 = ({ size: t5, K: o6 }) => {
   const e5 = [];
   for (let r5 = t5 - 2, n4 = t5, s5 = -1; r5 >= 0; r5 -= 2) {
     for (5 === r5 && (r5 = 4); n4 += s5, -1 !== n4 && n4 !== t5; ) {
@@ -3040,7 +3044,7 @@ var P3 = (t5 = n3(1), { minCorrectionLevel: e5 = 0, maxCorrectionLevel: r5 = 3, 
   r5 < e5 && n3(3), f6 < s5 && n3(2), "string" == typeof t5 && (t5 = b3.auto(t5, l5));
   for (let n4 = s5, l6 = 0; n4 <= f6; ++n4) {
     let s6 = N2[n4];
-    s6 || (N2[n4] = s6 = x3(4 * n4 + 17), A4(s6, n4), s6.p = F3(s6));
+    s6 || (N2[n4] = s6 = x3(4 * n4 + 17), A4(s6, n4), s6.p = F4(s6));
     const f7 = o5(n4, s6.p.length >> 3);
     if (8 * f7(e5).t < l6) continue;
     const a6 = C3();
@@ -3582,7 +3586,7 @@ function LabelsView({ session: session2 }) {
   const query = w2(() => route.value.query, []);
   return /* @__PURE__ */ a4("div", { class: "labels", children: [
     /* @__PURE__ */ a4("h1", { children: "Labels" }),
-    /* @__PURE__ */ a4("div", { class: "columns", children: [
+    /* @__PURE__ */ a4("div", { class: "side-by-side", children: [
       /* @__PURE__ */ a4("div", { children: [
         /* @__PURE__ */ a4(ChoosePlants, { client, id: query.get("id"), text: query.get("q") ?? "", tags: query.getAll("tag") }),
         may("plants:write") && /* @__PURE__ */ a4(ReserveIds, { client })

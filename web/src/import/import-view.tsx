@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
-import { useEffect } from 'preact/hooks'
+import { useLayoutEffect } from 'preact/hooks'
 import { said } from '../said.ts'
 import type { ViewProps } from '../views.ts'
 import { ImportSheet } from './import-sheet.tsx'
@@ -21,8 +21,8 @@ export function ImportView({ session }: ViewProps): JSX.Element {
       fault.value = said(error)
     }
   }
-  // A file that misses the field would otherwise take the place of the page.
-  useEffect(() => {
+  // A file that misses the field would otherwise take the place of the page. It listens as soon as the field is shown.
+  useLayoutEffect(() => {
     const listening = new AbortController()
     const listen = (type: 'dragover' | 'dragleave' | 'drop', take: (event: DragEvent) => void) => {
       const handle = (event: DragEvent) => {

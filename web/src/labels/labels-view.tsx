@@ -20,7 +20,7 @@ export function LabelsView({ session }: ViewProps): JSX.Element {
   return (
     <div class="labels">
       <h1>Labels</h1>
-      <div class="columns">
+      <div class="side-by-side">
         <div>
           <ChoosePlants client={client} id={query.get('id')} text={query.get('q') ?? ''} tags={query.getAll('tag')} />
           {may('plants:write') && <ReserveIds client={client} />}
