@@ -8,7 +8,8 @@ export interface BackupSchedule {
   readonly backupFolder: string | undefined
 }
 
-const SHORTEST = 60_000
+/** Milliseconds. */
+const MIN_INTERVAL = 60_000
 
 export const BACKUP_SCHEDULE: { readonly [K in keyof BackupSchedule]-?: Setting<BackupSchedule[K]> } = {
   backupEvery: setting(
@@ -49,6 +50,6 @@ export function scheduleFault(
 
 function interval(given: string): number {
   const parsed = longDuration(given)
-  if (parsed < SHORTEST) throw new Error(`"${given}" is less than 1m`)
+  if (parsed < MIN_INTERVAL) throw new Error(`"${given}" is less than 1m`)
   return parsed
 }

@@ -27,7 +27,7 @@ export interface GroupCommitOptions<Row> {
   weigh(row: Row): number
 }
 
-interface Waiting<Row, Result> {
+interface PendingRow<Row, Result> {
   readonly row: Row
   readonly weight: number
   readonly resolve: (result: Result) => void
@@ -53,7 +53,7 @@ const FORGETTING = 32
 export class GroupCommit<Row, Result> {
   readonly #commit: (rows: readonly Row[]) => Promise<readonly (Result | Error)[]>
   readonly #options: GroupCommitOptions<Row>
-  #queue: Waiting<Row, Result>[] = []
+  #queue: PendingRow<Row, Result>[] = []
   #waiting = 0
   #weight = 0
   #inFlight = 0
@@ -181,13 +181,13 @@ export class GroupCommit<Row, Result> {
   }
 
   /** The oldest row, and the rows after it with the same key. */
-  #takeGroup(): Waiting<Row, Result>[] {
+  #takeGroup(): PendingRow<Row, Result>[] {
     const { keyOf, maxGroup } = this.#options
     const [oldest] = this.#queue
     if (keyOf === undefined || oldest === undefined) return this.#queue.splice(0, maxGroup)
     const key = keyOf(oldest.row)
-    const group: Waiting<Row, Result>[] = []
-    const others: Waiting<Row, Result>[] = []
+    const group: PendingRow<Row, Result>[] = []
+    const others: PendingRow<Row, Result>[] = []
     for (const waiting of this.#queue) {
       if (group.length < maxGroup && keyOf(waiting.row) === key) group.push(waiting)
       else others.push(waiting)
@@ -196,7 +196,10 @@ export class GroupCommit<Row, Result> {
     return group
   }
 
-  #settle(group: readonly Waiting<Row, Result>[], answerOne: (waiting: Waiting<Row, Result>, i: number) => void): void {
+  #settle(
+    group: readonly PendingRow<Row, Result>[],
+    answerOne: (waiting: PendingRow<Row, Result>, i: number) => void,
+  ): void {
     this.#inFlight--
     this.#peak -= this.#peak / FORGETTING
     // The next commit starts first: it runs while the callers of this one are answered.

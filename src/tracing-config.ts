@@ -1,24 +1,24 @@
 /**
- * Where traces go, from the standard variables of OpenTelemetry
+ * The settings of traces, from the standard variables of OpenTelemetry
  * (https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/).
  */
 export interface TracingConfig {
-  /** Takes `POST` of OTLP in JSON. */
+  /** The URL to which the service posts OTLP in JSON. */
   readonly endpoint: string
   readonly headers: Readonly<Record<string, string>>
   /** Milliseconds that the collector may take to answer. */
   readonly timeout: number
-  /** What the spans are of, `service.name` among it. */
+  /** The attributes of the service, `service.name` among them. */
   readonly resource: Readonly<Record<string, string>>
-  /** The part of the requests without a sampled or unsampled parent that is traced, from 0 to 1. */
+  /** The share of requests to trace, from 0 to 1; of those without a `traceparent` if `followsParent`. */
   readonly ratio: number
-  /** Whether a request with a `traceparent` is traced exactly where that says so. */
+  /** Whether the sampled flag of a `traceparent` decides about its request. */
   readonly followsParent: boolean
-  /** Spans that wait for the collector; further ones are dropped. */
+  /** Spans that may wait for the collector; the service drops further ones. */
   readonly queue: number
   /** Spans in one request to the collector. */
   readonly batch: number
-  /** Milliseconds that a span waits for others. */
+  /** Milliseconds that a span waits for the rest of its batch. */
   readonly delay: number
 }
 
@@ -26,8 +26,8 @@ const ENDPOINT = 'OTEL_EXPORTER_OTLP_ENDPOINT'
 const TRACES = 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT'
 
 /**
- * @param faults gets what is wrong, in words that tell no secret
- * @returns undefined where no collector is named: there are no traces then
+ * @param faults gets a message for each invalid variable, which shows no secret
+ * @returns undefined when no variable names a collector: the service then makes no traces
  */
 export function readTracing(environment: NodeJS.ProcessEnv, faults: string[]): TracingConfig | undefined {
   const isOff = environment['OTEL_SDK_DISABLED']?.toLowerCase() === 'true'
@@ -43,7 +43,7 @@ export function readTracing(environment: NodeJS.ProcessEnv, faults: string[]): T
       return undefined
     }
   }
-  /** The variable for traces goes before the one for all signals. */
+  /** The variable for traces takes precedence over the variable for all signals. */
   const ofTraces = <T>(end: string, fallback: string, parse: (text: string) => T): T | undefined => {
     const own = `OTEL_EXPORTER_OTLP_TRACES_${end}`
     return read(environment[own] ? own : `OTEL_EXPORTER_OTLP_${end}`, fallback, parse)
@@ -95,7 +95,7 @@ function oneOf<T extends string>(values: readonly T[]): (text: string) => T {
   }
 }
 
-/** Not shown where it is wrong, as it may hold a password. */
+/** The message does not show the address, which may hold a password. */
 function endpointOf(text: string, isBase: boolean): string {
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (url === undefined || !/^https?:$/.test(url.protocol) || url.username !== '' || url.password !== '') {
@@ -105,7 +105,7 @@ function endpointOf(text: string, isBase: boolean): string {
   return url.href
 }
 
-/** `key=value,key=value`, the values percent-encoded; not shown where it is wrong, as it may hold a secret. */
+/** Parses `key=value,key=value` with percent-encoded values. The message does not show them: they may be secret. */
 function pairs(text: string): Record<string, string> {
   const given = text.split(',').filter((pair) => pair.trim() !== '')
   return Object.fromEntries(

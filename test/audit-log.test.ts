@@ -116,7 +116,7 @@ suite('plantstore serve', () => {
       [folder, /it is a folder/],
       [join(folder, 'absent', 'audit.log'), /there is no such file or folder/],
     ]
-    if (runs('mkfifo', pipe)) cases.push([pipe, /a pipe that nobody reads/])
+    if (runs('mkfifo', pipe)) cases.push([pipe, /a pipe without a reader/])
     for (const [path, reason] of cases) {
       const store = join(folder, 'plants.db')
       const { code, stderr } = await run(t, ['serve', '--port', '0', '--store', `sqlite:${store}`, '--audit-log', path])

@@ -17,10 +17,10 @@ interface Told {
   mended: number
 }
 
-function outputTo(path: string, most: number): { output: AuditOutput; told: Told } {
+function outputTo(path: string, maxWaiting: number): { output: AuditOutput; told: Told } {
   const told: Told = { faults: [], mended: 0 }
   const output = new AuditOutput(fileTarget(open(path)), {
-    most,
+    maxWaiting,
     isOn: () => true,
     onFault: ({ code }) => told.faults.push(String(code)),
     onMended: () => told.mended++,

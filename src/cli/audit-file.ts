@@ -30,7 +30,7 @@ export function serviceAudit({ auditLog, auditBuffer }: Config, log: Logger): Se
   const path = auditLog === '-' ? undefined : auditLog
   const target = path === undefined ? { write: sinkOf(2), close: () => {} } : fileTarget(openAppending(path))
   const output = new AuditOutput(target, {
-    most: auditBuffer,
+    maxWaiting: auditBuffer,
     isOn: auditLog === '-' ? () => log.levelVal <= INFO : () => auditLog !== undefined,
     onFault: (error) => log.error({ err: error }, 'the audit log cannot be written; its lines wait'),
     onMended: () => log.warn('the audit log is written again'),

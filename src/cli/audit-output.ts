@@ -17,8 +17,8 @@ export interface Target {
 }
 
 export interface AuditOutputOptions {
-  /** Most characters of waiting lines. Further lines are dropped and counted. */
-  readonly most: number
+  /** Characters of lines that may wait. Further lines are dropped and counted. */
+  readonly maxWaiting: number
   readonly isOn: () => boolean
   /** Called once when writing fails, and once when it works again. */
   readonly onFault: (error: NodeJS.ErrnoException) => void
@@ -63,7 +63,7 @@ export class AuditOutput implements AuditSink {
   }
 
   write(line: string): void {
-    if (this.waiting + line.length >= this.#options.most) {
+    if (this.waiting + line.length >= this.#options.maxWaiting) {
       this.#dropped++
       this.#allDropped++
       return

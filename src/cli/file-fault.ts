@@ -12,7 +12,7 @@ const REASONS: Readonly<Record<string, string>> = {
   EFBIG: 'the file would exceed the allowed size',
   ENAMETOOLONG: 'the name is too long',
   EMFILE: 'too many files are open',
-  ENXIO: 'it is a pipe that nobody reads, or a device that is absent',
+  ENXIO: 'it is a pipe without a reader, or the device is absent',
   EIO: 'the device reports an I/O error',
   Z_DATA_ERROR: 'it is not a gzip file, or it is damaged',
   Z_BUF_ERROR: 'the gzip file is truncated',

@@ -1,12 +1,12 @@
 import pino from 'pino'
 import { onOneLine, printable } from '../printable.ts'
 
-/** Members of a line that have places of their own in its text. */
+/** Members that the text shows at fixed places. */
 const PLACED = ['level', 'time', 'msg', 'err']
 
 /**
- * A JSON line of the log as a person reads it on a terminal: time of day, level, message, then all other members. The
- * stack of an error follows on lines of its own. Characters that could disguise the text are spelled out.
+ * Turns a JSON line of the log into text for a terminal: time of day, level, message, then all other members. The
+ * stack of an error follows on separate lines. Escapes characters that could disguise the text.
  */
 export function logText(line: string): string {
   const members = JSON.parse(line) as Readonly<Record<string, unknown>>
@@ -19,10 +19,10 @@ export function logText(line: string): string {
   return `${onOneLine(head.filter((part) => part !== '').join('  ')).trimEnd()}\n${stackOf(err)}`
 }
 
-/** Of a time in ISO 8601, which ends in Z. */
+/** Returns the time of day of a time in ISO 8601 that ends in Z. */
 const timeOfDay = (time: unknown): string => String(time).slice(11, -1)
 
-/** As pino writes errors. */
+/** Returns the stack of an error in pino's form, indented. */
 function stackOf(error: unknown): string {
   if (typeof error !== 'object' || error === null || !('stack' in error)) return ''
   return `${printable(String(error.stack)).replaceAll(/^/gm, '    ')}\n`

@@ -6,7 +6,7 @@ import type { LogLines } from '../http/metrics/service-metrics.ts'
 import type { Target } from './audit-output.ts'
 import { logText } from './log-text.ts'
 
-/** Milliseconds until the log tries a terminal again that took nothing. */
+/** Milliseconds until the next attempt to write to a terminal that took nothing. */
 const RETRY = 50
 
 type Sink = Target['write']
@@ -19,7 +19,7 @@ type Sink = Target['write']
  */
 class LogOutput implements LogLines {
   readonly #sink: Sink
-  /** Makes of a JSON line what is written. */
+  /** Turns a line of JSON into the text to write. */
   readonly #format: (line: string) => string
   #waiting: string[] = []
   #length = 0

@@ -4,7 +4,7 @@ import type { Attributes, Span } from '../../http/tracing/span.ts'
 const SERVER = 2
 const ERROR = 2
 
-/** Spans as OTLP has them in JSON (https://opentelemetry.io/docs/specs/otlp/#json-protobuf-encoding). */
+/** Writes spans in OTLP's JSON (https://opentelemetry.io/docs/specs/otlp/#json-protobuf-encoding). */
 export function otlpJson(spans: readonly Span[], resource: Attributes, version: string): string {
   return JSON.stringify({
     resourceSpans: [
@@ -29,7 +29,7 @@ const spanJson = ({ traceId, spanId, parentId, state, name, start, end, attribut
   status: isError ? { code: ERROR } : {},
 })
 
-/** Beyond what a double has exactly: microseconds go through one, and the nanoseconds are zeros. */
+/** A double can't hold these nanoseconds exactly, so it holds microseconds, and three zeros follow in the text. */
 const nanoseconds = (milliseconds: number): string => `${Math.round(milliseconds * 1000)}000`
 
 const attributesOf = (attributes: Attributes) =>

@@ -1,7 +1,7 @@
 import type { Metrics } from '../metrics/metrics.ts'
 import type { Admission } from './admission.ts'
 
-/** Shows in the metrics how much long work runs and waits, and how much was refused. */
+/** Registers the metrics of long work that runs, waits or was refused. */
 export function observeAdmission(metrics: Metrics, { queues }: Admission): void {
   const each = Object.entries(queues)
   metrics.series('plantstore_work_running', () => each.map(([work, queue]) => [{ work }, queue.running]))
@@ -14,11 +14,11 @@ export function observeAdmission(metrics: Metrics, { queues }: Admission): void 
     ),
   )
   const { search, export: exports, import: imports, dryRun, patch, change } = queues
-  metrics.bound('maxSearches', search.most.running, () => search.running)
-  metrics.bound('searchQueue', search.most.waiting, () => search.waiting)
-  metrics.bound('maxExports', exports.most.running, () => exports.running)
-  metrics.bound('maxImports', imports.most.running, () => imports.running)
-  metrics.bound('maxDryRuns', dryRun.most.running, () => dryRun.running)
-  metrics.bound('maxPatches', patch.most.running, () => patch.running)
-  metrics.bound('changeQueue', change.most.waiting, () => change.waiting)
+  metrics.bound('maxSearches', search.bounds.running, () => search.running)
+  metrics.bound('searchQueue', search.bounds.waiting, () => search.waiting)
+  metrics.bound('maxExports', exports.bounds.running, () => exports.running)
+  metrics.bound('maxImports', imports.bounds.running, () => imports.running)
+  metrics.bound('maxDryRuns', dryRun.bounds.running, () => dryRun.running)
+  metrics.bound('maxPatches', patch.bounds.running, () => patch.running)
+  metrics.bound('changeQueue', change.bounds.waiting, () => change.waiting)
 }

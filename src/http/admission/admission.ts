@@ -7,15 +7,15 @@ import { FairQueue, SharedBound } from './fair-queue.ts'
 export type Work = 'search' | 'export' | 'import' | 'dryRun' | 'patch' | 'change'
 
 /**
- * Runs a bounded amount of long work at once, fairly between tokens. Ends work when its client leaves, its token is
- * revoked or expires, or its time is over.
+ * Runs a bounded amount of long work at once, fairly between tokens. Ends work when its client leaves, when its token
+ * is revoked or expires, and after its timeout.
  */
 export class Admission {
   readonly queues: Readonly<Record<Work, FairQueue>>
   readonly #timeouts: Readonly<Partial<Record<Work, number>>>
   readonly #tokens: TokenWatch
 
-  /** @param maxLongWork exports and dry runs, together, that the store runs at once */
+  /** @param maxLongWork exports and dry runs that the store runs at once, together */
   constructor(config: Config, tokens: TokenWatch, maxLongWork = Number.POSITIVE_INFINITY) {
     const atOnce = (noun: string, running: number, runningPerToken: number, shared?: SharedBound) =>
       new FairQueue({ noun, running, runningPerToken, waiting: 0, waitingPerToken: 0, shared })
@@ -30,7 +30,7 @@ export class Admission {
       }),
       export: atOnce('exports', config.maxExports, config.maxExportsPerToken, long),
       import: atOnce('imports', config.maxImports, config.maxImportsPerToken),
-      // A patch of a few bytes may read and answer a plant of two mebibytes.
+      // A patch of a few bytes may read a plant of two mebibytes and answer it.
       patch: new FairQueue({
         noun: 'patches',
         running: config.maxPatches,
@@ -38,7 +38,7 @@ export class Admission {
         waiting: config.maxWaiting,
         waitingPerToken: config.maxWaiting,
       }),
-      // One at a time: each is a commit of its own, so creates of plants wait for at most one of them.
+      // One at a time: each is a commit of its own, so a create waits for at most one of them.
       change: new FairQueue({
         noun: 'changes of tokens and reservations of ids',
         running: 1,
@@ -55,9 +55,9 @@ export class Admission {
   /**
    * Waits for the turn of a request, then runs its work.
    *
-   * @param run ends early, with the signal's reason, when that aborts
-   * @throws AppError 42901 or 50302 when too much work is under way or the time is over, 40102 or 40103 when the token
-   *   is no longer valid; ClientGone; and what the work throws
+   * @param run must reject with the signal's reason when the signal aborts
+   * @throws AppError 42901 or 50302 when too much work is under way, 50302 after the timeout, 40102 or 40103 when the
+   *   token is no longer valid; ClientGone when the client leaves; and what `run` throws
    */
   async during<T>(work: Work, exchange: Exchange, run: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const { identity } = exchange

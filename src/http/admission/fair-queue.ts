@@ -56,8 +56,7 @@ export class FairQueue {
     return this.#running
   }
 
-  /** Its bounds. */
-  get most(): Pick<QueueOptions, 'running' | 'waiting'> {
+  get bounds(): Pick<QueueOptions, 'running' | 'waiting'> {
     return this.#options
   }
 

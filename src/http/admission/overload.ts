@@ -6,33 +6,33 @@ import type { Metrics } from '../metrics/metrics.ts'
 export interface OverloadLimits {
   /** Milliseconds. */
   readonly maxDelay: number
-  /** Bytes; undefined: a part of what the machine, or the container, has. */
+  /** Bytes; undefined: MEMORY_SHARE of the memory of the machine or the container. */
   readonly maxMemory: number | undefined
 }
 
-/** What the process has in memory, in bytes. */
+/** The memory of the process, in bytes. */
 export interface MemoryUse {
   readonly heap: number
   readonly maxHeap: number
-  /** Buffers, which are outside the heap. */
+  /** Bytes of buffers, which are outside the heap. */
   readonly external: number
 }
 
-/** Milliseconds between two looks at the clock and the memory. */
+/** Milliseconds between two checks of the clock and the memory. */
 const INTERVAL = 100
-/** The part of the longest delay that one turn of the event loop may take: a request waits for a few of them. */
+/** The share of the maximum delay that one turn of the event loop may take: a request waits for a few turns. */
 const TURN_SHARE = 1 / 5
-/** The part of V8's heap limit from which on requests are refused. The process ends when the heap reaches the limit. */
+/** The share of V8's heap limit beyond which requests are refused. V8 ends the process at the limit. */
 const HEAP_SHARE = 0.85
-/** The part of the memory that the service may take if nothing is said. */
+/** The default share of the memory that the service may take. */
 const MEMORY_SHARE = 2 / 3
 
 /**
- * Refuses requests before their number makes the service useless for all: when the requests of one turn of the event
- * loop have kept it busy for too long, and when memory is short. A refusal costs a fraction of the work that it saves.
+ * Refuses requests when the requests of one turn of the event loop take too long, and when memory is short. A refusal
+ * costs a fraction of the work that it saves.
  *
- * In the normal case it costs a request one comparison: a timer notes the time, and only a turn that is longer than the
- * limit delays the timer by so much. A pause of the whole process does so too, so the turn is measured by itself then.
+ * A request normally costs one comparison. A timer notes the time, and only a turn beyond the limit delays the timer by
+ * more than that. A pause of the whole process delays it too, so `admit` then measures the turn from its first request.
  */
 export class Overload {
   readonly #maxTurn: number
@@ -43,7 +43,7 @@ export class Overload {
   #memory: MemoryUse
   #isFull = false
   #tickedAt = performance.now()
-  /** When the present turn had its first request after the limit; undefined in a turn that is not long. */
+  /** The time of the first request that found the timer delayed in this turn; undefined without one. */
   #longSince: number | undefined
 
   constructor({ maxDelay, maxMemory = memoryShare() }: OverloadLimits, readMemory: () => MemoryUse = memoryUse) {

@@ -12,21 +12,21 @@ import { SharedTurns } from './shared-turns.ts'
 
 export type ConnectionBounds = Pick<Config, 'maxConnections' | 'maxAddressConnections' | 'pipelineLimit'>
 
-/** Connections beyond a bound that may stay for as long as it takes to tell their clients why; more are just closed. */
+/** Refused connections that may stay open until their clients have the refusal. Further ones are closed at once. */
 const REFUSED = 8
 
-/** How long a connection that was answered stays idle before it makes room for another one, in ms. */
+/** Milliseconds after its last answer in which an idle connection does not make room for another one. */
 const IDLE = 1000
 
-/** All connections of clients, and the bounds on them. */
+/** Holds all client connections, and applies the bounds on them. */
 export class Connections {
   readonly #limits: ConnectionBounds
   readonly #addresses: ClientAddresses
   readonly #shared: Shared
   readonly #all = new Map<Socket, Connection>()
-  /** By group of addresses; the connections of trusted proxies, which many clients share, are in none. */
+  /** By group of addresses. Connections of trusted proxies are in no group, as many clients share a proxy. */
   readonly #groups = new Map<string, Set<Connection>>()
-  /** Those that wait for nothing but being told that they are refused. */
+  /** Refused connections that are still open. */
   readonly #refused = new Set<Connection>()
   readonly #counts = { refused: 0, evicted: 0 }
   #pipelined = 0
@@ -38,7 +38,7 @@ export class Connections {
     this.#shared = { handlers, reading, working: new SharedTurns(), hold: (bytes) => this.#hold(bytes) }
   }
 
-  /** Puts what is counted here into the metrics. */
+  /** Registers its metrics. */
   describe(metrics: Metrics): void {
     metrics.value('plantstore_connections', () => this.#all.size)
     metrics.value('plantstore_connections_limit', () => this.#limits.maxConnections)
@@ -53,7 +53,7 @@ export class Connections {
     return this.#all.get(socket)
   }
 
-  /** Takes a new connection. Past a bound, an idle one makes room; where none is idle, the new one is refused. */
+  /** Adds a new connection. Past a bound, it closes an idle connection, or refuses the new one when none is idle. */
   add(socket: Socket): void {
     const remote = socket.remoteAddress ?? ''
     const group = this.#addresses.isProxy(remote) ? undefined : this.#groupOf(addressGroup(remote))
@@ -72,7 +72,7 @@ export class Connections {
     else this.#refuse(connection, refusal)
   }
 
-  /** Ends what can't be answered before the service goes: requests that have not arrived as a whole. */
+  /** Ends requests that have not fully arrived, as the service can't answer them before it stops. */
   shutDown(refusal: AppError): void {
     for (const connection of this.#all.values()) connection.shutDown(refusal)
   }
@@ -96,10 +96,10 @@ export class Connections {
   }
 
   /**
-   * Closes the oldest connection that never asked, or else the one that has been idle for longest. One that was
-   * answered a moment ago stays: its client may have sent the next request already.
+   * Closes the oldest connection without a request so far, or else the connection that has been idle for longest. A
+   * connection stays for IDLE milliseconds after its last answer: its client may have sent the next request already.
    *
-   * @returns false when there is none
+   * @returns false when no connection may be closed
    */
   #evictFrom(connections: Iterable<Connection>): boolean {
     let idle: Connection | undefined
@@ -126,15 +126,15 @@ export class Connections {
     }
   }
 
-  /** Past the bound, the connection with the most waiting requests is refused. */
+  /** Counts the bytes of pipelined requests. Past the bound, refuses the connection that holds most of them. */
   #hold(bytes: number): void {
     this.#pipelined += bytes
-    // Letting go is no reason to refuse anybody, not even of 0 bytes: the refused connection itself lets go.
+    // A release, even of 0 bytes, refuses no connection: a refused connection releases its own bytes here.
     if (bytes <= 0 || this.#pipelined <= this.#limits.pipelineLimit) return
-    let most: Connection | undefined
-    for (const connection of this.#all.values()) if (connection.held > (most?.held ?? 0)) most = connection
-    if (most === undefined) return
-    this.#refuse(most, overloaded('too many pipelined requests are queued; send fewer at a time'))
+    let largest: Connection | undefined
+    for (const connection of this.#all.values()) if (connection.held > (largest?.held ?? 0)) largest = connection
+    if (largest === undefined) return
+    this.#refuse(largest, overloaded('too many pipelined requests are queued; send fewer at a time'))
   }
 }
 

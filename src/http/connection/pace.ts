@@ -1,35 +1,35 @@
-/** The least pace of the client of an import or export. */
+/** The minimum pace of the client of an import or export. */
 export interface PaceOptions {
-  /** Milliseconds in which it has to send or take a byte; 0: no limit, at any speed. */
+  /** Milliseconds within which the client must send or read a byte; 0 for no limit, whatever `leastSpeed` is. */
   readonly stallTimeout: number
-  /** Bytes a second, on average; undefined: any. */
+  /** Bytes per second, on average; undefined for no minimum. */
   readonly leastSpeed: number | undefined
 }
 
 /**
- * Holds a client to a least speed. It begins with a credit of twice the stall timeout, which is also the maximum.
- * Waiting for the client takes from the credit, and every byte that moves adds to it.
+ * Holds a client to a minimum speed. The client begins with a credit of twice the stall timeout, which is also the
+ * maximum. Each wait for the client lowers the credit, and each byte that moves raises it.
  */
 export class Pace {
   readonly #options: PaceOptions
-  readonly #most: number
-  #left: number
+  readonly #maxCredit: number
+  #credit: number
 
   constructor(options: PaceOptions) {
     this.#options = options
-    this.#most = options.stallTimeout === 0 ? Number.POSITIVE_INFINITY : 2 * options.stallTimeout
-    this.#left = this.#most
+    this.#maxCredit = options.stallTimeout === 0 ? Number.POSITIVE_INFINITY : 2 * options.stallTimeout
+    this.#credit = this.#maxCredit
   }
 
   /** The credit in milliseconds; Infinity without a limit. */
   get left(): number {
-    return Math.max(0, this.#left)
+    return Math.max(0, this.#credit)
   }
 
-  /** Counts a wait for the client, and the bytes that have moved. */
+  /** Counts a wait for the client, and the bytes that it sent or read. */
   moved(milliseconds: number, bytes: number): void {
     const { leastSpeed } = this.#options
-    const given = leastSpeed === undefined && bytes > 0 ? this.#most : (bytes * 1000) / (leastSpeed ?? 1)
-    this.#left = Math.min(this.#most, this.#left - milliseconds + given)
+    const given = leastSpeed === undefined && bytes > 0 ? this.#maxCredit : (bytes * 1000) / (leastSpeed ?? 1)
+    this.#credit = Math.min(this.#maxCredit, this.#credit - milliseconds + given)
   }
 }

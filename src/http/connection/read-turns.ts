@@ -1,18 +1,18 @@
 import { Arrivals } from './arrivals.ts'
 import type { Connection } from './connection.ts'
 
-/** Memory of waiting requests, and bytes of large bodies, with which a turn counts as harmful. */
+/** A turn is harmful when it adds more bytes of waiting requests than this, or more bytes of large bodies. */
 const TURN_BYTES = 2 * 2 ** 20
 
-/** Connections that read in one turn while earlier turns were harmless. */
-const MOST = 64
+/** The maximum of connections that read in one turn. */
+const MAX_READERS = 64
 
-/** After this many turns that requests made harmful, the input of every connection is parted. */
+/** After this many turns that were harmful by their requests, every connection reads in parts. */
 const FLOOD = 2
 
 interface Queue {
   readonly next: () => Connection | undefined
-  /** Whether every connection has a parted input from its start. */
+  /** Whether its connections always read in parts. */
   readonly isParted: boolean
   /** Connections that may read in one turn. */
   size: number
@@ -22,14 +22,15 @@ interface Queue {
  * Decides which connections read, once their input exceeds what one turn of the event loop can take.
  *
  * Node parses a chunk of 64 KiB at once: up to 3,600 requests, 4 MB and 20 ms. Chunks of 1,000 connections may be ready
- * in one turn, which would take 15 s and 2.5 GB; chunks of bodies would take a second. Below that, every connection
- * reads at any time, at no cost. The first harmful chunk holds all other connections in the middle of the turn: libuv
- * skips a socket that is stopped before its event was handled. Then connections read in turns, few at a time while they
- * do harm, and in small parts.
+ * in one turn, which would take 15 s and 2.5 GB; chunks of bodies would take a second.
+ *
+ * At first every connection reads at any time, at no cost. The first harmful chunk holds all other connections in the
+ * middle of the turn: libuv skips a socket that stops reading before its event. Then connections read in turns, one at
+ * a time after a harmful turn. Those with pipelined requests or large bodies read in small parts.
  */
 export class ReadTurns {
   readonly #all: () => Iterable<Connection>
-  /** Connections without a byte read so far, by age. */
+  /** Connections of which no byte was read so far, by age. */
   readonly #fresh: Connection[] = []
   readonly #known = new Set<Connection>()
   /** Connections with pipelined requests or large bodies. */
@@ -44,7 +45,7 @@ export class ReadTurns {
   #isHolding = false
   #isCounting = false
 
-  /** @param all gives all connections that are open */
+  /** @param all returns all open connections */
   constructor(all: () => Iterable<Connection>) {
     this.#all = all
     this.#queues = [
@@ -54,13 +55,13 @@ export class ReadTurns {
     ]
   }
 
-  /** Counts memory for a request that waits behind others. */
+  /** Counts the memory of a request that waits behind others. */
   countRequest(bytes: number): void {
     this.#requestBytes += bytes
     this.#count()
   }
 
-  /** Counts bytes of a chunk that is parsed in parts. */
+  /** Counts the bytes of a chunk that is parsed in parts. */
   countInput(bytes: number): void {
     this.#inputBytes += bytes
     this.#count()
@@ -70,11 +71,11 @@ export class ReadTurns {
   add(connection: Connection): void {
     if (!this.#isHolding) return
     this.#arrivals.add()
-    // Node begins to read it after this event.
+    // Node starts reading the connection after this event.
     process.nextTick(() => this.#hold(connection))
   }
 
-  /** Reads a connection whose requests waited, once its turn has come. */
+  /** Lets a connection read again after its requests have waited: in its turn, or at once when none is held. */
   ask(connection: Connection): void {
     if (this.#isHolding) this.#heavy.add(connection)
     else connection.read()
@@ -125,7 +126,7 @@ export class ReadTurns {
       return
     }
     const last = this.#queues[this.#at] as Queue
-    last.size = this.#isHarmful ? 1 : Math.min(MOST, 2 * last.size)
+    last.size = this.#isHarmful ? 1 : Math.min(MAX_READERS, 2 * last.size)
     if (this.#requestBytes > TURN_BYTES) this.#floodTurns++
     this.#beginTurn()
     let read = 0
@@ -138,7 +139,7 @@ export class ReadTurns {
     else this.#floodTurns = 0
   }
 
-  /** Takes the newest and the oldest in turn, so that a new client does not wait for the rest of a flood. */
+  /** Alternates between the newest and the oldest, so that a new client does not wait for the rest of a flood. */
   #nextFresh(): Connection | undefined {
     for (;;) {
       this.#takesNewest = !this.#takesNewest

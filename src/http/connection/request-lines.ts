@@ -4,7 +4,8 @@ import type { ParserError } from './connection-errors.ts'
 /** Milliseconds that the rest of a request line may take. */
 const LINE_TIMEOUT = 1000
 
-const LONGEST = 8192
+/** Characters of a request line. */
+const MAX_LINE = 8192
 
 /** The characters of a token, such as a method (RFC 9110 section 5.6.2). */
 const TOKEN = "[\\w!#$%&'*+.^`|~-]"
@@ -27,9 +28,9 @@ export class RequestLines {
    */
   take(socket: Socket, { rawPacket, bytesParsed = 0 }: ParserError, decide: (isLine: boolean) => void): void {
     const begun = this.#begun.get(socket)
-    const packet = rawPacket?.toString('latin1', 0, LONGEST + bytesParsed) ?? ''
+    const packet = rawPacket?.toString('latin1', 0, MAX_LINE + bytesParsed) ?? ''
     const text = begun === undefined ? packet.slice(startOf(packet, bytesParsed)) : begun + packet
-    if (!BEGINNING.test(text) || text.length > LONGEST) {
+    if (!BEGINNING.test(text) || text.length > MAX_LINE) {
       decide(LINE.test(text))
       return
     }

@@ -3,7 +3,7 @@ import { Arrivals } from './arrivals.ts'
 /** Milliseconds that the tasks may take in one turn of the event loop. */
 const SHARE = 5
 
-/** Runs tasks in order, in later turns of the event loop, and only for a part of each turn. */
+/** Runs tasks in order in later turns of the event loop, for about SHARE milliseconds of each turn. */
 export class SharedTurns {
   #tasks: (() => void)[] = []
   readonly #arrivals = new Arrivals()
@@ -13,7 +13,7 @@ export class SharedTurns {
     if (this.#tasks.length === 1) setImmediate(this.#run)
   }
 
-  /** Makes the tasks give way to a new connection. */
+  /** Makes the tasks wait while new connections arrive. */
   arrive(): void {
     this.#arrivals.add()
   }

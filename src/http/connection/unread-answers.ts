@@ -3,34 +3,34 @@ import type { Exchange } from '../exchange.ts'
 import type { Metrics } from '../metrics/metrics.ts'
 
 export interface UnreadLimits {
-  /** Milliseconds in which a client has to take something of its answer; 0: for ever. */
+  /** Milliseconds within which a client must read a part of its answer; 0 for no limit. */
   readonly stallTimeout: number
-  /** Bytes a second that a client takes at least in the long run; undefined: any. */
+  /** Bytes per second that a client must read on average; undefined for no minimum. */
   readonly leastSpeed: number | undefined
-  /** Bytes of answers that may wait for their clients, all connections together. */
+  /** Bytes of answers that may wait for their clients, of all connections together. */
   readonly unreadLimit: number
 }
 
 interface Unread {
   readonly exchange: Exchange
   readonly size: number
-  /** Bytes of the connection that the operating system had taken when it was last looked at. */
+  /** Bytes of the connection that the operating system had taken at the last check. */
   taken: number
-  /** Milliseconds that the client may still let its answer wait. */
+  /** Milliseconds that the answer may still wait for its client. */
   credit: number
 }
 
-/** Milliseconds that an answer may wait for its client when others need its memory. */
+/** Milliseconds that an answer may wait for its client even when other answers need its memory. */
 const GRACE = 1000
 
-/** How often answers are looked at, in ms; more often where the time limit is short. */
+/** Milliseconds between two checks of all answers; fewer when the stall timeout is short. */
 const INTERVAL = 1000
 
 /**
- * The answers that wait in this process for clients to take them, and what ends those that wait too long.
+ * Holds the answers that clients have not read yet, and cuts off those that wait too long.
  *
- * Each client has a credit of one stall timeout. Time in which its answer waits is taken from it, and each `leastSpeed`
- * bytes that the client takes give a second back. So neither a client that stops nor one that crawls holds its answer.
+ * Each answer has a credit of one stall timeout. The credit falls while the answer waits, and rises by a second for
+ * each `leastSpeed` bytes that the client reads. So neither a stopped client nor a crawling one holds memory for good.
  */
 export class UnreadAnswers {
   readonly #limits: UnreadLimits
@@ -41,13 +41,13 @@ export class UnreadAnswers {
   #timer: NodeJS.Timeout | undefined
   #lookedAt = 0
 
-  /** @param onCut called for each answer that was cut off, which gives its exchange up */
+  /** @param onCut called for each answer that was cut off, after its exchange was given up */
   constructor(limits: UnreadLimits, onCut: (exchange: Exchange, reason: AppError) => void) {
     this.#limits = limits
     this.#onCut = onCut
   }
 
-  /** Puts what is counted here into the metrics. */
+  /** Registers its metrics. */
   describe(metrics: Metrics): void {
     metrics.value('plantstore_unread_answer_bytes', () => this.#bytes)
     metrics.value('plantstore_answers_cut_total', () => this.#cut)
@@ -55,9 +55,9 @@ export class UnreadAnswers {
   }
 
   /**
-   * Makes room for an answer of this size by cutting off those whose clients have let them wait for long.
+   * Makes room for an answer of this size: cuts off answers that lag by more than GRACE, the slowest first.
    *
-   * @returns false where all of them move
+   * @returns false when that is not enough
    */
   makeRoom(size: number): boolean {
     const { stallTimeout, unreadLimit } = this.#limits
@@ -70,7 +70,7 @@ export class UnreadAnswers {
     return false
   }
 
-  /** Watches an answer until it was handed over or its client is gone. @param size bytes that it keeps meanwhile */
+  /** Watches an answer until it is sent or its client leaves. @param size bytes of memory that it takes meanwhile */
   watch(exchange: Exchange, size: number): void {
     const answer = { exchange, size, taken: takenOf(exchange), credit: this.#limits.stallTimeout }
     this.#answers.add(answer)
@@ -88,7 +88,7 @@ export class UnreadAnswers {
 
   #look(): void {
     const now = performance.now()
-    // A turn of the event loop that took long is no fault of the clients.
+    // A long turn of the event loop must not count against the clients.
     const elapsed = Math.min(now - this.#lookedAt, 2 * this.#interval)
     this.#lookedAt = now
     const { stallTimeout, leastSpeed } = this.#limits

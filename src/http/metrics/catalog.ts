@@ -1,10 +1,10 @@
-/** What a metric is, in Prometheus' terms (https://prometheus.io/docs/practices/naming/). */
+/** A metric in Prometheus' terms (https://prometheus.io/docs/practices/naming/). */
 export interface MetricInfo {
   readonly type: 'counter' | 'gauge' | 'histogram'
   readonly help: string
-  /** What each label can be. All values come from the program, and none from a client. */
+  /** The values of each label, in words. All of them come from the program, and none from a client. */
   readonly labels?: Readonly<Record<string, string>>
-  /** Where the metric exists; everywhere, if nothing is said. */
+  /** Where the metric exists; undefined: everywhere. */
   readonly only?: string
 }
 
@@ -18,13 +18,13 @@ const POSTGRES = 'PostgreSQL'
 const TRACES = 'traces'
 
 /**
- * Every metric of the service besides those of Node.js. Code registers metrics by these names alone, and
- * docs/reference/metrics.md is made of them.
+ * Every metric of the service besides those of Node.js. The program registers no other names, and
+ * `npm run generate` writes docs/reference/metrics.md from them.
  */
 export const METRICS = {
   plantstore_build_info: {
     type: 'gauge',
-    help: 'Always 1; its labels tell the program, its Node.js and the engine of its store.',
+    help: 'Always 1. The labels name the versions of the program and of Node.js, and the engine of the store.',
     labels: { version: 'of the program', node: 'of its Node.js', engine: 'sqlite or postgres' },
   },
   plantstore_http_requests_total: {
@@ -96,12 +96,12 @@ export const METRICS = {
   },
   plantstore_work_refused_total: {
     type: 'counter',
-    help: 'Work refused by the limit of its token, or by the one of all clients.',
+    help: 'Work refused by the limit of its token or by the limit of all clients.',
     labels: { work: WORK, bound: 'token or all' },
   },
   plantstore_shed_total: {
     type: 'counter',
-    help: 'Requests refused because requests came faster than the service can work, or because memory was short.',
+    help: 'Requests refused because too many came at once or because memory was short.',
     labels: { reason: 'delay or memory' },
   },
   plantstore_connections: { type: 'gauge', help: 'Open client connections.' },
@@ -121,23 +121,23 @@ export const METRICS = {
   },
   plantstore_bodies_refused_total: {
     type: 'counter',
-    help: 'Requests refused, as too much memory was taken by bodies.',
+    help: 'Requests refused because bodies took too much memory.',
   },
   plantstore_unread_answer_bytes: { type: 'gauge', help: 'Bytes of answers that clients have not read yet.' },
   plantstore_answers_cut_total: { type: 'counter', help: 'Answers cut off because their clients read too slowly.' },
   plantstore_compressing_bytes: { type: 'gauge', help: 'Bytes of answers that are being compressed.' },
   plantstore_answers_uncompressed_total: {
     type: 'counter',
-    help: 'Answers sent uncompressed, as too many were being compressed.',
+    help: 'Answers sent uncompressed because too many were being compressed.',
   },
   plantstore_bound_used: {
     type: 'gauge',
-    help: 'How much of a bound of all clients is in use.',
+    help: 'Use of a bound that all clients share.',
     labels: { bound: BOUND },
   },
   plantstore_bound_limit: {
     type: 'gauge',
-    help: 'Beyond which use a bound of all clients takes effect.',
+    help: 'Limit of a bound that all clients share.',
     labels: { bound: BOUND },
   },
   plantstore_log_lines_dropped_total: {
@@ -171,7 +171,7 @@ export type MetricOf<T extends MetricInfo['type']> = {
   [Name in MetricName]: (typeof METRICS)[Name]['type'] extends T ? Name : never
 }[MetricName]
 
-/** The bounds of all clients whose use is measured, by the setting of each. */
+/** The bounds that all clients share and whose use is measured, by their settings. */
 export const BOUNDS = {
   maxConnections: 'client connections',
   pipelineLimit: 'bytes of pipelined requests in the queue',

@@ -3,10 +3,10 @@ import type { Histogram } from '../../histogram.ts'
 type Series = readonly [labels: Readonly<Record<string, string | number>>, histogram: Histogram]
 
 /**
- * One histogram in the text format (https://prometheus.io/docs/instrumenting/exposition_formats/). The values of its
- * labels need no escapes.
+ * Writes a histogram in the text format (https://prometheus.io/docs/instrumenting/exposition_formats/). The values of
+ * its labels must need no escapes.
  *
- * @param unit by which the observed values are divided
+ * @param unit divides the observed values
  */
 export function histogramText(name: string, help: string, unit: number, series: Iterable<Series>): string {
   const lines = [`# HELP ${name} ${help}`, `# TYPE ${name} histogram`]

@@ -21,10 +21,10 @@ interface Bound {
 }
 
 /**
- * What the service counts.
+ * Registers and writes the metrics of the service.
  *
- * It counts answers in plain arrays, in about 0.05 µs each. The metrics library takes eight times as long, 2% of a
- * create, and its histogram takes over no counts, so histograms are written as text here.
+ * It counts answers in plain arrays, in about 0.05 µs each; the metrics library takes eight times as long, 2% of a
+ * create. The library's histogram can't take counts from elsewhere, so this class writes histograms as text itself.
  */
 export class Metrics {
   readonly #registry = new Registry()
@@ -53,12 +53,12 @@ export class Metrics {
     )
   }
 
-  /** @param read called for each scrape; a counter gives what was counted since the start */
+  /** @param read called for each scrape; for a counter it returns the count since the start */
   value(name: MetricOf<'gauge' | 'counter'>, read: () => number): void {
     this.series(name, () => [[{}, read()]])
   }
 
-  /** @param read called for each scrape, gives the value for each set of labels */
+  /** @param read called for each scrape; returns the value of each set of labels */
   series(name: MetricOf<'gauge' | 'counter'>, read: () => Iterable<readonly [Labels, number]>): void {
     const { type, help, labels = {} }: MetricInfo = METRICS[name]
     const options = { name, help, labelNames: Object.keys(labels), registers: [this.#registry] }
@@ -81,17 +81,17 @@ export class Metrics {
     }
   }
 
-  /** @param unit by which the observed values are divided */
+  /** @param unit divides the observed values */
   histogram(name: MetricOf<'histogram'>, unit: number, read: () => Iterable<readonly [Labels, Histogram]>): void {
     this.#histograms.push(() => histogramText(name, METRICS[name].help, unit, read()))
   }
 
-  /** Shows how much of a bound is in use. */
+  /** Registers a bound and its use. */
   bound(name: BoundName, limit: number | (() => number), used: () => number): void {
     this.#bounds.set(name, { limit: typeof limit === 'number' ? () => limit : limit, used })
   }
 
-  /** Counts one answer. `operation` is `none` where there was none. */
+  /** Counts an answer. `operation` is `none` for a request that fits no operation. */
   observe(operation: string, status: number, milliseconds: number): void {
     let answers = this.#answers.get(operation)
     if (answers === undefined) {
@@ -102,7 +102,7 @@ export class Metrics {
     answers.milliseconds.observe(milliseconds)
   }
 
-  /** Counts one refusal, whether or not it could be sent. */
+  /** Counts a refusal, also one that could not be sent. */
   countRefusal(error: number): void {
     this.#refusals.set(error, (this.#refusals.get(error) ?? 0) + 1)
   }
@@ -112,8 +112,8 @@ export class Metrics {
   }
 
   /**
-   * All metrics in the text format (https://prometheus.io/docs/instrumenting/exposition_formats/). Scrapes that come
-   * together share one text.
+   * Returns all metrics in the text format (https://prometheus.io/docs/instrumenting/exposition_formats/). Concurrent
+   * scrapes share one text.
    */
   text(): Promise<string> {
     this.#collecting ??= this.#collect().finally(() => {
@@ -134,5 +134,5 @@ export class Metrics {
   }
 }
 
-/** As the command line has it: `maxWaiting` is `max-waiting`. */
+/** Returns the flag of a setting without its dashes: `max-waiting` for `maxWaiting`. */
 const flagOf = (setting: string): string => setting.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)

@@ -1,8 +1,8 @@
 import { collectDefaultMetrics, type Registry } from '@prometheus-io/client'
 
 /**
- * They list every open connection for each scrape, which takes the longer the more clients there are.
- * `plantstore_connections` and `process_open_fds` tell what matters of it.
+ * Metrics for which Node.js lists every open connection on each scrape. Their cost grows with the number of clients.
+ * `plantstore_connections` and `process_open_fds` show the same at no such cost.
  */
 const EXPENSIVE = [
   'nodejs_active_handles',
@@ -13,7 +13,7 @@ const EXPENSIVE = [
   'nodejs_active_resources_total',
 ]
 
-/** Adds what every Node.js process tells: memory, processor time, event loop, garbage collection. */
+/** Registers the usual metrics of a Node.js process: memory, processor time, event loop, garbage collection. */
 export function nodeMetrics(registry: Registry): void {
   collectDefaultMetrics({ register: registry })
   for (const name of EXPENSIVE) registry.removeSingleMetric(name)

@@ -1,13 +1,13 @@
 import type { Store } from '../../store.ts'
 import type { Metrics } from './metrics.ts'
 
-/** Milliseconds between two counts at least, and how many times as long as a count its pause is. */
-const SHORTEST_PAUSE = 60_000
+/** The pause after a count: at least MIN_PAUSE milliseconds, and PAUSE_FACTOR times the duration of the count. */
+const MIN_PAUSE = 60_000
 const PAUSE_FACTOR = 100
 
 /**
- * Shows in the metrics how many plants there are. Counting reads the whole table, so it runs in the background, takes at
- * most a hundredth of the time, and begins only with a scrape.
+ * Shows the number of plants in the metrics. A count reads the whole table, so it starts only with a scrape, runs in
+ * the background, and takes at most a hundredth of the time.
  */
 export class PlantCount {
   readonly #store: Pick<Store, 'countPlants'>
@@ -34,9 +34,9 @@ export class PlantCount {
     try {
       this.#plants = await this.#store.countPlants()
     } catch {
-      // The store is out of reach or closed, which other metrics and the log tell. The last count stays.
+      // The store is out of reach or closed, which other metrics and the log show. The last count stays.
     }
     const now = this.#now()
-    this.#nextAt = now + Math.max(SHORTEST_PAUSE, PAUSE_FACTOR * (now - startedAt))
+    this.#nextAt = now + Math.max(MIN_PAUSE, PAUSE_FACTOR * (now - startedAt))
   }
 }

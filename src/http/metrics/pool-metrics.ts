@@ -1,7 +1,7 @@
 import type { PoolUse, StorePool } from '../../store-pool.ts'
 import type { Metrics } from './metrics.ts'
 
-/** Shows in the metrics how work uses the connections of the store. */
+/** Registers the metrics of the connections to the store. */
 export function observePool(metrics: Metrics, pool: StorePool): void {
   const each = (read: (use: PoolUse) => number) => () =>
     pool.uses().map((use) => [{ work: use.work }, read(use)] as const)

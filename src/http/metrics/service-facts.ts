@@ -8,7 +8,7 @@ export interface ServiceFacts {
   readonly bytes: (() => StoreBytes) | undefined
 }
 
-/** Shows in the metrics which program runs, and how large its store is. */
+/** Registers the metrics of the program's version and of the size of its store. */
 export function observeFacts(metrics: Metrics, { version, engine, bytes }: ServiceFacts): void {
   metrics.series('plantstore_build_info', () => [[{ version, node: process.versions.node, engine }, 1]])
   if (bytes === undefined) return

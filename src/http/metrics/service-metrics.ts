@@ -10,35 +10,35 @@ import { observePool } from './pool-metrics.ts'
 import { observeFacts, type ServiceFacts } from './service-facts.ts'
 import { observeWrites } from './write-metrics.ts'
 
-/** How much of a sharded store can be reached. */
+/** The number of shards, and how many of them are out of reach. */
 export interface ShardState {
   readonly shards: number
   readonly outOfReach: number
 }
 
 export interface LogLines {
-  /** Lines that were dropped since the start. */
+  /** Dropped lines since the start. */
   readonly dropped: number
   /** Characters that wait to be written. */
   readonly waiting: number
 }
 
-/** What the metrics are made of, besides what the HTTP side counts itself. */
+/** The parts that the metrics read, besides the counts of the HTTP side. */
 export interface ObservedParts {
   readonly config: Config
   readonly store: Store
   readonly writes: WriteStats
   readonly logLines?: LogLines
   readonly auditLines?: LogLines
-  /** Changes that the search index does not have yet; undefined where writes keep it themselves. */
+  /** Changes that the search index lacks; undefined for an engine whose writes update the index. */
   readonly indexBehind?: () => number | undefined
-  /** The connections of the store; undefined where it has none. */
+  /** The pool of connections to the store; undefined for an engine without one. */
   readonly pool?: StorePool | undefined
-  /** What became of scheduled backups; undefined where there are none. */
+  /** The results of scheduled backups; undefined without a schedule. */
   readonly backups?: BackupsMade | undefined
   /** The program and its store. */
   readonly facts?: ServiceFacts | undefined
-  /** Of a store that can be sharded; gives undefined while it is not. */
+  /** The shards of a store that can be sharded. Returns undefined while it is not sharded. */
   readonly shards?: (() => ShardState | undefined) | undefined
 }
 

@@ -1,7 +1,7 @@
 import type { CommitStats, WriteStats } from '../../commit-stats.ts'
 import type { Metrics } from './metrics.ts'
 
-/** Shows in the metrics how writes are grouped, how long their commits take, and how many of them wait. */
+/** Registers the metrics of groups of writes, of their commits, and of waiting writes. */
 export function observeWrites(metrics: Metrics, writes: WriteStats): void {
   const each = <T>(read: (stats: CommitStats) => T) =>
     Object.entries(writes.commits).map(([work, stats]) => [{ work }, read(stats)] as const)

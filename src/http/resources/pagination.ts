@@ -59,14 +59,14 @@ export function writeCursor(list: string, position: Buffer): string {
 }
 
 /**
- * @param least bytes that every position in such a list has
+ * @param minLength minimum of bytes in a position of such a list
  * @throws AppError 40003 when the cursor was not made for this list
  */
-export function readCursor(list: string, cursor: string, least: number): Buffer {
+export function readCursor(list: string, cursor: string, minLength: number): Buffer {
   const bytes = Buffer.from(cursor, 'base64url')
   const position = bytes.subarray(CHECKSUM_LENGTH)
   // Decoding skips characters that are not base64url. Only the text that the service wrote is a cursor.
-  if (position.length >= least && writeCursor(list, position) === cursor) return position
+  if (position.length >= minLength && writeCursor(list, position) === cursor) return position
   throw new AppError(
     40003,
     'cursor does not belong to this list, order and filters; follow the Link of the previous page unchanged, or start again without cursor',

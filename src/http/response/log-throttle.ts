@@ -1,21 +1,21 @@
 import { addressGroup } from '../../network.ts'
 
-/** Lines in one second about one error number, and how many of them about one address. */
+/** Lines per second about one error number, and about one error number and one address. */
 const LINES = 20
 const LINES_OF_ONE = 5
 const WINDOW = 1000
 
 /**
- * Keeps a flood of refusals from becoming a flood of log, and one address from taking the lines of all others. What is
- * left out is counted, and the next line about the same error number tells it.
+ * Limits the log lines about refusals, and the share of one address in them. It counts the suppressed lines, and the
+ * next line about the same error number has their count.
  */
 export class LogThrottle {
   readonly #errors = new Map<number, { lines: number; suppressed: number }>()
-  /** Lines of the present second by error number and address; never more than there are lines. */
+  /** Lines of the present second by error number and address. It has at most LINES entries for each error number. */
   readonly #each = new Map<string, number>()
   #ends = 0
 
-  /** Whether no line about this error is to be written, whatever its address. It is counted as suppressed then. */
+  /** Whether this second has no line left for the error, whatever the address. Counts a suppressed line if so. */
   isSpent(error: number): boolean {
     if (performance.now() >= this.#ends) return false
     const count = this.#errors.get(error)
@@ -24,7 +24,7 @@ export class LogThrottle {
     return true
   }
 
-  /** @returns undefined when no line is to be written, else how many were not written since the last one */
+  /** @returns undefined for a suppressed line, else the number of lines suppressed since the error's last line */
   admit(error: number, address: string): number | undefined {
     const now = performance.now()
     if (now >= this.#ends) this.#begin(now)

@@ -1,7 +1,7 @@
 import type { Exchange } from '../exchange.ts'
 import { loggedPath } from './refusal-log.ts'
 
-/** What a line of the log says of a request: no query, no header and no body, which may hold secrets. */
+/** The fields of a request in the log. Its query, headers and body are left out, as they may hold secrets. */
 export function requestFields(
   { request, operation, identity, startedAt }: Exchange,
   names: { readonly req: string; readonly trace: string | undefined },

@@ -20,7 +20,7 @@ import { requestFields } from './request-fields.ts'
 import { type SendOptions, SLICE, sendInSlices, sendPieces } from './send-pieces.ts'
 
 export const JSON_TYPE = 'application/json'
-/** For reads: only the client may cache the answer, and has to revalidate it each time. */
+/** For reads: only the client may cache the answer, and must revalidate it each time. */
 export const READ_CACHING = 'private, no-cache'
 
 export interface ResponderOptions {
@@ -29,19 +29,19 @@ export interface ResponderOptions {
   readonly metrics: Metrics
   readonly state: ServiceState
   readonly addresses: ClientAddresses
-  /** Undefined: scripts of other origins can read no answer. */
+  /** Undefined: scripts of other origins can't read any answer. */
   readonly cors: Cors | undefined
   readonly limits: ResponderLimits
-  /** Undefined: no request is traced. */
+  /** Undefined: the service traces no request. */
   readonly tracer?: Tracer | undefined
 }
 
 export interface ResponderLimits extends UnreadLimits {
-  /** Bytes of answers that are being compressed at once. */
+  /** Bytes of answers that may be compressed at once. */
   readonly compressionLimit: number
 }
 
-/** Writes, counts and logs every answer to a request, and has each change written to the audit log. */
+/** Writes, counts and logs the answer to each request, and writes each change to the audit log. */
 export class Responder {
   readonly audit: AuditTrail
   readonly #log: Logger
@@ -72,10 +72,10 @@ export class Responder {
   }
 
   /**
-   * Answers a request. A body of a kilobyte or more is compressed where the client asks for it and there is room.
+   * Answers a request. Compresses a body of a kilobyte or more when the client accepts that and there is room.
    *
    * @param headers names and values in turn, without Content-Length and Connection
-   * @param body left out with 204, which has none and no length
+   * @param body undefined for a 204, which has neither a body nor a length
    */
   reply(exchange: Exchange, status: number, headers: string[], body?: string | Buffer): void {
     if (exchange.change !== undefined) this.audit.answered(exchange)
@@ -88,7 +88,7 @@ export class Responder {
     }
   }
 
-  /** Answers 200 with a file that is the same each time, and is compressed once for each coding. */
+  /** Answers 200 with a file that never changes. Compresses it once for each coding. */
   replyFile(exchange: Exchange, headers: string[], file: Buffer): void {
     const coding = codingOf(exchange.request, file)
     if (coding === undefined) this.#reply(exchange, 200, headers, file)
@@ -96,9 +96,9 @@ export class Responder {
   }
 
   /**
-   * For requests whose answers are large and can't be refused once their work is done.
+   * Call it before work that ends with a large answer, which can't be refused after the work.
    *
-   * @throws AppError 50302 while the answers that clients have not read take all the memory that they may have
+   * @throws AppError 50302 while unread answers take all the memory that they may have
    */
   mustHaveRoom(): void {
     if (!this.#unread.makeRoom(1)) throw unreadAnswers()
@@ -107,14 +107,14 @@ export class Responder {
   /**
    * Answers 304: the client has the body already.
    *
-   * @param headers those of the answer with a body; its entity tag depends on the content coding
+   * @param headers as for the answer with a body; the entity tag depends on the content coding
    */
   notModified(exchange: Exchange, headers: string[], body: string | Buffer): void {
     const coding = codingOf(exchange.request, body)
     this.#reply(exchange, 304, coding === undefined ? headers : withCodedTag(headers, coding))
   }
 
-  /** Answers `{error, message}`. An error that is no AppError is logged, and answered as 50001 without its text. */
+  /** Answers `{error, message}`. Logs an error other than AppError, and answers 50001 without the error's text. */
   refuse(exchange: Exchange, error: unknown): void {
     this.audit.refused(exchange, error)
     if (exchange.isOver) {
@@ -138,10 +138,10 @@ export class Responder {
   }
 
   /**
-   * Answers 200 with pieces as they come, and no faster than the client takes them. An error before the first is a
-   * refusal; one behind it breaks the connection off, so that the client sees that the answer is not whole.
+   * Answers 200 with pieces as they come, no faster than the client reads them. An error before the first piece is
+   * answered as a refusal. A later error closes the connection, which shows the client that the answer is incomplete.
    *
-   * @param options as for sendPieces; the signal's reason breaks it off
+   * @param options as for sendPieces; an abort of the signal ends the answer with the signal's reason
    */
   async stream(
     exchange: Exchange,
@@ -157,7 +157,7 @@ export class Responder {
       const first = await pieces.next()
       this.#begin(exchange, 200, headers)
       if (request.method !== 'HEAD') await sendPieces(response, first, pieces, options)
-      // What is answered, told or counted as over holds nothing any more.
+      // The pieces must release the store before the answer ends and counts as over.
       await this.#close(exchange, pieces)
       response.end()
       this.#done(exchange, 200, 'answered')
@@ -170,7 +170,7 @@ export class Responder {
   /**
    * Logs and counts a refusal on a connection without a request to answer.
    *
-   * @returns the id under which the log has it
+   * @returns its id in the log
    */
   note(refusal: AppError, address: string | undefined): string {
     const req = this.#ids.next()
@@ -200,7 +200,7 @@ export class Responder {
   }
 
   async #replyInSlices(exchange: Exchange, status: number, headers: string[], body: Buffer): Promise<void> {
-    // What has been changed is never answered by a refusal.
+    // A change that took place must never be answered with a refusal.
     if (!this.#unread.makeRoom(body.length) && exchange.request.method === 'GET') {
       this.refuse(exchange, unreadAnswers())
       return
@@ -224,7 +224,7 @@ export class Responder {
     if (!request.complete && body !== undefined && (operation?.isStreamed === true || headers.includes('Connection'))) {
       endAfterBody(response, body)
     }
-    // As many bytes as characters: the text is ASCII, which latin1 writes fastest.
+    // With as many bytes as characters the text is ASCII, which Node writes fastest as latin1.
     else if (length === body?.length) response.end(body, 'latin1')
     else response.end(body)
     if (response.writableLength > 0) this.#unread.watch(exchange, response.writableLength)
@@ -233,7 +233,7 @@ export class Responder {
   #begin(exchange: Exchange, status: number, headers: string[]): void {
     const { request, response, operation, rateLimitHeaders } = exchange
     if (operation !== undefined && operation.vary !== '') headers.push('Vary', operation.vary)
-    // A second field of the name; the two mean what one list would (RFC 9110 section 5.2).
+    // Two fields of one name mean the same as one field with a list (RFC 9110 section 5.2).
     if (this.#cors !== undefined) headers.push('Vary', 'Origin', ...this.#cors.headersOf(request))
     headers.push('X-Content-Type-Options', 'nosniff', 'X-Request-Id', this.idOf(exchange))
     if (rateLimitHeaders !== undefined) headers.push(...rateLimitHeaders)
@@ -279,7 +279,7 @@ export class Responder {
     if (this.#tracer !== undefined) this.#tracer.end(exchange, status, this.idOf(exchange), this.#addresses)
   }
 
-  /** The id of a request in its answer and in the log. */
+  /** Returns the id of a request in its answer and in the log. */
   idOf(exchange: Exchange): string {
     exchange.requestId ??= this.#ids.of(exchange.request.headers['x-request-id'])
     return exchange.requestId
@@ -292,7 +292,7 @@ export class Responder {
   }
 }
 
-/** The status in the metrics, as nginx counts it (https://nginx.org/en/docs/http/ngx_http_log_module.html). */
+/** In the metrics, as in nginx's log (https://nginx.org/en/docs/http/ngx_http_log_module.html). */
 const CLIENT_GONE = 499
 
 const unreadAnswers = (): AppError => new AppError(50302, 'too many answers wait for slow clients; retry in a second')

@@ -14,12 +14,13 @@ export interface Span {
 
 export type Attributes = Readonly<Record<string, string | number | undefined>>
 
-/** Takes spans, and sends them to a collector. */
+/** Queues spans, and sends them to a collector. */
 export interface SpanExporter {
-  /** Never waits; drops the span where too many wait already. */
+  /** Queues a span, or drops it when the queue is full. Never waits. */
   add(span: Span): void
-  /** Spans that wait, and how many were sent and dropped since the start. */
+  /** Queued spans. */
   readonly waiting: number
+  /** Spans sent, and spans dropped, since the start. */
   readonly exported: number
   readonly dropped: number
 }

@@ -1,7 +1,7 @@
 import { randomFillSync } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 
-/** Where a request stands in a trace (https://www.w3.org/TR/trace-context/). */
+/** The position of a request in a trace (https://www.w3.org/TR/trace-context/). */
 export interface TraceContext {
   readonly traceId: string
   readonly spanId: string
@@ -11,10 +11,10 @@ export interface TraceContext {
   readonly isSampled: boolean
 }
 
-/** Version, trace id, parent id, flags. Later versions may add members behind these. */
+/** Version, trace id, parent id, flags. Later versions may append members. */
 const TRACEPARENT = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/
-/** Characters of tracestate that are passed on. */
-const LONGEST_STATE = 512
+/** Characters of a tracestate; the service drops a longer one. */
+const MAX_STATE = 512
 const SAMPLED = 1
 
 export interface Parent {
@@ -24,20 +24,20 @@ export interface Parent {
   readonly isSampled: boolean
 }
 
-/** @returns undefined where there is no valid traceparent: the request begins a trace */
+/** @returns undefined without a valid traceparent: the request then begins a trace */
 export function parentIn({ traceparent, tracestate }: IncomingHttpHeaders): Parent | undefined {
   if (typeof traceparent !== 'string') return undefined
   const [, version, traceId = '', parentId = '', flags = '', rest] = TRACEPARENT.exec(traceparent) ?? []
   if (version === undefined || version === 'ff' || (version === '00' && rest !== undefined)) return undefined
   if (/^0+$/.test(traceId) || /^0+$/.test(parentId)) return undefined
-  const state = typeof tracestate === 'string' && tracestate.length <= LONGEST_STATE ? tracestate : undefined
+  const state = typeof tracestate === 'string' && tracestate.length <= MAX_STATE ? tracestate : undefined
   return { traceId, parentId, state, isSampled: (Number.parseInt(flags, 16) & SAMPLED) !== 0 }
 }
 
 const POOL = Buffer.alloc(4096)
 let used = POOL.length
 
-/** Random bytes in hexadecimal. Making many at once takes a tenth of the time. */
+/** Returns random bytes in hexadecimal. Filling a pool for many ids takes a tenth of the time. */
 export function randomId(bytes: 8 | 16): string {
   if (used + bytes > POOL.length) {
     randomFillSync(POOL)

@@ -6,11 +6,11 @@ import { loggedPath } from '../response/refusal-log.ts'
 import type { SpanExporter } from './span.ts'
 import { parentIn, randomId, type TraceContext } from './trace-context.ts'
 
-/** The last seven bytes of a trace id, as a part of what they can be: each service decides alike about a trace. */
+/** Hexadecimal digits at the end of a trace id that decide about sampling, so that all services decide alike. */
 const PART_OF_ID = 13
 const IDS = 16 ** PART_OF_ID
 
-/** Makes a span of each request that is traced. */
+/** Makes a span of each sampled request. */
 export class Tracer {
   readonly #config: TracingConfig
   readonly #exporter: SpanExporter
@@ -27,15 +27,15 @@ export class Tracer {
     metrics.bound('spanQueue', this.#config.queue, () => this.#exporter.waiting)
   }
 
-  /** Of the trace of a request, for its lines in the log. */
+  /** Returns the id of a request's trace, for its lines in the log. */
   traceIdOf(exchange: Exchange): string {
     return this.#contextOf(exchange).traceId
   }
 
   /**
-   * Ends the span of a request.
+   * Makes the span of a finished request, if it is sampled.
    *
-   * @param requestId as the answer and the log have it
+   * @param requestId as in the answer and in the log
    */
   end(exchange: Exchange, status: number, requestId: string, addresses: ClientAddresses): void {
     const { traceId, spanId, parentId, state, isSampled } = this.#contextOf(exchange)

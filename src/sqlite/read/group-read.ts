@@ -1,8 +1,8 @@
 import type { Asker } from '../../asker.ts'
 import { AppError } from '../../errors.ts'
 
-interface Waiting<Key, Value> {
-  /** When it was first found to wait for longer than a turn; 0 before. */
+interface PendingRead<Key, Value> {
+  /** The time at which it was first found to wait for longer than a turn; 0 before. */
   since: number
   readonly key: Key
   readonly asker: Asker | undefined
@@ -11,44 +11,43 @@ interface Waiting<Key, Value> {
 }
 
 export interface GroupReader<Key, Value> {
-  /** Gives the value of each key, in their order: of all, or of as many of the first as are enough at once. */
+  /** Returns the values in the order of the keys: of all keys, or of as many of the first as one turn can bear. */
   readonly read: (keys: readonly Key[]) => readonly Value[]
   /**
-   * Tells of each key, in their order, whether its value is small: of all, or of as many of the first as can be looked
-   * up at once. Asked only about keys that have waited for longer than a turn.
+   * Returns whether each value is small, in the order of the keys: of all keys, or of as many of the first as one turn
+   * can bear. Called only for keys that have waited for longer than a turn.
    */
   readonly areSmall: (keys: readonly Key[]) => readonly boolean[]
 }
 
 /**
- * Reads what is asked for within one turn of the event loop together, or as much of it as one turn can bear. A value is
- * read after it was asked for, so it is never older than what was known then.
+ * Groups the reads that one turn of the event loop asks for, or as many of them as one turn can bear. It reads a value
+ * after the request for it, so the value is never older than the request.
  *
- * A read by itself takes SQLite's locks for itself, and an answer by itself wakes its client: together they are half
- * again as many (docs/decisions/0006-hot-path.md). What is too much for one turn waits for as long as the part before
- * it took, so that large values leave half of the time to everybody else. Small values then have every other turn,
- * however many large ones wait.
+ * Each separate read takes SQLite's locks, and each separate answer wakes its client: groups allow half again as many
+ * reads (docs/decisions/0006-hot-path.md). The rest of a large group waits for as long as its first part took, so large
+ * values leave half of the time to other work. Small values then come first in every other turn.
  */
 export class GroupRead<Key, Value> {
   readonly #reader: GroupReader<Key, Value>
   readonly #maxDelay: number
-  #asked: Waiting<Key, Value>[] = []
-  /** Of those that were too much for a turn: what is known to be small, and to be large. */
-  #small: Waiting<Key, Value>[] = []
-  #large: Waiting<Key, Value>[] = []
+  #asked: PendingRead<Key, Value>[] = []
+  /** The rest of a large group, by the size of its values. */
+  #small: PendingRead<Key, Value>[] = []
+  #large: PendingRead<Key, Value>[] = []
   #isScheduled = false
   #isCrowded = false
   #isLargeFirst = false
 
-  /** @param maxDelay milliseconds that a read may wait behind others; then it is refused with 50302 */
+  /** @param maxDelay milliseconds that a read may wait behind others before it is refused with 50302 */
   constructor(reader: GroupReader<Key, Value>, maxDelay: number) {
     this.#reader = reader
     this.#maxDelay = maxDelay
   }
 
   /**
-   * Resolves with what `read` gives for the key, or rejects with what it throws; with some error where the asker is
-   * over.
+   * Resolves with the value that `read` returns for the key, or rejects with the error that it throws. May reject with
+   * another error once the asker is over.
    */
   get(key: Key, asker?: Asker): Promise<Value> {
     return new Promise((resolve, reject) => {
@@ -82,10 +81,10 @@ export class GroupRead<Key, Value> {
     setTimeout(this.#answer, performance.now() - startedAt)
   }
 
-  /** What waits, in the order of this turn: the small values and the large ones, each first in every other turn. */
-  #sorted(): Waiting<Key, Value>[] {
+  /** Returns the waiting reads in the order of this turn: small values first in one turn, large ones in the next. */
+  #sorted(): PendingRead<Key, Value>[] {
     const now = performance.now()
-    const wanted = (waiting: readonly Waiting<Key, Value>[]) => stillWanted(waiting, now, this.#maxDelay)
+    const wanted = (reads: readonly PendingRead<Key, Value>[]) => stillWanted(reads, now, this.#maxDelay)
     this.#asked = wanted(this.#asked)
     const areSmall = this.#reader.areSmall(this.#asked.map(({ key }) => key))
     const known = this.#asked.splice(0, areSmall.length)
@@ -95,7 +94,7 @@ export class GroupRead<Key, Value> {
     return this.#isLargeFirst ? [...this.#large, ...this.#small] : [...this.#small, ...this.#large]
   }
 
-  /** Forgets as many of the first in the order of this turn. */
+  /** Removes the first `count` reads in the order of this turn. */
   #forget(count: number): void {
     const [first, second] = this.#isLargeFirst ? [this.#large, this.#small] : [this.#small, this.#large]
     const { length } = first.splice(0, count)
@@ -113,13 +112,13 @@ export class GroupRead<Key, Value> {
   }
 }
 
-/** The reads whose askers still wait, and that have not waited for too long. Rejects the others. */
+/** Returns the reads whose askers still wait and whose time is not over. Rejects the others. */
 function stillWanted<Key, Value>(
-  waiting: readonly Waiting<Key, Value>[],
+  reads: readonly PendingRead<Key, Value>[],
   now: number,
   maxDelay: number,
-): Waiting<Key, Value>[] {
-  return waiting.filter((one) => {
+): PendingRead<Key, Value>[] {
+  return reads.filter((one) => {
     if (one.since === 0) one.since = now
     if (one.asker?.isOver === true) one.reject(new Error('the asker no longer waits for this value'))
     else if (now - one.since > maxDelay) one.reject(tooManyReads())

@@ -153,13 +153,13 @@ export class PointReader {
     const { first, next } = this.#pages[isDescending(order) ? '-id' : 'id']
     const found = new ResultPage({ plants: limit, text: PAGE_TEXT })
     for (let last = after?.id; ; last = found.plants.at(-1)?.id) {
-      const most = Math.min(PART, limit - found.plants.length)
-      const rows = last === undefined ? first.all(most) : next.all(last, most)
+      const count = Math.min(PART, limit - found.plants.length)
+      const rows = last === undefined ? first.all(count) : next.all(last, count)
       for (const row of rows) {
         found.add(plantOf(row))
         if (found.isFull) return found.plants
       }
-      if (rows.length < most) return found.plants
+      if (rows.length < count) return found.plants
     }
   }
 

@@ -5,7 +5,7 @@ import type { StatementCache } from '../statement-cache.ts'
 import { type IndexState, idsAfter } from './index-file.ts'
 
 /** Plants of the largest batch, and the share of the lag in one batch: each batch also reads the rest of the lag. */
-const LARGEST_BATCH = 50_000
+const MAX_BATCH = 50_000
 const PARTS = 4
 /** A scan continues only at the head of the log, so the log is read in larger batches meanwhile. */
 const TIMES_WHILE_SCANNING = 4
@@ -30,13 +30,13 @@ export interface Batch {
 export class BatchReader {
   readonly #statements: StatementCache
   readonly #changes: ChangeReader
-  readonly #least: number
+  readonly #minPlants: number
 
-  /** @param least plants of a batch, if there are as many */
-  constructor(statements: StatementCache, changes: ChangeReader, least: number) {
+  /** @param minPlants plants of a batch, unless fewer are left */
+  constructor(statements: StatementCache, changes: ChangeReader, minPlants: number) {
     this.#statements = statements
     this.#changes = changes
-    this.#least = least
+    this.#minPlants = minPlants
   }
 
   /** The state of an index without plants. */
@@ -67,8 +67,8 @@ export class BatchReader {
   }
 
   #changed({ position: from, isScanning, scannedTo }: IndexState, head: number): Changed {
-    const least = this.#least * (isScanning ? TIMES_WHILE_SCANNING : 1)
-    const most = Math.min(LARGEST_BATCH, Math.max(least, (head - from) / PARTS))
+    const min = this.#minPlants * (isScanning ? TIMES_WHILE_SCANNING : 1)
+    const max = Math.min(MAX_BATCH, Math.max(min, (head - from) / PARTS))
     const before = new Map<bigint, NewPlant | undefined>()
     const after = new Map<bigint, NewPlant | undefined>()
     let position = from
@@ -83,7 +83,7 @@ export class BatchReader {
         text += textOrNone(plant) + textOrNone(change.before)
       }
       position = change.position
-      if (before.size >= most || text >= MAX_TEXT) break
+      if (before.size >= max || text >= MAX_TEXT) break
     }
     // The plants were read at the head, so those that changed after the batch get their earlier state back.
     if (position < head) for (const [id, was] of this.#changes.statesAt(position, before)) after.set(id, was)
@@ -91,18 +91,18 @@ export class BatchReader {
   }
 
   /** The next plants of a scan, in their state at the head. */
-  #scanned(from: bigint | undefined, mostText: number): { readonly plants: NewPlant[]; readonly isOver: boolean } {
+  #scanned(from: bigint | undefined, maxText: number): { readonly plants: NewPlant[]; readonly isOver: boolean } {
     const plants: NewPlant[] = []
     let text = 0
     const { condition, values } = idsAfter(from)
     const sql = `SELECT id, name, tag FROM plants WHERE ${condition} ORDER BY id LIMIT ?`
-    for (const row of this.#statements.iterate(sql, ...values, this.#least)) {
+    for (const row of this.#statements.iterate(sql, ...values, this.#minPlants)) {
       const plant = plantOf(row)
       plants.push(plant)
       text += textLength(plant)
-      if (text >= mostText) break
+      if (text >= maxText) break
     }
-    return { plants, isOver: plants.length < this.#least && text < mostText }
+    return { plants, isOver: plants.length < this.#minPlants && text < maxText }
   }
 
   #plant(id: bigint): NewPlant | undefined {

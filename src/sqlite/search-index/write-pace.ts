@@ -3,8 +3,8 @@ const FREE_CHANGES = 5000
 const FREE_TIME = 2000
 /** The pressure at which writes are slowest: ten times FREE_CHANGES are 50,000 changes. */
 const LIMIT = 10
-/** Milliseconds of the longest delay: less than clients wait for an answer. */
-const LONGEST = 20_000
+/** Milliseconds of the maximum delay: less than clients wait for an answer. */
+const MAX_DELAY = 20_000
 /** Plants, or milliseconds, of a step from which on it counts for the rate. */
 const TELLING_PLANTS = 500
 const TELLING_TIME = 50
@@ -45,7 +45,7 @@ export class WritePace {
     }
     const rate = this.#rate * Math.max(0.1, 1.5 * (1 - (pressure - 1) / (LIMIT - 1)))
     this.#due = Math.max(now, this.#due) + plants / rate
-    return Math.min(LONGEST, this.#due - now)
+    return Math.min(MAX_DELAY, this.#due - now)
   }
 
   /** Writes are slowed down from pressure 1 on. */

@@ -6,7 +6,7 @@ import { advanceMark } from './log-mark.ts'
 /** In pages: 16 MiB. A page that many groups have changed is then copied into the file once. */
 const MAX_LOG = 4000
 /** In pages: 2 MiB. Between the two bounds the log may become as long as the store. */
-const SHORTEST_LOG = 512
+const MIN_LOG = 512
 /**
  * Milliseconds between attempts to copy the log into the file on a full disk: each copies pages until the space ends.
  */
@@ -48,8 +48,8 @@ export class LogKeeper {
   /** Whether the log is long enough to be copied into the file. */
   isLong(): boolean {
     const pages = Number(this.#logSize.get()?.['log'] ?? 0)
-    if (pages < SHORTEST_LOG) return false
-    return pages >= Math.min(MAX_LOG, Math.max(SHORTEST_LOG, Number(this.#storeSize.get()?.['page_count'] ?? 0)))
+    if (pages < MIN_LOG) return false
+    return pages >= Math.min(MAX_LOG, Math.max(MIN_LOG, Number(this.#storeSize.get()?.['page_count'] ?? 0)))
   }
 
   /**
