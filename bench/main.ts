@@ -7,11 +7,13 @@ import { measureCreates } from './creates.ts'
 import { measureHostileBodies } from './hostile-bodies.ts'
 import { sideBySide, together } from './measure.ts'
 import { measureOverload } from './overload.ts'
+import { measurePage } from './page.ts'
 import { measurePostgres } from './postgres.ts'
 import { measureSizes } from './sizes.ts'
 import { measureSustained } from './sustained.ts'
 
 const HELP = `npm run bench -- [--rounds N] [--seconds N] [--sizes N,N] [--hostile | --overload | --audit | --backup]
+npm run bench -- --page [--rounds N] [--sizes N]
 npm run bench -- --sustained [--seconds N] [--sizes N,N]
 
 Measures on this machine, side by side in one run: a bare node:http server that checks the token, parses and answers,
@@ -28,6 +30,9 @@ connections; the exit code is 1 when it completes less than 0.9 of its best, or 
 --audit instead measures what the audit log adds to the processor time of a create, and --backup
 how long creates take beside backups.
 
+--page instead measures what a person waits for at the page, in Chromium and in milliseconds: from a key press to its rows,
+from a click on a tag to its rows, and 20 pages of scrolling, with a million plants if nothing is said.
+
 With --sustained it measures creates without a pause, for 300 s if nothing is said, with a search each 100 ms, from an empty
 store and from one of a million; then an import over HTTP. Each figure is held against its floor.
 `
@@ -41,6 +46,7 @@ const { values } = parseArgs({
     overload: { type: 'boolean' },
     audit: { type: 'boolean' },
     backup: { type: 'boolean' },
+    page: { type: 'boolean' },
     help: { type: 'boolean' },
   },
 })
@@ -55,6 +61,11 @@ if (values.hostile) {
 if (values.overload) {
   const holds = await measureOverload(Number(values.rounds), Number(values.seconds ?? '5'))
   process.exit(holds ? 0 : 1)
+}
+if (values.page) {
+  for (const plants of (values.sizes ?? '1000000').split(',').map(Number))
+    await measurePage(plants, Number(values.rounds))
+  process.exit()
 }
 if (values.sustained) {
   await measureSustained((values.sizes ?? '0,1000000').split(',').map(Number), Number(values.seconds ?? '300'))

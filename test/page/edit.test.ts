@@ -1,7 +1,18 @@
 import assert from 'node:assert/strict'
 import { suite } from 'node:test'
 import type { Locator, Page } from 'playwright-core'
-import { assertAccessible, assertFits, DESKTOP, type Opened, PHONE, pageTests, until } from '../support/page.ts'
+import {
+  assertAccessible,
+  assertFits,
+  DESKTOP,
+  type Opened,
+  PHONE,
+  pageTests,
+  pressOn,
+  tabTo,
+  until,
+  untilFocused,
+} from '../support/page.ts'
 import { SECRET, type Service } from '../support/service.ts'
 import { untilRefused } from '../support/tokens.ts'
 
@@ -83,35 +94,40 @@ suite('changing plants on the page', () => {
     assert.equal(await page.getByLabel('Name', { exact: true }).inputValue(), 'Second')
   })
 
-  inBrowser('edits in place by keyboard alone, and deletes with undo', async (opened) => {
-    const { page, service } = opened
-    const { id, row } = await plantIn(opened, 'Acer')
-    await row.focus()
-    await page.keyboard.press('Enter')
-    await page.getByLabel(`Name of ${id}`).waitFor()
-    await until(page, `document.activeElement?.tagName === 'TEXTAREA'`)
-    await page.keyboard.press('Control+A')
-    await page.keyboard.type(`Acer palmatum x${id}`)
-    await page.keyboard.press('Tab')
-    await page.keyboard.press('Control+A')
-    await page.keyboard.press('Delete')
-    await page.keyboard.press('Enter')
-    await page.getByText(`Saved ${id}`).waitFor()
-    assert.deepEqual(await stored(service, id), { id: Number(id), name: `Acer palmatum x${id}` })
-    await until(page, `document.activeElement?.dataset.id === '${id}'`)
-    await page.keyboard.press('F2')
-    await until(page, `document.activeElement?.tagName === 'TEXTAREA'`)
-    await page.keyboard.type('never saved')
-    await page.keyboard.press('Escape')
-    await until(page, `document.activeElement?.dataset.id === '${id}'`)
-    await page.keyboard.press('Delete')
-    await page.getByText(`Deleted ${id}`).waitFor()
-    assert.equal(await stored(service, id), undefined)
-    await page.getByRole('button', { name: 'Undo' }).focus()
-    await page.keyboard.press('Enter')
-    await row.waitFor()
-    assert.deepEqual(await stored(service, id), { id: Number(id), name: `Acer palmatum x${id}` })
-  })
+  for (const viewport of [DESKTOP, PHONE]) {
+    inBrowser(
+      `edits in place by keyboard alone, and deletes with undo, at ${viewport.width} pixels`,
+      async (opened) => {
+        const { page, service } = opened
+        const { id, row } = await plantIn(opened, 'Acer')
+        await pressOn(page, row)
+        await untilFocused(page, page.getByLabel(`Name of ${id}`))
+        await page.keyboard.press('Control+A')
+        await page.keyboard.type(`Acer palmatum x${id}`)
+        await page.keyboard.press('Tab')
+        await page.keyboard.press('Control+A')
+        await page.keyboard.press('Delete')
+        await assertAccessible(page)
+        await assertFits(page)
+        await page.keyboard.press('Enter')
+        await page.getByText(`Saved ${id}`).waitFor()
+        assert.deepEqual(await stored(service, id), { id: Number(id), name: `Acer palmatum x${id}` })
+        await untilFocused(page, row)
+        await page.keyboard.press('F2')
+        await untilFocused(page, page.getByLabel(`Name of ${id}`))
+        await page.keyboard.type('never saved')
+        await page.keyboard.press('Escape')
+        await untilFocused(page, row)
+        await page.keyboard.press('Delete')
+        await page.getByText(`Deleted ${id}`).waitFor()
+        assert.equal(await stored(service, id), undefined)
+        await pressOn(page, page.getByRole('button', { name: 'Undo' }))
+        await row.waitFor()
+        assert.deepEqual(await stored(service, id), { id: Number(id), name: `Acer palmatum x${id}` })
+      },
+      { viewport },
+    )
+  }
 
   inBrowser('leaves what was not touched as it is: lines of a name, and the empty tag', async (opened) => {
     const { page, service } = opened
@@ -130,41 +146,49 @@ suite('changing plants on the page', () => {
 
   for (const viewport of [DESKTOP, PHONE]) {
     inBrowser(
-      `shows the second of two editors both texts, and saves what they choose, at ${viewport.width} pixels`,
+      `shows the second of two editors both texts, by keyboard alone, at ${viewport.width} pixels`,
       async (opened) => {
         const { page, service } = opened
         const { id, row } = await plantIn(opened, 'Rosa')
-        const edit = async (name: string) => {
-          await row.getByRole('button', { name: `Edit ${id}` }).click()
-          await page.getByLabel(`Name of ${id}`).fill(name)
+        const name = page.getByLabel(`Name of ${id}`)
+        const dialog = page.getByRole('dialog', { name: `Somebody has changed ${id} meanwhile` })
+        const edit = async (text: string) => {
+          await page.keyboard.press('Enter')
+          await untilFocused(page, name)
+          await page.keyboard.press('Control+A')
+          await page.keyboard.type(text)
         }
+        await tabTo(page, row)
         await edit(`mine x${id}`)
         await patch(service, id, { name: `theirs x${id}`, tag: 'rose' })
-        await row.getByRole('button', { name: 'Save' }).click()
-        const dialog = page.getByRole('dialog', { name: `Somebody has changed ${id} meanwhile` })
+        await page.keyboard.press('Enter')
         await dialog.getByLabel('Stored now').getByText(`theirs x${id}`).waitFor()
         await dialog.getByLabel('Yours').getByText(`mine x${id}`).waitFor()
         await assertAccessible(page)
         await assertFits(page)
-        await dialog.getByRole('button', { name: 'Keep what is stored' }).click()
+        await pressOn(page, dialog.getByRole('button', { name: 'Keep what is stored' }))
         await row.getByText(`theirs x${id}`).waitFor()
+        await untilFocused(page, row)
         await edit(`mine again x${id}`)
         await patch(service, id, { tag: 'climber' })
-        await row.getByRole('button', { name: 'Save' }).click()
-        await dialog.getByRole('button', { name: 'Go on editing' }).click()
-        await row.getByRole('button', { name: 'Save' }).click()
+        await page.keyboard.press('Enter')
+        await pressOn(page, dialog.getByRole('button', { name: 'Go on editing' }))
+        await untilFocused(page, name)
+        await page.keyboard.press('Enter')
         await page.getByText(`Saved ${id}`).waitFor()
         assert.deepEqual(await stored(service, id), { id: Number(id), name: `mine again x${id}`, tag: 'climber' })
+        await untilFocused(page, row)
         await edit(`last x${id}`)
         await patch(service, id, { name: 'lost' })
-        await row.getByRole('button', { name: 'Save' }).click()
-        await dialog.getByRole('button', { name: 'Save mine' }).click()
+        await page.keyboard.press('Enter')
+        await pressOn(page, dialog.getByRole('button', { name: 'Save mine' }))
         await row.getByText(`last x${id}`).waitFor()
         assert.deepEqual(await stored(service, id), { id: Number(id), name: `last x${id}`, tag: 'climber' })
+        await untilFocused(page, row)
         await edit(`after all x${id}`)
         await service.send('DELETE', `/plants/${id}`)
-        await row.getByRole('button', { name: 'Save' }).click()
-        await page.getByRole('button', { name: 'Add mine again' }).click()
+        await page.keyboard.press('Enter')
+        await pressOn(page, page.getByRole('button', { name: 'Add mine again' }))
         await row.getByText(`after all x${id}`).waitFor()
         assert.deepEqual(await stored(service, id), { id: Number(id), name: `after all x${id}`, tag: 'climber' })
       },

@@ -2,7 +2,17 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { suite } from 'node:test'
 import type { Page } from 'playwright-core'
-import { assertAccessible, assertFits, DESKTOP, type Opened, PHONE, pageTests } from '../support/page.ts'
+import {
+  assertAccessible,
+  assertFits,
+  DESKTOP,
+  type Opened,
+  PHONE,
+  pageTests,
+  pressOn,
+  tabTo,
+  until,
+} from '../support/page.ts'
 import type { Service } from '../support/service.ts'
 
 const fixture = (name: string): Buffer => readFileSync(new URL(`../import/fixtures/${name}`, import.meta.url))
@@ -39,6 +49,14 @@ async function choose(page: Page, name: string, buffer: Buffer): Promise<void> {
   await page.getByLabel('Drop a spreadsheet here').setInputFiles({ name, mimeType: 'text/csv', buffer })
 }
 
+async function chooseByKeyboard(page: Page, name: string, buffer: Buffer): Promise<void> {
+  await pressOn(page, page.getByRole('link', { name: 'Import' }))
+  const file = page.getByLabel('Drop a spreadsheet here')
+  await tabTo(page, file)
+  // The dialog for files is the browser's own.
+  await file.setInputFiles({ name, mimeType: 'text/csv', buffer })
+}
+
 const stored = async (service: Service) =>
   (await service.plants()).map(({ id, name, tag }) => [String(id), name, ...(tag === null ? [] : [tag])]).toSorted()
 
@@ -52,11 +70,18 @@ const importAll = async (page: Page): Promise<void> => {
   await page.getByRole('heading', { name: 'Imported' }).waitFor()
 }
 
+/** Closes the tab, and stays when the browser asks. */
+async function refuseToLeave(page: Page): Promise<void> {
+  const [dialog] = await Promise.all([page.waitForEvent('dialog'), page.close({ runBeforeUnload: true })])
+  assert.equal(dialog.type(), 'beforeunload')
+  await dialog.dismiss()
+}
+
 /** The text of the file that a button saves. */
 async function saved({ page }: Opened, button: string): Promise<string> {
   const [download] = await Promise.all([
     page.waitForEvent('download'),
-    page.getByRole('button', { name: button }).click(),
+    pressOn(page, page.getByRole('button', { name: button })),
   ])
   return readFileSync(await download.path(), 'utf8')
 }
@@ -87,15 +112,15 @@ suite('importing a spreadsheet on the page', () => {
 
   for (const viewport of [DESKTOP, PHONE]) {
     inBrowser(
-      `checks first, names each refused row with its reason, and reports, at ${viewport.width} pixels`,
+      `checks first, names each refused row and reports, by keyboard alone, at ${viewport.width} pixels`,
       async (opened) => {
         const { page, service } = opened
         await empty(service)
         await service.create({ id: 2, name: 'Another' })
         await service.create({ id: 3, name: 'Same' })
         const file = [
-          'Nr;Name',
-          '1;Abies',
+          'Nr;Name;Bed',
+          '1;Abies;north',
           '2;Betula',
           '3;Same',
           ';No id',
@@ -104,8 +129,10 @@ suite('importing a spreadsheet on the page', () => {
           '5;',
           '',
         ]
-        await choose(page, 'nursery.csv', Buffer.from(file.join('\r\n')))
-        await page.getByRole('button', { name: 'Check the file' }).click()
+        await chooseByKeyboard(page, 'nursery.csv', Buffer.from(file.join('\r\n')))
+        await tabTo(page, page.getByLabel('Tag', { exact: true }))
+        await page.keyboard.type('Bed')
+        await pressOn(page, page.getByRole('button', { name: 'Check the file' }))
         await page.getByRole('heading', { name: 'What the import would do' }).waitFor()
         assert.equal((await service.plants()).length, 2, 'the check stores nothing')
         const figures = await page.locator('.figures li').allTextContents()
@@ -118,7 +145,7 @@ suite('importing a spreadsheet on the page', () => {
         assert.match(cells.join(' '), /belongs to a different plant.*no id.*not a whole number.*rounded.*no name/s)
         await assertAccessible(page)
         await assertFits(page)
-        await page.getByRole('button', { name: 'Import 1 plant' }).click()
+        await pressOn(page, page.getByRole('button', { name: 'Import 1 plant' }))
         await page.getByRole('heading', { name: 'Imported' }).waitFor()
         const report = await saved(opened, 'Save the report')
         assert.match(
@@ -127,7 +154,7 @@ suite('importing a spreadsheet on the page', () => {
         )
         assert.match(report, /\r\n5,It has no id\.\r\n/)
         assert.deepEqual(await stored(service), [
-          ['1', 'Abies'],
+          ['1', 'Abies', 'north'],
           ['2', 'Another'],
           ['3', 'Same'],
         ])
@@ -193,21 +220,32 @@ suite('importing a spreadsheet on the page', () => {
     await page.getByText('Row 2 has a quotation mark that is not closed').waitFor()
   })
 
-  inBrowser('exports what the table shows', async (opened) => {
-    const { page, service } = opened
-    await empty(service)
-    await service.create({ id: 1, name: 'Abies "alba"', tag: 'tree' })
-    await service.create({ id: 2, name: 'Betula' })
-    await page.getByRole('link', { name: 'Plants' }).click()
-    await page.getByLabel('Search plants').fill('abies')
-    await page.getByText('That is all.').waitFor()
-    await page.getByText('Export', { exact: true }).click()
-    assert.equal(await saved(opened, 'As CSV, for spreadsheets'), 'id,name,tag\r\n1,"Abies ""alba""",tree\r\n')
-    assert.equal(await saved(opened, 'As NDJSON, for programs'), '{"id":1,"name":"Abies \\"alba\\"","tag":"tree"}\n')
-  })
+  for (const viewport of [DESKTOP, PHONE]) {
+    inBrowser(
+      `exports what the table shows, by keyboard alone, at ${viewport.width} pixels`,
+      async (opened) => {
+        const { page, service } = opened
+        await empty(service)
+        await service.create({ id: 1, name: 'Abies "alba"', tag: 'tree' })
+        await service.create({ id: 2, name: 'Betula' })
+        await tabTo(page, page.getByLabel('Search plants'))
+        await page.keyboard.type('abies')
+        await until(page, `document.querySelectorAll('[role=row][data-id]').length === 1`)
+        await pressOn(page, page.getByText('Export', { exact: true }))
+        assert.equal(await saved(opened, 'As CSV, for spreadsheets'), 'id,name,tag\r\n1,"Abies ""alba""",tree\r\n')
+        assert.equal(
+          await saved(opened, 'As NDJSON, for programs'),
+          '{"id":1,"name":"Abies \\"alba\\"","tag":"tree"}\n',
+        )
+        await assertAccessible(page)
+        await assertFits(page)
+      },
+      { viewport },
+    )
+  }
 
   inBrowser(
-    'goes on after a lost network where it broke off, and adds no plant twice',
+    'goes on after a lost network where it broke off, adds no plant twice, and is not left unasked',
     async ({ page, context, service }) => {
       await empty(service)
       const count = 6000
@@ -218,11 +256,15 @@ suite('importing a spreadsheet on the page', () => {
       let parts = 0
       await page.route('**/plants/import?*', async (route) => {
         parts += 1
-        if (parts === 2) await context.setOffline(true)
+        if (parts === 2) {
+          await refuseToLeave(page)
+          await context.setOffline(true)
+        }
         await route.continue()
       })
       await page.getByRole('button', { name: 'Import 6,000 plants' }).click()
       await page.getByText('The import is not complete.').waitFor()
+      await refuseToLeave(page)
       await page.getByText('5,000 added').waitFor()
       await context.setOffline(false)
       await page.getByRole('button', { name: 'Go on' }).click()

@@ -1,7 +1,17 @@
 import assert from 'node:assert/strict'
 import { suite } from 'node:test'
 import type { Page } from 'playwright-core'
-import { assertAccessible, assertFits, DESKTOP, type Opened, PHONE, pageTests, until } from '../support/page.ts'
+import {
+  assertAccessible,
+  assertFits,
+  DESKTOP,
+  type Opened,
+  PHONE,
+  pageTests,
+  pressOn,
+  tabTo,
+  until,
+} from '../support/page.ts'
 
 const ENDS = [-(2n ** 63n), 2n ** 63n - 1n, 2n ** 53n + 1n]
 const LONG = 'Taraxacum '.repeat(60).trim()
@@ -131,22 +141,39 @@ suite('the table of the page', () => {
     await page.locator('[role=row][data-id="1"]').waitFor()
   })
 
-  inBrowser('is walked through by keyboard', async (opened) => {
-    const { page } = opened
-    await fill(opened)
-    await page.getByLabel('Search plants').fill('plant 0000')
-    await until(page, `document.querySelectorAll('[role=row][data-id]').length === 9`)
-    const focused = () => page.evaluate<string>('document.activeElement?.dataset.id ?? document.activeElement?.id')
-    for (let i = 0; i < 20 && (await focused()) !== '1'; i++) await page.keyboard.press('Tab')
-    await page.keyboard.press('ArrowDown')
-    assert.equal(await focused(), '2')
-    await page.keyboard.press('End')
-    assert.equal(await focused(), '9')
-    await page.keyboard.press('Home')
-    assert.equal(await focused(), '1')
-    const outline = await page.evaluate('getComputedStyle(document.activeElement).outlineStyle')
-    assert.equal(outline, 'solid')
-  })
+  for (const viewport of [DESKTOP, PHONE]) {
+    inBrowser(
+      `is searched, filtered, sorted and walked through by keyboard alone, at ${viewport.width} pixels`,
+      async (opened) => {
+        const { page } = opened
+        await fill(opened)
+        const shows = (...ids: readonly number[]) =>
+          until(
+            page,
+            `[...document.querySelectorAll('[role=row][data-id]')].map(({ dataset }) => dataset.id).join() === '${ids}'`,
+          )
+        await tabTo(page, page.getByLabel('Search plants'))
+        await page.keyboard.type('plant 0000')
+        await shows(1, 2, 3, 4, 5, 6, 7, 8, 9)
+        await pressOn(page, page.locator('summary', { hasText: 'Tags' }))
+        await pressOn(page, page.getByLabel('even 1,000'), 'Space')
+        await shows(1, 3, 5, 7, 9)
+        await page.keyboard.press('Escape')
+        await pressOn(page, page.getByRole('button', { name: /^Id/ }))
+        await shows(9, 7, 5, 3, 1)
+        await tabTo(page, page.locator('[role=row][data-id="9"]'))
+        const focused = () => page.evaluate<string>('document.activeElement?.dataset.id')
+        await page.keyboard.press('ArrowDown')
+        assert.equal(await focused(), '7')
+        await page.keyboard.press('End')
+        assert.equal(await focused(), '1')
+        await page.keyboard.press('Home')
+        assert.equal(await focused(), '9')
+        assert.equal(await page.evaluate('getComputedStyle(document.activeElement).outlineStyle'), 'solid')
+      },
+      { viewport },
+    )
+  }
 
   for (const viewport of [DESKTOP, PHONE]) {
     for (const colorScheme of ['light', 'dark'] as const) {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, type TestContext, test } from 'node:test'
 import axe from 'axe-core'
-import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
+import type { Browser, BrowserContext, BrowserContextOptions, Locator, Page } from 'playwright-core'
 import { hasBrowser, withBrowser } from './browser.ts'
 import { notTestedHere } from './not-tested.ts'
 import { SECRET, type Service, withService } from './service.ts'
@@ -67,6 +67,30 @@ export function pageTests(): (title: string, run: (opened: Opened) => Promise<vo
     })
   }
 }
+
+/** More than any view has places to stop at. */
+const MOST_TABS = 100
+
+/** Goes to an element as people without a mouse do, and fails where they do not get there. */
+export async function tabTo(page: Page, target: Locator): Promise<void> {
+  await target.waitFor()
+  for (let i = 0; i < MOST_TABS; i++) {
+    if ((await focusedOf(page, target).count()) > 0) return
+    await page.keyboard.press('Tab')
+  }
+  assert.fail(`the key Tab does not lead to ${target}`)
+}
+
+/** Goes to an element and presses a key there. */
+export async function pressOn(page: Page, target: Locator, key = 'Enter'): Promise<void> {
+  await tabTo(page, target)
+  await page.keyboard.press(key)
+}
+
+/** Waits until the page has given an element the focus. */
+export const untilFocused = (page: Page, target: Locator): Promise<void> => focusedOf(page, target).waitFor()
+
+const focusedOf = (page: Page, target: Locator): Locator => target.and(page.locator(':focus'))
 
 /** Fails on what axe finds serious or critical. */
 export async function assertAccessible(page: Page): Promise<void> {

@@ -1756,6 +1756,16 @@ function SignIn({ why }) {
   ] });
 }
 
+// web/src/leaving.ts
+function warnWhile(isUnsaved) {
+  const ask = (event) => event.preventDefault();
+  return x2(() => {
+    if (!isUnsaved()) return void 0;
+    addEventListener("beforeunload", ask);
+    return () => removeEventListener("beforeunload", ask);
+  });
+}
+
 // web/src/save-file.ts
 var TAKEN = 6e4;
 function saveFile(content, name) {
@@ -2285,7 +2295,9 @@ function ImportSheet({ session: session2, sheet: sheet2, onReopen }) {
   const fault = useSignal("");
   const run = T2(void 0);
   const ending = T2(new AbortController());
+  const status = T2(null);
   A2(() => () => ending.current.abort(), []);
+  A2(() => warnWhile(() => step.value.kind === "importing" || step.value.kind === "broken"), [step]);
   const change2 = (next) => {
     ending.current.abort();
     next();
@@ -2319,6 +2331,9 @@ function ImportSheet({ session: session2, sheet: sheet2, onReopen }) {
     }
   };
   const { kind } = step.value;
+  A2(() => {
+    if (kind !== "mapping" && document.activeElement === document.body) status.current?.focus();
+  }, [kind]);
   const isBusy = kind === "checking" || kind === "importing";
   const canCheck = mapping.value.name !== void 0 && (mapping.value.id !== void 0 || may("plants:read"));
   return /* @__PURE__ */ a4($, { children: [
@@ -2337,7 +2352,7 @@ function ImportSheet({ session: session2, sheet: sheet2, onReopen }) {
     ),
     fault.value !== "" && /* @__PURE__ */ a4("p", { role: "alert", children: fault.value }),
     kind === "mapping" && /* @__PURE__ */ a4("button", { type: "button", class: "primary", disabled: !canCheck, onClick: () => void check2(), children: "Check the file" }),
-    /* @__PURE__ */ a4("div", { role: "status", children: [
+    /* @__PURE__ */ a4("div", { role: "status", ref: status, tabIndex: -1, children: [
       kind === "checking" && /* @__PURE__ */ a4("p", { children: "Checking; nothing is stored yet …" }),
       step.value.kind === "importing" && /* @__PURE__ */ a4("p", { children: /* @__PURE__ */ a4("label", { children: [
         number2.format(step.value.done),
@@ -3626,6 +3641,31 @@ function Chosen() {
   ] });
 }
 
+// web/src/kept.ts
+var Kept = class {
+  #key;
+  #nothing;
+  #signal;
+  /** @param nothing the value while nothing is typed, and after the person has signed out */
+  constructor(key, nothing2) {
+    this.#key = key;
+    this.#nothing = nothing2;
+    this.#signal = y3(JSON.parse(sessionStorage.getItem(key) ?? "null") ?? nothing2);
+    onSignOut(() => this.clear());
+  }
+  get value() {
+    return this.#signal.value;
+  }
+  set value(next) {
+    this.#signal.value = next;
+    sessionStorage.setItem(this.#key, JSON.stringify(next));
+  }
+  clear() {
+    this.#signal.value = this.#nothing;
+    sessionStorage.removeItem(this.#key);
+  }
+};
+
 // web/src/plants/drafts.ts
 var KEY3 = "plantstore-drafts";
 var drafts = y3(stored());
@@ -3646,6 +3686,8 @@ function wanted({ base, name = base.name, tag }) {
   if (tag === void 0) return { ...base, name };
   return tag === "" ? { id, name } : { id, name, tag };
 }
+var isChanged = (draft) => !isSame2(wanted(draft), draft.base);
+var isSame2 = (one, other) => one.name === other.name && one.tag === other.tag;
 function keep(next) {
   drafts.value = next;
   const texts = [...next.values()].map(({ base, name, tag }) => ({ base: { ...base, id: String(base.id) }, name, tag }));
@@ -3657,6 +3699,7 @@ function stored() {
   return new Map(texts.map((text) => [text.base.id, { ...text, base: { ...text.base, id: BigInt(text.base.id) } }]));
 }
 onSignOut(() => keep(/* @__PURE__ */ new Map()));
+warnWhile(() => [...drafts.value.values()].some(isChanged));
 
 // web/src/plants/changes.ts
 var PlantChanges = class {
@@ -3672,7 +3715,7 @@ var PlantChanges = class {
   /** Saves a draft, if the plant still is as it was shown. Resolves with whether it did. */
   async save(draft) {
     const { base, name, tag } = draft;
-    if (isSame2(wanted(draft), base)) {
+    if (!isChanged(draft)) {
       dropDraft(base.id);
       return true;
     }
@@ -3762,20 +3805,12 @@ var PlantChanges = class {
   }
 };
 var isRefusal = (error, number5) => error instanceof PlantstoreError && error.number === number5;
-var isSame2 = (one, other) => one.name === other.name && one.tag === other.tag;
 
 // web/src/plants/add-plant.tsx
-var KEY4 = "plantstore-new-plant";
-var NOTHING = { id: "", name: "", tag: "" };
 var INTEGER2 = /^\s*(-?\d{1,19})\s*$/;
 var MOST5 = 2n ** 63n;
-var typed = y3(JSON.parse(sessionStorage.getItem(KEY4) ?? "null") ?? NOTHING);
-var keep2 = (next) => {
-  typed.value = next;
-  if (next === NOTHING) sessionStorage.removeItem(KEY4);
-  else sessionStorage.setItem(KEY4, JSON.stringify(next));
-};
-onSignOut(() => keep2(NOTHING));
+var typed = new Kept("plantstore-new-plant", { id: "", name: "", tag: "" });
+warnWhile(() => typed.value.id !== "" || typed.value.name !== "");
 function AddPlant({ client, list }) {
   const proposed = useSignal(void 0);
   const fault = useSignal("");
@@ -3808,7 +3843,7 @@ function AddPlant({ client, list }) {
       const plant = await create(client, { id, name: text, tag }, own === void 0 ? nextId : void 0);
       list?.putFirst(plant);
       tell(`Added ${plant.id} ${plant.name}`);
-      keep2({ id: "", name: "", tag });
+      typed.value = { id: "", name: "", tag };
       proposed.value = void 0;
       void propose();
       name.current?.focus();
@@ -3819,7 +3854,9 @@ function AddPlant({ client, list }) {
       isSaving.value = false;
     }
   };
-  const field = (member) => (event) => keep2({ ...typed.value, [member]: event.currentTarget.value });
+  const field = (member) => (event) => {
+    typed.value = { ...typed.value, [member]: event.currentTarget.value };
+  };
   return /* @__PURE__ */ a4(
     "form",
     {
@@ -3894,6 +3931,78 @@ function AddView({ session: session2 }) {
     /* @__PURE__ */ a4("h1", { children: "Add a plant" }),
     /* @__PURE__ */ a4(AddPlant, { client: session2.client, list: void 0 })
   ] });
+}
+
+// web/src/plants/enter-plant.tsx
+var NOTHING = { name: "", tag: "" };
+var typed2 = new Kept("plantstore-entered-plants", {});
+warnWhile(() => Object.keys(typed2.value).length > 0);
+function keep2(id, next) {
+  const { [String(id)]: _before, ...others } = typed2.value;
+  typed2.value = next.name === "" && next.tag === "" ? others : { ...others, [String(id)]: next };
+}
+function EnterPlant({ client, id, onEntered }) {
+  const { name, tag } = typed2.value[String(id)] ?? NOTHING;
+  const fault = useSignal("");
+  const isSaving = useSignal(false);
+  const enter = async () => {
+    isSaving.value = true;
+    fault.value = "";
+    try {
+      await client.createPlant({ id, name, ...tag === "" ? {} : { tag } }, { mustBeNew: true });
+      keep2(id, NOTHING);
+      tell(`Added ${id} ${name}`);
+      onEntered();
+    } catch (error) {
+      const isTaken = isRefusal(error, 41201);
+      fault.value = isTaken ? "Somebody has just entered a plant with this id. Open its address again to see it." : `Not added; what you typed is kept. ${said(error)}`;
+    } finally {
+      isSaving.value = false;
+    }
+  };
+  return /* @__PURE__ */ a4(
+    "form",
+    {
+      class: "fields",
+      "aria-label": `New plant ${id}`,
+      onSubmit: (event) => {
+        event.preventDefault();
+        if (!isSaving.value) void enter();
+      },
+      children: [
+        /* @__PURE__ */ a4("p", { children: "There is no plant with this id yet. What is it?" }),
+        /* @__PURE__ */ a4("div", { class: "field grow", children: [
+          /* @__PURE__ */ a4("label", { for: "plant-name", children: "Name" }),
+          /* @__PURE__ */ a4(
+            "input",
+            {
+              id: "plant-name",
+              required: true,
+              dir: "auto",
+              autocomplete: "off",
+              value: name,
+              onInput: (event) => keep2(id, { name: event.currentTarget.value, tag })
+            }
+          )
+        ] }),
+        /* @__PURE__ */ a4("div", { class: "field", children: [
+          /* @__PURE__ */ a4("label", { for: "plant-tag", children: "Tag" }),
+          /* @__PURE__ */ a4(
+            "input",
+            {
+              id: "plant-tag",
+              dir: "auto",
+              autocomplete: "off",
+              value: tag,
+              onInput: (event) => keep2(id, { name, tag: event.currentTarget.value })
+            }
+          )
+        ] }),
+        /* @__PURE__ */ a4("button", { type: "submit", class: "primary", "aria-disabled": isSaving.value, children: isSaving.value ? "Adding …" : "Add" }),
+        fault.value !== "" && /* @__PURE__ */ a4("p", { role: "alert", children: fault.value })
+      ]
+    }
+  );
 }
 
 // web/src/plants/filter.ts
@@ -4271,76 +4380,6 @@ function PlantView({ session: { client, may } }) {
       plants2.length > 0 && /* @__PURE__ */ a4("p", { children: /* @__PURE__ */ a4("a", { href: linkTo("labels", new URLSearchParams({ id: String(id) })), children: "Print its label" }) })
     ] })
   ] });
-}
-function EnterPlant({ client, id, onEntered }) {
-  const name = useSignal("");
-  const tag = useSignal("");
-  const fault = useSignal("");
-  const isSaving = useSignal(false);
-  const enter = async () => {
-    isSaving.value = true;
-    fault.value = "";
-    try {
-      await client.createPlant(
-        { id, name: name.value, ...tag.value === "" ? {} : { tag: tag.value } },
-        { mustBeNew: true }
-      );
-      tell(`Added ${id} ${name.value}`);
-      onEntered();
-    } catch (error) {
-      const isTaken = isRefusal(error, 41201);
-      fault.value = isTaken ? "Somebody has just entered a plant with this id. Open its address again to see it." : `Not added; what you typed is kept. ${said(error)}`;
-    } finally {
-      isSaving.value = false;
-    }
-  };
-  return /* @__PURE__ */ a4(
-    "form",
-    {
-      class: "fields",
-      "aria-label": `New plant ${id}`,
-      onSubmit: (event) => {
-        event.preventDefault();
-        if (!isSaving.value) void enter();
-      },
-      children: [
-        /* @__PURE__ */ a4("p", { children: "There is no plant with this id yet. What is it?" }),
-        /* @__PURE__ */ a4("div", { class: "field grow", children: [
-          /* @__PURE__ */ a4("label", { for: "plant-name", children: "Name" }),
-          /* @__PURE__ */ a4(
-            "input",
-            {
-              id: "plant-name",
-              required: true,
-              dir: "auto",
-              autocomplete: "off",
-              value: name.value,
-              onInput: (event) => {
-                name.value = event.currentTarget.value;
-              }
-            }
-          )
-        ] }),
-        /* @__PURE__ */ a4("div", { class: "field", children: [
-          /* @__PURE__ */ a4("label", { for: "plant-tag", children: "Tag" }),
-          /* @__PURE__ */ a4(
-            "input",
-            {
-              id: "plant-tag",
-              dir: "auto",
-              autocomplete: "off",
-              value: tag.value,
-              onInput: (event) => {
-                tag.value = event.currentTarget.value;
-              }
-            }
-          )
-        ] }),
-        /* @__PURE__ */ a4("button", { type: "submit", class: "primary", "aria-disabled": isSaving.value, children: isSaving.value ? "Adding …" : "Add" }),
-        fault.value !== "" && /* @__PURE__ */ a4("p", { role: "alert", children: fault.value })
-      ]
-    }
-  );
 }
 var MOST6 = 2n ** 63n;
 function idIn2(text) {

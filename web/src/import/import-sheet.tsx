@@ -1,6 +1,7 @@
 import { useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
+import { warnWhile } from '../leaving.ts'
 import { isAbort, said } from '../said.ts'
 import { saveFile } from '../save-file.ts'
 import type { Session } from '../session.ts'
@@ -37,7 +38,10 @@ export function ImportSheet({ session, sheet, onReopen }: SheetProps): JSX.Eleme
   const fault = useSignal('')
   const run = useRef<ImportRun | undefined>(undefined)
   const ending = useRef(new AbortController())
+  const status = useRef<HTMLDivElement>(null)
   useEffect(() => () => ending.current.abort(), [])
+  // An import that broke off goes on only in this tab.
+  useEffect(() => warnWhile(() => step.value.kind === 'importing' || step.value.kind === 'broken'), [step])
   const change = (next: () => void) => {
     ending.current.abort()
     next()
@@ -71,6 +75,10 @@ export function ImportSheet({ session, sheet, onReopen }: SheetProps): JSX.Eleme
     }
   }
   const { kind } = step.value
+  // The button that was pressed is gone: the next Tab shall lead on from what it has done.
+  useEffect(() => {
+    if (kind !== 'mapping' && document.activeElement === document.body) status.current?.focus()
+  }, [kind])
   const isBusy = kind === 'checking' || kind === 'importing'
   const canCheck = mapping.value.name !== undefined && (mapping.value.id !== undefined || may('plants:read'))
   return (
@@ -93,7 +101,7 @@ export function ImportSheet({ session, sheet, onReopen }: SheetProps): JSX.Eleme
           Check the file
         </button>
       )}
-      <div role="status">
+      <div role="status" ref={status} tabIndex={-1}>
         {kind === 'checking' && <p>Checking; nothing is stored yet …</p>}
         {step.value.kind === 'importing' && (
           <p>

@@ -1,10 +1,11 @@
-import { signal, useSignal } from '@preact/signals'
+import { useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import type { NewPlant, PlantstoreClient } from '../../../client/src/index.ts'
+import { Kept } from '../kept.ts'
+import { warnWhile } from '../leaving.ts'
 import { tell } from '../notices.tsx'
 import { said } from '../said.ts'
-import { onSignOut } from '../session.ts'
 import { isRefusal } from './changes.ts'
 import type { PlantList } from './plant-list.ts'
 
@@ -15,21 +16,13 @@ interface Typed {
   readonly tag: string
 }
 
-const KEY = 'plantstore-new-plant'
-const NOTHING: Typed = { id: '', name: '', tag: '' }
 const INTEGER = /^\s*(-?\d{1,19})\s*$/
 const MOST = 2n ** 63n
 
-/** It outlives the form, a reload of the tab and an expired token. */
-const typed = signal<Typed>(JSON.parse(sessionStorage.getItem(KEY) ?? 'null') ?? NOTHING)
+const typed = new Kept<Typed>('plantstore-new-plant', { id: '', name: '', tag: '' })
 
-const keep = (next: Typed): void => {
-  typed.value = next
-  if (next === NOTHING) sessionStorage.removeItem(KEY)
-  else sessionStorage.setItem(KEY, JSON.stringify(next))
-}
-
-onSignOut(() => keep(NOTHING))
+// A tag alone is that of the plant before.
+warnWhile(() => typed.value.id !== '' || typed.value.name !== '')
 
 interface AddProps {
   readonly client: PlantstoreClient
@@ -71,7 +64,7 @@ export function AddPlant({ client, list }: AddProps): JSX.Element {
       list?.putFirst(plant)
       tell(`Added ${plant.id} ${plant.name}`)
       // The tag stays, as the next plant often has the same.
-      keep({ id: '', name: '', tag })
+      typed.value = { id: '', name: '', tag }
       proposed.value = undefined
       void propose()
       name.current?.focus()
@@ -84,8 +77,9 @@ export function AddPlant({ client, list }: AddProps): JSX.Element {
       isSaving.value = false
     }
   }
-  const field = (member: keyof Typed) => (event: { readonly currentTarget: HTMLInputElement }) =>
-    keep({ ...typed.value, [member]: event.currentTarget.value })
+  const field = (member: keyof Typed) => (event: { readonly currentTarget: HTMLInputElement }) => {
+    typed.value = { ...typed.value, [member]: event.currentTarget.value }
+  }
   return (
     <form
       class="fields add"

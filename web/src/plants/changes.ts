@@ -1,7 +1,7 @@
 import { type KeptPlant, type PlantstoreClient, PlantstoreError, type StoredPlant } from '../../../client/src/index.ts'
 import { tell } from '../notices.tsx'
 import { said } from '../said.ts'
-import { changeDraft, type Draft, drafts, dropDraft, putDraft, wanted } from './drafts.ts'
+import { changeDraft, type Draft, drafts, dropDraft, isChanged, isSame, putDraft, wanted } from './drafts.ts'
 import type { PlantList } from './plant-list.ts'
 
 /** What a person does to plants: nobody overwrites or deletes what they have not seen. */
@@ -21,7 +21,7 @@ export class PlantChanges {
   /** Saves a draft, if the plant still is as it was shown. Resolves with whether it did. */
   async save(draft: Draft): Promise<boolean> {
     const { base, name, tag } = draft
-    if (isSame(wanted(draft), base)) {
+    if (!isChanged(draft)) {
       dropDraft(base.id)
       return true
     }
@@ -122,5 +122,3 @@ export class PlantChanges {
 
 export const isRefusal = (error: unknown, number: number): boolean =>
   error instanceof PlantstoreError && error.number === number
-
-const isSame = (one: StoredPlant, other: StoredPlant): boolean => one.name === other.name && one.tag === other.tag

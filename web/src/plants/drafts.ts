@@ -1,5 +1,6 @@
 import { signal } from '@preact/signals'
 import type { KeptPlant, StoredPlant } from '../../../client/src/index.ts'
+import { warnWhile } from '../leaving.ts'
 import { onSignOut } from '../session.ts'
 
 /** A plant that is being edited. */
@@ -45,6 +46,12 @@ export function wanted({ base, name = base.name, tag }: Draft): StoredPlant {
   return tag === '' ? { id, name } : { id, name, tag }
 }
 
+/** Whether saving it would change the plant. */
+export const isChanged = (draft: Draft): boolean => !isSame(wanted(draft), draft.base)
+
+export const isSame = (one: StoredPlant, other: StoredPlant): boolean =>
+  one.name === other.name && one.tag === other.tag
+
 function keep(next: ReadonlyMap<string, Draft>): void {
   drafts.value = next
   const texts = [...next.values()].map(({ base, name, tag }) => ({ base: { ...base, id: String(base.id) }, name, tag }))
@@ -60,3 +67,4 @@ function stored(): ReadonlyMap<string, Draft> {
 }
 
 onSignOut(() => keep(new Map()))
+warnWhile(() => [...drafts.value.values()].some(isChanged))

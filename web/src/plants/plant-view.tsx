@@ -1,12 +1,11 @@
 import { useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
 import { useEffect, useMemo } from 'preact/hooks'
-import type { PlantstoreClient } from '../../../client/src/index.ts'
-import { tell } from '../notices.tsx'
 import { linkTo, route } from '../route.ts'
 import { isAbort, said } from '../said.ts'
 import type { ViewProps } from '../views.ts'
 import { isRefusal, PlantChanges } from './changes.ts'
+import { EnterPlant } from './enter-plant.tsx'
 import { PlantList } from './plant-list.ts'
 import { PlantRow } from './plant-row.tsx'
 
@@ -91,80 +90,6 @@ export function PlantView({ session: { client, may } }: ViewProps): JSX.Element 
         </>
       )}
     </>
-  )
-}
-
-interface EnterProps {
-  readonly client: PlantstoreClient
-  readonly id: bigint
-  readonly onEntered: () => void
-}
-
-/** The form for the plant of a label that was printed before. */
-function EnterPlant({ client, id, onEntered }: EnterProps): JSX.Element {
-  const name = useSignal('')
-  const tag = useSignal('')
-  const fault = useSignal('')
-  const isSaving = useSignal(false)
-  const enter = async () => {
-    isSaving.value = true
-    fault.value = ''
-    try {
-      await client.createPlant(
-        { id, name: name.value, ...(tag.value === '' ? {} : { tag: tag.value }) },
-        { mustBeNew: true },
-      )
-      tell(`Added ${id} ${name.value}`)
-      onEntered()
-    } catch (error) {
-      const isTaken = isRefusal(error, 41201)
-      fault.value = isTaken
-        ? 'Somebody has just entered a plant with this id. Open its address again to see it.'
-        : `Not added; what you typed is kept. ${said(error)}`
-    } finally {
-      isSaving.value = false
-    }
-  }
-  return (
-    <form
-      class="fields"
-      aria-label={`New plant ${id}`}
-      onSubmit={(event) => {
-        event.preventDefault()
-        if (!isSaving.value) void enter()
-      }}
-    >
-      <p>There is no plant with this id yet. What is it?</p>
-      <div class="field grow">
-        <label for="plant-name">Name</label>
-        <input
-          id="plant-name"
-          required
-          dir="auto"
-          autocomplete="off"
-          value={name.value}
-          onInput={(event) => {
-            name.value = event.currentTarget.value
-          }}
-        />
-      </div>
-      <div class="field">
-        <label for="plant-tag">Tag</label>
-        <input
-          id="plant-tag"
-          dir="auto"
-          autocomplete="off"
-          value={tag.value}
-          onInput={(event) => {
-            tag.value = event.currentTarget.value
-          }}
-        />
-      </div>
-      <button type="submit" class="primary" aria-disabled={isSaving.value}>
-        {isSaving.value ? 'Adding …' : 'Add'}
-      </button>
-      {fault.value !== '' && <p role="alert">{fault.value}</p>}
-    </form>
   )
 }
 

@@ -1,0 +1,124 @@
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Page } from 'playwright-core'
+import { withBrowser } from '../test/support/browser.ts'
+import { type Contender, Running, SHIPPED, TOKEN } from './contender.ts'
+import { fill } from './fill.ts'
+import { median } from './measure.ts'
+
+/** As people type them: one word, two words, a number, letters that many names have. */
+const TYPED = ['begonia alba', 'jas jap', '123456', 'a', 'fern hirs']
+const PAGES = 20
+
+const CONTENDER: Contender = { ...SHIPPED, program: [...SHIPPED.program, '--log-level', 'error'] }
+
+/**
+ * Measures what a person waits for at the page, in Chromium and with a store of `plants` plants, and prints it in
+ * milliseconds. Each time ends with the frame that shows the rows; frames are 17 ms apart.
+ */
+export async function measurePage(plants: number, rounds: number): Promise<void> {
+  const path = join(mkdtempSync(join(tmpdir(), 'plantstore-bench-')), 'plants.db')
+  fill(path, plants)
+  const closers: (() => Promise<void> | void)[] = []
+  const service = await Running.start(CONTENDER, path, plants)
+  try {
+    const browser = await withBrowser({ after: (close) => closers.push(close) })
+    console.log(`The page with ${plants.toLocaleString('en')} plants, in Chromium ${browser.version()}\n`)
+    const times: Times = { open: [], key: [], tags: [], tag: [], scroll: [], page: [] }
+    for (let round = 0; round < rounds; round++) {
+      const context = await browser.newContext({ viewport: { width: 1280, height: 800 } })
+      await measureOnce(await context.newPage(), `http://127.0.0.1:${service.port}/#token=${TOKEN}`, plants, times)
+      await context.close()
+    }
+    for (const [member, title] of Object.entries(TITLES)) print(title, times[member as keyof Times])
+  } finally {
+    for (const close of closers.toReversed()) await close()
+    await service.stop()
+  }
+}
+
+const TITLES = {
+  open: 'from the address to rows, first visit',
+  key: 'from a key press to its rows',
+  tags: 'from opening the tags to their counts',
+  tag: 'from a click on a tag to its rows',
+  scroll: `scrolling ${PAGES} pages of 100 plants`,
+  page: 'one page of them',
+}
+
+type Times = Record<keyof typeof TITLES, number[]>
+
+async function measureOnce(page: Page, address: string, plants: number, times: Times): Promise<void> {
+  const start = performance.now()
+  await page.goto(address)
+  await page.locator('[role=row][data-id]').first().waitFor()
+  times.open.push(performance.now() - start)
+
+  const search = page.getByLabel('Search plants')
+  for (const text of TYPED) {
+    await search.focus()
+    for (const key of text) {
+      times.key.push(await until(page, 'keydown', NEW_ROWS, () => page.keyboard.press(key)))
+    }
+    await until(page, 'input', NEW_ROWS, () => search.fill(''))
+  }
+
+  const tags = page.locator('summary', { hasText: 'Tags' })
+  times.tags.push(await until(page, 'click', TAGS, () => tags.click()))
+  for (const box of await page.getByRole('checkbox').all()) {
+    times.tag.push(await until(page, 'click', NEW_ROWS, () => box.click()))
+    await until(page, 'click', NEW_ROWS, () => box.click())
+  }
+  await page.keyboard.press('Escape')
+
+  const pages = await page.evaluate<number[]>(scroll(plants))
+  times.page.push(...pages)
+  times.scroll.push(pages.reduce((sum, each) => sum + each, 0))
+}
+
+/** The first page of the rows: an element of its own for each answer. */
+const ROWS = `document.querySelector('.plants > :not(.heads)')`
+const NEW_ROWS = `${ROWS} !== before`
+const TAGS = `document.querySelector('.tag-filter li') !== null`
+
+/** The time from an event in the page to the frame that shows what `expression` says. */
+async function until(page: Page, event: string, expression: string, act: () => Promise<void>): Promise<number> {
+  const watch = await page.evaluateHandle<{ readonly time: Promise<number> }>(`({ time: new Promise((done) => {
+    const before = ${ROWS}
+    addEventListener('${event}', ({ timeStamp }) => {
+      const look = () => requestAnimationFrame(() => {
+        // This frame paints what it finds here.
+        if (${expression}) done(performance.now() - timeStamp)
+        else look()
+      })
+      look()
+    }, { once: true, capture: true })
+  }) })`)
+  await act()
+  return watch.evaluate(({ time }) => time)
+}
+
+const scroll = (plants: number): string => `(async () => {
+  const frame = () => new Promise((done) => requestAnimationFrame(done))
+  const last = () =>
+    Number([...document.querySelectorAll('.plants [role=row][data-id]')].at(-1)?.getAttribute('aria-rowindex') ?? 0)
+  const times = []
+  for (let page = 0; page < ${PAGES} && last() <= ${plants}; page++) {
+    const before = last()
+    const start = performance.now()
+    scrollTo(0, document.body.scrollHeight)
+    while (last() <= before) await frame()
+    times.push(performance.now() - start)
+  }
+  return times
+})()`
+
+function print(title: string, times: readonly number[]): void {
+  const sorted = times.toSorted((a, b) => a - b)
+  const figures = [median(sorted), sorted[Math.floor(sorted.length * 0.95)], sorted.at(-1)]
+  const [middle, late, last] = figures.map((ms) => (ms ?? Number.NaN).toFixed(0).padStart(5))
+  console.log(
+    `${title.padEnd(40)} median ${middle} ms, 95 of 100 ${late} ms, slowest ${last} ms (${times.length} times)`,
+  )
+}

@@ -1,0 +1,92 @@
+import { useSignal } from '@preact/signals'
+import type { JSX } from 'preact'
+import type { PlantstoreClient } from '../../../client/src/index.ts'
+import { Kept } from '../kept.ts'
+import { warnWhile } from '../leaving.ts'
+import { tell } from '../notices.tsx'
+import { said } from '../said.ts'
+import { isRefusal } from './changes.ts'
+
+interface Typed {
+  readonly name: string
+  readonly tag: string
+}
+
+const NOTHING: Typed = { name: '', tag: '' }
+
+/** By id: somebody who reads several labels in one tab finds at each what was typed for it. */
+const typed = new Kept<Readonly<Record<string, Typed>>>('plantstore-entered-plants', {})
+
+warnWhile(() => Object.keys(typed.value).length > 0)
+
+function keep(id: bigint, next: Typed): void {
+  const { [String(id)]: _before, ...others } = typed.value
+  typed.value = next.name === '' && next.tag === '' ? others : { ...others, [String(id)]: next }
+}
+
+interface EnterProps {
+  readonly client: PlantstoreClient
+  readonly id: bigint
+  readonly onEntered: () => void
+}
+
+/** The form for the plant of a label that was printed before. */
+export function EnterPlant({ client, id, onEntered }: EnterProps): JSX.Element {
+  const { name, tag } = typed.value[String(id)] ?? NOTHING
+  const fault = useSignal('')
+  const isSaving = useSignal(false)
+  const enter = async () => {
+    isSaving.value = true
+    fault.value = ''
+    try {
+      await client.createPlant({ id, name, ...(tag === '' ? {} : { tag }) }, { mustBeNew: true })
+      keep(id, NOTHING)
+      tell(`Added ${id} ${name}`)
+      onEntered()
+    } catch (error) {
+      const isTaken = isRefusal(error, 41201)
+      fault.value = isTaken
+        ? 'Somebody has just entered a plant with this id. Open its address again to see it.'
+        : `Not added; what you typed is kept. ${said(error)}`
+    } finally {
+      isSaving.value = false
+    }
+  }
+  return (
+    <form
+      class="fields"
+      aria-label={`New plant ${id}`}
+      onSubmit={(event) => {
+        event.preventDefault()
+        if (!isSaving.value) void enter()
+      }}
+    >
+      <p>There is no plant with this id yet. What is it?</p>
+      <div class="field grow">
+        <label for="plant-name">Name</label>
+        <input
+          id="plant-name"
+          required
+          dir="auto"
+          autocomplete="off"
+          value={name}
+          onInput={(event) => keep(id, { name: event.currentTarget.value, tag })}
+        />
+      </div>
+      <div class="field">
+        <label for="plant-tag">Tag</label>
+        <input
+          id="plant-tag"
+          dir="auto"
+          autocomplete="off"
+          value={tag}
+          onInput={(event) => keep(id, { name, tag: event.currentTarget.value })}
+        />
+      </div>
+      <button type="submit" class="primary" aria-disabled={isSaving.value}>
+        {isSaving.value ? 'Adding …' : 'Add'}
+      </button>
+      {fault.value !== '' && <p role="alert">{fault.value}</p>}
+    </form>
+  )
+}
