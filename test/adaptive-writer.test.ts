@@ -104,7 +104,7 @@ test('the event loop does not wait while another process writes', async (t) => {
   assert.deepEqual(await answer, ['created'])
 })
 
-test('the log is copied back before it grows long', async (t) => {
+test('the service checkpoints the log before it grows long', async (t) => {
   const { writer, path } = newWriter(t, new Clock().now)
   const name = 'x'.repeat(4000)
   for (let id = 0n; id < 15_000n; id += 10n) {

@@ -48,7 +48,7 @@ test('zsh and fish take their scripts', async (t) => {
   }
 })
 
-test('a shell that there is no script for is refused', async (t) => {
+test('completion refuses a shell for which it has no script', async (t) => {
   const { code, stderr, stdout } = await run(t, ['completion', 'tcsh'])
   assert.match(stderr, /^plantstore: "tcsh" is not one of bash, zsh, fish\n$/)
   assert.deepEqual([code, stdout], [2, ''])

@@ -109,7 +109,7 @@ test('a read that fails also rejects the callers that waited for their turn', as
   assert.equal(await group.get('good'), 4)
 })
 
-test('a read that has waited behind others for too long is refused, and nothing is read for it', async () => {
+test('refuses a read that has waited too long behind others, and reads nothing for it', async () => {
   const { group, groups } = makeNarrow(0)
   const values = ['aa', 'bb', 'cc', 'dd', 'ee', 'ff', 'gg', 'hh'].map((text) => group.get(text))
   const settled = await Promise.allSettled(values)

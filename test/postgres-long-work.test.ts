@@ -16,7 +16,7 @@ async function connectionsOf(service: Service, work: string): Promise<{ taken: n
 }
 
 suite('PostgreSQL: exports and dry runs share connections', () => {
-  test('and refuse at once whichever exceeds them', async (t) => {
+  test('and the service refuses at once an export or a dry run beyond them', async (t) => {
     const service = await withMuch(t)
     const other = await service.issueToken(['plants:read', 'plants:write'])
     assert.deepEqual(await connectionsOf(service, 'long'), { taken: 0, limit: 3 })

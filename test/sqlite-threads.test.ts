@@ -90,7 +90,7 @@ test('of many tasks sixteen run at once, and the next one starts when one ends o
   runner.close()
 })
 
-test('a thread whose store can not be opened answers, and refuses after its end', async (t) => {
+test('a thread that cannot open its store answers, and refuses calls after its end', async (t) => {
   const thread = new ThreadClient('queries', join(tempFolder(t), 'missing.db'), { onFatal: assert.fail })
   cleanUp(t, () => thread.close())
   const isOutOfReach = { number: 50301 }

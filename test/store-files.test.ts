@@ -162,7 +162,7 @@ test('a truncated store is reported as such, also beside its log', async (t) => 
   }
 })
 
-test('a store that is refused while opening leaves no lock', async (t) => {
+test('a start that refuses its store leaves no lock', async (t) => {
   const folder = tempFolder(t)
   const { path } = await serve(t, folder, { first: 0n, plants: 100, end: 'stop' })
   rmSync(`${path}.lock`)

@@ -76,7 +76,7 @@ suite('the client', () => {
     assert.deepEqual(new Set(tokens.map(({ name }) => name)), new Set(['token 0', 'token 1', 'token 2']))
   })
 
-  test('exports plants one by one or as a file, and lets go of an export that is left', async (t) => {
+  test('exports plants one by one or as a file, and ends an export that its reader leaves', async (t) => {
     const service = await withService(t)
     const client = clientOf(service)
     const plants = Array.from({ length: 3000 }, (_, i) => ({ id: MAX_ID - BigInt(i), name: `ü ${'x'.repeat(i)}` }))

@@ -112,7 +112,7 @@ suite('the client sends a request again', () => {
     assert.equal(slow.asked(), 1)
   })
 
-  test('not where that can not help', async (t) => {
+  test('but not after a refusal that a retry cannot change', async (t) => {
     for (const [status, error] of [
       [400, 40002],
       [401, 40102],
@@ -151,7 +151,7 @@ suite('the client sends a request again', () => {
     assert.deepEqual(await new PlantstoreClient({ url, timeout: 300 }).getLiveness(), { status: 'live' })
   })
 
-  test('and takes what is no answer of the service for what it is', async (t) => {
+  test('and rejects an answer of a proxy, or one that was cut short', async (t) => {
     const html = (response: ServerResponse) => void response.writeHead(502).end('<html>Bad gateway</html>')
     const { url } = await scripted(t, [html])
     const refused = new PlantstoreClient({ url, attempts: 1 }).getLiveness()

@@ -118,7 +118,7 @@ async function storedBefore50304(disk: string, address: string, start: number): 
   }
 }
 
-test('a log that has filled the disk is folded before anything else is written', async (t) => {
+test('the service checkpoints a log that has filled the disk before it writes anything else', async (t) => {
   const disk = smallDisk(t)
   if (disk === undefined) return notTestedHere(t, `a log that fills a disk, ${NO_DISK}`)
   const { address, storePath } = await startServer(t, disk)

@@ -53,7 +53,7 @@ test('connections that an administrator terminates are replaced', async (t) => {
   assert.equal(answer.status, 200, 'no request is spent on finding out that idle connections are gone')
 })
 
-test('hanging backends are given up, and others take over', async (t) => {
+test('the service gives up hanging backends, and others take over', async (t) => {
   const server = await ownServer(t)
   const url = server.url()
   const served = await serveStore(t, url, ['--store-timeout', '2s'])

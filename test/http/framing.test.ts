@@ -134,7 +134,7 @@ suite('an unexpected body', () => {
     assert.equal((await service.send('GET', '/plants/1')).body, '{"id":1,"name":"Monstera"}')
   })
 
-  test('of a write that failed its precondition was read anyway', async (t) => {
+  test('of a write that fails its precondition is read all the same', async (t) => {
     const { service } = await withPlant(t)
     const body = '{"name":"late"}'
     const late = ['If-Match: "late"', 'Content-Type: application/json']

@@ -11,14 +11,14 @@ const counted = () => {
   return { calls, write }
 }
 
-test('a subject that is given often is no longer written', () => {
+test('memoizes the text of a subject that comes often', () => {
   const { calls, write } = counted()
   const fern = { name: 'fern' }
   for (let i = 0; i < 1000; i++) assert.equal(write(fern, '!'), 'fern!')
   assert.ok(calls.length < 100, `${calls.length} calls`)
 })
 
-test('a subject that is often given among others that come once is no longer written', () => {
+test('memoizes the text of a subject that comes often among others that come once', () => {
   const { calls, write } = counted()
   const fern = { name: 'fern' }
   for (let i = 0; i < 10_000; i++) {
@@ -28,7 +28,7 @@ test('a subject that is often given among others that come once is no longer wri
   assert.ok(calls.filter((name) => name === 'fern').length < 500)
 })
 
-test('an equal subject is written for itself', () => {
+test('writes equal subjects separately: each object has a text of its own', () => {
   const { calls, write } = counted()
   for (let i = 0; i < 3; i++) write({ name: 'fern' }, '!')
   assert.deepEqual(calls, ['fern', 'fern', 'fern'])

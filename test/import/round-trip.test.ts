@@ -43,7 +43,7 @@ suite('what is written', () => {
   })
 })
 
-test('the format of a file is told by its name', () => {
+test('the name of a file determines its format', () => {
   assert.deepEqual(['a.csv', 'A.CSV', 'a.b.csv.gz', '/x.csv/a.csv'].map(formatOf), ['csv', 'csv', 'csv', 'csv'])
   assert.deepEqual(['a.ndjson', 'a.jsonl', 'a.jsonl.gz'].map(formatOf), ['ndjson', 'ndjson', 'ndjson'])
   assert.deepEqual(

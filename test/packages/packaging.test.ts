@@ -26,7 +26,7 @@ interface Compose {
   >
 }
 
-test('what is packaged names only settings that there are', () => {
+test('the packaged files name only settings that exist', () => {
   const files = filesOf('packaging/{docker,systemd,npm}/**/*', 'docs/guides/installing.md')
   const named = files.flatMap((path) => [...read(path).matchAll(/PLANTSTORE_[A-Z_]+/g)].map(([name]) => name))
   assert.ok(named.length > 5)
@@ -53,7 +53,7 @@ test('install.sh says in one line what it does not understand, and that it needs
   ])
 })
 
-test('npm run package refuses a kind that there is not', () => {
+test('npm run package refuses an unknown kind', () => {
   const { status, stderr } = spawnSync(process.execPath, [join(ROOT, 'scripts/package.ts'), 'rpm'], {
     encoding: 'utf8',
   })

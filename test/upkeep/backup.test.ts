@@ -75,7 +75,7 @@ test('a backup that is stopped leaves nothing behind', async (t) => {
   }
 })
 
-test('a name that no backup may have is refused in words, and nothing is written', async (t) => {
+test('a backup refuses a name that it may not have in words, and writes nothing', async (t) => {
   const path = await storeWith(t, 10)
   const folder = tempFolder(t)
   const at = (name: string) => join(folder, name)
@@ -118,7 +118,7 @@ test('a damaged store gives no backup that could pass for a good one', async (t)
   assert.deepEqual(snapshot(folder), {})
 })
 
-test('a disk that has no room for the copy is found out before anything is copied', async (t) => {
+test('a backup copies nothing to a disk that has no room for it', async (t) => {
   const path = await storeWith(t, 2500, 1000)
   const small = tempFolder(t)
   if (!(isRoot && isLinux && runs('mount', '-t', 'tmpfs', '-o', 'size=1m', 'tmpfs', small))) {

@@ -167,7 +167,7 @@ test('a file that is no whole store is refused in words, and the present store s
   )
 })
 
-test('a log that was left without its store is kept with --replace, and in the way without', async (t) => {
+test('a restore keeps a log without its store with --replace, and refuses it without', async (t) => {
   const folder = tempFolder(t)
   const { program, address, storePath: path } = await startServer(t, folder)
   await send('POST', `${address}/plants`, { body: '{"id":1,"name":"a"}' })

@@ -61,7 +61,7 @@ test('a service backs its store up at its start and at each interval, and keeps 
   assert.equal(storePath, next.storePath)
 })
 
-test('a backup that fails is told and counted, and the service goes on', async (t) => {
+test('the service logs and counts a backup that fails, and continues', async (t) => {
   if (!(isLinux && isRoot)) return notTestedHere(t, 'a scheduled backup that fails, which takes a folder like /proc')
   const { program, address } = await startServer(t, tempFolder(t), ['--backup-every', '1m', '--backup-folder', '/proc'])
   await program.tells(/\/proc\/plants-\S+: there is no such file or folder.*"msg":"a scheduled backup failed"/)
@@ -83,7 +83,7 @@ test('a stop ends a backup that is under way, and leaves nothing of it', async (
   )
 })
 
-test('a folder that can have no backups is refused at the start, before a store is made', async (t) => {
+test('the start refuses a folder that cannot have backups, before it makes a store', async (t) => {
   const folder = tempFolder(t)
   writeFileSync(join(folder, 'file'), '')
   for (const [backups, why] of [

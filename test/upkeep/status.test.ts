@@ -62,7 +62,7 @@ test('tokens are created and listed as JSON', async (t) => {
   assert.match(String(token['expiresAt']), /^\d{4}-\d\d-\d\dT/)
 })
 
-test('status says why it can not tell', async (t) => {
+test('status says why it has no answer', async (t) => {
   const folder = tempFolder(t)
   const { address } = await startServer(t, folder)
   const [missing, nowhere, unknown, both] = await Promise.all([
