@@ -128,7 +128,7 @@ export async function serve(config: Config, { tracing, notice, read }: ServeOpti
   }
 }
 
-/** Loads what makes traces only where somebody wants them. */
+/** Loads the modules of traces only when the configuration asks for traces. */
 async function openTracing(tracing: TracingConfig | undefined, log: Logger) {
   if (tracing === undefined) return undefined
   const [{ Tracer }, { OtlpExporter }] = await Promise.all([

@@ -89,10 +89,7 @@ export class Exchange {
     }
   }
 
-  /**
-   * Says that the rest of the body can never arrive. Where nothing reads it, now or later, the answer is what it would
-   * have been.
-   */
+  /** Fails the body, whose rest can never arrive. The answer stays the same when no handler reads the body. */
   failBody(refusal: AppError): void {
     this.#bodyFault = refusal
     if (!this.response.headersSent) this.#failBody?.(refusal)

@@ -44,7 +44,7 @@ export class CsvRows {
   /** Bytes of the row in earlier chunks. */
   #length = 0
 
-  /** @param limit maximum of bytes in a row */
+  /** @param limit maximum number of bytes in a row */
   constructor(limit: number) {
     this.#limit = limit
   }

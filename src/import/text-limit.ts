@@ -14,7 +14,7 @@ export const rowLimitOf = (textLimit: number): number => 2 * textLimit + FRAME
  * Holds a plant of a file to the limit that the bodies of requests imply: a name, and a tag, has no more bytes than a
  * body, as JSON. So a change of one of them by PATCH always fits.
  *
- * @throws AppError 41301 that names what is too large
+ * @throws AppError 41301 that names the members beyond the limit
  */
 export function requireFits(plant: NewPlant, textLimit: number): NewPlant {
   if (MAX_BYTES * textLength(plant) + FRAME <= textLimit) return plant

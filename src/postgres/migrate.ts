@@ -16,7 +16,7 @@ const NOTICE_INTERVAL = 10_000
 
 /**
  * Brings the schema up to date: each file statement by statement, and in a transaction of its own. Many processes may
- * do so at once: each one takes the lock, and then reads again what is applied.
+ * do so at once: each of them takes the lock, and then reads again which migrations are applied.
  *
  * @param onNotice called before and after each migration of a store that is there, and while it takes long
  * @throws OperatorError when the store is newer than this program, has another schema, or does not exist and `create`

@@ -38,7 +38,7 @@ export class Connections {
     this.#shared = { handlers, reading, working: new SharedTurns(), hold: (bytes) => this.#hold(bytes) }
   }
 
-  /** Registers its metrics. */
+  /** Registers the metrics of connections. */
   describe(metrics: Metrics): void {
     metrics.value('plantstore_connections', () => this.#all.size)
     metrics.value('plantstore_connections_limit', () => this.#limits.maxConnections)

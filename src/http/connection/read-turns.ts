@@ -4,7 +4,7 @@ import type { Connection } from './connection.ts'
 /** A turn is harmful when it adds more bytes of waiting requests than this, or more bytes of large bodies. */
 const TURN_BYTES = 2 * 2 ** 20
 
-/** The maximum of connections that read in one turn. */
+/** Maximum number of connections that read in one turn. */
 const MAX_READERS = 64
 
 /** After this many turns that were harmful by their requests, every connection reads in parts. */

@@ -81,7 +81,7 @@ export class ImportReporter {
     this.#line = lastLine
   }
 
-  /** Adds to an error what was imported before it. Rows that are stored stay. */
+  /** Adds the counts of the rows imported so far to an error. Stored rows stay. */
   endedBy(error: AppError): AppError {
     const { number, retryAfter, cause } = error
     const message = [STORE_FAULTS[number] ?? error.message, this.#reached(), this.#rest(number)].join('; ')

@@ -59,7 +59,7 @@ export function writeCursor(list: string, position: Buffer): string {
 }
 
 /**
- * @param minLength minimum of bytes in a position of such a list
+ * @param minLength minimum number of bytes in a position of such a list
  * @throws AppError 40003 when the cursor was not made for this list
  */
 export function readCursor(list: string, cursor: string, minLength: number): Buffer {

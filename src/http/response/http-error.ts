@@ -28,7 +28,7 @@ export function refusalHeaders(refusal: AppError): Readonly<Record<string, strin
   }
 }
 
-/** The error as a client may see it: what is no AppError is answered without its text. */
+/** Returns the refusal for an error. Hides the text of an error other than AppError, which may hold secrets. */
 export const asRefusal = (error: unknown): AppError =>
   error instanceof AppError
     ? error

@@ -23,7 +23,7 @@ export class RefusalLog {
     this.#log = log
   }
 
-  /** @param about makes the fields of the line. Not called for suppressed lines, so that a flood costs little */
+  /** @param about makes the fields of the line. Not called once the lines of the error are spent */
   write(refusal: AppError, about: () => RefusalFields): void {
     const { status, number, cause } = refusal
     if (this.#log.levelVal > DEBUG && this.#throttle.isSpent(number)) return

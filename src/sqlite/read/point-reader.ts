@@ -22,7 +22,7 @@ const KEPT_PAGES = 1_000_000
 const TURN_TEXT = PAGE_TEXT
 /** Bytes of a small plant, or page. */
 const SMALL = 2 ** 16
-/** Milliseconds for which it is looked up at once what is small. */
+/** Milliseconds of one look-up of sizes. */
 const LOOK_TIME = 5
 
 export interface PlantPage {

@@ -21,7 +21,7 @@ const STEP = 64
 const STEP_TEXT = 100_000
 /** Ids that one step reads without their plants. */
 const IDS = 500
-/** The maximum of ids for which `picked` filters all names. */
+/** Maximum number of ids for which `picked` filters all names. */
 const MAX_PICKED = 50_000
 /** Ids that are read at once for all tags together. */
 const TAGGED = 2000
