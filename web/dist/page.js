@@ -3727,7 +3727,7 @@ var PlantChanges = class {
       return this.#saved(plant);
     });
   }
-  /** Saves the draft in place of what somebody else has made of the plant. */
+  /** Saves the draft over somebody else's change of the plant. */
   async overwrite(draft, theirs) {
     const plant = wanted(draft);
     return this.#trying(plant.id, async () => {
@@ -3736,7 +3736,7 @@ var PlantChanges = class {
       return this.#saved(plant);
     });
   }
-  /** Gives the draft up for what somebody else has made of the plant. */
+  /** Gives the draft up for somebody else's change of the plant. */
   yield({ base }, theirs) {
     dropDraft(base.id);
     if (theirs === null) this.#list.remove(base.id);
@@ -3799,7 +3799,7 @@ var PlantChanges = class {
       return false;
     }
   }
-  /** Shows what another write, between reading and writing, has made of the plant. */
+  /** Shows the plant as another write has changed it between reading and writing. */
   #again(id) {
     return this.#trying(id, async () => this.#meet(id, await this.#client.getPlant(id)));
   }

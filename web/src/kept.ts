@@ -1,7 +1,7 @@
 import { type Signal, signal } from '@preact/signals'
 import { onSignOut } from './session.ts'
 
-/** What was typed and is not stored yet: it outlives its form, a reload of the tab and an expired token. */
+/** Typed texts that the store does not have yet. They outlive their form, a reload of the tab and an expired token. */
 export class Kept<T> {
   readonly #key: string
   readonly #nothing: T

@@ -14,7 +14,7 @@ const MOST = 4
 const notices = signal<readonly Notice[]>([])
 let last = 0
 
-/** Says what has happened. A notice stays until it is dismissed, or newer ones need its place. */
+/** Shows events. A notice stays until the person dismisses it, or newer ones need its place. */
 export function tell(text: string, options: { action?: Notice['action']; isError?: boolean } = {}): void {
   const { action, isError = false } = options
   last += 1

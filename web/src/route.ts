@@ -29,7 +29,7 @@ export function go(view: string, query?: URLSearchParams): void {
   location.hash = linkTo(view, query)
 }
 
-/** Changes the query of the view that is shown, without an entry in the history for each key that is pressed. */
+/** Changes the query of the present view, without an entry in the history for each pressed key. */
 export function replaceQuery(query: URLSearchParams): void {
   const { view } = route.value
   route.value = { view, query }

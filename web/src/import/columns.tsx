@@ -16,7 +16,7 @@ interface ColumnsProps {
   readonly onReopen: (chosen: Partial<Pick<Sheet, 'encoding' | 'separator'>>) => void
 }
 
-/** How the file is read, which of its columns is what, and the first plants by that. */
+/** The reading of a file: its encoding, the meaning of its columns, and the first plants that follow from both. */
 export function Columns(props: ColumnsProps): JSX.Element {
   const { sheet, mapping, mode, isLocked, onMapping, onMode, onReopen } = props
   const choice = (title: string, member: keyof Mapping, none: string) => (

@@ -1,7 +1,7 @@
 import { CsvRows, isBlank, type Row, type Separator, separatorOf } from './csv-rows.ts'
 import { type Encoding, encodingOf, textsOf } from './encoding.ts'
 
-/** Characters of a file that are looked at before it is imported, and rows that are shown. */
+/** How many characters of a file the page reads for its preview, and how many rows it shows. */
 const LOOK = 65_536
 const SHOWN = 5
 

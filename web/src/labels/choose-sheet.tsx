@@ -132,7 +132,7 @@ interface NoteProps {
   readonly children?: string
 }
 
-/** What is wrong with a field, or else what it is for. */
+/** The fault of a field, or else its purpose. */
 function Note({ name, fault, children = '' }: NoteProps): JSX.Element {
   return (
     <span id={name} class={fault === undefined ? 'note' : 'note bad'}>

@@ -45,7 +45,7 @@ export async function addAll(
   return false
 }
 
-/** Labels for plants that are entered later, with ids that nobody else gets. */
+/** Labels for plants to come, with reserved ids. */
 export async function addReserved(client: PlantstoreClient, count: number): Promise<readonly [bigint, bigint]> {
   const { first, last } = await client.reserveIds(count)
   add(Array.from({ length: count }, (_, i) => ({ id: first + BigInt(i), name: '', tag: undefined })))

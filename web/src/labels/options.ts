@@ -30,7 +30,7 @@ export function change(part: Partial<Options>): void {
   localStorage.setItem(KEY, JSON.stringify(options.value))
 }
 
-/** What this device has kept, as far as it still means something. */
+/** The options that this device remembers, as far as they are still valid. */
 function remembered(): Options {
   const kept = parsed(localStorage.getItem(KEY) ?? '{}')
   const own = Object.entries(recordIn(kept['own'])).filter(([, value]) => typeof value === 'number')

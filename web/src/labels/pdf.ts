@@ -24,12 +24,12 @@ export interface PdfPage {
 }
 
 const POINTS_PER_MM = 72 / 25.4
-/** What every PDF file has first: objects 1, 2 and 3. */
+/** The first objects of every PDF file: 1, 2 and 3. */
 const [CATALOG, PAGES, INFO] = [1, 2, 3]
 
 /**
  * Writes a PDF file of black shapes and bitmaps (ISO 32000-1), page by page, so that only compressed pages are kept. It
- * embeds no fonts: whoever calls it draws texts as bitmaps (docs/decisions/0033-labels.md).
+ * embeds no fonts: its caller draws texts as bitmaps (docs/decisions/0036-labels.md).
  */
 export class PdfWriter {
   readonly #parts: (Uint8Array<ArrayBuffer> | string)[] = []

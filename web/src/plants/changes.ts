@@ -4,7 +4,7 @@ import { said } from '../said.ts'
 import { changeDraft, type Draft, drafts, dropDraft, isChanged, isSame, putDraft, wanted } from './drafts.ts'
 import type { PlantList } from './plant-list.ts'
 
-/** What a person does to plants: nobody overwrites or deletes what they have not seen. */
+/** The changes that a person makes to plants: nobody overwrites or deletes a state that they have not seen. */
 export class PlantChanges {
   readonly #client: PlantstoreClient
   readonly #list: PlantList
@@ -35,7 +35,7 @@ export class PlantChanges {
     })
   }
 
-  /** Saves the draft in place of what somebody else has made of the plant. */
+  /** Saves the draft over somebody else's change of the plant. */
   async overwrite(draft: Draft, theirs: KeptPlant | null): Promise<boolean> {
     const plant = wanted(draft)
     return this.#trying(plant.id, async () => {
@@ -45,7 +45,7 @@ export class PlantChanges {
     })
   }
 
-  /** Gives the draft up for what somebody else has made of the plant. */
+  /** Gives the draft up for somebody else's change of the plant. */
   yield({ base }: Draft, theirs: KeptPlant | null): void {
     dropDraft(base.id)
     if (theirs === null) this.#list.remove(base.id)
@@ -114,7 +114,7 @@ export class PlantChanges {
     }
   }
 
-  /** Shows what another write, between reading and writing, has made of the plant. */
+  /** Shows the plant as another write has changed it between reading and writing. */
   #again(id: bigint): Promise<boolean> {
     return this.#trying(id, async () => this.#meet(id, await this.#client.getPlant(id)))
   }

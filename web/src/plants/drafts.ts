@@ -7,14 +7,14 @@ import { onSignOut } from '../session.ts'
 export interface Draft {
   /** The plant as it was shown when the edit began. */
   readonly base: StoredPlant
-  /** What was typed; undefined where nothing was, so that a text that no field can hold stays as it is. */
+  /** The typed text; undefined without one, so that a text that no field can hold stays as it is. */
   readonly name?: string | undefined
   /** Empty means no tag. */
   readonly tag?: string | undefined
   readonly isSaving?: boolean
   /** Why it could not be saved. */
   readonly fault?: string | undefined
-  /** What somebody else has made of the plant meanwhile; null: it was deleted. */
+  /** The plant as somebody else has changed it meanwhile; null after a deletion. */
   readonly theirs?: KeptPlant | null | undefined
 }
 

@@ -19,7 +19,7 @@ interface GridProps {
   readonly changes: PlantChanges | undefined
 }
 
-/** The table: rows are made where the window is, and pages are read before the window gets there. */
+/** The table: it makes rows only in the window, and reads pages before the window reaches them. */
 export function PlantGrid({ list, filter, onSort, changes }: GridProps): JSX.Element {
   const active = useSignal<bigint | undefined>(undefined)
   // Tab must always find one row.

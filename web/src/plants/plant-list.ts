@@ -11,7 +11,7 @@ export interface Chunk {
 
 const PAGE = 100
 
-/** The plants of a filter, page by page as they are needed. What was shown stays until the next answer is there. */
+/** The plants of a filter, read page by page on demand. The last ones stay in view until the next answer is there. */
 export class PlantList {
   readonly chunks = signal<readonly Chunk[]>([])
   readonly state = signal<'searching' | 'loading' | 'more' | 'whole' | 'failed'>('searching')

@@ -9,7 +9,7 @@ interface UnfinishedProps {
   readonly changes: PlantChanges
 }
 
-/** The edits whose plants are not in the table now: what was typed stays in sight, whatever is searched. */
+/** The edits whose plants are not in the table now: typed texts stay in sight during another search. */
 export function Unfinished({ list, changes }: UnfinishedProps): JSX.Element | null {
   const others = [...drafts.value.values()].filter(({ base }) => !list.has(base.id))
   if (others.length === 0) return null

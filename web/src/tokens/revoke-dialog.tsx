@@ -9,7 +9,7 @@ interface RevokeProps {
   readonly onClose: () => void
 }
 
-/** A revoked token can't be brought back, so this is asked first. */
+/** Nothing brings a revoked token back, so the page asks first. */
 export function RevokeDialog({ token, isOwn, onRevoke, onClose }: RevokeProps): JSX.Element {
   const place = useRef<HTMLDialogElement>(null)
   useEffect(() => place.current?.showModal(), [])
