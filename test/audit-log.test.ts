@@ -8,6 +8,7 @@ import {
   readFileSync,
   renameSync,
   statSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs'
 import { userInfo } from 'node:os'
@@ -123,6 +124,31 @@ suite('plantstore serve', () => {
       assert.equal(code, 1, stderr)
       assert.match(stderr, reason)
       assert.equal(existsSync(store), false)
+    }
+  })
+
+  test('refuses to append to a store, to a file beside one, or to any other file that is no audit log', async (t) => {
+    const folder = tempFolder(t)
+    const { program, storePath } = await startServer(t, folder)
+    await stopped(program)
+    const notes = join(folder, 'notes.txt')
+    writeFileSync(notes, 'mine')
+    const link = join(folder, 'link')
+    symlinkSync(storePath, link)
+    for (const path of [storePath, link, `${storePath}-index`, notes]) {
+      const before = readFileSync(path)
+      const flags = ['--store', `sqlite:${storePath}`, '--audit-log', path]
+      for (const command of [
+        ['serve', '--port', '0'],
+        ['token', 'create', '--name', 'x'],
+      ]) {
+        const { code, stderr } = await run(t, [...command, ...flags])
+        assert.deepEqual(
+          [code, stderr],
+          [1, `plantstore: ${path}: holds something else than an audit log; choose another file\n`],
+        )
+      }
+      assert.deepEqual(readFileSync(path), before)
     }
   })
 })

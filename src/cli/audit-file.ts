@@ -5,8 +5,10 @@ import type { Actor } from '../actor.ts'
 import { AuditLog } from '../audit.ts'
 import type { Config } from '../config.ts'
 import type { LogLines } from '../http/metrics/service-metrics.ts'
+import { OperatorError } from '../operator-error.ts'
 import { AuditOutput, fileTarget } from './audit-output.ts'
 import { fileFault } from './file-fault.ts'
+import { isNoJsonLog } from './first-bytes.ts'
 import { sinkOf } from './log.ts'
 
 /** The number of the level info. The level may change while the service runs. */
@@ -109,7 +111,11 @@ export class CommandAudit {
 /** Fails at once for a pipe without a reader, and never blocks for a slow reader. */
 const { O_WRONLY, O_APPEND, O_CREAT, O_NONBLOCK } = constants
 
+/** @throws OperatorError also for a file of something else: lines at the end of a store would damage it */
 function openAppending(path: string): number {
+  if (isNoJsonLog(path)) {
+    throw new OperatorError(`${path}: holds something else than an audit log; choose another file`)
+  }
   try {
     return openSync(path, O_WRONLY | O_APPEND | O_CREAT | O_NONBLOCK, 0o600)
   } catch (error) {

@@ -5,6 +5,7 @@ import { pipeline } from 'node:stream/promises'
 import { OperatorError } from '../operator-error.ts'
 import { printable } from '../printable.ts'
 import { fileFault } from './file-fault.ts'
+import { isSqliteFile } from './first-bytes.ts'
 
 /**
  * Writes everything that `source` yields, and resolves after the write.
@@ -22,7 +23,7 @@ const CHUNK = 2 ** 18
  * folder, and a failure leaves nothing of it.
  *
  * @param path an existing file is replaced only with `force`
- * @throws OperatorError when the path is a file that must not be replaced, or no file
+ * @throws OperatorError when the path is no file, or one that must not be replaced: never a database, even with `force`
  */
 export function outputFile(path: string, { force }: { force: boolean }): Output {
   const target = targetOf(path, force)
@@ -69,6 +70,11 @@ function targetOf(path: string, force: boolean): string {
   if (stat === undefined) return path
   if (!stat.isFile()) throw new OperatorError(`${path}: is not a file; use - for standard output`)
   if (!force) throw new OperatorError(`${path}: already exists; --force replaces it`)
+  if (isSqliteFile(path)) {
+    throw new OperatorError(
+      `${path}: is a SQLite database, such as a store; choose another file, or move it away first`,
+    )
+  }
   return realpathSync(path)
 }
 

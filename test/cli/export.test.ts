@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import {
   chmodSync,
   existsSync,
+  linkSync,
   lstatSync,
   mkdirSync,
   readdirSync,
@@ -11,6 +12,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { suite, type TestContext, test } from 'node:test'
 import { SqliteStore } from '../../src/sqlite/store.ts'
 import { TESTER } from '../support/actor.ts'
@@ -151,6 +153,29 @@ suite('plantstore export keeps files safe', () => {
       assert.equal(code, 1)
     }
     assert.ok(lstatSync('/dev/null').isCharacterDevice())
+  })
+
+  test('it replaces no store, and none of the files beside one, also with --force', async (t) => {
+    const { folder, exports } = await withPlants(t)
+    const other = new DatabaseSync(join(folder, 'other.db'))
+    cleanUp(t, () => other.close())
+    other.exec('PRAGMA journal_mode = WAL; CREATE TABLE kept (value); INSERT INTO kept VALUES (1)')
+    symlinkSync('other.db', join(folder, 'link.db'))
+    linkSync(join(folder, 'other.db'), join(folder, 'second-name.db'))
+    const names = ['other.db', 'link.db', 'second-name.db', 'other.db-wal']
+    const before = names.map((name) => readFileSync(join(folder, name)))
+    for (const name of names) {
+      const { code, stderr } = await exports([name, '--format', 'csv', '--force'])
+      assert.equal(
+        stderr,
+        `plantstore: ${name}: is a SQLite database, such as a store; choose another file, or move it away first\n`,
+      )
+      assert.equal(code, 1)
+    }
+    assert.deepEqual(
+      names.map((name) => readFileSync(join(folder, name))),
+      before,
+    )
   })
 
   test('when it cannot write, it says why and leaves no file', async (t) => {

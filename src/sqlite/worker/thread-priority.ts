@@ -6,11 +6,11 @@ const NICER = 5
 const NICEST = 19
 
 /**
- * Has the operating system prefer all other threads to this one. Linux alone has a priority for each thread (setpriority(2),
- * NOTES), and elsewhere nothing happens.
+ * Makes the operating system prefer all other threads to this one. Only Linux has a priority for each thread
+ * (setpriority(2), NOTES); elsewhere nothing happens.
  *
- * A batch of the search index takes 50 ms of processor time. On two cores the event loop had to wait for it: with this,
- * creates in a burst were twice as many (docs/decisions/0027-change-log-and-search-index.md).
+ * A batch of the search index takes 50 ms of processor time, for which the event loop waited on a machine with other work
+ * (docs/decisions/0027-change-log-and-search-index.md).
  */
 export function giveWayToOtherThreads(): void {
   if (process.platform !== 'linux') return
