@@ -3,9 +3,10 @@ import { userInfo } from 'node:os'
 import type { Logger } from 'pino'
 import type { Actor } from '../actor.ts'
 import { AuditLog } from '../audit.ts'
-import type { Config } from '../config.ts'
+import type { Config, StoreAddress } from '../config.ts'
 import type { LogLines } from '../http/metrics/service-metrics.ts'
 import { OperatorError } from '../operator-error.ts'
+import { isFileOfStore } from '../store-path.ts'
 import { AuditOutput, fileTarget } from './audit-output.ts'
 import { fileFault } from './file-fault.ts'
 import { isNoJsonLog } from './first-bytes.ts'
@@ -28,9 +29,9 @@ export interface ServiceAudit {
  *
  * @throws OperatorError when the file can't be opened
  */
-export function serviceAudit({ auditLog, auditBuffer }: Config, log: Logger): ServiceAudit {
+export function serviceAudit({ auditLog, auditBuffer, store }: Config, log: Logger): ServiceAudit {
   const path = auditLog === '-' ? undefined : auditLog
-  const target = path === undefined ? { write: sinkOf(2), close: () => {} } : fileTarget(openAppending(path))
+  const target = path === undefined ? { write: sinkOf(2), close: () => {} } : fileTarget(openAppending(path, [store]))
   const output = new AuditOutput(target, {
     maxWaiting: auditBuffer,
     isOn: auditLog === '-' ? () => log.levelVal <= INFO : () => auditLog !== undefined,
@@ -43,7 +44,7 @@ export function serviceAudit({ auditLog, auditBuffer }: Config, log: Logger): Se
     reopen() {
       if (path === undefined) return
       try {
-        output.switchTo(fileTarget(openAppending(path)))
+        output.switchTo(fileTarget(openAppending(path, [store])))
       } catch (error) {
         log.error({ err: error }, 'the audit log could not be opened again, so the present file goes on')
       }
@@ -59,13 +60,19 @@ export class CommandAudit {
   readonly #log: AuditLog
 
   /**
+   * @param stores those of the command: their files can't be the audit log
    * @param withoutFile without a file, `told` writes lines to standard error, unless that is a terminal; `left out`
    *   drops them, as the command's own summary says the same
    * @throws OperatorError when the file can't be opened, so that nothing is done without a line
    */
-  constructor({ auditLog }: Pick<Config, 'auditLog'>, actor: Actor, withoutFile: 'told' | 'left out') {
+  constructor(
+    auditLog: Config['auditLog'],
+    stores: readonly StoreAddress[],
+    actor: Actor,
+    withoutFile: 'told' | 'left out',
+  ) {
     this.#actor = actor
-    this.#file = auditLog === undefined || auditLog === '-' ? undefined : openAppending(auditLog)
+    this.#file = auditLog === undefined || auditLog === '-' ? undefined : openAppending(auditLog, stores)
     // On a terminal, a person reads the command's own output.
     const isOn = this.#file !== undefined || (auditLog === '-' && withoutFile === 'told' && !process.stderr.isTTY)
     this.#log = new AuditLog({ isOn, write: (line) => this.#writeLine(`${line}\n`) })
@@ -111,9 +118,9 @@ export class CommandAudit {
 /** Fails at once for a pipe without a reader, and never blocks for a slow reader. */
 const { O_WRONLY, O_APPEND, O_CREAT, O_NONBLOCK } = constants
 
-/** @throws OperatorError also for a file of something else: lines at the end of a store would damage it */
-function openAppending(path: string): number {
-  if (isNoJsonLog(path)) {
+/** @throws OperatorError also for a file of something else, or of a store: lines at its end would damage it */
+function openAppending(path: string, stores: readonly StoreAddress[]): number {
+  if (isNoJsonLog(path) || stores.some((store) => store.engine === 'sqlite' && isFileOfStore(path, store.path))) {
     throw new OperatorError(`${path}: holds something else than an audit log; choose another file`)
   }
   try {

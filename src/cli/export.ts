@@ -6,6 +6,7 @@ import { OperatorError } from '../operator-error.ts'
 import { filterOf, type PlantOrder } from '../plant-query.ts'
 import { counted } from '../printable.ts'
 import type { Store } from '../store.ts'
+import { isFileOfStore } from '../store-path.ts'
 import { abortOnSignal, Stopped } from './abort-on-signal.ts'
 import { withStore } from './open-store.ts'
 import { outputFile, standardOutput } from './output-file.ts'
@@ -36,6 +37,9 @@ export async function exportFile(file: string, flags: ExportFlags, config: Confi
   }
   if (file === '-' && flags.json === true) {
     throw new OperatorError('--json: standard output gets the plants; name a file', { exitCode: 2 })
+  }
+  if (target.kind === 'store' && target.address.engine === 'sqlite' && isFileOfStore(file, target.address.path)) {
+    throw new OperatorError(`${file}: is a file of the store; choose another file`)
   }
   const output = file === '-' ? standardOutput : outputFile(file, { force: flags.force === true })
   const stop = abortOnSignal()

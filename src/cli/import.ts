@@ -42,7 +42,10 @@ export async function importFile(file: string, flags: ImportFlags, config: Confi
   const retryFor = retryTimeOf(retryTime)
   const actor = commandActor('import')
   // A service writes its own lines.
-  using audit = target.kind === 'store' && !dryRun ? new CommandAudit(config, actor, 'left out') : undefined
+  using audit =
+    target.kind === 'store' && !dryRun
+      ? new CommandAudit(config.auditLog, [target.address], actor, 'left out')
+      : undefined
   const stop = abortOnSignal()
   const input = await openInput(file, gzip, stop)
   const notes = new ImportNotes()

@@ -18,6 +18,7 @@ import type {
   Store,
   TagCount,
 } from '../store.ts'
+import { storePath } from '../store-path.ts'
 import { appErrorOf, isFatal, outOfReach, shuttingDown } from './errors.ts'
 import { SqliteIdStore } from './id-store.ts'
 import { FileWatch } from './open/file-watch.ts'
@@ -25,7 +26,6 @@ import { beginLog, keepReserve, openWithReserve } from './open/full-disk.ts'
 import { preflight } from './open/preflight.ts'
 import { openingError, prepareFile } from './open/prepare-file.ts'
 import { isServed, takeServeLock } from './open/serve-lock.ts'
-import { storePath } from './open/store-path.ts'
 import { GroupRead } from './read/group-read.ts'
 import { type PlantPage, PointReader } from './read/point-reader.ts'
 import { QueryClient } from './read/query-client.ts'

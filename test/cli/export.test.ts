@@ -178,6 +178,16 @@ suite('plantstore export keeps files safe', () => {
     )
   })
 
+  test('it takes no name of its own store, also one that no file has yet', async (t) => {
+    const { folder, exports } = await withPlants(t)
+    const before = readdirSync(folder)
+    for (const name of ['plants.db', './plants.db-index', 'plants.db-journal', join(folder, 'plants.db.first-token')]) {
+      const { code, stderr } = await exports([name, '--format', 'csv', '--force'])
+      assert.deepEqual([code, stderr], [1, `plantstore: ${name}: is a file of the store; choose another file\n`])
+    }
+    assert.deepEqual(readdirSync(folder), before)
+  })
+
   test('when it cannot write, it says why and leaves no file', async (t) => {
     const { folder, exports } = await withPlants(t)
     const before = readdirSync(folder)

@@ -1,9 +1,7 @@
 import { existsSync, lstatSync, realpathSync, statfsSync, statSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { OperatorError } from '../../operator-error.ts'
-
-/** The suffixes of the files beside a store. */
-const OWN = ['-wal', '-shm', '-journal', '.lock', '.reserve', '.first-token', '-index', '-index-wal', '-index-shm']
+import { isFileOfStore } from '../../store-path.ts'
 
 /**
  * Returns the path of a new backup.
@@ -21,8 +19,8 @@ export function backupTarget(file: string, storePath: string): string {
   const target = join(realpathSync(folder), basename(file))
   const store = join(realpathSync(dirname(storePath)), basename(storePath))
   if (target === store) throw wrong(file, 'it is the store itself; name a new file')
-  const isOwn = OWN.some((suffix) => target === store + suffix) || target.startsWith(`${store}.new-`)
-  if (isOwn) throw wrong(file, 'it is a name of one of the files of the store; choose another one')
+  if (isFileOfStore(target, store))
+    throw wrong(file, 'it is a name of one of the files of the store; choose another one')
   if (stat !== undefined) throw wrong(file, 'it already exists; a backup replaces no file')
   return target
 }

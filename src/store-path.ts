@@ -1,0 +1,40 @@
+import { lstatSync, readlinkSync, realpathSync } from 'node:fs'
+import { basename, dirname, join, resolve } from 'node:path'
+import { OperatorError } from './operator-error.ts'
+
+/** The number of links that Linux follows. */
+const MAX_LINKS = 40
+
+/**
+ * The path that symbolic links lead to, which need not exist. All files of a store lie beside it, whichever link opens
+ * the store.
+ *
+ * @throws OperatorError when the links form a loop
+ */
+export function storePath(path: string): string {
+  let target = path
+  for (let links = 0; lstatSync(target, { throwIfNoEntry: false })?.isSymbolicLink() === true; links++) {
+    if (links === MAX_LINKS) throw new OperatorError(`store ${path}: its symbolic links form a loop`)
+    target = resolve(realpathSync(dirname(target)), readlinkSync(target))
+  }
+  return target
+}
+
+/** The suffixes of the files beside a store. */
+const BESIDE = ['-wal', '-shm', '-journal', '.lock', '.reserve', '.first-token', '-index', '-index-wal', '-index-shm']
+
+/** Whether a path is that of a store or of a file beside it. Neither need exist. */
+export function isFileOfStore(path: string, store: string): boolean {
+  const [file, own] = [wholePath(path), wholePath(store)]
+  return file === own || BESIDE.some((suffix) => file === own + suffix) || file.startsWith(`${own}.new-`)
+}
+
+function wholePath(path: string): string {
+  const target = resolve(storePath(path))
+  try {
+    return join(realpathSync(dirname(target)), basename(target))
+  } catch {
+    // Nothing can be in a folder that is absent.
+    return target
+  }
+}
