@@ -12,7 +12,10 @@ function make() {
     return texts.map((text) => text.length)
   }
   return {
-    group: new GroupRead<string, number>({ read, areSmall: () => assert.fail('all fit a turn') }, 60_000),
+    group: new GroupRead<string, number>(
+      { read, areSmall: () => assert.fail('all fit a turn'), isSmall: () => true },
+      60_000,
+    ),
     groups,
   }
 }
@@ -57,8 +60,22 @@ function makeNarrow(maxDelay = 60_000) {
     return texts.slice(0, 2).map((text) => text.length)
   }
   const areSmall = (texts: readonly string[]) => texts.slice(0, 3).map((text) => text.length === 1)
-  return { group: new GroupRead<string, number>({ read, areSmall }, maxDelay), groups }
+  const isSmall = (length: number) => length === 1
+  return { group: new GroupRead<string, number>({ read, areSmall, isSmall }, maxDelay), groups }
 }
+
+test('small values beyond the bound of a turn are read in the next turns, in order, without a look at their sizes', async () => {
+  const groups: (readonly string[])[] = []
+  const read = (texts: readonly string[]) => {
+    groups.push(texts.slice(0, 2))
+    return texts.slice(0, 2).map(() => 1)
+  }
+  const areSmall = () => assert.fail('no large value waits')
+  const group = new GroupRead<string, number>({ read, areSmall, isSmall: (value) => value === 1 }, 60_000)
+  const texts = Array.from({ length: 9 }, (_, i) => `text ${i}`)
+  await Promise.all(texts.map((text) => group.get(text)))
+  assert.deepEqual(groups.flat(), texts)
+})
 
 test('values beyond the bound of a turn are read in later turns, each once, together with new requests', async () => {
   const { group, groups } = makeNarrow()

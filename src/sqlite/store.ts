@@ -27,7 +27,7 @@ import { preflight } from './open/preflight.ts'
 import { openingError, prepareFile } from './open/prepare-file.ts'
 import { isServed, takeServeLock } from './open/serve-lock.ts'
 import { GroupRead } from './read/group-read.ts'
-import { type PlantPage, PointReader } from './read/point-reader.ts'
+import { isSmallPage, isSmallPlant, type PlantPage, PointReader } from './read/point-reader.ts'
 import { QueryClient } from './read/query-client.ts'
 import { IndexLag } from './search-index/index-lag.ts'
 import { SearchIndex } from './search-index/search-index.ts'
@@ -111,6 +111,7 @@ export class SqliteStore implements Store {
       {
         read: (ids) => this.#open.plants(ids),
         areSmall: (ids) => this.#open.arePlantsSmall(ids),
+        isSmall: isSmallPlant,
       },
       maxDelay,
     )
@@ -118,6 +119,7 @@ export class SqliteStore implements Store {
       {
         read: (pages) => this.#open.pages(pages),
         areSmall: (pages) => this.#open.arePagesSmall(pages),
+        isSmall: isSmallPage,
       },
       maxDelay,
     )

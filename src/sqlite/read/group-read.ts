@@ -2,7 +2,7 @@ import type { Asker } from '../../asker.ts'
 import { AppError } from '../../errors.ts'
 
 interface PendingRead<Key, Value> {
-  /** The time at which it was first found to wait for longer than a turn; 0 before. */
+  /** The time of the first turn that could read it; 0 before. */
   since: number
   readonly key: Key
   readonly asker: Asker | undefined
@@ -18,6 +18,7 @@ export interface GroupReader<Key, Value> {
    * can bear. Called only for keys that have waited for longer than a turn.
    */
   readonly areSmall: (keys: readonly Key[]) => readonly boolean[]
+  readonly isSmall: (value: Value) => boolean
 }
 
 /**
@@ -25,17 +26,19 @@ export interface GroupReader<Key, Value> {
  * after the request for it, so the value is never older than the request.
  *
  * Each separate read takes SQLite's locks, and each separate answer wakes its client: groups allow half again as many
- * reads (docs/decisions/0006-hot-path.md). The rest of a large group waits for as long as its first part took, so large
- * values leave half of the time to other work. Small values then come first in every other turn.
+ * reads (docs/decisions/0006-hot-path.md). The rest of a group waits for the next turn. Large values leave half of the
+ * time to other work: the rest then waits for as long as the first part took, and small values come first in every other
+ * turn.
  */
 export class GroupRead<Key, Value> {
   readonly #reader: GroupReader<Key, Value>
   readonly #maxDelay: number
   #asked: PendingRead<Key, Value>[] = []
-  /** The rest of a large group, by the size of its values. */
+  /** The rest of a group with large values, by the size of its values. */
   #small: PendingRead<Key, Value>[] = []
   #large: PendingRead<Key, Value>[] = []
   #isScheduled = false
+  /** Whether reads wait behind large values. */
   #isCrowded = false
   #isLargeFirst = false
 
@@ -60,20 +63,21 @@ export class GroupRead<Key, Value> {
 
   readonly #answer = (): void => {
     const startedAt = performance.now()
-    let group = this.#asked
+    let group: PendingRead<Key, Value>[]
     let values: readonly Value[]
     try {
-      if (this.#isCrowded) group = this.#sorted()
+      group = this.#isCrowded ? this.#sorted() : this.#wanted(this.#asked, startedAt)
       values = this.#reader.read(group.map(({ key }) => key))
     } catch (error) {
       this.#fail(error)
       return
     }
     if (this.#isCrowded) this.#forget(values.length)
-    else this.#asked = values.length === group.length ? [] : group.slice(values.length)
-    this.#isCrowded = this.#asked.length + this.#small.length + this.#large.length > 0
-    this.#isScheduled = this.#isCrowded
-    if (this.#isCrowded) setImmediate(() => this.#pause(startedAt))
+    else this.#asked = group.slice(values.length)
+    this.#isScheduled = this.#asked.length + this.#small.length + this.#large.length > 0
+    this.#isCrowded = this.#isScheduled && (this.#large.length > 0 || !values.every(this.#reader.isSmall))
+    if (!this.#isCrowded && this.#small.length > 0) this.#asked = this.#small.splice(0).concat(this.#asked)
+    if (this.#isScheduled) setImmediate(this.#isCrowded ? () => this.#pause(startedAt) : this.#answer)
     for (let i = 0; i < values.length; i++) group[i]?.resolve(values[i] as Value)
   }
 
@@ -84,14 +88,24 @@ export class GroupRead<Key, Value> {
   /** Returns the waiting reads in the order of this turn: small values first in one turn, large ones in the next. */
   #sorted(): PendingRead<Key, Value>[] {
     const now = performance.now()
-    const wanted = (reads: readonly PendingRead<Key, Value>[]) => stillWanted(reads, now, this.#maxDelay)
-    this.#asked = wanted(this.#asked)
+    this.#asked = this.#wanted(this.#asked, now)
     const areSmall = this.#reader.areSmall(this.#asked.map(({ key }) => key))
     const known = this.#asked.splice(0, areSmall.length)
-    this.#small = wanted(this.#small).concat(known.filter((_, i) => areSmall[i]))
-    this.#large = wanted(this.#large).concat(known.filter((_, i) => !areSmall[i]))
+    this.#small = this.#wanted(this.#small, now).concat(known.filter((_, i) => areSmall[i]))
+    this.#large = this.#wanted(this.#large, now).concat(known.filter((_, i) => !areSmall[i]))
     this.#isLargeFirst = !this.#isLargeFirst
     return this.#isLargeFirst ? [...this.#large, ...this.#small] : [...this.#small, ...this.#large]
+  }
+
+  /** Returns the reads whose askers still wait and whose time is not over. Rejects the others. */
+  #wanted(reads: readonly PendingRead<Key, Value>[], now: number): PendingRead<Key, Value>[] {
+    return reads.filter((one) => {
+      if (one.since === 0) one.since = now
+      if (one.asker?.isOver === true) one.reject(new Error('the asker no longer waits for this value'))
+      else if (now - one.since > this.#maxDelay) one.reject(tooManyReads())
+      else return true
+      return false
+    })
   }
 
   /** Removes the first `count` reads in the order of this turn. */
@@ -110,21 +124,6 @@ export class GroupRead<Key, Value> {
     this.#isScheduled = false
     for (const { reject } of all) reject(error)
   }
-}
-
-/** Returns the reads whose askers still wait and whose time is not over. Rejects the others. */
-function stillWanted<Key, Value>(
-  reads: readonly PendingRead<Key, Value>[],
-  now: number,
-  maxDelay: number,
-): PendingRead<Key, Value>[] {
-  return reads.filter((one) => {
-    if (one.since === 0) one.since = now
-    if (one.asker?.isOver === true) one.reject(new Error('the asker no longer waits for this value'))
-    else if (now - one.since > maxDelay) one.reject(tooManyReads())
-    else return true
-    return false
-  })
 }
 
 const tooManyReads = (): AppError => new AppError(50302, 'too many reads of large plants are queued; retry later')

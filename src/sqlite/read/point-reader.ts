@@ -20,7 +20,9 @@ const KEPT_PLANTS = 100_000
 const KEPT_PAGES = 1_000_000
 /** UTF-16 units after which no more plants are read in one turn of the event loop: their answers take about 10 ms. */
 const TURN_TEXT = PAGE_TEXT
-/** Bytes of a small plant, or page. */
+/** UTF-16 units that take as long as what every answer takes besides its text, about 20 µs. */
+const ANSWER_TEXT = 4096
+/** Bytes, or UTF-16 units, of a small plant or page. */
 const SMALL = 2 ** 16
 /** Milliseconds of one look-up of sizes. */
 const LOOK_TIME = 5
@@ -204,6 +206,10 @@ export class PointReader {
 /** The first time that a Date can hold: no token was created sooner. */
 const BEFORE_ALL = { createdAt: new Date(-8.64e15), id: '' }
 
+export const isSmallPlant = (plant: NewPlant | undefined): boolean => plant === undefined || textLength(plant) <= SMALL
+
+export const isSmallPage = (plants: readonly NewPlant[]): boolean => textOfPage(plants) <= SMALL
+
 /** What rows of SIZE come to together. */
 const sizeOf = (rows: readonly Row[]): number => rows.reduce((sum, row) => sum + Number(row[0]), 0)
 
@@ -219,7 +225,7 @@ function upToTurnText<Key, Value extends object, Read extends Value | undefined>
   for (const key of keys) {
     const value = read(key)
     values.push(value)
-    if (value !== undefined) text += lengthOf(value)
+    text += ANSWER_TEXT + (value === undefined ? 0 : lengthOf(value))
     if (text >= TURN_TEXT) break
   }
   return values
