@@ -166,7 +166,7 @@ suite('changing plants on the page', () => {
         await dialog.getByLabel('Yours').getByText(`mine x${id}`).waitFor()
         await assertAccessible(page)
         await assertFits(page)
-        await pressOn(page, dialog.getByRole('button', { name: 'Keep what is stored' }))
+        await pressOn(page, dialog.getByRole('button', { name: 'Keep the stored plant' }))
         await row.getByText(`theirs x${id}`).waitFor()
         await untilFocused(page, row)
         await edit(`mine again x${id}`)

@@ -102,9 +102,9 @@ suite('importing a spreadsheet on the page', () => {
     await empty(service)
     await choose(page, 'plants.csv', Buffer.from('id,name\n1,Häberlea «ferdinandi»\n', 'latin1'))
     await page.getByRole('cell', { name: 'Häberlea «ferdinandi»' }).waitFor()
-    await page.getByLabel('Text', { exact: true }).selectOption('utf-8')
+    await page.getByLabel('Encoding').selectOption('utf-8')
     await page.getByRole('cell', { name: 'H�berlea' }).waitFor()
-    await page.getByLabel('Text', { exact: true }).selectOption('windows-1252')
+    await page.getByLabel('Encoding').selectOption('windows-1252')
     await page.getByRole('cell', { name: 'Häberlea «ferdinandi»' }).waitFor()
     await importAll(page)
     assert.deepEqual(await stored(service), [['1', 'Häberlea «ferdinandi»']])
@@ -133,10 +133,10 @@ suite('importing a spreadsheet on the page', () => {
         await tabTo(page, page.getByLabel('Tag', { exact: true }))
         await page.keyboard.type('Bed')
         await pressOn(page, page.getByRole('button', { name: 'Check the file' }))
-        await page.getByRole('heading', { name: 'What the import would do' }).waitFor()
+        await page.getByRole('heading', { name: 'Result of the check' }).waitFor()
         assert.equal((await service.plants()).length, 2, 'the check stores nothing')
         const figures = await page.locator('.figures li').allTextContents()
-        assert.deepEqual(figures, ['1 added', '1 there already', '5 refused'])
+        assert.deepEqual(figures, ['1 added', '1 unchanged', '5 refused'])
         const cells = await page.locator('[role=status] tbody tr').allInnerTexts()
         assert.deepEqual(
           cells.map((text) => text.split('\t')[0]),
@@ -152,7 +152,7 @@ suite('importing a spreadsheet on the page', () => {
           report,
           /^\ufeffFile,nursery\.csv\r\nAdded,1\r\nUpdated,0\r\nUnchanged,1\r\nRefused,5\r\n\r\nRow,Reason\r\n/,
         )
-        assert.match(report, /\r\n5,It has no id\.\r\n/)
+        assert.match(report, /\r\n5,The row has no id\.\r\n/)
         assert.deepEqual(await stored(service), [
           ['1', 'Abies', 'north'],
           ['2', 'Another'],

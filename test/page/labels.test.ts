@@ -152,7 +152,7 @@ suite('labels', () => {
     await page.getByLabel('Search names and tags').fill('seedling')
     await page.getByText('The first 20 that match').waitFor()
     await page.getByRole('button', { name: 'Add all that match' }).click()
-    await page.getByText('One document holds 1000 labels.').waitFor()
+    await page.getByText('A document holds at most 1000 labels.').waitFor()
     await page.getByText('Page 1 of 48').waitFor()
     await page.getByLabel('Labels already used on the first sheet').fill('20')
     await page.getByText('Page 1 of 49').waitFor()
@@ -215,7 +215,7 @@ suite('labels', () => {
           await open(opened)
           await choose(page)
           await page.getByLabel('Labels on').selectOption('own')
-          await page.getByText('Show them').click()
+          await page.getByText('Show the labels').click()
           await assertAccessible(page)
           await assertFits(page)
         },

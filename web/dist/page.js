@@ -1729,7 +1729,7 @@ function SignIn({ why }) {
             }
           ),
           /* @__PURE__ */ a4("p", { id: "token-note", class: "note", children: [
-            "The first start of the service shows one. Whoever runs the service makes others, with",
+            "The service shows a token at its first start. The operator creates others with",
             " ",
             /* @__PURE__ */ a4("code", { children: "plantstore token create" }),
             "."
@@ -1747,7 +1747,7 @@ function SignIn({ why }) {
             ),
             "Remember on this device"
           ] }),
-          /* @__PURE__ */ a4("p", { class: "note", children: "Otherwise this tab forgets the token when you close it." }),
+          /* @__PURE__ */ a4("p", { class: "note", children: "Without this, the token is forgotten when you close the tab." }),
           why !== "" && /* @__PURE__ */ a4("p", { role: "alert", children: why }),
           /* @__PURE__ */ a4("button", { type: "submit", class: "primary", children: "Sign in" })
         ]
@@ -1786,7 +1786,7 @@ var CsvRows = class {
   #cells = [];
   #text = "";
   #number = 1;
-  /** The last character was a CR, so that an LF belongs to it. */
+  /** Whether the last character was a CR: an LF that follows belongs to the same line end. */
   #afterReturn = false;
   #length = 0;
   constructor(separator) {
@@ -1829,7 +1829,7 @@ var CsvRows = class {
     this.#length += piece.length;
     if (this.#length > LARGEST) throw this.#unclosed();
   }
-  /** The last row, where no line end follows it. */
+  /** Yields the last row if the file ends without a line end. */
   *end() {
     if (this.#place === "quoted") throw this.#unclosed();
     if (this.#place === "start" && this.#cells.length === 0) return;
@@ -1921,16 +1921,16 @@ var INTEGER = /^-?\d{1,19}$/;
 var MOST2 = 2n ** 63n;
 function plantIn({ cells }, { id, name, tag }) {
   const text = name === void 0 ? void 0 : cells[name];
-  if (text === void 0) return "It has no name.";
-  if (text.includes("\0")) return "Its name has a character that is no text (U+0000).";
+  if (text === void 0) return "The row has no name.";
+  if (text.includes("\0")) return "The name contains the control character U+0000.";
   const plant = { name: text, tag: tag === void 0 ? void 0 : cells[tag] };
   if (id === void 0) return { id: void 0, ...plant };
   const digits = (cells[id] ?? "").trim();
-  if (digits === "") return "It has no id.";
-  if (/^-?\d+([.,]\d+)?E\+?\d+$/i.test(digits)) return `The spreadsheet has rounded its id to ${digits}.`;
-  if (!INTEGER.test(digits)) return `Its id ${digits} is not a whole number.`;
+  if (digits === "") return "The row has no id.";
+  if (/^-?\d+([.,]\d+)?E\+?\d+$/i.test(digits)) return `The spreadsheet has rounded the id to ${digits}.`;
+  if (!INTEGER.test(digits)) return `The id ${digits} is not a whole number.`;
   const value = BigInt(digits);
-  if (value < -MOST2 || value >= MOST2) return `Its id ${digits} is larger than the store can keep.`;
+  if (value < -MOST2 || value >= MOST2) return `The id ${digits} does not fit into 64 bits.`;
   return { id: value, ...plant };
 }
 var withId2 = ({ name, tag }, id) => tag === void 0 ? { id, name } : { id, name, tag };
@@ -1950,7 +1950,7 @@ function Columns(props) {
   return /* @__PURE__ */ a4("fieldset", { disabled: isLocked, class: "columns", children: [
     /* @__PURE__ */ a4("legend", { children: "Columns" }),
     /* @__PURE__ */ a4("div", { class: "fields", children: [
-      choice("Id", "id", "none: the page gives ids"),
+      choice("Id", "id", "none: the page assigns ids"),
       choice("Name", "name", "choose a column"),
       choice("Tag", "tag", "none")
     ] }),
@@ -1971,7 +1971,7 @@ function Columns(props) {
       /* @__PURE__ */ a4(
         Choice,
         {
-          title: "Text",
+          title: "Encoding",
           value: sheet2.encoding,
           options: Object.entries(ENCODINGS),
           onChange: (value) => onReopen({ encoding: value, separator: sheet2.separator })
@@ -1980,7 +1980,7 @@ function Columns(props) {
       /* @__PURE__ */ a4(
         Choice,
         {
-          title: "Cells are divided by",
+          title: "Cells are separated by",
           value: sheet2.separator,
           options: Object.entries(SEPARATORS),
           onChange: (value) => onReopen({ encoding: sheet2.encoding, separator: value })
@@ -2037,7 +2037,7 @@ function OutcomeTable({ title, outcome }) {
       ] }),
       /* @__PURE__ */ a4("li", { children: [
         number.format(unchanged),
-        " there already"
+        " unchanged"
       ] }),
       /* @__PURE__ */ a4("li", { class: refused > 0 ? "bad" : void 0, children: [
         number.format(refused),
@@ -2047,7 +2047,7 @@ function OutcomeTable({ title, outcome }) {
     refused > 0 && /* @__PURE__ */ a4("section", { class: "scroll", tabIndex: 0, "aria-label": "Refused rows", children: /* @__PURE__ */ a4("table", { children: [
       /* @__PURE__ */ a4("thead", { children: /* @__PURE__ */ a4("tr", { children: [
         /* @__PURE__ */ a4("th", { scope: "col", children: "Row" }),
-        /* @__PURE__ */ a4("th", { scope: "col", children: "Why it is refused" })
+        /* @__PURE__ */ a4("th", { scope: "col", children: "Reason" })
       ] }) }),
       /* @__PURE__ */ a4("tbody", { children: shown3.map(({ row, reason }) => /* @__PURE__ */ a4("tr", { children: [
         /* @__PURE__ */ a4("td", { children: row }),
@@ -2095,12 +2095,12 @@ var IdRanges = class {
   #client;
   #count;
   #ranges = [];
-  /** @param count how many plants the file has */
+  /** @param count the number of plants in the file */
   constructor(client, count) {
     this.#client = client;
     this.#count = count;
   }
-  /** The id of the plant with this number, from 0 on. */
+  /** @param number the position of the plant in the file, from 0 */
   async idOf(number5, signal) {
     const at = Math.floor(number5 / MOST3);
     while (this.#ranges.length <= at) {
@@ -2175,7 +2175,7 @@ var ImportRun = class {
   #sheet;
   #mapping;
   #mode;
-  /** By the number of a plant, the row that it is in. */
+  /** The row of each plant, by the position of the plant. */
   #rows = [];
   #unreadable = [];
   #unreadableCount = 0;
@@ -2187,11 +2187,11 @@ var ImportRun = class {
     this.#mapping = mapping;
     this.#mode = mode;
   }
-  /** Plants that the sheet has, as far as its rows could be read. */
+  /** The number of readable plants in the sheet. */
   get count() {
     return this.#rows.length;
   }
-  /** Reads the whole sheet, and asks the service what an import would do. */
+  /** Reads the whole sheet, and has the service import it as a dry run. */
   async check(signal) {
     this.#rows = [];
     this.#unreadable = [];
@@ -2205,7 +2205,7 @@ var ImportRun = class {
   /**
    * Imports the plants that were not imported yet.
    *
-   * @param onProgress is called with the number of plants that are done
+   * @param onProgress called with the number of plants imported so far
    */
   async import(onProgress, signal) {
     const before = this.#done;
@@ -2218,11 +2218,11 @@ var ImportRun = class {
     await this.#client.importPlants(rest, { mode: this.#mode, signal, onProgress: note });
     return this.#outcome(this.#done);
   }
-  /** What is imported so far. */
+  /** The outcome so far. */
   get outcome() {
     return this.#outcome(this.#done);
   }
-  /** The rows of the sheet with the ids that the page has given them, once they are imported. */
+  /** Yields the rows of the sheet with the ids that the page assigned. */
   async *rowsWithIds() {
     let number5 = 0;
     for await (const row of rowsOf(this.#sheet)) {
@@ -2362,7 +2362,7 @@ function ImportSheet({ session: session2, sheet: sheet2, onReopen }) {
         " ",
         /* @__PURE__ */ a4("progress", { max: run.current?.count ?? 0, value: step.value.done })
       ] }) }),
-      step.value.kind === "checked" && /* @__PURE__ */ a4(OutcomeTable, { title: "What the import would do", outcome: step.value.outcome }),
+      step.value.kind === "checked" && /* @__PURE__ */ a4(OutcomeTable, { title: "Result of the check", outcome: step.value.outcome }),
       step.value.kind === "broken" && /* @__PURE__ */ a4(OutcomeTable, { title: "Imported so far", outcome: step.value.outcome }),
       step.value.kind === "done" && /* @__PURE__ */ a4(OutcomeTable, { title: "Imported", outcome: step.value.outcome })
     ] }),
@@ -2443,7 +2443,7 @@ function ImportView({ session: session2 }) {
           onChange: (event) => void open(event.currentTarget.files?.[0])
         }
       ),
-      /* @__PURE__ */ a4("p", { class: "note", children: "Excel, LibreOffice and Google Sheets save one. Nothing is stored before you have seen what would be." })
+      /* @__PURE__ */ a4("p", { class: "note", children: "Excel, LibreOffice and Google Sheets can save CSV. A check shows the result before anything is stored." })
     ] }),
     fault.value !== "" && /* @__PURE__ */ a4("p", { role: "alert", children: fault.value }),
     sheet2.value !== void 0 && /* @__PURE__ */ a4(
@@ -2560,7 +2560,7 @@ function ChoosePlants({ client, id, tags, text }) {
       }
     ),
     tags.length > 0 && /* @__PURE__ */ a4("p", { class: "note", children: [
-      "Only with the ",
+      "Only plants with the ",
       tags.length === 1 ? "tag" : "tags",
       " ",
       /* @__PURE__ */ a4("bdi", { children: tags.join(", ") })
@@ -2586,7 +2586,7 @@ function ChoosePlants({ client, id, tags, text }) {
     /* @__PURE__ */ a4("button", { type: "button", disabled: found.value.length === 0 || isAdding.value, onClick: () => void chooseAll(), children: isAdding.value ? "Adding …" : "Add all that match" })
   ] });
 }
-var tellFull = () => tell(`One document holds ${MOST_LABELS} labels. Print these, then go on with the others.`, { isError: true });
+var tellFull = () => tell(`A document holds at most ${MOST_LABELS} labels. Print these first, then the others.`, { isError: true });
 
 // web/src/labels/sheets.ts
 var INCH = 25.4;
@@ -2744,7 +2744,7 @@ var KINDS2 = [
   ["l7160", "Avery L7160: A4, 21 labels of 63.5 × 38.1 mm"],
   ["5160", "Avery 5160: Letter, 30 labels of 66.7 × 25.4 mm"],
   ["roll", `Roll of ${ROLL_WIDTH} mm`],
-  ["own", "Own measures"]
+  ["own", "Another sheet"]
 ];
 var MEASURES = [
   ["width", "Width of the sheet"],
@@ -2757,7 +2757,7 @@ var MEASURES = [
   ["top", "From the top edge to the first label"],
   ["across", "From one label to the next in a row"],
   ["down", "From one row to the next"],
-  ["padding", "Blank edge inside of a label"]
+  ["padding", "Margin inside a label"]
 ];
 function ChooseSheet() {
   const { kind, length, own, base } = options.value;
@@ -3242,7 +3242,7 @@ var PdfWriter = class {
     );
     this.#pages.push(page);
   }
-  /** @param title what a viewer shows as the name of the document */
+  /** @param title the name of the document in a viewer */
   finish(title) {
     const preferences = "/ViewerPreferences << /PrintScaling /None /DisplayDocTitle true >>";
     this.#object(CATALOG, `<< /Type /Catalog /Pages ${PAGES} 0 R ${preferences} >>`);
@@ -3298,7 +3298,7 @@ endobj
     this.#last += 1;
     return this.#last;
   }
-  /** Texts are ASCII. */
+  /** Texts must be ASCII, so that their length is their number of bytes. */
   #write(part) {
     this.#parts.push(part);
     this.#length += part.length;
@@ -3508,7 +3508,7 @@ function Preview2({ job: job2 }) {
           onClick: () => {
             wanted2.value = page - 1;
           },
-          children: "Page before"
+          children: "Previous page"
         }
       ),
       /* @__PURE__ */ a4("span", { role: "status", children: [
@@ -3613,7 +3613,7 @@ function LabelsView({ session: session2 }) {
     ] }),
     job.value === void 0 ? /* @__PURE__ */ a4("p", { role: "status", children: [
       chosen.value.length === 0 ? "Choose some plants to see their labels." : "",
-      chosen.value.length > 0 && faults.value.size > 0 ? "Some measures are wrong." : ""
+      chosen.value.length > 0 && faults.value.size > 0 ? "Correct the marked fields to see the labels." : ""
     ] }) : /* @__PURE__ */ a4(Preview2, { job: job.value })
   ] });
 }
@@ -3624,7 +3624,7 @@ function Chosen() {
     /* @__PURE__ */ a4("p", { role: "status", children: labels.length === 1 ? "1 label" : `${labels.length} labels` }),
     labels.length > 0 && /* @__PURE__ */ a4($, { children: [
       /* @__PURE__ */ a4("details", { children: [
-        /* @__PURE__ */ a4("summary", { children: "Show them" }),
+        /* @__PURE__ */ a4("summary", { children: "Show the labels" }),
         /* @__PURE__ */ a4("ul", { class: "found", children: labels.slice(0, MOST_SHOWN2).map(({ id, name }) => /* @__PURE__ */ a4("li", { children: [
           /* @__PURE__ */ a4("bdi", { children: name === "" ? "(to come)" : name.slice(0, 200) }),
           " ",
@@ -3712,7 +3712,7 @@ var PlantChanges = class {
   edit(plant) {
     if (!drafts.value.has(String(plant.id))) putDraft({ base: plant });
   }
-  /** Saves a draft, if the plant still is as it was shown. Resolves with whether it did. */
+  /** Saves a draft if nobody has changed the plant since the page showed it. Resolves with whether it is saved. */
   async save(draft) {
     const { base, name, tag } = draft;
     if (!isChanged(draft)) {
@@ -3736,7 +3736,7 @@ var PlantChanges = class {
       return this.#saved(plant);
     });
   }
-  /** Gives the draft up for somebody else's change of the plant. */
+  /** Discards the draft, and shows somebody else's change of the plant. */
   yield({ base }, theirs) {
     dropDraft(base.id);
     if (theirs === null) this.#list.remove(base.id);
@@ -3787,7 +3787,7 @@ var PlantChanges = class {
     changeDraft(id, { isSaving: false, theirs });
     return false;
   }
-  /** A draft stays as it is when its saving fails. */
+  /** Runs the work of saving a draft. If it fails, the draft stays. */
   async #trying(id, work) {
     changeDraft(id, { isSaving: true, fault: "" });
     try {
@@ -3799,7 +3799,7 @@ var PlantChanges = class {
       return false;
     }
   }
-  /** Shows the plant as another write has changed it between reading and writing. */
+  /** Shows the conflict with a write that came between reading and writing the plant. */
   #again(id) {
     return this.#trying(id, async () => this.#meet(id, await this.#client.getPlant(id)));
   }
@@ -3970,7 +3970,7 @@ function EnterPlant({ client, id, onEntered }) {
         if (!isSaving.value) void enter();
       },
       children: [
-        /* @__PURE__ */ a4("p", { children: "There is no plant with this id yet. What is it?" }),
+        /* @__PURE__ */ a4("p", { children: "No plant has this id yet. Enter its name." }),
         /* @__PURE__ */ a4("div", { class: "field grow", children: [
           /* @__PURE__ */ a4("label", { for: "plant-name", children: "Name" }),
           /* @__PURE__ */ a4(
@@ -4041,7 +4041,7 @@ var PlantList = class {
   constructor(client) {
     this.#client = client;
   }
-  /** Shows the plants of a filter, and ends the search before it. */
+  /** Shows the plants of a filter, and aborts the previous search. */
   show(filter) {
     this.#ending.abort();
     this.#ending = new AbortController();
@@ -4050,11 +4050,11 @@ var PlantList = class {
     this.#listing = this.#client.listPlants({ ...wantedBy(filter), limit: PAGE }, { signal: this.#ending.signal });
     void this.#load("searching");
   }
-  /** Loads the next page, if there is one and it is not on its way. */
+  /** Loads the next page, unless there is none or it is loading already. */
   more() {
     if (this.state.value === "more") void this.#load("loading");
   }
-  /** Asks again for what could not be read. */
+  /** Repeats the request that failed. */
   retry() {
     if (this.#next === void 0 && this.#filter !== void 0) this.show(this.#filter);
     else void this.#load("loading");
@@ -4068,13 +4068,13 @@ var PlantList = class {
   remove(id) {
     this.#map((plants2) => plants2.filter((each) => each.id !== id));
   }
-  /** Shows a new plant first, wherever the order of the table would have it. */
+  /** Shows a new plant first, regardless of the order of the table. */
   putFirst(plant) {
     this.remove(plant.id);
     this.#key += 1;
     this.chunks.value = [{ key: this.#key, plants: [plant] }, ...this.chunks.value];
   }
-  /** Whether a plant is in what was read so far. */
+  /** Whether a page read so far contains the plant. */
   has(id) {
     return this.chunks.value.some(({ plants: plants2 }) => plants2.some((plant) => plant.id === id));
   }
@@ -4167,7 +4167,7 @@ function ConflictDialog({ draft, theirs, changes }) {
                 changes.yield(draft, theirs);
                 focusRow(id);
               },
-              children: theirs === null ? "Leave it deleted" : "Keep what is stored"
+              children: theirs === null ? "Leave it deleted" : "Keep the stored plant"
             }
           ),
           /* @__PURE__ */ a4(
@@ -4331,7 +4331,7 @@ function PlantView({ session: { client, may } }) {
     void read();
     return () => ending.abort();
   }, [client, list, tries.value]);
-  if (id === void 0) return /* @__PURE__ */ a4("p", { role: "alert", children: "This address has no id of a plant." });
+  if (id === void 0) return /* @__PURE__ */ a4("p", { role: "alert", children: "The address contains no valid id of a plant." });
   const plants2 = list.chunks.value.flatMap((chunk) => chunk.plants);
   return /* @__PURE__ */ a4($, { children: [
     /* @__PURE__ */ a4("h1", { children: [
@@ -4765,7 +4765,7 @@ function NewTokenForm({ client, own, onMade }) {
         },
         children: [
           /* @__PURE__ */ a4("div", { class: "field", children: [
-            /* @__PURE__ */ a4("label", { for: "token-name", children: "What is it for?" }),
+            /* @__PURE__ */ a4("label", { for: "token-name", children: "What is the token for?" }),
             /* @__PURE__ */ a4(
               "input",
               {
@@ -4781,7 +4781,7 @@ function NewTokenForm({ client, own, onMade }) {
             )
           ] }),
           /* @__PURE__ */ a4("fieldset", { children: [
-            /* @__PURE__ */ a4("legend", { children: "It may" }),
+            /* @__PURE__ */ a4("legend", { children: "The token may" }),
             own.scopes.map((scope) => /* @__PURE__ */ a4("label", { class: "check", children: [
               /* @__PURE__ */ a4(
                 "input",
@@ -4798,7 +4798,7 @@ function NewTokenForm({ client, own, onMade }) {
             ] }, scope))
           ] }),
           /* @__PURE__ */ a4("div", { class: "field", children: [
-            /* @__PURE__ */ a4("label", { for: "token-day", children: "Last day (empty: as long as yours)" }),
+            /* @__PURE__ */ a4("label", { for: "token-day", children: "Last day (empty: when your token expires)" }),
             /* @__PURE__ */ a4(
               "input",
               {
@@ -4824,7 +4824,7 @@ function Secret({ token }) {
     /* @__PURE__ */ a4("label", { for: "secret", children: [
       "The secret of ",
       /* @__PURE__ */ a4("bdi", { children: token.name }),
-      ". Keep it now; nobody can show it again."
+      ". Copy it now: it is never shown again."
     ] }),
     /* @__PURE__ */ a4(
       "input",
@@ -4859,8 +4859,8 @@ function RevokeDialog({ token, isOwn, onRevoke, onClose }) {
           "?"
         ] }),
         /* @__PURE__ */ a4("p", { children: [
-          "Programs that use it stop working within a second, and it cannot be brought back.",
-          isOwn && " It is the token you are signed in with."
+          "Programs that use this token lose access within a second. A revoked token cannot be restored.",
+          isOwn && " You are signed in with this token."
         ] }),
         /* @__PURE__ */ a4("div", { class: "fields", children: [
           /* @__PURE__ */ a4("button", { type: "button", onClick: onClose, children: "Keep it" }),
@@ -4947,7 +4947,7 @@ function TokenItem({ token, isOwn, onRevoke }) {
     /* @__PURE__ */ a4("div", { children: [
       /* @__PURE__ */ a4("strong", { dir: "auto", children: name }),
       " ",
-      isOwn && /* @__PURE__ */ a4("span", { class: "note", children: "(the one you use)" }),
+      isOwn && /* @__PURE__ */ a4("span", { class: "note", children: "(you are signed in with it)" }),
       /* @__PURE__ */ a4("div", { class: "note", children: [
         /* @__PURE__ */ a4("code", { children: id }),
         " may ",
@@ -5013,7 +5013,7 @@ function SignedIn(current) {
       ] })
     ] }),
     /* @__PURE__ */ a4("p", { class: "connection", role: "status", children: isRetrying.value && "The service does not answer; trying again …" }),
-    /* @__PURE__ */ a4("main", { id: "main", tabIndex: -1, children: shown3 === void 0 ? /* @__PURE__ */ a4("p", { children: "This token allows nothing that the page can show." }) : /* @__PURE__ */ a4(shown3.Component, { session: current }, shown3.name) }),
+    /* @__PURE__ */ a4("main", { id: "main", tabIndex: -1, children: shown3 === void 0 ? /* @__PURE__ */ a4("p", { children: "No view of this page is open to the scopes of this token." }) : /* @__PURE__ */ a4(shown3.Component, { session: current }, shown3.name) }),
     /* @__PURE__ */ a4(Notices, {})
   ] });
 }

@@ -66,7 +66,7 @@ function SignedIn(current: Session): JSX.Element {
       </p>
       <main id="main" tabIndex={-1}>
         {shown === undefined ? (
-          <p>This token allows nothing that the page can show.</p>
+          <p>No view of this page is open to the scopes of this token.</p>
         ) : (
           <shown.Component key={shown.name} session={current} />
         )}

@@ -1,7 +1,7 @@
 import { type Signal, signal } from '@preact/signals'
 import { onSignOut } from './session.ts'
 
-/** Typed texts that the store does not have yet. They outlive their form, a reload of the tab and an expired token. */
+/** Keeps typed texts until they are stored: beyond their form, a reload of the tab and an expired token. */
 export class Kept<T> {
   readonly #key: string
   readonly #nothing: T

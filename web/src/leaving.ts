@@ -1,10 +1,11 @@
 import { effect } from '@preact/signals'
 
 /**
- * Has the browser ask before the tab is closed or left, while `isUnsaved` is true of the signals that it reads. The
- * listener goes with the reason: browsers keep no page with one for the way back.
+ * Has the browser ask before the person leaves the page while `isUnsaved` returns true. `isUnsaved` reads signals, and
+ * runs again when they change. The listener exists only meanwhile, because a browser keeps no page that has one in its
+ * cache for the Back button.
  *
- * @returns a function that ends this
+ * @returns a function that stops asking
  */
 export function warnWhile(isUnsaved: () => boolean): () => void {
   const ask = (event: Event) => event.preventDefault()

@@ -6,7 +6,7 @@ import { onSignOut, resume, takeFromAddress } from './session.ts'
 
 onSignOut(clearNotices)
 addEventListener('hashchange', () => {
-  // The link of the first start may be opened in a tab that shows the page already.
+  // People may open the link of the first start in a tab that shows the page already.
   if (takeFromAddress()) void resume()
   followAddress()
 })

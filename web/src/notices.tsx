@@ -8,13 +8,13 @@ interface Notice {
   readonly action: { readonly label: string; readonly run: () => void } | undefined
 }
 
-/** Older ones leave: each is short, and all together must not cover the page. */
+/** The most notices on the screen, so that they do not cover the page. A new one replaces the oldest. */
 const MOST = 4
 
 const notices = signal<readonly Notice[]>([])
 let last = 0
 
-/** Shows events. A notice stays until the person dismisses it, or newer ones need its place. */
+/** Shows a notice until the person dismisses it or newer ones replace it. */
 export function tell(text: string, options: { action?: Notice['action']; isError?: boolean } = {}): void {
   const { action, isError = false } = options
   last += 1
@@ -29,7 +29,7 @@ export const clearNotices = (): void => {
   notices.value = []
 }
 
-/** Screen readers announce what appears in it. */
+/** A live region: screen readers announce each new notice. */
 export function Notices(): JSX.Element {
   return (
     <section class="notices" aria-label="Messages" aria-live="polite">

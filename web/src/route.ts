@@ -8,7 +8,7 @@ export interface Route {
 
 export const route = signal<Route>({ view: 'plants', query: new URLSearchParams() })
 
-/** Browsers refuse a change of the address for each key that is held, so it follows after this many ms. */
+/** ms from the last key to the change of the address: browsers refuse a change for each repeat of a held key. */
 const PAUSE = 300
 let timer: ReturnType<typeof setTimeout> | undefined
 
@@ -29,7 +29,7 @@ export function go(view: string, query?: URLSearchParams): void {
   location.hash = linkTo(view, query)
 }
 
-/** Changes the query of the present view, without an entry in the history for each pressed key. */
+/** Changes the query of the present view without adding an entry to the history. */
 export function replaceQuery(query: URLSearchParams): void {
   const { view } = route.value
   route.value = { view, query }

@@ -1,6 +1,6 @@
 import { PlantstoreError, PlantstoreUnreachable } from '../../client/src/index.ts'
 
-/** A refusal or a failure in the words of a person. */
+/** Words an error for people. */
 export function said(error: unknown): string {
   if (error instanceof PlantstoreUnreachable) return 'The service cannot be reached.'
   if (!(error instanceof PlantstoreError)) return error instanceof Error ? error.message : String(error)
@@ -21,5 +21,5 @@ export function said(error: unknown): string {
 export const sentence = (text: string): string =>
   `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? '' : '.'}`
 
-/** Whether this is the end of a request that something newer has replaced. */
+/** Whether the page itself ended the request, because a newer one replaced it or the person stopped it. */
 export const isAbort = (error: unknown): boolean => error instanceof DOMException && error.name === 'AbortError'

@@ -1,7 +1,7 @@
-/** Time for the browser to take the file over, in ms. */
+/** ms until the browser has certainly read the file. */
 const TAKEN = 60_000
 
-/** Gives the person a file to keep. */
+/** Downloads a file that the page made. */
 export function saveFile(content: Blob, name: string): void {
   const address = URL.createObjectURL(content)
   const link = document.createElement('a')

@@ -13,11 +13,11 @@ export interface Session {
 export type SessionState =
   | { readonly kind: 'signed-out'; readonly why: string }
   | { readonly kind: 'checking' }
-  /** The token could not be checked, as the service was out of reach. */
+  /** The service did not answer, so the token is neither accepted nor refused. */
   | { readonly kind: 'unreachable'; readonly why: string }
   | ({ readonly kind: 'signed-in' } & Session)
 
-/** The page at /docs reads the same entry, so that signing in here signs in there. */
+/** The page at /docs reads the same entry, so signing in here signs in there too. */
 const KEY = 'plantstore-token'
 
 export const session = signal<SessionState>({ kind: 'checking' })
@@ -26,12 +26,12 @@ export const isRetrying = signal(false)
 
 const ended: (() => void)[] = []
 
-/** Calls `forget` when the person signs out, to clear what belongs to them. */
+/** Registers `forget`, which clears data of the person, to run when they sign out. */
 export const onSignOut = (forget: () => void): void => {
   ended.push(forget)
 }
 
-/** Signs in with the token that the tab, this device or the address of the page has. */
+/** Signs in with the token from the address, from the storage of the tab or from that of the device. */
 export async function resume(): Promise<void> {
   takeFromAddress()
   const token = sessionStorage.getItem(KEY) ?? localStorage.getItem(KEY)
@@ -55,8 +55,8 @@ export function signOut(why = ''): void {
 }
 
 /**
- * Takes the token out of a link such as `/#token=ps_…`. A browser sends no fragment to a server, and the address loses
- * it before anything else is done, so that no history and no copied address has it.
+ * Takes the token from a link such as `/#token=ps_…`. Browsers send no fragment to a server. The page first removes the
+ * token from the address, so that neither the history nor a copied address contains it.
  */
 export function takeFromAddress(): boolean {
   const token = /^#token=(.+)$/.exec(location.hash)?.[1]
@@ -96,7 +96,7 @@ function clientFor(token: string): PlantstoreClient {
   })
 }
 
-/** What was typed stays, as the same person signs in again. */
+/** Signs out but keeps typed texts, because the same person signs in again. */
 function expire(): void {
   if (session.value.kind !== 'signed-in') return
   forgetToken()

@@ -29,7 +29,7 @@ export function SignIn({ why }: { readonly why: string }): JSX.Element {
           }}
         />
         <p id="token-note" class="note">
-          The first start of the service shows one. Whoever runs the service makes others, with{' '}
+          The service shows a token at its first start. The operator creates others with{' '}
           <code>plantstore token create</code>.
         </p>
         <label class="check">
@@ -42,7 +42,7 @@ export function SignIn({ why }: { readonly why: string }): JSX.Element {
           />
           Remember on this device
         </label>
-        <p class="note">Otherwise this tab forgets the token when you close it.</p>
+        <p class="note">Without this, the token is forgotten when you close the tab.</p>
         {why !== '' && <p role="alert">{why}</p>}
         <button type="submit" class="primary">
           Sign in

@@ -8,12 +8,12 @@ import type { Session } from './session.ts'
 import { TokensView } from './tokens/tokens-view.tsx'
 
 export interface View {
-  /** Its place in the address: `#/plants`. */
+  /** The path in the fragment of the address, such as `plants` in `#/plants`. */
   readonly name: string
   readonly title: string
-  /** Whether only links lead to it, and no entry of the navigation. */
+  /** Whether the navigation leaves the view out: only links lead to it. */
   readonly isLinked?: boolean
-  /** Whether a token with these scopes sees it. */
+  /** Whether a token with these scopes sees the view. */
   readonly isFor: (may: Session['may']) => boolean
   readonly Component: ComponentType<ViewProps>
 }

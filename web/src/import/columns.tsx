@@ -16,7 +16,7 @@ interface ColumnsProps {
   readonly onReopen: (chosen: Partial<Pick<Sheet, 'encoding' | 'separator'>>) => void
 }
 
-/** The reading of a file: its encoding, the meaning of its columns, and the first plants that follow from both. */
+/** Lets the person say how to read a file, and previews its first plants. */
 export function Columns(props: ColumnsProps): JSX.Element {
   const { sheet, mapping, mode, isLocked, onMapping, onMode, onReopen } = props
   const choice = (title: string, member: keyof Mapping, none: string) => (
@@ -31,7 +31,7 @@ export function Columns(props: ColumnsProps): JSX.Element {
     <fieldset disabled={isLocked} class="columns">
       <legend>Columns</legend>
       <div class="fields">
-        {choice('Id', 'id', 'none: the page gives ids')}
+        {choice('Id', 'id', 'none: the page assigns ids')}
         {choice('Name', 'name', 'choose a column')}
         {choice('Tag', 'tag', 'none')}
       </div>
@@ -47,13 +47,13 @@ export function Columns(props: ColumnsProps): JSX.Element {
           onChange={(value) => onMode(value === 'update' ? 'update' : 'add')}
         />
         <Choice
-          title="Text"
+          title="Encoding"
           value={sheet.encoding}
           options={Object.entries(ENCODINGS)}
           onChange={(value) => onReopen({ encoding: value as Encoding, separator: sheet.separator })}
         />
         <Choice
-          title="Cells are divided by"
+          title="Cells are separated by"
           value={sheet.separator}
           options={Object.entries(SEPARATORS)}
           onChange={(value) => onReopen({ encoding: sheet.encoding, separator: value as Separator })}

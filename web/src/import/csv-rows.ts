@@ -1,8 +1,8 @@
-/** Undefined where nothing stands, not even quotation marks. */
+/** undefined: an empty cell without quotation marks. */
 export type Cell = string | undefined
 
 export interface Row {
-  /** As a spreadsheet counts it: a cell of several lines is in one row. */
+  /** Counted as a spreadsheet does: a cell of several lines belongs to one row. */
   readonly number: number
   readonly cells: readonly Cell[]
 }
@@ -10,20 +10,20 @@ export interface Row {
 export const SEPARATORS = { ',': 'commas', ';': 'semicolons', '\t': 'tabs' } as const
 export type Separator = keyof typeof SEPARATORS
 
-/** Characters of one row; a larger one has a quotation mark that is not closed. */
+/** The most characters of one row: a longer one has a quotation mark that nothing closes. */
 const LARGEST = 4_000_000
 
-/** Before a cell, in plain text, in quotes, or after a quotation mark that may end them. */
+/** The state of the parser. `quote` is the state after a quotation mark that may end the quoted cell. */
 type Place = 'start' | 'plain' | 'quoted' | 'quote'
 
-/** Divides CSV (RFC 4180, lines ended by CRLF, LF or CR) into rows, in pieces of any size. */
+/** Parses CSV (RFC 4180; lines end with CRLF, LF or CR) that comes in pieces of any size. */
 export class CsvRows {
   readonly #separator: string
   #place: Place = 'start'
   #cells: Cell[] = []
   #text = ''
   #number = 1
-  /** The last character was a CR, so that an LF belongs to it. */
+  /** Whether the last character was a CR: an LF that follows belongs to the same line end. */
   #afterReturn = false
   #length = 0
 
@@ -49,7 +49,7 @@ export class CsvRows {
         }
       }
       if (c === '"' && this.#place !== 'plain') {
-        // A second one in quotes is one of the text.
+        // Two quotation marks in a quoted cell stand for one.
         if (this.#place === 'quote') this.#text += '"'
         this.#place = 'quoted'
         from = i + 1
@@ -70,7 +70,7 @@ export class CsvRows {
     if (this.#length > LARGEST) throw this.#unclosed()
   }
 
-  /** The last row, where no line end follows it. */
+  /** Yields the last row if the file ends without a line end. */
   *end(): Generator<Row, void> {
     if (this.#place === 'quoted') throw this.#unclosed()
     if (this.#place === 'start' && this.#cells.length === 0) return
@@ -99,7 +99,7 @@ export class CsvRows {
 
 export const isBlank = ({ cells }: Row): boolean => cells.every((cell) => cell === undefined || cell.trim() === '')
 
-/** What separates the cells of the first row; a row `sep=;` before it says so. */
+/** Returns the separator that a first row such as `sep=;` names, or else the most frequent one of the first row. */
 export function separatorOf(text: string): Separator {
   const said = /^sep=([,;\t])\r?\n/i.exec(text)?.[1]
   const counts = { ',': 0, ';': 0, '\t': 0 }

@@ -1,4 +1,4 @@
-/** How the texts of a file are written, by the names that TextDecoder has for them. */
+/** Encodings by the labels of TextDecoder. */
 export const ENCODINGS = {
   'utf-8': 'UTF-8',
   'utf-16le': 'UTF-16',
@@ -8,7 +8,7 @@ export const ENCODINGS = {
 
 export type Encoding = keyof typeof ENCODINGS
 
-/** Finds the encoding of a file: by its byte order mark, else UTF-8 if all of it is valid, else Windows-1252. */
+/** Detects the encoding: by a byte order mark, else UTF-8 if the whole file is valid UTF-8, else Windows-1252. */
 export async function encodingOf(file: Blob): Promise<Encoding> {
   const [first, second] = new Uint8Array(await file.slice(0, 2).arrayBuffer())
   if (first === 0xff && second === 0xfe) return 'utf-16le'
@@ -22,6 +22,6 @@ export async function encodingOf(file: Blob): Promise<Encoding> {
   }
 }
 
-/** The text of a file, piece by piece, without its byte order mark. */
+/** Streams the text of a file without its byte order mark. */
 export const textsOf = (file: Blob, encoding: Encoding): ReadableStream<string> =>
   file.stream().pipeThrough(new TextDecoderStream(encoding))

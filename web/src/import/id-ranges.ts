@@ -1,24 +1,21 @@
 import type { IdRange, PlantstoreClient } from '../../../client/src/index.ts'
 
-/** What the service reserves at once at most. */
+/** The most ids that one request reserves. */
 const MOST = 10_000
 
-/**
- * Ids for the plants of one file that has none. A plant keeps its id when the import is done again, so that a second
- * attempt adds no plant twice.
- */
+/** Assigns ids to the plants of a file. A repeated import assigns the same ids, so it adds no plant twice. */
 export class IdRanges {
   readonly #client: PlantstoreClient
   readonly #count: number
   readonly #ranges: IdRange[] = []
 
-  /** @param count how many plants the file has */
+  /** @param count the number of plants in the file */
   constructor(client: PlantstoreClient, count: number) {
     this.#client = client
     this.#count = count
   }
 
-  /** The id of the plant with this number, from 0 on. */
+  /** @param number the position of the plant in the file, from 0 */
   async idOf(number: number, signal?: AbortSignal): Promise<bigint> {
     const at = Math.floor(number / MOST)
     while (this.#ranges.length <= at) {

@@ -29,7 +29,7 @@ interface SheetProps {
 const number = new Intl.NumberFormat()
 const plants = (count: number): string => `${number.format(count)} ${count === 1 ? 'plant' : 'plants'}`
 
-/** Which column is what, a check that stores nothing, the import, and its report. */
+/** The steps of an import: map the columns, check without storing, import, save the report. */
 export function ImportSheet({ session, sheet, onReopen }: SheetProps): JSX.Element {
   const { client, may } = session
   const mapping = useSignal<Mapping>(guess(sheet.columns))
@@ -40,7 +40,7 @@ export function ImportSheet({ session, sheet, onReopen }: SheetProps): JSX.Eleme
   const ending = useRef(new AbortController())
   const status = useRef<HTMLDivElement>(null)
   useEffect(() => () => ending.current.abort(), [])
-  // An import that broke off goes on only in this tab.
+  // Only this tab can continue an import that broke off.
   useEffect(() => warnWhile(() => step.value.kind === 'importing' || step.value.kind === 'broken'), [step])
   const change = (next: () => void) => {
     ending.current.abort()
@@ -75,7 +75,7 @@ export function ImportSheet({ session, sheet, onReopen }: SheetProps): JSX.Eleme
     }
   }
   const { kind } = step.value
-  // The button that was pressed is gone: the next Tab shall lead on from what it has done.
+  // The pressed button is gone. Focus moves to the result, so that the next Tab continues from there.
   useEffect(() => {
     if (kind !== 'mapping' && document.activeElement === document.body) status.current?.focus()
   }, [kind])
@@ -111,9 +111,7 @@ export function ImportSheet({ session, sheet, onReopen }: SheetProps): JSX.Eleme
             </label>
           </p>
         )}
-        {step.value.kind === 'checked' && (
-          <OutcomeTable title="What the import would do" outcome={step.value.outcome} />
-        )}
+        {step.value.kind === 'checked' && <OutcomeTable title="Result of the check" outcome={step.value.outcome} />}
         {step.value.kind === 'broken' && <OutcomeTable title="Imported so far" outcome={step.value.outcome} />}
         {step.value.kind === 'done' && <OutcomeTable title="Imported" outcome={step.value.outcome} />}
       </div>
@@ -151,7 +149,7 @@ interface DownloadsProps {
   readonly sheet: Sheet
   readonly run: ImportRun | undefined
   readonly outcome: Outcome
-  /** Whether the page has given ids. */
+  /** Whether the page assigned ids. */
   readonly hasIds: boolean
 }
 

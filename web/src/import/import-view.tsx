@@ -6,7 +6,7 @@ import type { ViewProps } from '../views.ts'
 import { ImportSheet } from './import-sheet.tsx'
 import { openSheet, type Sheet } from './sheet.ts'
 
-/** Takes a spreadsheet: dropped, or chosen by keyboard. */
+/** Takes a CSV file that the person drops anywhere in the window or chooses in the field. */
 export function ImportView({ session }: ViewProps): JSX.Element {
   const sheet = useSignal<Sheet | undefined>(undefined)
   const fault = useSignal('')
@@ -21,7 +21,8 @@ export function ImportView({ session }: ViewProps): JSX.Element {
       fault.value = said(error)
     }
   }
-  // A file that misses the field would otherwise take the place of the page. It listens as soon as the field is shown.
+  // The window takes drops, because a browser opens a file that misses the field in place of the page. A layout effect
+  // runs before the first paint, so no early drop is lost.
   useLayoutEffect(() => {
     const listening = new AbortController()
     const listen = (type: 'dragover' | 'dragleave' | 'drop', take: (event: DragEvent) => void) => {
@@ -49,7 +50,7 @@ export function ImportView({ session }: ViewProps): JSX.Element {
           onChange={(event) => void open(event.currentTarget.files?.[0])}
         />
         <p class="note">
-          Excel, LibreOffice and Google Sheets save one. Nothing is stored before you have seen what would be.
+          Excel, LibreOffice and Google Sheets can save CSV. A check shows the result before anything is stored.
         </p>
       </section>
       {fault.value !== '' && <p role="alert">{fault.value}</p>}

@@ -1,16 +1,16 @@
 import type { NewPlant } from '../../../client/src/index.ts'
 import type { Row } from './csv-rows.ts'
 
-/** Which column of a sheet is which member of a plant. */
+/** The column of a sheet, from 0, for each member of a plant. */
 export interface Mapping {
-  /** undefined: the page gives ids. */
+  /** undefined: the page assigns ids. */
   readonly id: number | undefined
   readonly name: number | undefined
   /** undefined: no plant gets a tag. */
   readonly tag: number | undefined
 }
 
-/** What people call their columns, in the languages that spreadsheets here had; without case and accents. */
+/** Common names of columns in several languages, in lower case and without accents. */
 const NAMES: Readonly<Record<keyof Mapping, readonly string[]>> = {
   id: ['id', 'plant id', 'nr', 'no', 'number', 'nummer', 'numero', 'accession', 'accession number', 'code'],
   name: [
@@ -49,7 +49,7 @@ const folded = (text: string): string =>
     .trim()
     .toLowerCase()
 
-/** A plant without its id, if the page gives it. */
+/** The plant of a row. Without an id if the page assigns ids. */
 export interface RowPlant {
   readonly id: bigint | undefined
   readonly name: string
@@ -59,19 +59,19 @@ export interface RowPlant {
 const INTEGER = /^-?\d{1,19}$/
 const MOST = 2n ** 63n
 
-/** The plant of a row, or the reason why there is none. */
+/** Returns the plant of a row, or the reason why the row has none. */
 export function plantIn({ cells }: Row, { id, name, tag }: Mapping): RowPlant | string {
   const text = name === undefined ? undefined : cells[name]
-  if (text === undefined) return 'It has no name.'
-  if (text.includes('\0')) return 'Its name has a character that is no text (U+0000).'
+  if (text === undefined) return 'The row has no name.'
+  if (text.includes('\0')) return 'The name contains the control character U+0000.'
   const plant = { name: text, tag: tag === undefined ? undefined : cells[tag] }
   if (id === undefined) return { id: undefined, ...plant }
   const digits = (cells[id] ?? '').trim()
-  if (digits === '') return 'It has no id.'
-  if (/^-?\d+([.,]\d+)?E\+?\d+$/i.test(digits)) return `The spreadsheet has rounded its id to ${digits}.`
-  if (!INTEGER.test(digits)) return `Its id ${digits} is not a whole number.`
+  if (digits === '') return 'The row has no id.'
+  if (/^-?\d+([.,]\d+)?E\+?\d+$/i.test(digits)) return `The spreadsheet has rounded the id to ${digits}.`
+  if (!INTEGER.test(digits)) return `The id ${digits} is not a whole number.`
   const value = BigInt(digits)
-  if (value < -MOST || value >= MOST) return `Its id ${digits} is larger than the store can keep.`
+  if (value < -MOST || value >= MOST) return `The id ${digits} does not fit into 64 bits.`
   return { id: value, ...plant }
 }
 

@@ -2,10 +2,10 @@ import type { JSX } from 'preact'
 import type { Outcome } from './run.ts'
 
 const number = new Intl.NumberFormat()
-/** Refused rows in the document; the report to save has up to a thousand. */
+/** The most refused rows that the table shows. The saved report lists up to a thousand. */
 const MOST_SHOWN = 100
 
-/** The figures of an import or of its check, and the refused rows with their reasons. */
+/** Shows the figures of an import or of its check, and the refused rows with their reasons. */
 export function OutcomeTable({ title, outcome }: { readonly title: string; readonly outcome: Outcome }): JSX.Element {
   const { added, updated, unchanged, refused, refusedRows } = outcome
   const shown = refusedRows.slice(0, MOST_SHOWN)
@@ -15,7 +15,7 @@ export function OutcomeTable({ title, outcome }: { readonly title: string; reado
       <ul class="figures">
         <li>{number.format(added)} added</li>
         {updated > 0 && <li>{number.format(updated)} updated</li>}
-        <li>{number.format(unchanged)} there already</li>
+        <li>{number.format(unchanged)} unchanged</li>
         <li class={refused > 0 ? 'bad' : undefined}>{number.format(refused)} refused</li>
       </ul>
       {refused > 0 && (
@@ -24,7 +24,7 @@ export function OutcomeTable({ title, outcome }: { readonly title: string; reado
             <thead>
               <tr>
                 <th scope="col">Row</th>
-                <th scope="col">Why it is refused</th>
+                <th scope="col">Reason</th>
               </tr>
             </thead>
             <tbody>

@@ -1,7 +1,7 @@
 import type { ImportRun, Outcome } from './run.ts'
 import type { Sheet } from './sheet.ts'
 
-/** A report for people: what became of the rows, then the refused ones with their reasons. */
+/** Writes a report for people as CSV: the figures, then the refused rows with their reasons. */
 export function reportOf(sheet: Sheet, { added, updated, unchanged, refused, refusedRows }: Outcome): Blob {
   const rows: string[][] = [
     ['File', sheet.file.name],
@@ -17,7 +17,7 @@ export function reportOf(sheet: Sheet, { added, updated, unchanged, refused, ref
   return csvOf(rows.map(lineOf))
 }
 
-/** The sheet again, with the ids that the page has given: to keep, and to print labels by. */
+/** Writes the sheet with a column of the ids that the page assigned. */
 export async function sheetWithIds(sheet: Sheet, run: ImportRun): Promise<Blob> {
   const lines = [lineOf(['id', ...sheet.columns])]
   for await (const { row, id } of run.rowsWithIds()) {
@@ -26,7 +26,7 @@ export async function sheetWithIds(sheet: Sheet, run: ImportRun): Promise<Blob> 
   return csvOf(lines)
 }
 
-/** Excel takes a file without a byte order mark for Windows-1252. */
+/** Adds a byte order mark: without one, Excel reads a file as Windows-1252. */
 const csvOf = (lines: readonly string[]): Blob => new Blob(['\ufeff', lines.join('')], { type: 'text/csv' })
 
 const lineOf = (cells: readonly (string | undefined)[]): string => `${cells.map(quoted).join(',')}\r\n`

@@ -6,33 +6,33 @@ import { type Mapping, plantIn, type RowPlant, withId } from './mapping.ts'
 import { rowsOf, type Sheet } from './sheet.ts'
 
 export interface Refused {
-  /** As the spreadsheet counts rows. */
+  /** Counted as the spreadsheet counts rows. */
   readonly row: number
   readonly reason: string
 }
 
-/** What became of the rows of a sheet, or would. */
+/** The result of an import, or of its check. */
 export interface Outcome {
   readonly added: number
   readonly updated: number
   readonly unchanged: number
   readonly refused: number
-  /** The first ones. */
+  /** The first MOST_LISTED of them. */
   readonly refusedRows: readonly Refused[]
 }
 
 export type Mode = 'add' | 'update'
 
-/** Refused rows that an outcome lists. */
+/** The most refused rows that an outcome lists. */
 const MOST_LISTED = 1000
 
-/** The import of one sheet with one mapping: a check, then the import itself, which goes on where it broke off. */
+/** Checks and imports one sheet with one mapping. An import that broke off continues with the next plant. */
 export class ImportRun {
   readonly #client: PlantstoreClient
   readonly #sheet: Sheet
   readonly #mapping: Mapping
   readonly #mode: Mode
-  /** By the number of a plant, the row that it is in. */
+  /** The row of each plant, by the position of the plant. */
   #rows: number[] = []
   #unreadable: Refused[] = []
   #unreadableCount = 0
@@ -46,17 +46,17 @@ export class ImportRun {
     this.#mode = mode
   }
 
-  /** Plants that the sheet has, as far as its rows could be read. */
+  /** The number of readable plants in the sheet. */
   get count(): number {
     return this.#rows.length
   }
 
-  /** Reads the whole sheet, and asks the service what an import would do. */
+  /** Reads the whole sheet, and has the service import it as a dry run. */
   async check(signal: AbortSignal): Promise<Outcome> {
     this.#rows = []
     this.#unreadable = []
     this.#unreadableCount = 0
-    // Nothing is stored, so ids that are free now serve as well as reserved ones.
+    // A dry run stores nothing, so free ids need no reservation.
     const first = this.#mapping.id === undefined ? await this.#client.proposeId({ signal }) : 0n
     const plants = this.#plants((_plant, number) => Promise.resolve(first + BigInt(number)), signal, true)
     const report = await this.#client.importPlants(plants, { mode: this.#mode, dryRun: true, signal })
@@ -67,7 +67,7 @@ export class ImportRun {
   /**
    * Imports the plants that were not imported yet.
    *
-   * @param onProgress is called with the number of plants that are done
+   * @param onProgress called with the number of plants imported so far
    */
   async import(onProgress: (done: number) => void, signal: AbortSignal): Promise<Outcome> {
     const before = this.#done
@@ -81,12 +81,12 @@ export class ImportRun {
     return this.#outcome(this.#done)
   }
 
-  /** What is imported so far. */
+  /** The outcome so far. */
   get outcome(): Outcome {
     return this.#outcome(this.#done)
   }
 
-  /** The rows of the sheet with the ids that the page has given them, once they are imported. */
+  /** Yields the rows of the sheet with the ids that the page assigned. */
   async *rowsWithIds(): AsyncGenerator<{ readonly row: Row; readonly id: bigint }, void> {
     let number = 0
     for await (const row of rowsOf(this.#sheet)) {
@@ -147,7 +147,7 @@ export class ImportRun {
 
 const doneIn = ({ added, updated, unchanged, refused }: ImportReport): number => added + updated + unchanged + refused
 
-/** @param skipped plants before those of `next` */
+/** @param skipped the number of plants before those of `next` */
 function joined(before: ImportReport, next: ImportReport, skipped: number): ImportReport {
   const moved = next.refusedRows.map((row) => ({ ...row, line: row.line + skipped }))
   return {

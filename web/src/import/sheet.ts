@@ -1,21 +1,21 @@
 import { CsvRows, isBlank, type Row, type Separator, separatorOf } from './csv-rows.ts'
 import { type Encoding, encodingOf, textsOf } from './encoding.ts'
 
-/** How many characters of a file the page reads for its preview, and how many rows it shows. */
+/** Bytes that the page reads for a preview, and rows that the preview shows. */
 const LOOK = 65_536
 const SHOWN = 5
 
-/** A spreadsheet that was saved as CSV. */
+/** A spreadsheet saved as CSV. */
 export interface Sheet {
   readonly file: File
   readonly encoding: Encoding
   readonly separator: Separator
-  /** The names of the columns, by the first row that is not blank. */
+  /** The names of the columns, from the first row that is not blank. */
   readonly columns: readonly string[]
   readonly preview: readonly Row[]
 }
 
-/** @throws Error that says why the file is no such sheet */
+/** @throws Error that tells the person why the file is not readable as CSV */
 export async function openSheet(
   file: File,
   chosen: Partial<Pick<Sheet, 'encoding' | 'separator'>> = {},
@@ -34,7 +34,7 @@ export async function openSheet(
   return { file, encoding, separator, columns, preview }
 }
 
-/** The rows below the head, without blank ones. */
+/** Yields the rows below the head, without blank ones. */
 export async function* rowsOf({ file, encoding, separator }: Sheet): AsyncGenerator<Row, void> {
   const rows = new CsvRows(separator)
   let isHeadSeen = false
@@ -59,7 +59,7 @@ export async function* rowsOf({ file, encoding, separator }: Sheet): AsyncGenera
 
 async function beginning(file: File, encoding: Encoding): Promise<string> {
   const bytes = await file.slice(0, LOOK).arrayBuffer()
-  // A character may be cut at the end.
+  // The last character may be incomplete; `stream` leaves it out.
   return new TextDecoder(encoding).decode(bytes, { stream: true })
 }
 
@@ -73,7 +73,7 @@ function firstRows(text: string, separator: Separator): Row[] {
     }
   }
   take(rows.divide(text))
-  // Where all was looked at, the last row may lack its line end.
+  // A text this short is the whole file, as a character has at most four bytes. Its last row may lack a line end.
   if (found.length <= SHOWN && text.length < LOOK / 4) take(rows.end())
   return found
 }

@@ -10,9 +10,9 @@ const SHOWN = 20
 
 interface ChooseProps {
   readonly client: PlantstoreClient
-  /** A plant that is chosen at once, if the person came from it. */
+  /** The plant from whose view the person comes: the page chooses this plant at once. */
   readonly id: string | null
-  /** What the table of plants shows, if the person came from there. */
+  /** The filter of the table of plants, if the person comes from there. */
   readonly tags: readonly string[]
   readonly text: string
 }
@@ -84,7 +84,7 @@ export function ChoosePlants({ client, id, tags, text }: ChooseProps): JSX.Eleme
       />
       {tags.length > 0 && (
         <p class="note">
-          Only with the {tags.length === 1 ? 'tag' : 'tags'} <bdi>{tags.join(', ')}</bdi>
+          Only plants with the {tags.length === 1 ? 'tag' : 'tags'} <bdi>{tags.join(', ')}</bdi>
         </p>
       )}
       {fault.value !== '' && <p role="alert">{fault.value}</p>}
@@ -114,4 +114,4 @@ export function ChoosePlants({ client, id, tags, text }: ChooseProps): JSX.Eleme
 }
 
 const tellFull = (): void =>
-  tell(`One document holds ${MOST_LABELS} labels. Print these, then go on with the others.`, { isError: true })
+  tell(`A document holds at most ${MOST_LABELS} labels. Print these first, then the others.`, { isError: true })

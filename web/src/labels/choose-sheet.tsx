@@ -6,7 +6,7 @@ const KINDS: readonly (readonly [Kind, string])[] = [
   ['l7160', 'Avery L7160: A4, 21 labels of 63.5 × 38.1 mm'],
   ['5160', 'Avery 5160: Letter, 30 labels of 66.7 × 25.4 mm'],
   ['roll', `Roll of ${ROLL_WIDTH} mm`],
-  ['own', 'Own measures'],
+  ['own', 'Another sheet'],
 ]
 
 const MEASURES: readonly (readonly [keyof Sheet, string])[] = [
@@ -20,10 +20,10 @@ const MEASURES: readonly (readonly [keyof Sheet, string])[] = [
   ['top', 'From the top edge to the first label'],
   ['across', 'From one label to the next in a row'],
   ['down', 'From one row to the next'],
-  ['padding', 'Blank edge inside of a label'],
+  ['padding', 'Margin inside a label'],
 ]
 
-/** On what the labels are printed, and where their codes lead. */
+/** Lets the person choose the sheet or roll, and the address in the codes. */
 export function ChooseSheet(): JSX.Element {
   const { kind, length, own, base } = options.value
   return (
@@ -132,7 +132,7 @@ interface NoteProps {
   readonly children?: string
 }
 
-/** The fault of a field, or else its purpose. */
+/** Shows the fault of a field, or its purpose if there is no fault. */
 function Note({ name, fault, children = '' }: NoteProps): JSX.Element {
   return (
     <span id={name} class={fault === undefined ? 'note' : 'note bad'}>

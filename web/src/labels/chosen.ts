@@ -3,10 +3,10 @@ import type { PlantstoreClient, StoredPlant } from '../../../client/src/index.ts
 import { onSignOut } from '../session.ts'
 import type { LabelText } from './layout.ts'
 
-/** Labels of one document: about two megabytes, and some seconds to draw. */
+/** The most labels of one document: a file of about two megabytes, which takes some seconds to draw. */
 export const MOST_LABELS = 1000
 
-/** The labels that are to be printed, in their order. They stay while the person looks at other views. */
+/** The labels to print, in order. They outlive the view. */
 export const chosen = signal<readonly LabelText[]>([])
 
 export const clearChosen = (): void => {
@@ -18,7 +18,11 @@ export const isChosen = (id: bigint): boolean => chosen.value.some((label) => la
 
 export const labelOf = ({ id, name, tag }: StoredPlant): LabelText => ({ id, name, tag })
 
-/** Adds labels, as many as there is room for; one whose id is chosen already renews it. @returns how many were left out */
+/**
+ * Adds labels up to MOST_LABELS. A label whose id is chosen already replaces the old one.
+ *
+ * @returns how many labels found no room
+ */
 export function add(labels: readonly LabelText[]): number {
   const renewed = new Map(labels.map((label) => [label.id, label]))
   const kept = chosen.value.map((label) => renewed.get(label.id) ?? label)
@@ -33,7 +37,7 @@ export function remove(id: bigint): void {
   chosen.value = chosen.value.filter((label) => label.id !== id)
 }
 
-/** Adds all plants that match, as many as there is room for. @returns whether some were left out */
+/** Adds labels for all plants that match, up to MOST_LABELS. @returns whether some found no room */
 export async function addAll(
   client: PlantstoreClient,
   query: Parameters<PlantstoreClient['listPlants']>[0],
@@ -45,7 +49,7 @@ export async function addAll(
   return false
 }
 
-/** Labels for plants to come, with reserved ids. */
+/** Reserves ids, and adds a label without a name for each. @returns the first and the last id */
 export async function addReserved(client: PlantstoreClient, count: number): Promise<readonly [bigint, bigint]> {
   const { first, last } = await client.reserveIds(count)
   add(Array.from({ length: count }, (_, i) => ({ id: first + BigInt(i), name: '', tag: undefined })))

@@ -1,6 +1,6 @@
 import { correction, generate } from 'lean-qr'
 
-/** A row of dark modules that touch, in modules from the top left corner of the code. */
+/** Adjacent dark modules of one row. All numbers count modules from the top left corner of the code. */
 export interface Run {
   readonly x: number
   readonly y: number
@@ -13,10 +13,10 @@ export interface QrCode {
   readonly runs: readonly Run[]
 }
 
-/** What ISO 18004 asks to stay blank around a code, in modules. */
+/** The quiet zone around a code, in modules (ISO 18004). */
 export const QUIET = 4
 
-/** The code of a text. At least 15% of it may be damaged: labels stand in the rain. */
+/** Encodes a text at error correction level M, which restores 15% of a code: labels outdoors get damaged. */
 export function qrCodeOf(text: string): QrCode {
   const code = generate(text, { minCorrectionLevel: correction.M })
   const runs: Run[] = []

@@ -14,14 +14,14 @@ export interface PlacedLabel {
   readonly code: QrCode
 }
 
-/** Where a label leads who scans it. */
+/** Returns the address in the code of a label. */
 export type AddressOf = (id: bigint) => string
 
-/** What is printed: the labels on sheets of this kind. */
+/** Labels to print on sheets of one kind. */
 export interface LabelJob {
   readonly labels: readonly LabelText[]
   readonly sheet: Sheet
-  /** Places of the first sheet that are used up. */
+  /** The number of labels that are missing on the first sheet, from its top left corner. */
   readonly skip: number
   readonly addressOf: AddressOf
 }
@@ -29,7 +29,7 @@ export interface LabelJob {
 export const pagesOf = ({ labels, sheet, skip }: LabelJob): number =>
   Math.ceil((labels.length + skip) / labelsPerPage(sheet))
 
-/** The labels of one page, counted from 0. */
+/** @param page counted from 0 */
 export function labelsOfPage({ labels, sheet, skip, addressOf }: LabelJob, page: number, measure: Measure) {
   const perPage = labelsPerPage(sheet)
   const begin = page * perPage - skip
@@ -39,10 +39,10 @@ export function labelsOfPage({ labels, sheet, skip, addressOf }: LabelJob, page:
   })
 }
 
-/** One dot of a label printer, two of a laser printer. On other lengths, a printer makes some modules wider than others. */
+/** A dot of a label printer in mm, or two of a laser printer. Modules of whole dots come out equally wide. */
 const DOT = 25.4 / 300
 
-/** The place of a code's modules within its box, and how large one is; all in millimetres. */
+/** Returns the top left corner of a code in its box, and the size of one module, in millimetres. */
 export function moduleGrid({ size }: QrCode, box: Box) {
   const module = Math.max(1, Math.floor(box.width / (size + 2 * QUIET) / DOT)) * DOT
   const margin = (box.width - size * module) / 2
@@ -51,13 +51,13 @@ export function moduleGrid({ size }: QrCode, box: Box) {
 
 const toDot = (length: number): number => Math.round(length / DOT) * DOT
 
-/** Draws the texts of a label, for one who can. */
+/** Draws the texts of a label as a bitmap. */
 export type Raster = (layout: LabelLayout) => PlacedBitmap['bitmap']
 
 /**
- * The labels as a PDF file.
+ * Writes the labels as a PDF file.
  *
- * @param onPage is called after each page
+ * @param onPage called after each page with the number of pages so far
  */
 export async function pdfOf(
   job: LabelJob,
@@ -77,7 +77,7 @@ export async function pdfOf(
   return writer.finish('Labels')
 }
 
-/** One path for all modules of a code: viewers leave hairlines between shapes that they fill one by one. */
+/** Draws all modules of a code as one path, because viewers leave hairlines between shapes of separate paths. */
 function codePath({ x, y, layout, code }: PlacedLabel): string {
   const grid = moduleGrid(code, layout.code)
   const [left, top] = [toDot(x + grid.x), toDot(y + grid.y)]

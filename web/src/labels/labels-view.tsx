@@ -9,13 +9,13 @@ import { faults, job } from './options.ts'
 import { Preview } from './preview.tsx'
 import { ReserveIds } from './reserve-ids.tsx'
 
-/** Chosen labels in the document at once; the others are counted. */
+/** The most chosen labels that the view lists. It counts the others. */
 const MOST_SHOWN = 200
 
-/** Labels with names, ids and codes, to print or to save. */
+/** Prints or saves labels with names, ids and codes. */
 export function LabelsView({ session }: ViewProps): JSX.Element {
   const { client, may } = session
-  // As it was when the view was opened: from then on the field has its own text.
+  // The address sets the text of the search field only when the view opens.
   const query = useMemo(() => route.value.query, [])
   return (
     <div class="labels">
@@ -33,7 +33,7 @@ export function LabelsView({ session }: ViewProps): JSX.Element {
       {job.value === undefined ? (
         <p role="status">
           {chosen.value.length === 0 ? 'Choose some plants to see their labels.' : ''}
-          {chosen.value.length > 0 && faults.value.size > 0 ? 'Some measures are wrong.' : ''}
+          {chosen.value.length > 0 && faults.value.size > 0 ? 'Correct the marked fields to see the labels.' : ''}
         </p>
       ) : (
         <Preview job={job.value} />
@@ -51,7 +51,7 @@ function Chosen(): JSX.Element {
       {labels.length > 0 && (
         <>
           <details>
-            <summary>Show them</summary>
+            <summary>Show the labels</summary>
             <ul class="found">
               {labels.slice(0, MOST_SHOWN).map(({ id, name }) => (
                 <li key={String(id)}>

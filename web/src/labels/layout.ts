@@ -1,9 +1,9 @@
 import type { Sheet } from './sheets.ts'
 import { cut, directionOf, type Measure, onOneLine, type Weight, wrap } from './text.ts'
 
-/** What a label says. */
+/** The contents of a label. */
 export interface LabelText {
-  /** Empty for a plant that is not entered yet: there is room to write it. */
+  /** Empty for a plant that is not entered yet. The label then leaves room to write the name by hand. */
   readonly name: string
   readonly tag: string | undefined
   readonly id: bigint
@@ -12,9 +12,9 @@ export interface LabelText {
 /** A line of text. All lengths are millimetres from the top left corner of the label. */
 export interface TextLine {
   readonly text: string
-  /** Where it begins: on its left, or on its right if it runs from right to left. */
+  /** The beginning of the line: the left end, or the right end of a text from right to left. */
   readonly x: number
-  /** Its base line. */
+  /** The base line. */
   readonly y: number
   /** The em. */
   readonly size: number
@@ -32,16 +32,16 @@ export interface Box {
 export interface LabelLayout {
   /** The square of the code, with its quiet zone. */
   readonly code: Box
-  /** The place of all lines. */
+  /** The area of all lines. */
   readonly text: Box
   readonly lines: readonly TextLine[]
 }
 
 const POINT = 25.4 / 72
 const LEADING = 1.18
-/** Tag and id: eight points, or less where they are too wide. */
+/** The size of tag and id. A wide id gets a smaller one. */
 const SMALL = 8 * POINT
-/** A name is printed smaller before it is cut off, down to this. */
+/** The smallest size of a name. A name that does not fit in this size is cut off. */
 const LEAST_NAME = 7 * POINT
 const GAP = 1.5
 
@@ -60,7 +60,7 @@ export function layOut({ name, tag, id }: LabelText, sheet: Sheet, measure: Meas
   return { code, text, lines: [...lines, ...placed.toReversed()] }
 }
 
-/** The code stands beside the texts, or below them on a label that is higher than wide. */
+/** Puts the code beside the texts, or below them on a label that is not clearly wider than high. */
 function boxesOf({ labelWidth, labelHeight, padding }: Sheet): Pick<LabelLayout, 'code' | 'text'> {
   const [width, height] = [labelWidth - 2 * padding, labelHeight - 2 * padding]
   if (width >= height * 1.2) {
@@ -73,7 +73,7 @@ function boxesOf({ labelWidth, labelHeight, padding }: Sheet): Pick<LabelLayout,
   return { code, text: { x: padding, y: padding, width, height: height - side - GAP } }
 }
 
-/** The name in the largest size in which all of it fits. */
+/** Sets the name in the largest size in which it fits. */
 function nameLines(name: string, box: Box, { labelHeight }: Sheet, measure: Measure): TextLine[] {
   const direction = directionOf(name)
   const x = direction === 'rtl' ? box.x + box.width : box.x
@@ -99,7 +99,7 @@ function tagLine(tag: string, { x, width }: Box, measure: Measure): TextLine {
   return { text, x: direction === 'rtl' ? x + width : x, y: 0, size: SMALL, weight: 400, direction }
 }
 
-/** Never cut off: another id would be another plant. */
+/** Never cuts the id off: the rest would be the id of another plant. */
 function idLine(id: bigint, { x, width }: Box, measure: Measure): TextLine {
   const text = String(id)
   const size = Math.min(SMALL, (SMALL * width) / measure(text, SMALL, 400))

@@ -6,7 +6,7 @@ import { A5160, faultsOf, L7160, labelsPerPage, roll, type Sheet } from './sheet
 const KINDS = ['l7160', '5160', 'roll', 'own'] as const
 export type Kind = (typeof KINDS)[number]
 
-/** What the person has chosen. This device remembers it. */
+/** The choices of the person, which the browser stores on this device. */
 export interface Options {
   readonly kind: Kind
   /** The length that the printer cuts the roll to, in millimetres. */
@@ -22,7 +22,7 @@ const SHORTEST = 15
 const LONGEST = 300
 
 export const options = signal<Options>(remembered())
-/** Places that are used up on the first sheet; those of the next one are not. */
+/** Labels that are missing on the first sheet. The device does not store this: the next sheet is a full one. */
 export const skip = signal(0)
 
 export function change(part: Partial<Options>): void {
@@ -30,7 +30,7 @@ export function change(part: Partial<Options>): void {
   localStorage.setItem(KEY, JSON.stringify(options.value))
 }
 
-/** The options that this device remembers, as far as they are still valid. */
+/** Reads the stored options. Defaults replace invalid ones. */
 function remembered(): Options {
   const kept = parsed(localStorage.getItem(KEY) ?? '{}')
   const own = Object.entries(recordIn(kept['own'])).filter(([, value]) => typeof value === 'number')
@@ -59,7 +59,7 @@ export const sheet = computed((): Sheet => {
   return { l7160: L7160, '5160': A5160, roll: roll(ROLL_WIDTH, length), own }[kind]
 })
 
-/** What is wrong, by the names of the fields. */
+/** The faults of the options, by the names of the fields. */
 export const faults = computed((): ReadonlyMap<string, string> => {
   const { kind, length, base } = options.value
   const found = new Map<string, string>(kind === 'own' ? faultsOf(sheet.value) : [])
@@ -76,14 +76,14 @@ export const faults = computed((): ReadonlyMap<string, string> => {
 
 export const origin = computed((): string => originOf(options.value.base) ?? location.origin)
 
-/** Without an address of its own, the labels lead where the person is. */
+/** Returns the origin of an address, that of this page for an empty address, and undefined for an invalid one. */
 function originOf(base: string): string | undefined {
   if (base.trim() === '') return location.origin
   const address = URL.parse(base.trim())
   return address !== null && /^https?:$/.test(address.protocol) ? address.origin : undefined
 }
 
-/** Only this device reaches itself by such an address. */
+/** Whether the address is a loopback address, which leads every phone to itself. */
 export const isLoopback = computed(() => {
   const { hostname } = new URL(origin.value)
   return /^(?:localhost|.*\.localhost|127\.[\d.]+|\[::1\])$/.test(hostname)
@@ -91,7 +91,7 @@ export const isLoopback = computed(() => {
 
 export const addressOf = (id: bigint): string => `${origin.value}/#/plant?id=${id}`
 
-/** Undefined while there is nothing to print, or something is wrong. */
+/** undefined while no label is chosen or an option is invalid. */
 export const job = computed((): LabelJob | undefined => {
   if (chosen.value.length === 0 || faults.value.size > 0) return undefined
   return { labels: chosen.value, sheet: sheet.value, skip: skip.value, addressOf }

@@ -1,4 +1,4 @@
-/** Black and white pixels, eight in a byte from its highest bit, each row on bytes of its own; 1 is black. */
+/** Black and white pixels, eight in a byte, highest bit first. Each row begins a byte. 1 is black. */
 export interface Bitmap {
   readonly width: number
   readonly height: number
@@ -18,7 +18,7 @@ export interface PdfPage {
   /** Millimetres. */
   readonly width: number
   readonly height: number
-  /** A path of PDF operators, in millimetres from the top left corner, that is filled with black. */
+  /** A path of PDF operators, in millimetres from the top left corner. The writer fills it with black. */
   readonly path: string
   readonly bitmaps: readonly PlacedBitmap[]
 }
@@ -28,8 +28,8 @@ const POINTS_PER_MM = 72 / 25.4
 const [CATALOG, PAGES, INFO] = [1, 2, 3]
 
 /**
- * Writes a PDF file of black shapes and bitmaps (ISO 32000-1), page by page, so that only compressed pages are kept. It
- * embeds no fonts: its caller draws texts as bitmaps (docs/decisions/0036-labels.md).
+ * Writes a PDF file of black shapes and bitmaps (ISO 32000-1). It keeps only compressed pages in memory, and embeds no
+ * fonts: its caller draws texts as bitmaps (docs/decisions/0036-labels.md).
  */
 export class PdfWriter {
   readonly #parts: (Uint8Array<ArrayBuffer> | string)[] = []
@@ -39,7 +39,7 @@ export class PdfWriter {
   #last = INFO
 
   constructor() {
-    // The four bytes over 127 tell programs that the file is not a text.
+    // Four bytes over 127 mark the file as binary.
     this.#write('%PDF-1.7\n%')
     this.#write(Uint8Array.of(0xe2, 0xe3, 0xcf, 0xd3))
     this.#write('\n')
@@ -52,7 +52,7 @@ export class PdfWriter {
       (placed, i) =>
         `q ${number(placed.width)} 0 0 ${number(-placed.height)} ${number(placed.x)} ${number(placed.y + placed.height)} cm /I${i} Do Q`,
     )
-    // From here on all is in millimetres, from the top left corner.
+    // Changes the unit to millimetres and the origin to the top left corner.
     const scale = `${number(POINTS_PER_MM)} 0 0 ${number(-POINTS_PER_MM)} 0 ${number(height * POINTS_PER_MM)} cm`
     const content = await this.#addStream('', new TextEncoder().encode([scale, path, 'f', ...drawn].join('\n')))
     const page = this.#next()
@@ -65,9 +65,9 @@ export class PdfWriter {
     this.#pages.push(page)
   }
 
-  /** @param title what a viewer shows as the name of the document */
+  /** @param title the name of the document in a viewer */
   finish(title: string): Blob {
-    // Printing in another size than the real one would miss the labels.
+    // Scaled pages would miss the labels of the sheet.
     const preferences = '/ViewerPreferences << /PrintScaling /None /DisplayDocTitle true >>'
     this.#object(CATALOG, `<< /Type /Catalog /Pages ${PAGES} 0 R ${preferences} >>`)
     const kids = this.#pages.map((page) => `${page} 0 R`).join(' ')
@@ -89,7 +89,7 @@ export class PdfWriter {
   }
 
   async #addStream(entries: string, bytes: Uint8Array<ArrayBuffer>): Promise<number> {
-    // What browsers call deflate is the zlib format, which FlateDecode reads.
+    // The format `deflate` of browsers is zlib, which FlateDecode reads.
     const compressing = new Blob([bytes]).stream().pipeThrough(new CompressionStream('deflate'))
     const compressed = new Uint8Array(await new Response(compressing).arrayBuffer())
     const id = this.#next()
@@ -115,17 +115,17 @@ export class PdfWriter {
     return this.#last
   }
 
-  /** Texts are ASCII. */
+  /** Texts must be ASCII, so that their length is their number of bytes. */
   #write(part: Uint8Array<ArrayBuffer> | string): void {
     this.#parts.push(part)
     this.#length += part.length
   }
 }
 
-/** PDF knows no exponents. A ten-thousandth of a point is a thirtieth of a micrometre. */
+/** Writes a number without an exponent, which PDF does not allow, to a ten-thousandth of its unit. */
 export const number = (value: number): string => String(Number(value.toFixed(4)))
 
-/** UTF-16 with its mark, in hexadecimal digits. */
+/** Writes a text as UTF-16 with a byte order mark, in hexadecimal digits. */
 function textString(text: string): string {
   const units = Array.from({ length: text.length }, (_, i) => text.charCodeAt(i).toString(16).padStart(4, '0'))
   return `<feff${units.join('')}>`

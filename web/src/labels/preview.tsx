@@ -8,7 +8,7 @@ import { preparePage } from './print.ts'
 import { canvasMeasure, rasterOf } from './raster.ts'
 import { SheetPage } from './sheet-page.tsx'
 
-/** The pages as they will be, and what can be done with them. */
+/** Shows the pages as they will be printed, prints them, and saves them as PDF. */
 export function Preview({ job }: { readonly job: LabelJob }): JSX.Element {
   const measure = useMemo(canvasMeasure, [])
   const pages = pagesOf(job)
@@ -77,7 +77,7 @@ export function Preview({ job }: { readonly job: LabelJob }): JSX.Element {
             wanted.value = page - 1
           }}
         >
-          Page before
+          Previous page
         </button>
         <span role="status">
           Page {page + 1} of {pages}

@@ -1,8 +1,10 @@
 import type { Sheet } from './sheets.ts'
 
 /**
- * Makes the pages that the browser prints as large as the sheet, until the function that it returns is called. The page has
- * no inline styles, which its policy forbids.
+ * Sets the size of printed pages to that of the sheet. It uses a constructed style sheet, because the content security
+ * policy of the page forbids inline styles.
+ *
+ * @returns a function that undoes this
  */
 export function preparePage({ width, height }: Sheet): () => void {
   const styles = new CSSStyleSheet()

@@ -2,13 +2,13 @@ import type { Box, TextLine } from './layout.ts'
 import type { Bitmap } from './pdf.ts'
 import type { Measure, Weight } from './text.ts'
 
-/** The browser takes letters that these lack from the other fonts of the system, so every script comes out right. */
+/** The browser takes letters that these fonts lack from other fonts of the system, so it draws every script. */
 export const FONT_FAMILY = 'Arial, Helvetica, sans-serif'
 
 const MM_PER_INCH = 25.4
-/** What laser printers print, and twice what most label printers do. */
+/** The resolution of laser printers, and twice that of most label printers. */
 const DPI = 600
-/** A canvas has at most this many pixels on an iPhone. Only labels of half a sheet or more reach it. */
+/** The most pixels of a canvas on an iPhone. Only labels of half a sheet or more have as many. */
 const MOST_PIXELS = 16e6
 
 const fontOf = (weight: Weight, pixels: number): string => `${weight} ${pixels}px ${FONT_FAMILY}`
@@ -22,10 +22,10 @@ function contextOf(width: number, height: number): CanvasRenderingContext2D {
   return context
 }
 
-/** Measures with the browser's own fonts. */
+/** Measures texts in the fonts of the browser. */
 export function canvasMeasure(): Measure {
   const context = contextOf(1, 1)
-  // Large, as browsers round widths of small sizes.
+  // Browsers round the widths of small texts.
   const size = 100
   return (text, em, weight) => {
     context.font = fontOf(weight, size)
@@ -33,7 +33,7 @@ export function canvasMeasure(): Measure {
   }
 }
 
-/** Draws lines as the browser shapes them, whatever their script, in black and white. */
+/** Has the browser draw lines in any script, and converts them to black and white. */
 export function rasterOf(lines: readonly TextLine[], box: Box): Bitmap {
   const dots = Math.min(DPI / MM_PER_INCH, Math.sqrt(MOST_PIXELS / (box.width * box.height)))
   const [width, height] = [Math.floor(box.width * dots), Math.floor(box.height * dots)]
@@ -47,10 +47,10 @@ export function rasterOf(lines: readonly TextLine[], box: Box): Bitmap {
   return { width, height, bits: bitsOf(context.getImageData(0, 0, width, height).data, width, height) }
 }
 
-/** Thresholds that spread grey over four by four pixels (Bayer). */
+/** The thresholds of ordered dithering over 4 x 4 pixels (Bayer matrix). */
 const SPREAD = [0, 8, 2, 10, 12, 4, 14, 6, 3, 11, 1, 9, 15, 7, 13, 5].map((rank) => (rank + 0.5) * 16)
 
-/** Half-covered pixels of a black letter are black from the middle on; coloured ones, such as those of emoji, are spread. */
+/** Makes pixels of black letters black if more than half covered, and dithers coloured ones, such as those of emoji. */
 function bitsOf(pixels: Uint8ClampedArray, width: number, height: number): Uint8Array<ArrayBuffer> {
   const rowBytes = Math.ceil(width / 8)
   const bits = new Uint8Array(rowBytes * height)

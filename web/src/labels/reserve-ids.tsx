@@ -5,7 +5,7 @@ import { tell } from '../notices.tsx'
 import { said } from '../said.ts'
 import { addReserved, chosen, MOST_LABELS } from './chosen.ts'
 
-/** Labels for plants to come: each has a reserved id, and room for a name. */
+/** Adds labels for plants that are not entered yet: each has a reserved id, and room for a name. */
 export function ReserveIds({ client }: { readonly client: PlantstoreClient }): JSX.Element {
   const count = useSignal('21')
   const fault = useSignal('')

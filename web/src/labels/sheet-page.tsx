@@ -6,9 +6,9 @@ import type { Sheet } from './sheets.ts'
 interface SheetPageProps {
   readonly sheet: Sheet
   readonly labels: readonly PlacedLabel[]
-  /** What a screen reader says of it. */
+  /** The text that a screen reader reads for the page. */
   readonly title: string
-  /** Shows the edges of the labels, which are on the sheet already when it is printed. */
+  /** Whether to draw the edges of the labels. A printed sheet has them already. */
   readonly hasEdges?: boolean
 }
 

@@ -12,7 +12,7 @@ export interface Sheet {
   /** From the edge of one label to the same edge of the next one. */
   readonly across: number
   readonly down: number
-  /** What stays blank at the edges of a label: printers and cutters miss by about a millimetre. */
+  /** The blank margin inside a label: printers and cutters miss by about a millimetre. */
   readonly padding: number
 }
 
@@ -46,7 +46,7 @@ export const A5160: Sheet = {
   padding: 2,
 }
 
-/** One label is one page, as printers of labels cut the roll behind each. Most of them leave 1.5 mm of it blank. */
+/** Each label is one page: label printers cut the roll after each. Most of them cannot print the outer 1.5 mm. */
 export const roll = (width: number, length: number): Sheet => ({
   width,
   height: length,
@@ -69,7 +69,7 @@ export interface Place {
   readonly y: number
 }
 
-/** Where a label is, counted from 0 along the rows of the first page. */
+/** Returns the place of a label. `index` counts from 0, row by row. */
 export function placeOf(sheet: Sheet, index: number): Place {
   const perPage = labelsPerPage(sheet)
   const onPage = index % perPage
@@ -80,17 +80,17 @@ export function placeOf(sheet: Sheet, index: number): Place {
   }
 }
 
-/** A member of a sheet, and what is wrong with it. */
+/** A member of a sheet, and its fault. */
 export type SheetFault = readonly [member: keyof Sheet, fault: string]
 
-/** The least that a code and a name fit on. */
+/** The smallest label on which a code and a name fit. */
 const LEAST = { labelWidth: 20, labelHeight: 12 }
 const LONGEST = 1000
 const MOST_COLUMNS = 50
-/** Measures that somebody takes with a ruler add up to the sheet's only about. */
+/** Lengths that people measure with a ruler do not add up exactly. */
 const TOLERANCE = 0.2
 
-/** What keeps the measures from being those of a sheet; empty when nothing does. */
+/** Returns the faults of a sheet that a person has described. */
 export function faultsOf(sheet: Sheet): SheetFault[] {
   const faults: SheetFault[] = []
   const within = (member: keyof Sheet, least: number, most: number, isWhole = false): void => {

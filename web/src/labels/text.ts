@@ -1,4 +1,4 @@
-/** How wide a text is in millimetres, in a size (the em) in millimetres. */
+/** Returns the width of a text in millimetres. `size` is the em in millimetres. */
 export type Measure = (text: string, size: number, weight: Weight) => number
 
 export type Weight = 400 | 700
@@ -6,10 +6,10 @@ export type Weight = 400 | 700
 const words = new Intl.Segmenter(undefined, { granularity: 'word' })
 const graphemes = new Intl.Segmenter(undefined, { granularity: 'grapheme' })
 
-/** More than any label holds: a name may have a million characters. */
+/** UTF-16 code units, more than any label has room for: a name may have a million. */
 const MOST = 600
 
-/** The text on one line: without line breaks and other characters that move the pen. */
+/** Replaces line breaks and control characters by spaces, and cuts after MOST. */
 export const onOneLine = (text: string): string =>
   text
     .slice(0, MOST)
@@ -19,11 +19,11 @@ export const onOneLine = (text: string): string =>
 
 export interface Wrapped {
   readonly lines: readonly string[]
-  /** Whether a word is wider than a line, so that a line ends inside of it. */
+  /** Whether a word is wider than a line, and is therefore broken. */
   readonly isBroken: boolean
 }
 
-/** Breaks a text into lines of this width. */
+/** Breaks a text into lines of at most this width. */
 export function wrap(text: string, width: number, measure: (text: string) => number): Wrapped {
   const lines: string[] = []
   let isBroken = false
@@ -49,8 +49,8 @@ export function wrap(text: string, width: number, measure: (text: string) => num
 }
 
 /**
- * The parts between which a line may end: behind a space or a hyphen, and between words without a space between them, as
- * Chinese, Japanese and Thai have them.
+ * Splits a text where a line may end: after a space or a hyphen, and between adjacent words of scripts without spaces,
+ * such as Chinese, Japanese and Thai.
  */
 function unbreakable(text: string): string[] {
   const pieces: string[] = []
@@ -68,7 +68,7 @@ function unbreakable(text: string): string[] {
   return pieces
 }
 
-/** As much of the text as fits, with an ellipsis if that is not all of it. */
+/** Cuts a text to this width. An ellipsis shows that something is missing. */
 export function cut(text: string, width: number, measure: (text: string) => number): string {
   if (measure(text) <= width) return text
   let shown = ''
@@ -79,11 +79,11 @@ export function cut(text: string, width: number, measure: (text: string) => numb
   return `${shown.trimEnd()}…`
 }
 
-/** The letters of scripts from right to left. */
+/** Letters of scripts that run from right to left. */
 const RIGHT_TO_LEFT =
   /^[\p{Script=Hebrew}\p{Script=Arabic}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}\p{Script=Samaritan}\p{Script=Mandaic}\p{Script=Adlam}]/u
 
-/** The direction of a text is that of its first letter, as `dir="auto"` has it. */
+/** Returns the direction of the first letter, as `dir="auto"` does. */
 export function directionOf(text: string): 'ltr' | 'rtl' {
   const first = /\p{L}/u.exec(text)
   return first !== null && RIGHT_TO_LEFT.test(first[0]) ? 'rtl' : 'ltr'

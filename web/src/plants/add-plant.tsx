@@ -10,7 +10,7 @@ import { isRefusal } from './changes.ts'
 import type { PlantList } from './plant-list.ts'
 
 interface Typed {
-  /** Empty: the page takes a free one. */
+  /** Empty: the page takes a free id. */
   readonly id: string
   readonly name: string
   readonly tag: string
@@ -21,16 +21,16 @@ const MOST = 2n ** 63n
 
 const typed = new Kept<Typed>('plantstore-new-plant', { id: '', name: '', tag: '' })
 
-// A tag alone is that of the plant before.
+// A tag alone is left from the plant before, so it is no unsaved text.
 warnWhile(() => typed.value.id !== '' || typed.value.name !== '')
 
 interface AddProps {
   readonly client: PlantstoreClient
-  /** undefined: the token may not read plants, and so learns no free id before it is reserved. */
+  /** undefined: the token may not read plants, so the page reserves an id instead of proposing one. */
   readonly list: PlantList | undefined
 }
 
-/** The form for a new plant. It stays open, as people enter several. */
+/** The form for a new plant. It stays open for the next one. */
 export function AddPlant({ client, list }: AddProps): JSX.Element {
   const proposed = useSignal<bigint | undefined>(undefined)
   const fault = useSignal('')
@@ -63,7 +63,7 @@ export function AddPlant({ client, list }: AddProps): JSX.Element {
       const plant = await create(client, { id, name: text, tag }, own === undefined ? nextId : undefined)
       list?.putFirst(plant)
       tell(`Added ${plant.id} ${plant.name}`)
-      // The tag stays, as the next plant often has the same.
+      // Keeps the tag, because the next plant often has the same.
       typed.value = { id: '', name: '', tag }
       proposed.value = undefined
       void propose()
@@ -128,7 +128,7 @@ export function AddPlant({ client, list }: AddProps): JSX.Element {
   )
 }
 
-/** Creates the plant; under another id where its id was only proposed, and somebody else has taken it meanwhile. */
+/** Creates the plant. If another client has taken the proposed id meanwhile, it takes the next free one. */
 async function create(
   client: PlantstoreClient,
   { id, name, tag }: { readonly id: bigint; readonly name: string; readonly tag: string },
@@ -144,7 +144,7 @@ async function create(
   }
 }
 
-/** null where the text is no int64. */
+/** Returns null if the text is no int64. */
 function idIn(text: string): bigint | null {
   const digits = INTEGER.exec(text)?.[1]
   if (digits === undefined) return null

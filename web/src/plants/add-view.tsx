@@ -2,7 +2,7 @@ import type { JSX } from 'preact'
 import type { ViewProps } from '../views.ts'
 import { AddPlant } from './add-plant.tsx'
 
-/** What a token sees that may add plants and not read them. */
+/** The view of plants for a token that may add plants but not read them. */
 export function AddView({ session }: ViewProps): JSX.Element {
   return (
     <>

@@ -4,7 +4,7 @@ import { said } from '../said.ts'
 import { changeDraft, type Draft, drafts, dropDraft, isChanged, isSame, putDraft, wanted } from './drafts.ts'
 import type { PlantList } from './plant-list.ts'
 
-/** The changes that a person makes to plants: nobody overwrites or deletes a state that they have not seen. */
+/** Saves and deletes plants. It never overwrites or deletes a state of a plant that the person has not seen. */
 export class PlantChanges {
   readonly #client: PlantstoreClient
   readonly #list: PlantList
@@ -18,7 +18,7 @@ export class PlantChanges {
     if (!drafts.value.has(String(plant.id))) putDraft({ base: plant })
   }
 
-  /** Saves a draft, if the plant still is as it was shown. Resolves with whether it did. */
+  /** Saves a draft if nobody has changed the plant since the page showed it. Resolves with whether it is saved. */
   async save(draft: Draft): Promise<boolean> {
     const { base, name, tag } = draft
     if (!isChanged(draft)) {
@@ -26,7 +26,7 @@ export class PlantChanges {
       return true
     }
     return this.#trying(base.id, async () => {
-      // The list has no entity tags; the plant of this one is compared with what was shown.
+      // The list has no entity tags, so this reads the plant again and compares it with the one shown.
       const current = await this.#client.getPlant(base.id)
       if (!isSame(current.plant, base)) return this.#meet(base.id, current)
       const patch = { name, tag: tag === '' ? null : tag }
@@ -45,7 +45,7 @@ export class PlantChanges {
     })
   }
 
-  /** Gives the draft up for somebody else's change of the plant. */
+  /** Discards the draft, and shows somebody else's change of the plant. */
   yield({ base }: Draft, theirs: KeptPlant | null): void {
     dropDraft(base.id)
     if (theirs === null) this.#list.remove(base.id)
@@ -101,7 +101,7 @@ export class PlantChanges {
     return false
   }
 
-  /** A draft stays as it is when its saving fails. */
+  /** Runs the work of saving a draft. If it fails, the draft stays. */
   async #trying(id: bigint, work: () => Promise<boolean>): Promise<boolean> {
     changeDraft(id, { isSaving: true, fault: '' })
     try {
@@ -114,7 +114,7 @@ export class PlantChanges {
     }
   }
 
-  /** Shows the plant as another write has changed it between reading and writing. */
+  /** Shows the conflict with a write that came between reading and writing the plant. */
   #again(id: bigint): Promise<boolean> {
     return this.#trying(id, async () => this.#meet(id, await this.#client.getPlant(id)))
   }

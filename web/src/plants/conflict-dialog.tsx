@@ -12,7 +12,7 @@ interface ConflictProps {
   readonly changes: PlantChanges
 }
 
-/** Shows the second of two editors both plants, and lets the person choose. */
+/** Shows the stored plant and the draft to the person who saves second, and lets them choose. */
 export function ConflictDialog({ draft, theirs, changes }: ConflictProps): JSX.Element {
   const place = useRef<HTMLDialogElement>(null)
   const id = String(draft.base.id)
@@ -47,7 +47,7 @@ export function ConflictDialog({ draft, theirs, changes }: ConflictProps): JSX.E
             focusRow(id)
           }}
         >
-          {theirs === null ? 'Leave it deleted' : 'Keep what is stored'}
+          {theirs === null ? 'Leave it deleted' : 'Keep the stored plant'}
         </button>
         <button
           type="button"

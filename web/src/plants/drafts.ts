@@ -3,31 +3,31 @@ import type { KeptPlant, StoredPlant } from '../../../client/src/index.ts'
 import { warnWhile } from '../leaving.ts'
 import { onSignOut } from '../session.ts'
 
-/** A plant that is being edited. */
+/** An unsaved edit of a plant. */
 export interface Draft {
-  /** The plant as it was shown when the edit began. */
+  /** The plant as the page showed it when the edit began. */
   readonly base: StoredPlant
-  /** The typed text; undefined without one, so that a text that no field can hold stays as it is. */
+  /** The typed text. undefined: nothing was typed, so saving keeps characters that no text field can show. */
   readonly name?: string | undefined
   /** Empty means no tag. */
   readonly tag?: string | undefined
   readonly isSaving?: boolean
-  /** Why it could not be saved. */
+  /** The reason why the last attempt to save failed. */
   readonly fault?: string | undefined
-  /** The plant as somebody else has changed it meanwhile; null after a deletion. */
+  /** The plant after somebody else's change; null after a deletion. */
   readonly theirs?: KeptPlant | null | undefined
 }
 
 const KEY = 'plantstore-drafts'
 
-/** By id. They outlive the view, a reload of the tab and an expired token. */
+/** The drafts by id. They outlive the view, a reload of the tab and an expired token. */
 export const drafts = signal<ReadonlyMap<string, Draft>>(stored())
 
 export function putDraft(draft: Draft): void {
   keep(new Map(drafts.value).set(String(draft.base.id), draft))
 }
 
-/** Changes a draft, unless it was closed meanwhile. */
+/** Changes a draft, unless the person has closed it meanwhile. */
 export function changeDraft(id: bigint, part: Partial<Draft>): void {
   const draft = drafts.value.get(String(id))
   if (draft !== undefined) putDraft({ ...draft, ...part })
@@ -39,14 +39,14 @@ export function dropDraft(id: bigint): void {
   keep(rest)
 }
 
-/** The plant as it would be saved. */
+/** Returns the plant that saving the draft would store. */
 export function wanted({ base, name = base.name, tag }: Draft): StoredPlant {
   const { id } = base
   if (tag === undefined) return { ...base, name }
   return tag === '' ? { id, name } : { id, name, tag }
 }
 
-/** Whether saving it would change the plant. */
+/** Whether saving the draft would change the plant. */
 export const isChanged = (draft: Draft): boolean => !isSame(wanted(draft), draft.base)
 
 export const isSame = (one: StoredPlant, other: StoredPlant): boolean =>

@@ -14,7 +14,7 @@ interface Typed {
 
 const NOTHING: Typed = { name: '', tag: '' }
 
-/** By id: somebody who reads several labels in one tab finds at each what was typed for it. */
+/** Typed texts by id: a person may scan several labels in one tab, and come back to each. */
 const typed = new Kept<Readonly<Record<string, Typed>>>('plantstore-entered-plants', {})
 
 warnWhile(() => Object.keys(typed.value).length > 0)
@@ -30,7 +30,7 @@ interface EnterProps {
   readonly onEntered: () => void
 }
 
-/** The form for the plant of a label that was printed before. */
+/** The form for a plant whose label was printed before the plant was entered. */
 export function EnterPlant({ client, id, onEntered }: EnterProps): JSX.Element {
   const { name, tag } = typed.value[String(id)] ?? NOTHING
   const fault = useSignal('')
@@ -61,7 +61,7 @@ export function EnterPlant({ client, id, onEntered }: EnterProps): JSX.Element {
         if (!isSaving.value) void enter()
       }}
     >
-      <p>There is no plant with this id yet. What is it?</p>
+      <p>No plant has this id yet. Enter its name.</p>
       <div class="field grow">
         <label for="plant-name">Name</label>
         <input

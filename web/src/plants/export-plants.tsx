@@ -14,7 +14,7 @@ interface ExportProps {
 
 const megabytes = new Intl.NumberFormat(undefined, { maximumFractionDigits: 1, minimumFractionDigits: 1 })
 
-/** Saves what the table shows as a file. */
+/** Saves the plants of the filter as a file. */
 export function ExportPlants({ client, filter }: ExportProps): JSX.Element {
   const read = useSignal<number | undefined>(undefined)
   const fault = useSignal('')
@@ -35,7 +35,7 @@ export function ExportPlants({ client, filter }: ExportProps): JSX.Element {
         }),
         { signal },
       )
-      // A browser keeps large blobs on the disk.
+      // Browsers move large blobs from memory to disk.
       saveFile(await new Response(counted).blob(), `plants.${format}`)
     } catch (error) {
       if (!isAbort(error)) fault.value = `The export broke off; no file was saved. ${said(error)}`

@@ -2,10 +2,10 @@ import type { ListPlantsQuery } from '../../../client/src/index.ts'
 
 export type Sort = NonNullable<ListPlantsQuery['sort']>
 
-/** What the table shows. The address of the page holds it, so that a reload and a link show the same. */
+/** The filter of the table. The address of the page contains it, so that a reload and a link show the same plants. */
 export interface Filter {
   readonly q: string
-  /** Plants with any of them; empty: all plants. */
+  /** A plant matches if it has one of these tags. Empty: every plant matches. */
   readonly tags: readonly string[]
   readonly sort: Sort
 }
@@ -26,7 +26,7 @@ export function queryFor({ q, tags, sort }: Filter): URLSearchParams {
   return query
 }
 
-/** The same for the operations of the service. */
+/** Returns the filter as parameters of the service's operations. */
 export const wantedBy = ({ q, tags, sort }: Filter): Pick<ListPlantsQuery, 'q' | 'tag' | 'sort'> => ({
   q: q.trim() === '' ? undefined : q,
   tag: tags.length === 0 ? undefined : tags,

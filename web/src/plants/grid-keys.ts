@@ -1,7 +1,7 @@
 const STEPS: Readonly<Record<string, number>> = { ArrowDown: 1, ArrowUp: -1, PageDown: 10, PageUp: -10 }
 const ENDS: Readonly<Record<string, (last: number) => number>> = { Home: () => 0, End: (last) => last }
 
-/** Moves the focus from row to row. Keys in a field of a row belong to the field. */
+/** Moves the focus from row to row. Ignores keys pressed in a field of a row. */
 export function moveFocus(event: KeyboardEvent & { readonly currentTarget: HTMLElement }): void {
   const { target, currentTarget: grid, key } = event
   if (event.ctrlKey || event.altKey || event.metaKey) return
@@ -17,7 +17,7 @@ export function moveFocus(event: KeyboardEvent & { readonly currentTarget: HTMLE
   rows[wanted]?.focus()
 }
 
-/** The row that gets the focus when this one leaves the table. */
+/** Returns the id of the row that gets the focus when this one leaves the table. */
 export function rowAfter(id: bigint): string | undefined {
   const row = document.querySelector<HTMLElement>(`[role=row][data-id="${id}"]`)
   const rows = [...document.querySelectorAll<HTMLElement>('[role=row][data-id]')]

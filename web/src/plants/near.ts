@@ -1,3 +1,3 @@
-/** Whether the element of an observer is near the window now. A busy browser reports several moments at once. */
+/** Whether the observed element is near the window. The last entry counts: a busy browser reports several at once. */
 export const isNear = (entries: readonly IntersectionObserverEntry[]): boolean =>
   entries.at(-1)?.isIntersecting ?? false

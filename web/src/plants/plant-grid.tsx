@@ -9,7 +9,7 @@ import { isNear } from './near.ts'
 import type { Chunk, PlantList } from './plant-list.ts'
 import { PlantRow } from './plant-row.tsx'
 
-/** Rows this far outside of the window are in the document, in CSS pixels; those behind are one empty block. */
+/** Rows up to this far outside the window are in the document. An empty block takes the place of each page beyond. */
 const MARGIN = '1500px'
 
 interface GridProps {
@@ -19,10 +19,10 @@ interface GridProps {
   readonly changes: PlantChanges | undefined
 }
 
-/** The table: it makes rows only in the window, and reads pages before the window reaches them. */
+/** The table. It draws only rows near the window. */
 export function PlantGrid({ list, filter, onSort, changes }: GridProps): JSX.Element {
   const active = useSignal<bigint | undefined>(undefined)
-  // Tab must always find one row.
+  // Exactly one row is reachable by Tab.
   const reachable = useMemo(
     () =>
       computed(() =>
@@ -96,7 +96,7 @@ function SortHead({ title, by, sort, onSort }: SortHeadProps): JSX.Element {
 
 interface RowsProps {
   readonly chunk: Chunk
-  /** The place of its first row in the table, from 1 on. */
+  /** The `aria-rowindex` of the first row of the chunk. */
   readonly start: number
   readonly reachable: bigint | undefined
   readonly onFocus: (id: bigint) => void

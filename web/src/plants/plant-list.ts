@@ -3,7 +3,7 @@ import type { Listing, PlantstoreClient, StoredPlant } from '../../../client/src
 import { isAbort, said } from '../said.ts'
 import { type Filter, wantedBy } from './filter.ts'
 
-/** A page of plants, as the service has answered it. */
+/** A page of plants. */
 export interface Chunk {
   readonly key: number
   readonly plants: readonly StoredPlant[]
@@ -11,7 +11,7 @@ export interface Chunk {
 
 const PAGE = 100
 
-/** The plants of a filter, read page by page on demand. The last ones stay in view until the next answer is there. */
+/** The plants of a filter, read page by page on demand. Those of the old filter stay until the new ones arrive. */
 export class PlantList {
   readonly chunks = signal<readonly Chunk[]>([])
   readonly state = signal<'searching' | 'loading' | 'more' | 'whole' | 'failed'>('searching')
@@ -27,7 +27,7 @@ export class PlantList {
     this.#client = client
   }
 
-  /** Shows the plants of a filter, and ends the search before it. */
+  /** Shows the plants of a filter, and aborts the previous search. */
   show(filter: Filter): void {
     this.#ending.abort()
     this.#ending = new AbortController()
@@ -37,12 +37,12 @@ export class PlantList {
     void this.#load('searching')
   }
 
-  /** Loads the next page, if there is one and it is not on its way. */
+  /** Loads the next page, unless there is none or it is loading already. */
   more(): void {
     if (this.state.value === 'more') void this.#load('loading')
   }
 
-  /** Asks again for what could not be read. */
+  /** Repeats the request that failed. */
   retry(): void {
     if (this.#next === undefined && this.#filter !== undefined) this.show(this.#filter)
     else void this.#load('loading')
@@ -60,14 +60,14 @@ export class PlantList {
     this.#map((plants) => plants.filter((each) => each.id !== id))
   }
 
-  /** Shows a new plant first, wherever the order of the table would have it. */
+  /** Shows a new plant first, regardless of the order of the table. */
   putFirst(plant: StoredPlant): void {
     this.remove(plant.id)
     this.#key += 1
     this.chunks.value = [{ key: this.#key, plants: [plant] }, ...this.chunks.value]
   }
 
-  /** Whether a plant is in what was read so far. */
+  /** Whether a page read so far contains the plant. */
   has(id: bigint): boolean {
     return this.chunks.value.some(({ plants }) => plants.some((plant) => plant.id === id))
   }

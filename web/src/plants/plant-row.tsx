@@ -8,16 +8,16 @@ import { RowEditor } from './row-editor.tsx'
 
 export interface RowProps {
   readonly plant: StoredPlant
-  /** The place in the table, from 1 on; the head is 1. */
+  /** The `aria-rowindex`; that of the head is 1. */
   readonly index: number
-  /** Whether Tab stops here. */
+  /** Whether Tab reaches the row. */
   readonly isReachable: boolean
   readonly onFocus: (id: bigint) => void
   /** undefined: the token may not change plants. */
   readonly changes: PlantChanges | undefined
 }
 
-/** One plant, or its editor. Enter or F2 edits it, the Delete key deletes it. */
+/** One plant, or its editor. Enter or F2 opens the editor, the Delete key deletes the plant. */
 export function PlantRow({ plant, index, isReachable, onFocus, changes }: RowProps): JSX.Element {
   const place = useRef<HTMLDivElement>(null)
   const id = String(plant.id)

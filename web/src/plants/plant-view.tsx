@@ -11,7 +11,7 @@ import { PlantRow } from './plant-row.tsx'
 
 type Outcome = 'reading' | 'there' | 'absent' | 'failed'
 
-/** One plant, where the code of its label leads: shown, edited, or entered if the label was printed before. */
+/** The view that the code of a label opens: shows and edits the plant, or enters a plant that does not exist yet. */
 export function PlantView({ session: { client, may } }: ViewProps): JSX.Element {
   const id = idIn(route.value.query.get('id') ?? '')
   const list = useMemo(() => new PlantList(client), [client, id])
@@ -36,7 +36,7 @@ export function PlantView({ session: { client, may } }: ViewProps): JSX.Element 
     void read()
     return () => ending.abort()
   }, [client, list, tries.value])
-  if (id === undefined) return <p role="alert">This address has no id of a plant.</p>
+  if (id === undefined) return <p role="alert">The address contains no valid id of a plant.</p>
   const plants = list.chunks.value.flatMap((chunk) => chunk.plants)
   return (
     <>

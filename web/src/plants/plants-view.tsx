@@ -66,7 +66,7 @@ export function PlantsView({ session }: ViewProps): JSX.Element {
   )
 }
 
-/** What comes behind the last row; it asks for the next page before the window gets there. */
+/** Says below the last row what the list is doing, and loads the next page before the window gets there. */
 function Foot({ list, filter }: { readonly list: PlantList; readonly filter: Filter }): JSX.Element {
   const place = useRef<HTMLDivElement>(null)
   const state = list.state.value

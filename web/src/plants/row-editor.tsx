@@ -9,7 +9,7 @@ interface EditorProps {
   readonly changes: PlantChanges
 }
 
-/** The fields of a plant in its row. Enter saves, Shift and Enter begins a line, Escape gives up. */
+/** Edits a plant in its row. Enter saves, Shift+Enter inserts a line break, Escape discards the edit. */
 export function RowEditor({ draft, changes }: EditorProps): JSX.Element {
   const { base, name = base.name, tag = base.tag ?? '', isSaving = false, fault = '', theirs } = draft
   const id = String(base.id)
@@ -59,7 +59,7 @@ interface FieldProps {
   readonly onInput: (text: string) => void
 }
 
-/** Names may have several lines, which an input would lose. */
+/** A text area, because an input drops the line breaks that a name may have. */
 function TextField({ label, value, onInput }: FieldProps): JSX.Element {
   return (
     <textarea

@@ -12,12 +12,12 @@ interface TagFilterProps {
 }
 
 const PAGE = 1000
-/** Tags in the document at once; typing a part of a tag finds the others. */
+/** The most tags that the list shows. Typing a part of a tag finds the others. */
 const MOST_SHOWN = 200
 
 const number = new Intl.NumberFormat()
 
-/** A list of tags with the number of their plants, read when it is opened. */
+/** Lists tags with their numbers of plants. Opening the list reads it anew. */
 export function TagFilter({ client, chosen, onChange }: TagFilterProps): JSX.Element {
   const tags = useSignal<readonly TagCount[]>([])
   const next = useSignal<string | undefined>(undefined)
@@ -105,5 +105,5 @@ export function TagFilter({ client, chosen, onChange }: TagFilterProps): JSX.Ele
   )
 }
 
-/** The empty tag is one, too. */
+/** The empty tag is a tag too, and needs a visible text. */
 const shownTag = (tag: string): string => (tag === '' ? '(empty)' : tag)

@@ -9,7 +9,7 @@ interface UnfinishedProps {
   readonly changes: PlantChanges
 }
 
-/** The edits whose plants are not in the table now: typed texts stay in sight during another search. */
+/** Shows the edits of plants that the present filter leaves out, so that typed texts stay in sight. */
 export function Unfinished({ list, changes }: UnfinishedProps): JSX.Element | null {
   const others = [...drafts.value.values()].filter(({ base }) => !list.has(base.id))
   if (others.length === 0) return null

@@ -16,7 +16,7 @@ interface FormProps {
   readonly onMade: () => void
 }
 
-/** Makes a token that may do no more than the one that is signed in. */
+/** Creates a token with at most the scopes of the token that is signed in. */
 export function NewTokenForm({ client, own, onMade }: FormProps): JSX.Element {
   const name = useSignal('')
   const scopes = useSignal<readonly Scope[]>(own.scopes.filter((scope) => scope === 'plants:read'))
@@ -28,7 +28,7 @@ export function NewTokenForm({ client, own, onMade }: FormProps): JSX.Element {
     fault.value = ''
     isMaking.value = true
     try {
-      // To the end of the day where the person is.
+      // The end of the day in the time zone of the browser.
       const expiresAt = day.value === '' ? undefined : new Date(`${day.value}T23:59:59.999`).toISOString()
       const wanted = { name: name.value, scopes: scopes.value }
       made.value = await client.createToken(expiresAt === undefined ? wanted : { ...wanted, expiresAt })
@@ -51,7 +51,7 @@ export function NewTokenForm({ client, own, onMade }: FormProps): JSX.Element {
         }}
       >
         <div class="field">
-          <label for="token-name">What is it for?</label>
+          <label for="token-name">What is the token for?</label>
           <input
             id="token-name"
             required
@@ -64,7 +64,7 @@ export function NewTokenForm({ client, own, onMade }: FormProps): JSX.Element {
           />
         </div>
         <fieldset>
-          <legend>It may</legend>
+          <legend>The token may</legend>
           {own.scopes.map((scope) => (
             <label key={scope} class="check">
               <input
@@ -80,7 +80,7 @@ export function NewTokenForm({ client, own, onMade }: FormProps): JSX.Element {
           ))}
         </fieldset>
         <div class="field">
-          <label for="token-day">Last day (empty: as long as yours)</label>
+          <label for="token-day">Last day (empty: when your token expires)</label>
           <input
             id="token-day"
             type="date"
@@ -100,12 +100,12 @@ export function NewTokenForm({ client, own, onMade }: FormProps): JSX.Element {
   )
 }
 
-/** The only place that shows a secret, and the only time. */
+/** Shows the secret of a new token, once. */
 function Secret({ token }: { readonly token: CreatedToken }): JSX.Element {
   return (
     <div class="secret" role="status">
       <label for="secret">
-        The secret of <bdi>{token.name}</bdi>. Keep it now; nobody can show it again.
+        The secret of <bdi>{token.name}</bdi>. Copy it now: it is never shown again.
       </label>
       <input
         id="secret"

@@ -9,7 +9,7 @@ interface RevokeProps {
   readonly onClose: () => void
 }
 
-/** Nothing brings a revoked token back, so the page asks first. */
+/** Asks before a token is revoked, because nothing restores a revoked token. */
 export function RevokeDialog({ token, isOwn, onRevoke, onClose }: RevokeProps): JSX.Element {
   const place = useRef<HTMLDialogElement>(null)
   useEffect(() => place.current?.showModal(), [])
@@ -26,8 +26,8 @@ export function RevokeDialog({ token, isOwn, onRevoke, onClose }: RevokeProps): 
         Revoke <bdi>{token.name}</bdi>?
       </h2>
       <p>
-        Programs that use it stop working within a second, and it cannot be brought back.
-        {isOwn && ' It is the token you are signed in with.'}
+        Programs that use this token lose access within a second. A revoked token cannot be restored.
+        {isOwn && ' You are signed in with this token.'}
       </p>
       <div class="fields">
         <button type="button" onClick={onClose}>

@@ -10,7 +10,7 @@ import { RevokeDialog } from './revoke-dialog.tsx'
 
 const time = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' })
 
-/** The access tokens of the service, without their secrets. */
+/** Creates, lists and revokes access tokens. */
 export function TokensView({ session }: ViewProps): JSX.Element {
   const { client, own } = session
   const tokens = useSignal<readonly Token[]>([])
@@ -100,7 +100,7 @@ function TokenItem({ token, isOwn, onRevoke }: ItemProps): JSX.Element {
   return (
     <li>
       <div>
-        <strong dir="auto">{name}</strong> {isOwn && <span class="note">(the one you use)</span>}
+        <strong dir="auto">{name}</strong> {isOwn && <span class="note">(you are signed in with it)</span>}
         <div class="note">
           <code>{id}</code> may {scopes.join(', ')}
         </div>
