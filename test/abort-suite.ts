@@ -46,7 +46,7 @@ export function abortTests(suite: Suite, open: OpenStore): void {
     assert.ok(after < Math.max(50 * alone, 5000), `${after} ms instead of ${alone} ms`)
   })
 
-  suite('exports that end early, at their opening or in a chunk, leave room for others', async (t) => {
+  suite('an export that ends while it opens or reads a chunk frees its place', async (t) => {
     const { store } = await open(t)
     await importAll(store, PLANTS)
     for (let round = 0; round < 20; round++) {

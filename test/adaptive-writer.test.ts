@@ -36,7 +36,7 @@ class Clock {
   }
 }
 
-test('groups are committed on the event loop while the disk is quick', async (t) => {
+test('the writer commits on the event loop while commits are fast', async (t) => {
   const { writer, path } = newWriter(t, new Clock().now)
   // Fewer commits than make the thread fold in the log.
   for (let id = 1n; id <= 50n; id++) {
@@ -47,7 +47,7 @@ test('groups are committed on the event loop while the disk is quick', async (t)
   assert.equal(plantsIn(path).size, 50)
 })
 
-test('on a slow disk groups go to the thread, and the event loop is tried again at growing intervals', async (t) => {
+test('on a slow disk the writer commits in its thread, and retries the event loop at growing intervals', async (t) => {
   const clock = new Clock()
   const { writer, path } = newWriter(t, clock.now)
   let id = 0n
@@ -71,7 +71,7 @@ test('on a slow disk groups go to the thread, and the event loop is tried again 
   assert.equal(plantsIn(path).size, 14)
 })
 
-test('a few slow commits among quick ones move no group to the thread', async (t) => {
+test('the writer stays on the event loop when few commits are slow', async (t) => {
   const clock = new Clock()
   const { writer } = newWriter(t, clock.now)
   for (let id = 1n; id <= 200n; id++) {
@@ -82,7 +82,7 @@ test('a few slow commits among quick ones move no group to the thread', async (t
   assert.equal(writer.commitsOn, 'event loop')
 })
 
-test('a large group goes to the thread, and later groups follow it there', async (t) => {
+test('the writer commits a large group in its thread, and the groups behind it too', async (t) => {
   const { writer } = newWriter(t, new Clock().now)
   const large = Array.from({ length: 1000 }, (_, i) => put(BigInt(i)))
   const first = writer.createPlants(large)
@@ -92,7 +92,7 @@ test('a large group goes to the thread, and later groups follow it there', async
   assert.equal(writer.commitsOn, 'event loop')
 })
 
-test('the event loop does not wait while another process writes', async (t) => {
+test('the event loop stays free while another process holds the write lock', async (t) => {
   const { writer, path } = newWriter(t)
   await writer.createPlants([put(1n)])
   const other = openWriter(path)
@@ -104,7 +104,7 @@ test('the event loop does not wait while another process writes', async (t) => {
   assert.deepEqual(await answer, ['created'])
 })
 
-test('the service checkpoints the log before it grows long', async (t) => {
+test('the writer checkpoints the log often enough to keep it short', async (t) => {
   const { writer, path } = newWriter(t, new Clock().now)
   const name = 'x'.repeat(4000)
   for (let id = 0n; id < 15_000n; id += 10n) {

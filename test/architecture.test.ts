@@ -27,8 +27,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   cli: ['cli', 'http', 'import', 'sqlite', 'postgres', 'domain'],
 }
 
-suite('the imports in src', () => {
-  test('lead to files that are there', () => {
+suite('every import in src', () => {
+  test('names an existing file', () => {
     assert.ok(files.length > 30)
     for (const [file, targets] of imports) {
       for (const target of targets) assert.ok(imports.has(target), `${file} imports ${target}`)
@@ -36,7 +36,7 @@ suite('the imports in src', () => {
     assert.ok(imports.get('src/http/app.ts')?.includes('src/errors.ts'), 'they are found at all')
   })
 
-  test('point inwards', () => {
+  test('points inwards', () => {
     for (const [file, targets] of imports) {
       const layer = layerOf(file)
       const allowed = MAY_IMPORT[layer] ?? assert.fail(`${file} is in a layer that has no place yet`)
@@ -44,7 +44,7 @@ suite('the imports in src', () => {
     }
   })
 
-  test('choose the engine in one place', () => {
+  test('reaches an engine only through cli/open-store.ts', () => {
     const outside = files.filter((file) => !['sqlite', 'postgres'].includes(layerOf(file)))
     for (const engine of ['sqlite', 'postgres']) {
       const users = outside.filter((file) => imports.get(file)?.some((target) => layerOf(target) === engine))
@@ -52,7 +52,7 @@ suite('the imports in src', () => {
     }
   })
 
-  test('make no circle that exists at run time', () => {
+  test('is free of cycles at run time', () => {
     const runtime = new Map(
       files.map((file) => {
         const text = readFileSync(new URL(file, ROOT), 'utf8').replaceAll(/^import type .*$/gm, '')
@@ -77,7 +77,7 @@ suite('the code', () => {
     assert.deepEqual(uses(/process\.env\b/), ['src/cli/main.ts'])
   })
 
-  test('knows each database only in its folder, and the router of requests only in one file', () => {
+  test('imports each database library only in its folder, and the router library only in one file', () => {
     assert.deepEqual(
       uses(/'node:sqlite'/).filter((file) => layerOf(file) !== 'sqlite'),
       [],
@@ -93,7 +93,7 @@ suite('the code', () => {
     assert.deepEqual(uses(/from 'yaml'/), [])
   })
 
-  test('reads files of the program in one place, and starts threads in one, as the executable file has others', () => {
+  test('reads files of the program in one place, and starts threads in one place', () => {
     const besideItself = uses(/import\.meta\./)
     const readers = besideItself.filter((file) => imports.get(file)?.includes('src/own-files.ts'))
     const addresses = ['src/postgres/migrate.ts', 'src/sqlite/migrate.ts']
@@ -102,7 +102,7 @@ suite('the code', () => {
     assert.deepEqual(uses(/new Worker\(/), ['src/sqlite/worker/start-thread.ts'])
   })
 
-  test('opens no connection to elsewhere from the HTTP side', () => {
+  test('imports no client for outgoing connections in src/http', () => {
     const opens =
       /\bfetch\(|\b(?:http|https|net|tls)\.(?:request|get|connect)\(|import \{[^}]*\b(?:connect|request|Agent)\b[^}]*\} from 'node:/
     assert.deepEqual(
@@ -112,7 +112,7 @@ suite('the code', () => {
     assert.ok(uses(opens).length > 0, 'it is found where a command opens one')
   })
 
-  test('keeps each file short enough to read at once', () => {
+  test('has no file of more than 300 lines', () => {
     for (const file of files) {
       const lines = readFileSync(new URL(file, ROOT), 'utf8').split('\n').length
       assert.ok(lines <= 300, `${file} has ${lines} lines`)

@@ -35,7 +35,7 @@ async function until(holds: () => boolean): Promise<void> {
 }
 
 suite('the output of the audit log', () => {
-  test('writes all lines in order, and those after a switch to the other file', async (t) => {
+  test('writes all lines in order, and lines after a switch to the new file', async (t) => {
     const folder = tempFolder(t)
     const { output } = outputTo(join(folder, 'one'), 2 ** 20)
     const lines = Array.from({ length: 5000 }, (_, i) => `line ${i}`)
@@ -49,7 +49,7 @@ suite('the output of the audit log', () => {
     assert.equal(output.dropped, 0)
   })
 
-  test('loses no line and closes each file when the file is switched while lines come', async (t) => {
+  test('loses no line and closes the old file when it switches files under load', async (t) => {
     const folder = tempFolder(t)
     const { output } = outputTo(join(folder, '0'), 2 ** 24)
     const lines = Array.from({ length: 20_000 }, (_, i) => `line ${i} ${'x'.repeat(40)}`)
@@ -65,7 +65,7 @@ suite('the output of the audit log', () => {
     assert.equal(written.join(''), `${lines.join('\n')}\n`)
   })
 
-  test('keeps lines while the disk is full, drops and counts those beyond its bound, and goes on afterwards', async (t) => {
+  test('keeps lines while the disk is full, drops and counts lines beyond its bound, and recovers', async (t) => {
     if (!isLinux) return notTestedHere(t, 'a full disk, because there is no /dev/full')
     const path = join(tempFolder(t), 'audit')
     const { output, told } = outputTo('/dev/full', 1000)
@@ -85,7 +85,7 @@ suite('the output of the audit log', () => {
     assert.deepEqual(told, { faults: ['ENOSPC'], mended: 1 })
   })
 
-  test('never waits for the reader of a pipe, and drops and counts what is beyond its bound', async (t) => {
+  test('never waits for the reader of a pipe, and drops and counts lines beyond its bound', async (t) => {
     const path = join(tempFolder(t), 'pipe')
     if (!isLinux || !runs('mkfifo', path)) return notTestedHere(t, 'a pipe that nobody reads')
     const pipe = openSync(path, O_RDWR | O_NONBLOCK)

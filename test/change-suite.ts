@@ -36,7 +36,7 @@ export function changeTests(suite: Suite, open: OpenStore): void {
 }
 
 function getTests(suite: Suite, open: OpenStore): void {
-  suite('a plant reads as it was created, and an absent one as undefined', async (t) => {
+  suite('a read returns the plant as it was created, or undefined if there is none', async (t) => {
     const { store } = await open(t)
     assert.equal(await store.getPlant(1n), undefined)
     const plants = [plant(MIN_ID, '', ''), plant(-1n, 'e\u0301', undefined), plant(MAX_ID, '🌵', '\u00e9')]
@@ -47,7 +47,7 @@ function getTests(suite: Suite, open: OpenStore): void {
     assert.equal(await store.getPlant(MIN_ID + 1n), undefined)
   })
 
-  suite('a read sees every write that was acknowledged before it', async (t) => {
+  suite('a read returns every write acknowledged before it', async (t) => {
     const { store } = await open(t)
     for (let i = 0; i < 100; i++) {
       await store.replacePlant(plant(1n, `version ${i}`), NO_EXPECTATION, TESTER)
@@ -59,7 +59,7 @@ function getTests(suite: Suite, open: OpenStore): void {
 }
 
 function replaceTests(suite: Suite, open: OpenStore): void {
-  suite('a replacement stores the plant, and tells whether it replaced one', async (t) => {
+  suite('a replace stores the plant, and returns whether one existed', async (t) => {
     const { store, reopen, plants } = await open(t)
     assert.equal(await store.replacePlant(monstera, NO_EXPECTATION, TESTER), 'created')
     assert.equal(await store.replacePlant(monstera, NO_EXPECTATION, TESTER), 'replaced')
@@ -68,7 +68,7 @@ function replaceTests(suite: Suite, open: OpenStore): void {
     assert.deepEqual(await plants(), [other])
   })
 
-  suite('a replacement removes a tag, and keeps an empty tag apart from none', async (t) => {
+  suite('a replace without a tag removes the tag, and one with an empty tag stores an empty tag', async (t) => {
     const { store } = await open(t)
     for (const tag of ['houseplant', undefined, '', undefined]) {
       await store.replacePlant(plant(1n, 'Monstera', tag), NO_EXPECTATION, TESTER)
@@ -76,7 +76,7 @@ function replaceTests(suite: Suite, open: OpenStore): void {
     }
   })
 
-  suite('a replacement whose expectation does not hold is refused and changes nothing', async (t) => {
+  suite('a replace whose expectation fails changes nothing and rejects', async (t) => {
     const { store, plants } = await open(t)
     for (const expected of HOLDING) {
       await store.replacePlant(monstera, NO_EXPECTATION, TESTER)
@@ -88,7 +88,7 @@ function replaceTests(suite: Suite, open: OpenStore): void {
     assert.deepEqual(await plants(), [monstera])
   })
 
-  suite('without a plant, `at` never holds and `notAt` always does', async (t) => {
+  suite('if there is no plant, the expectation `at` always fails and `notAt` always holds', async (t) => {
     const { store, plants } = await open(t)
     for (const at of ['any', [versionOf(monstera)]] as const) {
       await assert.rejects(store.replacePlant(monstera, { at }, TESTER), refusal(41201))
@@ -100,7 +100,7 @@ function replaceTests(suite: Suite, open: OpenStore): void {
 }
 
 function updateTests(suite: Suite, open: OpenStore): void {
-  suite('an update changes the members that it names, and returns the whole plant', async (t) => {
+  suite('an update changes only the named members, and returns the whole plant', async (t) => {
     const { store, plants } = await open(t)
     await createPlant(store, monstera, lenient)
     const steps = [
@@ -117,7 +117,7 @@ function updateTests(suite: Suite, open: OpenStore): void {
     }
   })
 
-  suite('an update whose expectation does not hold is refused and changes nothing', async (t) => {
+  suite('an update whose expectation fails changes nothing and rejects', async (t) => {
     const { store, plants } = await open(t)
     for (const expected of HOLDING) {
       await store.replacePlant(monstera, NO_EXPECTATION, TESTER)
@@ -129,7 +129,7 @@ function updateTests(suite: Suite, open: OpenStore): void {
     assert.deepEqual(await plants(), [monstera])
   })
 
-  suite('an update of an absent plant is refused, whatever it expects, and creates none', async (t) => {
+  suite('an update of an absent plant rejects whatever its expectation, and creates no plant', async (t) => {
     const { store, plants } = await open(t)
     for (const expected of [...HOLDING, ...FAILING]) {
       await assert.rejects(store.updatePlant(1n, { name: 'x' }, expected, TESTER), refusal(40402))
@@ -139,7 +139,7 @@ function updateTests(suite: Suite, open: OpenStore): void {
 }
 
 function deleteTests(suite: Suite, open: OpenStore): void {
-  suite('a deleted plant is gone, and its id is free', async (t) => {
+  suite('a delete removes the plant and frees its id', async (t) => {
     const { store, reopen, plants } = await open(t)
     await createPlant(store, monstera, lenient)
     await createPlant(store, plant(2n), lenient)
@@ -150,7 +150,7 @@ function deleteTests(suite: Suite, open: OpenStore): void {
     assert.equal(await createPlant(again, other, { mustBeNew: true }), 'created')
   })
 
-  suite('a delete whose expectation does not hold is refused and changes nothing', async (t) => {
+  suite('a delete whose expectation fails changes nothing and rejects', async (t) => {
     const { store, plants } = await open(t)
     for (const expected of HOLDING) {
       await store.replacePlant(monstera, NO_EXPECTATION, TESTER)
@@ -192,7 +192,7 @@ function raceTests(suite: Suite, open: OpenStore): void {
     }
   })
 
-  suite('a counter of conditional writes loses no count', async (t) => {
+  suite('clients that increment a counter by conditional writes lose no increment', async (t) => {
     const { store } = await open(t)
     await createPlant(store, plant(1n, '0'), lenient)
     const client = async () => {
@@ -208,7 +208,7 @@ function raceTests(suite: Suite, open: OpenStore): void {
     assert.equal((await store.getPlant(1n))?.name, '80')
   })
 
-  suite('concurrent updates of different members are all kept', async (t) => {
+  suite('concurrent updates of different members all take effect', async (t) => {
     const { store } = await open(t)
     for (let round = 0; round < 50; round++) {
       await store.replacePlant(plant(1n, 'before', 'before'), NO_EXPECTATION, TESTER)
@@ -220,7 +220,7 @@ function raceTests(suite: Suite, open: OpenStore): void {
     }
   })
 
-  suite('of concurrent replacements of a new id one creates, and one of them stays', async (t) => {
+  suite('of concurrent replaces of a new id exactly one creates, and one of their plants stays', async (t) => {
     const { store, plants } = await open(t)
     const rivals = Array.from({ length: 200 }, (_, i) => plant(1n, `rival ${i}`))
     const results = await Promise.all(rivals.map((rival) => store.replacePlant(rival, NO_EXPECTATION, TESTER)))
@@ -229,7 +229,7 @@ function raceTests(suite: Suite, open: OpenStore): void {
     assert.ok(rivals.some((rival) => rival.name === last?.name))
   })
 
-  suite('a refused change in a group fails alone', async (t) => {
+  suite('a refused change does not affect the other changes of its group', async (t) => {
     const { store, plants } = await open(t)
     const results = await Promise.allSettled([
       store.replacePlant(plant(1n), NO_EXPECTATION, TESTER),

@@ -9,7 +9,7 @@ const read = (path: string): string => readFileSync(new URL(path, ROOT), 'utf8')
 const titlesIn = (source: string): string[] =>
   [...source.matchAll(/\b(?:test|suite)\(\s*(['"`])(.*?)\1,/gs)].map(([, , title = '']) => title)
 
-suite('the tests that a page of the reference cites', () => {
+suite('the tests that the reference cites', () => {
   for (const page of ['docs/reference/limits.md', 'docs/reference/security.md']) {
     test(`exist: ${page}`, () => {
       const files = [...read(page).matchAll(/`(test\/[\w./-]+\.ts)`/g)].map(([, file = '']) => file)
@@ -27,7 +27,7 @@ suite('the tests that a page of the reference cites', () => {
     }
   })
 
-  test('have titles that the pattern finds in their files', () => {
+  test('are found by the pattern for titles', () => {
     assert.deepEqual(titlesIn(`test('a, b', () => {})\n  suite("it's", async () => {})\ntest(\`of \${x}\`, f)`), [
       'a, b',
       "it's",

@@ -96,14 +96,14 @@ test('plantstore help COMMAND shows the same as COMMAND --help', async (t) => {
   }
 })
 
-test('plantstore openapi prints the contract that the service answers', async (t) => {
+test('plantstore openapi prints the contract that the service serves', async (t) => {
   const { code, stdout, stderr } = await run(t, ['openapi'])
   assert.deepEqual([code, stderr], [0, ''])
   const { address } = await startServer(t, tempFolder(t))
   assert.deepEqual(JSON.parse(stdout), await (await fetch(`${address}/openapi.json`)).json())
 })
 
-test('a Node.js or a SQLite that is too old is refused in one line', async (t) => {
+test('the program refuses an old Node.js or SQLite in one line', async (t) => {
   const folder = tempFolder(t)
   const tooOld = [
     { node: '20.19.5' },
@@ -121,7 +121,7 @@ test('a Node.js or a SQLite that is too old is refused in one line', async (t) =
   assert.deepEqual(snapshot(folder), {})
 })
 
-test('a package of the sources says in one line how to make one that starts', (t) => {
+test('a package made of the sources says in one line which command makes one that starts', (t) => {
   const bin = join(tempFolder(t), 'node_modules/plantstore/bin')
   mkdirSync(bin, { recursive: true })
   copyFileSync(new URL('../bin/plantstore.js', import.meta.url), join(bin, 'plantstore.mjs'))
@@ -130,7 +130,7 @@ test('a package of the sources says in one line how to make one that starts', (t
   assert.deepEqual([status, stdout], [2, ''])
 })
 
-test('a Node.js and a SQLite that are just new enough, or much newer, are accepted', async (t) => {
+test('the program accepts the oldest supported Node.js and SQLite, and newer ones', async (t) => {
   for (const versions of [
     { node: '24.15.0', sqlite: '3.51.3' },
     { node: '30.0.0', sqlite: '4.0.0' },

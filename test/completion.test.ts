@@ -28,7 +28,7 @@ test('bash completes commands, flags, their values and files', async (t) => {
   assert.deepEqual(complete('serve', '--port', ''), [''])
 })
 
-test('zsh and fish take their scripts', async (t) => {
+test('zsh and fish parse their scripts', async (t) => {
   for (const [shell, check] of [
     ['zsh', ['-n']],
     ['fish', ['--no-execute']],
@@ -48,7 +48,7 @@ test('zsh and fish take their scripts', async (t) => {
   }
 })
 
-test('completion refuses a shell for which it has no script', async (t) => {
+test('plantstore completion refuses an unknown shell', async (t) => {
   const { code, stderr, stdout } = await run(t, ['completion', 'tcsh'])
   assert.match(stderr, /^plantstore: "tcsh" is not one of bash, zsh, fish\n$/)
   assert.deepEqual([code, stdout], [2, ''])

@@ -9,7 +9,7 @@ import { tempFolder } from './support/files.ts'
 import { send } from './support/load.ts'
 import { run, startServer } from './support/process.ts'
 
-test('serve --print-config tells each setting, where it comes from and no secret, as a file that reads alike', async (t) => {
+test('serve --print-config prints each setting with its source and without secrets, as a settings file', async (t) => {
   const folder = tempFolder(t)
   const secret = 'a-secret-of-the-file-0123456789'
   writeFileSync(
@@ -40,7 +40,7 @@ test('serve --print-config tells each setting, where it comes from and no secret
   assert.deepEqual([again.port, again.host, again.logLevel, again.bodyLimit], [9001, '127.0.0.2', 'warn', 2 ** 20])
 })
 
-test('a file with faults is refused with all of them, and nothing is opened', async (t) => {
+test('serve refuses a settings file with a list of all its faults, and opens nothing', async (t) => {
   const folder = tempFolder(t)
   const file = join(folder, 'plants.conf')
   const wrong: [string | Buffer, RegExp][] = [
@@ -69,7 +69,7 @@ test('a file with faults is refused with all of them, and nothing is opened', as
   assert.equal(code, 2)
 })
 
-test('a folder called .env is none of ours, and commands read the file as the service does', async (t) => {
+test('the program ignores a folder called .env, and every command reads the settings file', async (t) => {
   const folder = tempFolder(t)
   mkdirSync(join(folder, '.env'))
   writeFileSync(join(folder, 'own.conf'), 'PLANTSTORE_STORE=sqlite:own.db\n')
@@ -87,7 +87,7 @@ test('a folder called .env is none of ours, and commands read the file as the se
   assert.equal(refused.code, 2)
 })
 
-test('SIGHUP takes over the log level, names what has to wait, and changes nothing where the file has a fault', async (t) => {
+test('SIGHUP applies the log level, names settings that need a restart, and refuses a file with a fault', async (t) => {
   const folder = tempFolder(t)
   const file = join(folder, 'plants.conf')
   writeFileSync(file, 'PLANTSTORE_LOG_LEVEL=warn\n')

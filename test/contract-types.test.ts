@@ -25,8 +25,8 @@ function typeCheck(t: TestContext, from: string, to: string): { status: number |
   return { status, output: `${stdout}${stderr}` }
 }
 
-suite('the program is typed by the contract', () => {
-  test('as it is', (t) => {
+suite('the type check of the program against the contract', () => {
+  test('passes for the contract in openapi.yaml', (t) => {
     assert.deepEqual(typeCheck(t, 'name: limit', 'name: limit'), { status: 0, output: '' })
   })
 
@@ -38,14 +38,14 @@ suite('the program is typed by the contract', () => {
     ['a value that the code has', 'enum: [ndjson, csv]', 'enum: [ndjson, tsv]', /src\/http\/resources\/export\.ts/],
     ['an operation', 'operationId: listTags\n', 'operationId: countTags\n', /src\/http\/resources\/tags\.ts.*listTags/],
   ] as const) {
-    test(`so that renaming ${what} fails the type check`, (t) => {
+    test(`fails when somebody renames ${what}`, (t) => {
       const { status, output } = typeCheck(t, from, to)
       assert.notEqual(status, 0)
       assert.match(output, where)
     })
   }
 
-  test('so that a new member of a body that must be there fails the type check', (t) => {
+  test('fails when a body gets a new required member', (t) => {
     const from = '    PlantReplacement:\n      type: object\n      required: [name]\n      properties:\n'
     const to = from.replace('[name]', '[name, height]').replace(/$/, '        height: { type: integer }\n')
     const { status, output } = typeCheck(t, from, to)
@@ -54,7 +54,7 @@ suite('the program is typed by the contract', () => {
   })
 })
 
-test('the program reads what npm run generate wrote of the contract, and needs no YAML', () => {
+test('the program reads the contract as JSON that npm run generate has written of openapi.yaml', () => {
   assert.deepEqual(readDocument(), readSource())
   const { dependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { dependencies: object }
   assert.ok(!Object.hasOwn(dependencies, 'yaml'))

@@ -88,7 +88,7 @@ suite('the contract keeps what the interface document shows', () => {
     assert.deepEqual(Object.keys(create.requestBody?.content ?? {}), ['application/json'])
   })
 
-  test('a bearer scheme for everything but what needs none by its nature', () => {
+  test('a bearer scheme for every operation except health, the contract and the pages', () => {
     const scheme = document.components['securitySchemes']?.['bearer'] as { type: string; scheme: string }
     assert.deepEqual([scheme.type, scheme.scheme], ['http', 'bearer'])
     assert.deepEqual(document.security, [{ bearer: [] }])
@@ -111,7 +111,7 @@ suite('the error numbers', () => {
     40501: 'a method that a path does not have is no operation of the contract',
   }
 
-  test('of every answer are in the catalog and fit its status', () => {
+  test('of every answer are in the catalog and agree with its status', () => {
     for (const { name, status, numbers } of answers) {
       assert.equal(new Set(numbers).size, numbers.length, name)
       assert.equal(numbers.length > 0, status >= 400, `${name}: a refusal has numbers, and nothing else does`)
@@ -122,7 +122,7 @@ suite('the error numbers', () => {
     }
   })
 
-  test('of the catalog are all in the contract, except with a reason', () => {
+  test('of the catalog are all in the contract, except those with a stated reason', () => {
     const used = new Set(answers.flatMap(({ numbers }) => numbers))
     for (const key of Object.keys(ERRORS)) {
       const number = Number(key) as ErrorNumber
@@ -130,14 +130,14 @@ suite('the error numbers', () => {
     }
   })
 
-  test('are int32, and three digits of an HTTP status with two more', () => {
+  test('are int32: an HTTP status followed by two digits', () => {
     for (const key of Object.keys(ERRORS)) {
       assert.match(key, /^[45]\d{4}$/)
       assert.notEqual(Number(key) % 100, 0)
     }
   })
 
-  test('that any request may get are declared for every operation', () => {
+  test('that every request may get are declared for every operation', () => {
     for (const { id, scopes } of operations) {
       const declared = new Set(
         answers.filter(({ name }) => name.startsWith(`${id} `)).flatMap(({ numbers }) => numbers),
@@ -152,7 +152,7 @@ suite('the error numbers', () => {
   })
 })
 
-test('the limits in the contract are the defaults of the configuration', () => {
+test('the contract states the default limits of the configuration', () => {
   const { bodyLimit, nestingLimit } = readConfig({}, {})
   const [, mebibytes, levels] = /at most (\d+) MiB, nested at most (\d+) levels/.exec(TEXT) ?? assert.fail()
   assert.deepEqual([Number(mebibytes) * 2 ** 20, Number(levels)], [bodyLimit, nestingLimit])
@@ -164,26 +164,26 @@ suite('the service does not start', () => {
     return () => readContract(readSource(TEXT.replace(from, to)))
   }
 
-  test('with an operation that has no id', () => {
+  test('with an operation without an id', () => {
     assert.throws(broken('operationId: createPlant', 'x-id: createPlant'), /post \/plants has no operationId/)
   })
 
-  test('with a security scheme that it does not know', () => {
+  test('with an unknown security scheme', () => {
     assert.throws(broken('bearer: [plants:write]', 'basic: [plants:write]'), /createPlant has no known security scheme/)
     assert.throws(broken('scheme: bearer', 'scheme: digest'), /has no known security scheme/)
   })
 
-  test('with a scope that it does not know', () => {
+  test('with an unknown scope', () => {
     assert.throws(broken('[plants:write]', '[plants:paint]'), /createPlant needs the unknown scope plants:paint/)
   })
 
-  test('with an answer that has no schema', () => {
+  test('with an answer without a schema', () => {
     const error = 'content: { application/json: { schema: { $ref: "#/components/schemas/Error" } } }'
     assert.throws(broken(error, ''), /createPlant 409 has no schema/)
     assert.throws(broken(error, 'content: { application/json: {} }'), /createPlant 409 has no schema/)
   })
 
-  test('with a parameter that it could not enforce', () => {
+  test('with a parameter whose schema it cannot enforce', () => {
     const cursor = 'name: cursor\n      in: query\n'
     assert.throws(
       broken(cursor, `${cursor}      required: true\n`),
@@ -192,7 +192,7 @@ suite('the service does not start', () => {
     assert.throws(broken('schema: { type: integer, format: int64 }', 'x-schema: {}'), /nothing to resolve/)
   })
 
-  test('with a reference that leads nowhere', () => {
+  test('with a reference to a missing object', () => {
     assert.throws(broken('responses/Unforeseen', 'responses/Forgotten'), /responses\/Forgotten leads nowhere/)
     const old = readSource(TEXT.replace('$ref: "#/components/schemas/NewPlant"', '$ref: "#/components/schemas/Old"'))
     assert.throws(() => checkPlantSchemas(old), /schemas\/Old leads nowhere/)

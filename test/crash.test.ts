@@ -6,7 +6,7 @@ import { Load } from './support/load.ts'
 import { Program, startServer } from './support/process.ts'
 import { assertSearchable } from './support/sqlite-indexes.ts'
 
-test('killed under load again and again, the service loses nothing that it acknowledged', async (t) => {
+test('the service loses no acknowledged write when it is killed under load again and again', async (t) => {
   const folder = tempFolder(t)
   const loads: Load[] = []
   for (let round = 0; round < 6; round++) {
@@ -28,7 +28,7 @@ test('killed under load again and again, the service loses nothing that it ackno
   await assertSearchable(storePath)
 })
 
-test('killed during its first start, the service leaves no store that the next start cannot use', async (t) => {
+test('the service starts on every file that a kill during its first start leaves', async (t) => {
   // The moments range from before the store is created to about the start of listening.
   for (const delay of [100, 150, 200, 250, 300, 350]) {
     const folder = tempFolder(t)

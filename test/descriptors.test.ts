@@ -20,14 +20,14 @@ async function linesOf(warmth: 'cold' | 'warm', engine: 'sqlite' | 'postgres'): 
 const NONE = '503 503 {"error":50301,"message":"no search can start; the process may have run out of file descriptors"}'
 const WELL = '200 200 {"status":"ready"}'
 
-test('SQLite: a service is not ready while it has no descriptor for searches', async (t) => {
+test('SQLite: the service reports that it is not ready while it has no descriptor for searches', async (t) => {
   if (!isLinux) return notTestedHere(t, 'the limit of descriptors, which is set as on Linux')
   assert.deepEqual(await linesOf('cold', 'sqlite'), [NONE, WELL])
   // With an open reader, searches go on.
   assert.deepEqual(await linesOf('warm', 'sqlite'), [WELL, WELL])
 })
 
-test('PostgreSQL: without descriptors a service uses its open connections, and is not ready without any', async (t) => {
+test('PostgreSQL: without free descriptors the service uses its open connections, if it has any', async (t) => {
   if (!isLinux) return notTestedHere(t, 'the limit of descriptors, which is set as on Linux')
   const OUT = '503 503 {"error":50301,"message":"the store is out of reach; a later retry is safe"}'
   assert.deepEqual(await linesOf('cold', 'postgres'), [WELL, '60 of 60 are done', OUT, WELL])

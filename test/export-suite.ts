@@ -11,7 +11,7 @@ const MANY = Array.from({ length: 3500 }, (_, i) =>
 
 /** The specification of Store for exports. */
 export function exportTests(suite: Suite, open: OpenStore): void {
-  suite('an export has all plants of its filter, in every order, in chunks of about a thousand', async (t) => {
+  suite('an export yields all plants of its filter, in any order, in chunks of about a thousand', async (t) => {
     const { store } = await open(t)
     assert.deepEqual(await exportAll(store), [])
     await importAll(store, MANY)
@@ -34,7 +34,7 @@ export function exportTests(suite: Suite, open: OpenStore): void {
   })
 
   for (const order of PLANT_ORDERS) {
-    suite(`an export by ${order} has the plants of its start, whatever others write meanwhile`, async (t) => {
+    suite(`an export by ${order} yields the plants of its start, whatever other clients write meanwhile`, async (t) => {
       const { store } = await open(t)
       await importAll(store, MANY)
       const before = await listAll(store, { order })
@@ -53,14 +53,14 @@ export function exportTests(suite: Suite, open: OpenStore): void {
     })
   }
 
-  suite('an export sees every write that was acknowledged before its first chunk was requested', async (t) => {
+  suite('an export yields every write acknowledged before its first chunk was requested', async (t) => {
     const { store } = await open(t)
     const exporting = store.exportPlants({ tags: [], words: ['late'] }, 'name')
     await importAll(store, [plant(1n, 'too late?')])
     assert.deepEqual((await Array.fromAsync(exporting)).flat(), [plant(1n, 'too late?')])
   })
 
-  suite('leaving an export early frees what it holds', async (t) => {
+  suite('leaving an export early frees its resources', async (t) => {
     const { store } = await open(t)
     await importAll(store, MANY)
     for (let i = 0; i < 50; i++) {
@@ -81,7 +81,7 @@ export function exportTests(suite: Suite, open: OpenStore): void {
     for (const [i, order] of PLANT_ORDERS.entries()) assert.deepEqual(exports[i], await listAll(store, { order }))
   })
 
-  suite('closing the store ends an open export with a refusal, and does not wait for it', async (t) => {
+  suite('closing the store ends an open export with an error, and does not wait for its reader', async (t) => {
     const { store } = await open(t)
     await importAll(store, MANY)
     const exporting = store.exportPlants(EVERYTHING, 'id')[Symbol.asyncIterator]()
@@ -100,7 +100,7 @@ export function exportTests(suite: Suite, open: OpenStore): void {
     assert.deepEqual(await exportAll(elsewhere, EVERYTHING, 'name'), exported)
   })
 
-  suite('an export has texts of a megabyte whole', async (t) => {
+  suite('an export yields texts of a megabyte unchanged', async (t) => {
     const { store } = await open(t)
     const large = Array.from({ length: 6 }, (_, i) =>
       plant(BigInt(i), `${i}${'🌵'.repeat(2 ** 18)}`, 'x'.repeat(2 ** 19)),

@@ -29,8 +29,8 @@ function queueOf(options: Partial<QueueOptions> = {}) {
   return { queue, begun, enter, end }
 }
 
-suite('work', () => {
-  test('runs at once while there is a free place, and otherwise when one becomes free', async () => {
+suite('queued work', () => {
+  test('starts at once if a place is free, and otherwise when one becomes free', async () => {
     const { queue, begun, enter, end } = queueOf()
     for (const work of ['a1', 'b1', 'c1', 'd1']) void enter(work)
     await turns()
@@ -42,7 +42,7 @@ suite('work', () => {
     assert.deepEqual([queue.running, queue.waiting], [0, 0])
   })
 
-  test('of one token is bounded, even with free places', async () => {
+  test('of one token takes no more than its share of the places, even if others are free', async () => {
     const { begun, enter, end } = queueOf({ running: 10, runningPerToken: 2 })
     for (const work of ['a1', 'a2', 'a3', 'b1']) void enter(work)
     await turns()
@@ -53,7 +53,7 @@ suite('work', () => {
     assert.deepEqual(begun, ['a1', 'a2', 'b1', 'a3'])
   })
 
-  test('of several tokens runs in turns, however much one of them has', async () => {
+  test('of several tokens runs in turns, however much work one of them has', async () => {
     const { begun, enter, end } = queueOf({ running: 1 })
     for (let i = 0; i < 64; i++) void enter(`a${i}`)
     for (const work of ['b0', 'c0', 'b1']) void enter(work)
@@ -64,7 +64,7 @@ suite('work', () => {
     }
   })
 
-  test('frees its place once, even when it leaves twice', async () => {
+  test('frees its place once, even if it leaves twice', async () => {
     const { begun, enter, end } = queueOf({ running: 1 })
     for (const work of ['a1', 'b1', 'c1']) void enter(work)
     await turns()
@@ -73,7 +73,7 @@ suite('work', () => {
     assert.deepEqual(begun, ['a1', 'b1'])
   })
 
-  test('leaves the queue when its signal aborts, and never runs', async () => {
+  test('leaves the queue without running when its signal aborts', async () => {
     const { queue, begun, enter, end } = queueOf({ running: 1 })
     const leaving = new AbortController()
     const reason = new Error('the client has left')
@@ -90,8 +90,8 @@ suite('work', () => {
   })
 })
 
-suite('too much work', () => {
-  test('of one token is refused with 42901, and work of others is not', async () => {
+suite('excess work', () => {
+  test('of one token is refused with 42901 while work of others is accepted', async () => {
     const { queue, enter } = queueOf({ waitingPerToken: 3 })
     for (let i = 0; i < 4; i++) void enter(`a${i}`)
     await assert.rejects(enter('a4'), refusal(42901))
@@ -101,14 +101,14 @@ suite('too much work', () => {
     assert.deepEqual([queue.running, queue.waiting], [2, 3])
   })
 
-  test('of all is refused by 50302', async () => {
+  test('of all tokens together is refused with 50302', async () => {
     const { queue, enter } = queueOf({ waiting: 3 })
     for (let i = 0; i < 5; i++) void enter(`${i}`)
     await assert.rejects(enter('x'), refusal(50302))
     assert.deepEqual(queue.refused, { token: 0, all: 1 })
   })
 
-  test('is refused at once where none may wait', async () => {
+  test('is refused at once if the queue has no places', async () => {
     const { queue, enter, end } = queueOf({ running: 3, runningPerToken: 2, waiting: 0, waitingPerToken: 0 })
     for (const work of ['a1', 'a2']) await enter(work)
     await assert.rejects(enter('a3'), refusal(42901))
@@ -135,7 +135,7 @@ suite('too much work', () => {
     }
   })
 
-  test('is refused with the time of a retry', async () => {
+  test('is refused with a time to retry', async () => {
     const { enter } = queueOf({ waitingPerToken: 0, waiting: 0 })
     await enter('a1')
     await assert.rejects(enter('a2'), { retryAfter: 1 })

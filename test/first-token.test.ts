@@ -24,7 +24,7 @@ const stop = async (program: Program): Promise<void> => {
 }
 
 suite('the first token', () => {
-  test('goes to a file for its owner alone when the start is not on a terminal', async (t) => {
+  test('is written to a file that only its owner can read if the start has no terminal', async (t) => {
     const folder = tempFolder(t)
     const [program, banner] = await start(t, folder, { under: ['sh', '-c', 'umask 0; exec "$0" "$@"'] })
     assert.match(banner, /^ {2}Token {4}in plants\.db\.first-token$/m)
@@ -50,7 +50,7 @@ suite('the first token', () => {
     assert.ok(!(FILE in snapshot(folder)))
   })
 
-  test('never replaces a file: the start is refused', async (t) => {
+  test('replaces no file: the start fails instead', async (t) => {
     const folder = tempFolder(t)
     writeFileSync(join(folder, FILE), 'mine')
     const args = ['serve', '--port', '0', '--store', 'sqlite:plants.db']
@@ -65,7 +65,7 @@ suite('the first token', () => {
     assert.match(banner, /first-token/, 'the refused start made no token')
   })
 
-  test('is not made in a store that ever had a token, even when all are revoked', async (t) => {
+  test('is not created in a store that ever had a token, even if all are revoked', async (t) => {
     const folder = tempFolder(t)
     const [program] = await start(t, folder)
     await stop(program)
@@ -80,7 +80,7 @@ suite('the first token', () => {
     assert.ok(!(FILE in snapshot(folder)))
   })
 
-  test('is not made for a PostgreSQL store by a start that is not on a terminal; the first lines say so', async (t) => {
+  test('is not created in a PostgreSQL store if the start has no terminal, and the banner says so', async (t) => {
     const env = { PLANTSTORE_STORE: await newDatabase((work) => cleanUp(t, work)), PLANTSTORE_LOG_LEVEL: 'error' }
     const program = new Program(t, ['serve', '--port', '0'], { cwd: tempFolder(t), env })
     const banner = await program.says((stdout) => (/curl .*\r?\n/.test(stdout) ? stdout : undefined))

@@ -39,11 +39,11 @@ suite('folding', () => {
     '🌵 × ½': '🌵 × 1⁄2',
   }
 
-  test('removes case, accents and compatibility forms', () => {
+  test('removes differences of case, accents and compatibility forms', () => {
     for (const [text, folded] of Object.entries(FOLDED)) assert.equal(fold(text), folded, text)
   })
 
-  test('folding twice changes nothing more', () => {
+  test('changes nothing when applied again', () => {
     for (const character of characters()) {
       const folded = fold(character)
       if (fold(folded) !== folded) assert.fail(`U+${character.codePointAt(0)?.toString(16)}`)
@@ -51,7 +51,7 @@ suite('folding', () => {
     holds(fc.property(anyText, (text) => assert.equal(fold(fold(text)), fold(text))))
   })
 
-  test('each character folds like its lower case and its composed form', () => {
+  test('gives one result for a character, its lower case and its composed form', () => {
     for (const character of characters()) {
       const folded = fold(character)
       const same = fold(character.toLowerCase()) === folded && fold(character.normalize('NFC')) === folded
@@ -60,8 +60,8 @@ suite('folding', () => {
   })
 })
 
-suite('words', () => {
-  test('are runs of letters and digits, and every pictograph', () => {
+suite('the words of a text', () => {
+  test('are runs of letters and digits, and single pictographs', () => {
     assert.deepEqual(words(''), [])
     assert.deepEqual(words(' -\'*%"\t'), [])
     assert.deepEqual(words("Rosa × 'Graham Thomas' (R. 2)"), ['rosa', 'graham', 'thomas', 'r', '2'])
@@ -70,7 +70,7 @@ suite('words', () => {
     assert.deepEqual(words('龍舌蘭 ٣'), ['龍舌蘭', '٣'])
   })
 
-  test('of a word are that word', () => {
+  test('are the text itself if the text is a word', () => {
     holds(
       fc.property(anyText, (text) => {
         for (const word of words(text)) assert.deepEqual(words(word), [word])
@@ -80,7 +80,7 @@ suite('words', () => {
 })
 
 suite('the order of names', () => {
-  test('is that of code points, as in UTF-8, and not that of UTF-16', () => {
+  test('compares code points, not UTF-16 code units', () => {
     const ascending = ['', '\u0001', 'A', 'a', 'aa', 'b', '\ud7ff', '\ue000', '\uffff', '\u{10000}', '\u{10ffff}']
     for (const [i, a] of ascending.entries()) {
       for (const [j, b] of ascending.entries()) assert.equal(Math.sign(compareCodePoints(a, b)), Math.sign(i - j))
@@ -93,7 +93,7 @@ suite('the order of names', () => {
     )
   })
 
-  test('counts the first characters of the folded name alone', () => {
+  test('compares only the first characters of folded names', () => {
     assert.equal(sortKey('Échium'), 'echium')
     assert.equal(sortKey('x'.repeat(1000)), 'x'.repeat(SORT_KEY_LENGTH))
     assert.equal(sortKey('🌵'.repeat(1000)), '🌵'.repeat(SORT_KEY_LENGTH))
@@ -101,7 +101,7 @@ suite('the order of names', () => {
     assert.equal(sortKey('e\u0301'.repeat(1000)), 'e'.repeat(SORT_KEY_LENGTH))
   })
 
-  test('has keys that are whole texts and bounded, whatever the name', () => {
+  test('uses keys that are well-formed and bounded for every name', () => {
     const long = fc.string({ unit: 'binary', minLength: 100, maxLength: 3000 })
     holds(
       fc.property(fc.oneof(anyText, long), (name) => {

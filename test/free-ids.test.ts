@@ -18,7 +18,7 @@ function find(count: number, used: readonly IdRange[]): { range: IdRange | undef
   }
 }
 
-test('a free range overlaps nothing in use, and follows something in use or is the first', () => {
+test('a free range overlaps no used range, and begins at 1 or right after a used range', () => {
   const id = fc.oneof(fc.bigInt(1n, 60n), fc.bigInt(MAX_PROPOSED - 60n, MAX_PROPOSED))
   const range = fc.tuple(id, fc.bigInt(0n, 9n)).map(([first, more]) => ({ first, last: first + more }))
   holds(
@@ -33,7 +33,7 @@ test('a free range overlaps nothing in use, and follows something in use or is t
   )
 })
 
-test('the search gives up after twenty gaps that are too small, and where there is none', () => {
+test('the search gives up after twenty small gaps, and when no gap is left', () => {
   const used = Array.from({ length: 500 }, (_, i) => {
     const id = MAX_PROPOSED - 2n * BigInt(i)
     return { first: id, last: id }

@@ -18,7 +18,7 @@ const ids = (plants: readonly NewPlant[]) => plants.map(({ id }) => id)
 
 /** Lists beside writes: they never miss an acknowledged plant, and never show an old state of one. */
 export function freshnessTests(suite: Suite, open: OpenStore): void {
-  suite('the first list after the answer to a write finds the plant as it is now', async (t) => {
+  suite('the first list after an acknowledged write returns the plant as written', async (t) => {
     const { store } = await open(t)
     const found = async (text: string) => ids(await listAll(store, { words: words(text), order: 'name' }))
     for (let i = 0; i < 60; i++) {
@@ -35,7 +35,7 @@ export function freshnessTests(suite: Suite, open: OpenStore): void {
     }
   })
 
-  suite('repeated reads by id and in pages see the present plants', async (t) => {
+  suite('repeated reads by id and by page return the present plants', async (t) => {
     const { store } = await open(t)
     const read = async () => [await store.getPlant(1n), ...(await store.listPlants(FIRST_PAGE, 10))]
     for (let i = 0; i < 30; i++) {
@@ -53,7 +53,7 @@ export function freshnessTests(suite: Suite, open: OpenStore): void {
     assert.deepEqual(await read(), [undefined, plant(2n, 'another', '29')])
   })
 
-  suite('a list finds all plants of a large import at once', async (t) => {
+  suite('a list returns all plants right after a large import', async (t) => {
     const { store } = await open(t)
     for (let round = 0; round < 3; round++) {
       const some = Array.from({ length: 4000 }, (_, i) =>
@@ -65,7 +65,7 @@ export function freshnessTests(suite: Suite, open: OpenStore): void {
     assert.equal((await listAll(store, { order: 'name' })).length, 12_000)
   })
 
-  suite('paging sees each plant that stays exactly once, while others come and go', async (t) => {
+  suite('paging returns each lasting plant exactly once while others are created and deleted', async (t) => {
     const { store } = await open(t)
     const staying = Array.from({ length: 600 }, (_, i) => plant(BigInt(i * 2), `stay ${i % 37}`, 'stay'))
     await importAll(store, staying)
@@ -91,7 +91,7 @@ export function freshnessTests(suite: Suite, open: OpenStore): void {
     }
   })
 
-  suite('a list never misses a plant that changes all the time', async (t) => {
+  suite('a list never misses a plant that changes constantly', async (t) => {
     const { store } = await open(t)
     await importAll(
       store,

@@ -31,7 +31,7 @@ async function turns(): Promise<void> {
 
 const isOverload = (error: unknown): boolean => error instanceof AppError && error.number === 50302
 
-test('rows beyond one group are refused while the rows before them take longer than the longest delay', async () => {
+test('rows beyond one group are refused while queued rows would take longer than maxDelay', async () => {
   const stats = newCommitStats()
   const { group, finish } = make({ maxGroup: 2, maxDelay: 0, stats })
   const first = Promise.all([group.submit('a'), group.submit('b')])
@@ -49,7 +49,7 @@ test('rows beyond one group are refused while the rows before them take longer t
   assert.deepEqual([stats.rows.counts[0], stats.rows.counts[1], stats.rows.sum, stats.failures], [2, 1, 4, 0])
 })
 
-test('rows beyond one group are taken while the delay is short enough', async () => {
+test('rows beyond one group are accepted while queued rows take less than maxDelay', async () => {
   const { group, finish } = make({ maxGroup: 2, maxDelay: 600_000 })
   const all = ['a', 'b', 'c', 'd', 'e'].map((row) => group.submit(row))
   await turns()
@@ -57,7 +57,7 @@ test('rows beyond one group are taken while the delay is short enough', async ()
   assert.deepEqual(await Promise.all(all), ['a', 'b', 'c', 'd', 'e'])
 })
 
-test('groups that fail as a whole are counted', async () => {
+test('the counter of failed groups counts each group that fails as a whole', async () => {
   const stats = newCommitStats()
   const { group, finish } = make({ stats })
   const row = group.submit('a')

@@ -57,7 +57,7 @@ function watch(promises: Record<string, Promise<string>>): string[] {
 
 const refusal = (number: number) => (error: unknown) => error instanceof AppError && error.number === number
 
-test('rows of one turn of the event loop share a commit, in their order', async () => {
+test('rows of one turn of the event loop share a commit, in order', async () => {
   const { commits, group } = make()
   watch({ a: group.submit('a'), b: group.submit('b'), c: group.submit('c') })
   assert.deepEqual(commits.groups, [], 'nothing is committed before the turn is over')
@@ -65,7 +65,7 @@ test('rows of one turn of the event loop share a commit, in their order', async 
   assert.deepEqual(commits.groups, [['a', 'b', 'c']])
 })
 
-test('a group waits up to eight turns of the event loop while each brings more rows', async () => {
+test('a group waits up to eight turns of the event loop while each turn adds rows', async () => {
   const { commits, group } = make({ maxGroup: 100 })
   const rows = Array.from({ length: 12 }, (_, i) => `row ${i}`)
   const sent: Promise<string>[] = []
@@ -81,7 +81,7 @@ test('a group waits up to eight turns of the event loop while each brings more r
   assert.deepEqual(await Promise.all(sent), rows)
 })
 
-test('rows of different keys are never in one commit, and those of the oldest row go first', async () => {
+test('rows of different keys never share a commit, and the key of the oldest row goes first', async () => {
   const { commits, group } = make({ maxInFlight: 2, maxGroup: 2, keyOf: (row) => row[0] })
   const sent = ['a1', 'b1', 'a2', 'c1', 'b2', 'a3'].map((row) => group.submit(row))
   await turns()
@@ -91,7 +91,7 @@ test('rows of different keys are never in one commit, and those of the oldest ro
   assert.deepEqual(await Promise.all(sent), ['a1', 'b1', 'a2', 'c1', 'b2', 'a3'])
 })
 
-test('no caller is answered before the commit of its row has ended', async () => {
+test('no caller gets an answer before the commit of its row ends', async () => {
   const { commits, group } = make()
   const settled = watch({ a: group.submit('a'), b: group.submit('b') })
   await turns()
@@ -124,7 +124,7 @@ test('each caller gets the result of its own row', async () => {
   assert.deepEqual(settled, ['a: first', 'b: second', 'c: third'])
 })
 
-test('a group has at most maxGroup rows, and the next groups take the rest in order', async () => {
+test('a group takes at most maxGroup rows, and later groups take the rest in order', async () => {
   const { commits, group } = make({ maxGroup: 2 })
   for (const row of ['a', 'b', 'c', 'd', 'e']) watch({ [row]: group.submit(row) })
   await turns()
@@ -132,7 +132,7 @@ test('a group has at most maxGroup rows, and the next groups take the rest in or
   assert.deepEqual(commits.groups, [['a', 'b'], ['c', 'd'], ['e']])
 })
 
-test('a row whose result is an Error is rejected alone', async () => {
+test('an Error as the result of a row rejects that row alone', async () => {
   const { commits, group } = make()
   const settled = watch({ a: group.submit('a'), b: group.submit('b'), c: group.submit('c') })
   await turns()
@@ -140,7 +140,7 @@ test('a row whose result is an Error is rejected alone', async () => {
   assert.deepEqual(settled.sort(), ['a: a', 'b! bad row', 'c: c'])
 })
 
-test('a row without a result is rejected', async () => {
+test('a missing result rejects its row', async () => {
   const { commits, group } = make()
   const settled = watch({ a: group.submit('a'), b: group.submit('b') })
   await turns()
@@ -148,7 +148,7 @@ test('a row without a result is rejected', async () => {
   assert.deepEqual(settled, ['a: a', 'b! the commit gave no result for a row'])
 })
 
-test('a commit that fails rejects all rows in it and no other', async () => {
+test('a failed commit rejects all of its rows and no others', async () => {
   const { commits, group } = make({ maxGroup: 2 })
   const settled = watch(Object.fromEntries(['a', 'b', 'c'].map((row) => [row, group.submit(row)])))
   await turns()
@@ -170,7 +170,7 @@ test('a failed commit does not stop later ones', async () => {
   assert.deepEqual(settled, ['b: b'])
 })
 
-test('rows beyond maxWaiting, with those in flight, are refused at once and never committed', async () => {
+test('rows beyond maxWaiting, rows in flight included, are refused at once and never committed', async () => {
   const { commits, group } = make({ maxWaiting: 3 })
   watch({ a: group.submit('a') })
   await turns()
@@ -185,7 +185,7 @@ test('rows beyond maxWaiting, with those in flight, are refused at once and neve
   assert.deepEqual(commits.groups.flat(), ['a', 'b', 'c', 'e'])
 })
 
-test('rows beyond maxWeight are refused, lighter ones still fit, and answers make room', async () => {
+test('rows beyond maxWeight are refused, lighter rows still fit, and answered rows make room', async () => {
   const { commits, group } = make({ maxWeight: 10 })
   watch({ six: group.submit('123456') })
   await assert.rejects(group.submit('12345'), refusal(50302))
@@ -199,7 +199,7 @@ test('rows beyond maxWeight are refused, lighter ones still fit, and answers mak
   assert.deepEqual(settled, ['ten: 1234567890'])
 })
 
-test('failed and refused rows make room as well', async () => {
+test('failed and refused rows make room too', async () => {
   const { commits, group } = make({ maxWaiting: 2, maxWeight: 2 })
   watch({ a: group.submit('a'), b: group.submit('b') })
   await turns()
@@ -214,7 +214,7 @@ test('failed and refused rows make room as well', async () => {
   assert.deepEqual(settled, ['e: e', 'f: f'])
 })
 
-test('close takes no more rows, but answers all that wait before it resolves', async () => {
+test('close refuses new rows, and resolves after all waiting rows have their answers', async () => {
   const { commits, group } = make({ maxGroup: 1 })
   const settled = watch({ a: group.submit('a'), b: group.submit('b') })
   let closed = false
@@ -231,7 +231,7 @@ test('close takes no more rows, but answers all that wait before it resolves', a
   assert.deepEqual(commits.groups.flat(), ['a', 'b'])
 })
 
-test('close resolves when the last commit fails, too, and at once when nothing waits', async () => {
+test('close resolves even if the last commit fails, and at once if no row waits', async () => {
   const { commits, group } = make()
   const settled = watch({ a: group.submit('a') })
   const closings = [group.close(), group.close()]
@@ -243,7 +243,7 @@ test('close resolves when the last commit fails, too, and at once when nothing w
   await make().group.close()
 })
 
-test('with two commits in flight, the second starts before the first has ended, and each answers its own rows', async () => {
+test('with two commits in flight each answers its own rows, and the second does not wait for the first', async () => {
   const { commits, group } = make({ maxInFlight: 2 })
   const first = watch({ a: group.submit('a') })
   await turns()
@@ -260,7 +260,7 @@ test('with two commits in flight, the second starts before the first has ended, 
   assert.deepEqual([second, third], [['b: b'], ['c: c']])
 })
 
-test('a row heavier than the bound is taken when it is alone', async () => {
+test('a row heavier than maxWeight is accepted if no other row waits', async () => {
   const { commits, group } = make({ maxWeight: 3 })
   const settled = watch({ heavy: group.submit('heavy') })
   await assert.rejects(group.submit('x'), refusal(50302))
@@ -269,7 +269,7 @@ test('a row heavier than the bound is taken when it is alone', async () => {
   assert.deepEqual(settled, ['heavy: heavy'])
 })
 
-test('rows that arrive together are divided into parts, and a smaller rest waits for the commit in flight', async () => {
+test('with parts, rows that arrive together are divided among commits, and a smaller rest waits', async () => {
   const { commits, group } = make({ maxInFlight: 2, parts: 2 })
   const send = (...rows: string[]) => rows.map((row) => group.submit(row))
   const answers = send('a', 'b')

@@ -20,13 +20,13 @@ function make() {
   }
 }
 
-test('the reads of one turn of the event loop run together, and each caller gets its own value', async () => {
+test('reads of one turn of the event loop run together, and each caller gets its own value', async () => {
   const { group, groups } = make()
   assert.deepEqual(await Promise.all([group.get('a'), group.get('bcd'), group.get('ef')]), [1, 3, 2])
   assert.deepEqual(groups, [['a', 'bcd', 'ef']])
 })
 
-test('nothing is read before the turn is over, so no value is older than its request', async () => {
+test('reads run after the turn of their requests, so no value is older than its request', async () => {
   const { group, groups } = make()
   const value = group.get('a')
   await Promise.resolve()
@@ -35,14 +35,14 @@ test('nothing is read before the turn is over, so no value is older than its req
   assert.deepEqual(groups, [['a']])
 })
 
-test('the next turn reads for itself', async () => {
+test('reads of the next turn run on their own', async () => {
   const { group, groups } = make()
   await group.get('a')
   await group.get('b')
   assert.deepEqual(groups, [['a'], ['b']])
 })
 
-test('a failed read rejects the calls of its turn, and no later ones', async () => {
+test('a failed read rejects the calls of its turn and no later calls', async () => {
   const { group } = make()
   const both = [group.get('bad'), group.get('good')]
   for (const value of both) await assert.rejects(value, /no such text/)
@@ -64,7 +64,7 @@ function makeNarrow(maxDelay = 60_000) {
   return { group: new GroupRead<string, number>({ read, areSmall, isSmall }, maxDelay), groups }
 }
 
-test('small values beyond the bound of a turn are read in the next turns, in order, without a look at their sizes', async () => {
+test('small values beyond the bound of a turn are read in the next turns, in order and without size checks', async () => {
   const groups: (readonly string[])[] = []
   const read = (texts: readonly string[]) => {
     groups.push(texts.slice(0, 2))
@@ -77,7 +77,7 @@ test('small values beyond the bound of a turn are read in the next turns, in ord
   assert.deepEqual(groups.flat(), texts)
 })
 
-test('values beyond the bound of a turn are read in later turns, each once, together with new requests', async () => {
+test('values beyond the bound of a turn are read once in later turns, together with new requests', async () => {
   const { group, groups } = makeNarrow()
   const first = ['aa', 'bbb', 'cc', 'ddd', 'e'].map((text) => group.get(text))
   await first[0]
@@ -90,7 +90,7 @@ test('values beyond the bound of a turn are read in later turns, each once, toge
   ])
 })
 
-test('small values are read in every other turn, however many large ones were asked for before', async () => {
+test('every other turn reads small values, however many large ones wait', async () => {
   const { group } = makeNarrow()
   const done: string[] = []
   const ask = (text: string) => group.get(text).then(() => done.push(text))
@@ -105,7 +105,7 @@ test('small values are read in every other turn, however many large ones were as
   assert.equal(done.length, 34)
 })
 
-test('nothing is read for askers that are over', async () => {
+test('nothing is read for callers that have left', async () => {
   const { group, groups } = makeNarrow()
   const asker = { isOver: false }
   const wanted = ['aa', 'bb'].map((text) => group.get(text))
@@ -117,7 +117,7 @@ test('nothing is read for askers that are over', async () => {
   assert.deepEqual(groups.at(-1), ['f'])
 })
 
-test('a read that fails also rejects the callers that waited for their turn', async () => {
+test('a failed read rejects the callers that wait for a later turn too', async () => {
   const { group } = makeNarrow()
   const values = ['aa', 'bb', 'bad', 'cc'].map((text) => group.get(text))
   const [first, second, ...late] = await Promise.allSettled(values)
@@ -126,7 +126,7 @@ test('a read that fails also rejects the callers that waited for their turn', as
   assert.equal(await group.get('good'), 4)
 })
 
-test('refuses a read that has waited too long behind others, and reads nothing for it', async () => {
+test('a read that has waited longer than maxDelay is refused and not run', async () => {
   const { group, groups } = makeNarrow(0)
   const values = ['aa', 'bb', 'cc', 'dd', 'ee', 'ff', 'gg', 'hh'].map((text) => group.get(text))
   const settled = await Promise.allSettled(values)

@@ -14,7 +14,7 @@ export const keyOf = (text: string): Buffer => hash('sha256', text, 'buffer')
 export function idTests(suite: Suite, open: OpenStore): void {
   const lenient = { mustBeNew: false }
 
-  suite('the proposed id is the next one behind those in use, from 1 on', async (t) => {
+  suite('the proposed id is 1 or the id after the largest one in use', async (t) => {
     const { store } = await open(t)
     assert.equal(await store.ids.proposeId(), 1n)
     for (const id of [MIN_ID, -1n, 0n, MAX_ID, MAX_PROPOSED + 1n]) await createPlant(store, plant(id), lenient)
@@ -27,7 +27,7 @@ export function idTests(suite: Suite, open: OpenStore): void {
     assert.equal(await store.ids.proposeId(), 45n, 'a reserved id that is used changes nothing')
   })
 
-  suite('where the largest id is in use, the room below it is found', async (t) => {
+  suite('while the largest id is in use, the proposed id comes from a gap below it', async (t) => {
     const { store } = await open(t)
     for (const id of [MAX_PROPOSED, MAX_PROPOSED - 5n, 7n]) await createPlant(store, plant(id), lenient)
     const first = MAX_PROPOSED - 4n
@@ -37,7 +37,7 @@ export function idTests(suite: Suite, open: OpenStore): void {
     assert.equal(await store.ids.proposeId(), 10n)
   })
 
-  suite('no id is reserved twice, also when many are at once, and after the store was opened again', async (t) => {
+  suite('no id is reserved twice, neither by concurrent requests nor after the store is opened again', async (t) => {
     const { store, reopen } = await open(t)
     const counts = Array.from({ length: 40 }, (_, i) => (i % 7) + 1)
     const ranges = await Promise.all(counts.map((count) => store.ids.reserveIds(count, undefined, ACTOR)))
@@ -45,7 +45,7 @@ export function idTests(suite: Suite, open: OpenStore): void {
     assertDisjoint([...ranges, again], [...counts, 5])
   })
 
-  suite('a key gets its range again, whatever is asked for, and another key another range', async (t) => {
+  suite('a key gets the same range again whatever count it asks for, and another key gets another range', async (t) => {
     const { store, reopen } = await open(t)
     const all = await Promise.all(Array.from({ length: 5 }, () => store.ids.reserveIds(3, keyOf('a'), ACTOR)))
     for (const range of all) assert.deepEqual(range, { first: 1n, last: 3n })
@@ -54,7 +54,7 @@ export function idTests(suite: Suite, open: OpenStore): void {
     assert.deepEqual(await later.ids.reserveIds(9, keyOf('a'), ACTOR), { first: 1n, last: 3n })
   })
 
-  suite('reservations can be kept elsewhere, and are kept once', async (t) => {
+  suite('reservations can be copied to another store, and copying them again changes nothing', async (t) => {
     const { store } = await open(t)
     const at = new Date(1_800_000_000_123)
     const reservations = [

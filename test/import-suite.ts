@@ -44,7 +44,7 @@ export function importTests(suite: Suite, open: OpenStore): void {
       assert.deepEqual(await plants(), AFTER[mode])
     })
 
-    suite(`a dry run of an import to ${mode} has the same results and stores nothing`, async (t) => {
+    suite(`a dry run of an import to ${mode} returns the same results and stores nothing`, async (t) => {
       const { store, plants } = await open(t)
       await importAll(store, BEFORE)
       const dryRun = await store.startDryRun(mode)
@@ -60,7 +60,7 @@ export function importTests(suite: Suite, open: OpenStore): void {
     })
   }
 
-  suite('an import of no plant has no result', async (t) => {
+  suite('an import of no plants returns no results', async (t) => {
     const { store } = await open(t)
     assert.deepEqual(await store.importPlants([], 'add', TESTER), [])
     const dryRun = await store.startDryRun('add')
@@ -68,7 +68,7 @@ export function importTests(suite: Suite, open: OpenStore): void {
     await dryRun.close()
   })
 
-  suite('a plant that the engine itself refuses is refused alone', async (t) => {
+  suite('an import stores the other plants when the engine refuses one', async (t) => {
     const { store, plants } = await open(t)
     const results = await store.importPlants([plant(1n), plant(2n ** 63n), plant(3n)], 'update', TESTER)
     assert.deepEqual(told(results), ['added', 50001, 'added'])
@@ -89,7 +89,7 @@ export function importTests(suite: Suite, open: OpenStore): void {
     assert.deepEqual((await plants()).slice(1), all)
   })
 
-  suite('a dry run sees what others write, and stays invisible to them', async (t) => {
+  suite('a dry run sees writes of other clients, and other clients do not see the dry run', async (t) => {
     const { store } = await open(t)
     const dryRun = await store.startDryRun('add')
     assert.deepEqual(told(await dryRun.importPlants([plant(1n, 'tried')])), ['added'])
@@ -111,7 +111,7 @@ export function importTests(suite: Suite, open: OpenStore): void {
     assert.deepEqual(await plants(), [])
   })
 
-  suite('a dry run of 50,000 plants', async (t) => {
+  suite('a dry run takes 50,000 plants', async (t) => {
     const { store } = await open(t)
     const dryRun = await store.startDryRun('add')
     for (let first = 0; first < 50_000; first += 5000) {

@@ -23,7 +23,7 @@ const json = fc
   .map(([text, space]) => `${space}${text}${space}`)
 
 suite('a JSON text', () => {
-  test('has its members under their names, however these are escaped', () => {
+  test('has its members under their unescaped names', () => {
     const ascii = fc.string({ unit: 'grapheme-ascii' })
     const value = fc.oneof(fc.dictionary(ascii, fc.jsonValue({ maxDepth: 4, stringUnit: 'binary' })), fc.jsonValue())
     holds(
@@ -42,7 +42,7 @@ suite('a JSON text', () => {
     )
   })
 
-  test('that JSON.parse refuses is 40001, and so is every truncated text', () => {
+  test('that JSON.parse refuses, or that is truncated, is 40001', () => {
     holds(
       fc.property(fc.oneof(json, fc.string()), fc.nat(), (text, at) => {
         const cut = text.slice(0, at % (text.length + 1))
@@ -81,7 +81,7 @@ suite('a JSON text', () => {
 })
 
 suite('the nesting', () => {
-  test('is counted in arrays and objects, not in texts, to the limit and no further', () => {
+  test('counts open arrays and objects but no brackets in texts, and is refused beyond its limit', () => {
     holds(
       fc.property(
         fc.integer({ min: 1, max: 40 }),
@@ -108,7 +108,7 @@ suite('the members of an object', () => {
     fc.string({ unit: 'binary' }),
   )
 
-  test('may each occur once, under any name', () => {
+  test('may have any name', () => {
     holds(
       fc.property(fc.uniqueArray(member), json, (names, value) => {
         const text = `{${names.map((name) => `${JSON.stringify(name)}:${value}`).join(' , ')}}`
@@ -117,7 +117,7 @@ suite('the members of an object', () => {
     )
   })
 
-  test('keep names apart that JSON.parse of V8 has confused by their escapes', () => {
+  test('keep apart names that differ only in their escapes', () => {
     JSON.parse('{",":1,"\\\\":2}')
     const marks = read('{",":1,"\\"":2}')
     assert.deepEqual([marks.int64(','), marks.int64('"')], [1n, 2n])
@@ -126,7 +126,7 @@ suite('the members of an object', () => {
     assert.deepEqual([body.int64('id'), body.text('name'), body.text('n\\u0')], [1n, 'x', undefined])
   })
 
-  test('are found by their names, however these are escaped', () => {
+  test('are found by their names whatever the escapes', () => {
     const other = member.filter((name) => !['name', 'tag', 'x', 'nmae'].includes(name))
     holds(
       fc.property(fc.uniqueArray(other, { maxLength: 30 }), json, (names, value) => {
@@ -141,7 +141,7 @@ suite('the members of an object', () => {
     )
   })
 
-  test('are 40002 when one occurs twice, also in two spellings and among many', () => {
+  test('are 40002 when a name occurs twice, even in two spellings or among many names', () => {
     const some = fc.uniqueArray(member, { minLength: 1, maxLength: 40 })
     holds(
       fc.property(some, fc.nat(), fc.nat(), fc.boolean(), (names, which, where, escaped) => {
@@ -157,7 +157,7 @@ suite('the members of an object', () => {
     )
   })
 
-  test('are named in the refusal when one occurs twice', () => {
+  test('are named in the refusal of a name that occurs twice', () => {
     for (const [names, told] of [
       [['id', 'i\\u0064'], 'id'],
       [['a', 'b', 'b'], 'b'],
@@ -171,7 +171,7 @@ suite('the members of an object', () => {
 })
 
 suite('an integer member', () => {
-  test('is exact, wherever it is and whatever is beside it', () => {
+  test('is exact at any place in the text', () => {
     const others = fc.array(fc.tuple(fc.constantFrom('a', 'b', 'c'), json), { maxLength: 3 })
     holds(
       fc.property(fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }), others, fc.nat(), (id, beside, at) => {
@@ -200,7 +200,7 @@ suite('an integer member', () => {
     }
   })
 
-  test('costs time in proportion to its digits, even a million of them', () => {
+  test('takes time in proportion to its number of digits', () => {
     const digits = '9'.repeat(10 ** 6)
     for (const [source, expected] of [
       [digits, 'out of range'],

@@ -60,7 +60,7 @@ async function assertNoLeak(t: TestContext, work: () => Promise<void>): Promise<
 const open = (path: string): Promise<SqliteStore> =>
   SqliteStore.open(path, { serving: true, create: true, maxWaiting: 100, onFatal: (error) => assert.fail(error) })
 
-test('opening, using and closing a store leaves nothing behind', async (t) => {
+test('opening, using and closing a SQLite store releases all resources', async (t) => {
   const path = join(tempFolder(t), 'plants.db')
   let id = 0n
   await assertNoLeak(t, async () => {
@@ -71,7 +71,7 @@ test('opening, using and closing a store leaves nothing behind', async (t) => {
   })
 })
 
-test('opening, using and closing a PostgreSQL store leaves nothing behind, and neither does a failed opening', async (t) => {
+test('opening, using and closing a PostgreSQL store, or failing to open one, releases all resources', async (t) => {
   const url = await newDatabase((work) => cleanUp(t, work))
   let id = 0n
   await assertNoLeak(t, async () => {
@@ -86,7 +86,7 @@ test('opening, using and closing a PostgreSQL store leaves nothing behind, and n
   assert.deepEqual(rows, [], 'not on the side of the database either')
 })
 
-test('a store that fails to open leaves nothing behind', async (t) => {
+test('a SQLite store that fails to open releases all resources', async (t) => {
   const folder = tempFolder(t)
   const path = join(folder, 'plants.db')
   await (await open(path)).close()
@@ -108,7 +108,7 @@ test('a store that fails to open leaves nothing behind', async (t) => {
   })
 })
 
-test('a second store on a served file leaves nothing behind, and the first one unharmed', async (t) => {
+test('a refused second opening of a served file releases all resources and does not harm the first', async (t) => {
   const folder = tempFolder(t)
   const path = join(folder, 'plants.db')
   await (await open(path)).close()
@@ -118,7 +118,7 @@ test('a second store on a served file leaves nothing behind, and the first one u
   lock.close()
 })
 
-test('starting, using and stopping the service leaves nothing behind', async (t) => {
+test('starting, using and stopping the service releases all resources', async (t) => {
   const path = join(tempFolder(t), 'plants.db')
   const config = readConfig({ store: `sqlite:${path}`, token: TOKEN, port: '0' }, {})
   const contract = readContract()

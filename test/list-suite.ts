@@ -28,7 +28,7 @@ export function listTests(suite: Suite, open: OpenStore): void {
 }
 
 function orderTests(suite: Suite, open: OpenStore): void {
-  suite('a page of long plants ends early, with one extra plant', async (t) => {
+  suite('a page of long plants ends early, and still has one extra plant', async (t) => {
     const { store } = await open(t)
     const fits = 4
     const text = PAGE_TEXT / fits
@@ -60,7 +60,7 @@ function orderTests(suite: Suite, open: OpenStore): void {
     assert.equal((await store.listPlants({ ...EVERYTHING, order: 'id', after: undefined }, 3)).length, 3)
   })
 
-  suite('plants are listed by id or by folded name, up or down', async (t) => {
+  suite('a list is ordered by id or by folded name, ascending or descending', async (t) => {
     const { store } = await open(t)
     assert.deepEqual(await listAll(store), [])
     await importAll(store, PLANTS.toReversed())
@@ -71,7 +71,7 @@ function orderTests(suite: Suite, open: OpenStore): void {
     assert.deepEqual(ids(await listAll(store, { order: '-name' })), byName.toReversed())
   })
 
-  suite('pages of every size have no gap and no repetition', async (t) => {
+  suite('pages of any size together have each plant once', async (t) => {
     const { store } = await open(t)
     // Equal names, and names with equal sort keys.
     const alike = Array.from({ length: 40 }, (_, i) => plant(BigInt(i), `${'Á'.repeat(130 + (i % 2))}${i % 7}`))
@@ -82,7 +82,7 @@ function orderTests(suite: Suite, open: OpenStore): void {
     }
   })
 
-  suite('a list continues after a position, even if the plant there has changed', async (t) => {
+  suite('a list continues after a position even if the plant there has changed or is gone', async (t) => {
     const { store } = await open(t)
     await importAll(store, PLANTS)
     for (const order of PLANT_ORDERS) {
@@ -136,7 +136,7 @@ function filterTests(suite: Suite, open: OpenStore): void {
     [['herb'], 'aloe', []],
     [[''], 'aloe', [0n]],
   ]
-  suite('tags filter exactly, and words by folded prefixes', async (t) => {
+  suite('a filter matches exact tags, and prefixes of folded words', async (t) => {
     const { store } = await open(t)
     await importAll(store, PLANTS)
     for (const [tags, text, found] of FILTERS) {
@@ -149,7 +149,7 @@ function filterTests(suite: Suite, open: OpenStore): void {
     }
   })
 
-  suite('long words are told apart wherever they begin to differ', async (t) => {
+  suite('a search tells long words apart even if they differ only near their ends', async (t) => {
     const { store } = await open(t)
     const lengths = [6, 7, 8, 9, 18, 19, 20, 21, 40]
     for (const letter of ['a', '銀', '𐐨']) {
@@ -171,7 +171,7 @@ function filterTests(suite: Suite, open: OpenStore): void {
     }
   })
 
-  suite('hundreds of tags in one filter', async (t) => {
+  suite('a filter takes hundreds of tags', async (t) => {
     const { store } = await open(t)
     const many = Array.from({ length: 3000 }, (_, i) => plant(BigInt(i), `plant ${i % 10}`, `tag ${i % 700}`))
     await importAll(store, many)
@@ -184,7 +184,7 @@ function filterTests(suite: Suite, open: OpenStore): void {
     }
   })
 
-  suite('thousands of words and tags in one filter, and tags of thousands of words', async (t) => {
+  suite('a filter takes thousands of words and tags, and tags of thousands of words', async (t) => {
     const { store } = await open(t)
     const many = Array.from({ length: 3000 }, (_, i) => `w${i}`)
     const wide = plant(101n, many.join(' '), many.join(' - '))
@@ -195,7 +195,7 @@ function filterTests(suite: Suite, open: OpenStore): void {
     assert.deepEqual(await listAll(store, { words: [...many, 'w3000'], tags: many }), [])
   })
 
-  suite('a word of any length, and a name of very many words', async (t) => {
+  suite('a search finds words of any length, and names of very many words', async (t) => {
     const { store } = await open(t)
     const long = plant(1n, 'x'.repeat(100_000))
     const wide = plant(2n, Array.from({ length: 20_000 }, (_, i) => `w${i}`).join(' '))

@@ -66,7 +66,7 @@ const mark = (db: DatabaseSync): void => transaction(db, () => advanceMark(db))
 const partly = (before: Buffer, after: Buffer, pages: number): Buffer =>
   Buffer.concat([after.subarray(0, pages * PAGE), before.subarray(pages * PAGE)])
 
-test('a log matches its store after a crash at any point, and a log of another time does not', async (t) => {
+test('the log of a crash at any point matches its store, and an older or newer log does not', async (t) => {
   const { db, image, judge } = await openStore(t)
   mark(db)
   const bases: Image[] = []
@@ -105,7 +105,7 @@ test('a log matches its store after a crash at any point, and a log of another t
   }
 })
 
-test('another store with the same content has another log', async (t) => {
+test('the log of another store does not match, even if both stores have the same content', async (t) => {
   const [one, other] = [await openStore(t), await openStore(t)]
   for (const { db } of [one, other]) create(db, 1)
   for (const { db } of [one, other]) mark(db)
@@ -114,7 +114,7 @@ test('another store with the same content has another log', async (t) => {
   assert.equal(one.judge(other.image().file, one.image().log), 'foreign')
 })
 
-test('the log of a store without marks, and of its first mark, matches', async (t) => {
+test('a log matches a store without marks, and a store with its first mark', async (t) => {
   const { db, image, judge } = await openStore(t)
   db.exec('PRAGMA user_version = 0; PRAGMA wal_checkpoint(TRUNCATE)')
   const unmarked = image()
@@ -132,7 +132,7 @@ test('the log of a store without marks, and of its first mark, matches', async (
   assert.equal(judge(unmarked.file, image().log), 'foreign', 'a later one')
 })
 
-test('a log still matches after a change of the schema before a mark', async (t) => {
+test('a log still matches after the schema has changed before a mark', async (t) => {
   const { db, image, judge } = await openStore(t)
   const base = image()
   transaction(db, () => db.exec('CREATE TABLE a (b); CREATE TABLE c (d)'))

@@ -20,14 +20,14 @@ suite('a line of the log as text', () => {
     assert.equal(line({ level: 99 }), '09:29:45.446  99\n')
   })
 
-  test('spells out what could disguise it, and stays one line', () => {
+  test('escapes control characters, and stays one line', () => {
     assert.equal(
       line({ path: '/a\n\u001b[2J\u202eb', msg: 'a\r\nb' }),
       '09:29:45.446  INFO   a b  path=/a \\u{1b}[2J\\u{202e}b\n',
     )
   })
 
-  test('shows the stack of an error behind it', () => {
+  test('shows the stack of its error below', () => {
     const err = { type: 'Error', message: 'no', stack: 'Error: no\n    at a\u001b (b:1)' }
     assert.equal(
       line({ msg: 'failed', err }),
@@ -50,7 +50,7 @@ suite('the log', () => {
     )
   })
 
-  test('is JSON elsewhere, and as --log-format says', async (t) => {
+  test('is JSON elsewhere, and in the format of --log-format', async (t) => {
     const env = { PLANTSTORE_LOG_LEVEL: 'info' }
     const [json, text] = await Promise.all([
       startServer(t, tempFolder(t), [], { env }),

@@ -4,7 +4,7 @@ import { type OpenStore, plant, type Suite } from './support/store-under-test.ts
 
 /** The specification of Store for many concurrent reads by id. */
 export function lookupTests(suite: Suite, open: OpenStore): void {
-  suite('plants of every size are found together, whatever they are read with', async (t) => {
+  suite('concurrent reads by id return plants of every size', async (t) => {
     const { store } = await open(t)
     const sizes = [0, 1, 1000, 2 ** 16 - 1, 2 ** 16, 2 ** 16 + 1, 2 ** 18, 2 ** 20, 2 ** 20]
     const made = sizes.map((size, i) => plant(BigInt(i), 'é'.repeat(size / 2), i % 2 === 0 ? undefined : 'x'.repeat(i)))
@@ -14,7 +14,7 @@ export function lookupTests(suite: Suite, open: OpenStore): void {
     ids.forEach((id, i) => void assert.deepEqual(found[i], made[id]))
   })
 
-  suite('nothing is found for somebody who no longer waits, and others are answered', async (t) => {
+  suite('a read whose caller has left is not run, and other reads are', async (t) => {
     const { store } = await open(t)
     const large = [0n, 1n, 2n].map((id) => plant(id, 'x'.repeat(2 ** 20)))
     await store.importPlants([...large, plant(3n)], 'add', TESTER)

@@ -45,7 +45,7 @@ const operatorError = (pattern: RegExp) => (error: unknown) => {
   return true
 }
 
-test('reads the numbered files of a folder in order, and nothing else', (t) => {
+test('the reader of migrations reads only the numbered files of a folder, in order', (t) => {
   const folder = folderOf(t, { '000002.sql': 'B', '000001.sql': 'A', 'notes.md': '', '000003.sql~': 'C', '4.sql': 'D' })
   assert.deepEqual(
     readMigrations(folder).map(({ number, sql }) => [number, sql]),
@@ -56,19 +56,19 @@ test('reads the numbered files of a folder in order, and nothing else', (t) => {
   )
 })
 
-test('a gap between the files, or one before the first, is an error', (t) => {
+test('the reader of migrations throws at a missing number', (t) => {
   assert.throws(() => readMigrations(folderOf(t, { '000001.sql': 'A', '000003.sql': 'C' })), /000003.sql leaves a gap/)
   assert.throws(() => readMigrations(folderOf(t, { '000002.sql': 'B' })), /000002.sql leaves a gap/)
 })
 
-test('the pending migrations are those that the store lacks, in order', () => {
+test('pending migrations are those that the store lacks, in order', () => {
   const known: Migration[] = [1, 2, 3].map((number) => ({ number, sql: '', checksum: `sum ${number}` }))
   assert.deepEqual(pendingMigrations(known, []), known)
   assert.deepEqual(pendingMigrations(known, known.slice(0, 2)), known.slice(2))
   assert.deepEqual(pendingMigrations(known, known), [])
 })
 
-test('a store with another or a newer schema is refused', () => {
+test('opening refuses a store with another or a newer schema', () => {
   const known: Migration[] = [1, 2].map((number) => ({ number, sql: '', checksum: `sum ${number}` }))
   const changed = [{ number: 1, checksum: 'another sum' }]
   assert.throws(
@@ -82,7 +82,7 @@ test('a store with another or a newer schema is refused', () => {
   )
 })
 
-test('a store of every older version becomes like a new one', (t) => {
+test('migrating a store of any older version gives the schema of a new store', (t) => {
   const folder = tempFolder(t)
   const schemas = OURS.map((_, count) => {
     const path = join(folder, `${count}.db`)
@@ -98,7 +98,7 @@ test('a store of every older version becomes like a new one', (t) => {
   for (const schema of schemas) assert.deepEqual(schema, schemaOf(fresh))
 })
 
-test('a failed migration leaves the store as it was', (t) => {
+test('a failed migration leaves the store unchanged', (t) => {
   const path = join(tempFolder(t), 'plants.db')
   oldStore(path, 0)
   const db = openWriter(path)
@@ -129,7 +129,7 @@ async function startMany(t: TestContext, path: string): Promise<void> {
   assert.ok(isIntact(path))
 }
 
-test('20 processes that start at once without a store create one, and lose nothing', async (t) => {
+test('20 processes that start at once without a store create one store, and lose no token', async (t) => {
   const folder = tempFolder(t)
   await startMany(t, join(folder, 'plants.db'))
   assert.deepEqual(
@@ -139,13 +139,13 @@ test('20 processes that start at once without a store create one, and lose nothi
   )
 })
 
-test('20 processes that start at once on an old store migrate it once, and lose nothing', async (t) => {
+test('20 processes that start at once on an old store migrate it once, and lose no token', async (t) => {
   const folder = tempFolder(t)
   oldStore(join(folder, 'plants.db'), 0)
   await startMany(t, join(folder, 'plants.db'))
 })
 
-test('a store that another process has open is not migrated, as that process knows only the schema before', async (t) => {
+test('a store that another process has open is not migrated', async (t) => {
   const path = join(tempFolder(t), 'plants.db')
   oldStore(path, OURS.length - 1)
   const older = new DatabaseSync(path)
@@ -167,7 +167,7 @@ test('a store that another process has open is not migrated, as that process kno
   assert.equal(schemaOf(path).migrations.length, OURS.length)
 })
 
-test('a store is created whole or not at all, and the draft of a crash does no harm', async (t) => {
+test('a store is created as a whole or not at all, and leftovers of a crash do no harm', async (t) => {
   const folder = tempFolder(t)
   mkdirSync(join(folder, 'plants.db.new-1-00000000'))
   const before = snapshot(folder)

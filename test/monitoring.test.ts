@@ -60,7 +60,7 @@ const scrapes: { sqlite?: Scrape; postgres?: Scrape } = {}
 const both = (): Scrape[] => [scrapes.sqlite ?? assert.fail(), scrapes.postgres ?? assert.fail()]
 
 suite('the metrics', () => {
-  test('of a SQLite store count what became of requests, commits and plants', async (t) => {
+  test('of a SQLite store count requests, commits and plants', async (t) => {
     const backups = ['--backup-every', '1m', '--backup-folder', tempFolder(t)]
     const env = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1', OTEL_BSP_SCHEDULE_DELAY: '999999' }
     const { address, monitors } = await startMonitored(t, backups, env)
@@ -92,7 +92,7 @@ suite('the metrics', () => {
     assert.ok((value('plantstore_store_bytes') ?? 0) > 0)
   })
 
-  test('of a PostgreSQL store count the same, and the use of its connections', async (t) => {
+  test('of a PostgreSQL store count the same, and connections in use', async (t) => {
     const { address, monitors } = await startMonitored(t, [], {
       PLANTSTORE_STORE: await newDatabase((work) => t.after(work)),
     })
@@ -118,7 +118,7 @@ suite('the metrics', () => {
     }
   })
 
-  test('have labels of which none comes from a client', () => {
+  test('have no label whose value comes from a client', () => {
     const operations = new Set([...readContract().operations.map(({ id }) => id), 'none'])
     for (const { name, labels } of both().flatMap(({ samples }) => samples)) {
       const { operation = 'none', status = '200', error = '40001' } = labels
@@ -132,7 +132,7 @@ suite('the metrics', () => {
     }
   })
 
-  test('tell every bound with its limit, as it is set', () => {
+  test('show every bound as configured', () => {
     const flags = Object.keys(BOUNDS).map((name) => name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`))
     const boundsOf = (metric: string) =>
       new Set(
@@ -175,7 +175,7 @@ suite('the port for monitors', () => {
     assert.match(status.stdout, /: ready\nversion {2}\d/)
   })
 
-  test('takes 32 connections, and closes the oldest idle one for another', async (t) => {
+  test('accepts 32 connections, and closes the oldest idle one for a new one', async (t) => {
     const { address, monitors } = await startMonitored(t, [])
     const { port } = new URL(monitors)
     let open = 0
@@ -191,7 +191,7 @@ suite('the port for monitors', () => {
     assert.equal((await send('POST', `${address}/plants`, { body: '{"id":1,"name":"a"}' })).status, 200)
   })
 
-  test('is refused where it can not be had, before the store is made', async (t) => {
+  test('stops the start before a store is created if it is not available', async (t) => {
     const { monitors } = await startMonitored(t, [])
     const { port } = new URL(monitors)
     const folder = tempFolder(t)
@@ -200,7 +200,7 @@ suite('the port for monitors', () => {
   })
 })
 
-suite('what is in the folder monitoring', () => {
+suite('the alerts and the dashboard in monitoring/', () => {
   interface Rule {
     readonly alert: string
     readonly expr: string
@@ -225,7 +225,7 @@ suite('what is in the folder monitoring', () => {
   const metricsIn = (expression: string): string[] =>
     expression.replaceAll(/"[^"]*"/g, '').match(/\b(?:plantstore|nodejs|process)_\w+/g) ?? []
 
-  test('asks only for metrics that a service has', () => {
+  test('use only metrics of the service', () => {
     const expressions = [
       ...rules.map(({ expr }) => expr),
       ...dashboard.panels.flatMap(({ targets }) => targets.map(({ expr }) => expr)),
@@ -238,7 +238,7 @@ suite('what is in the folder monitoring', () => {
     }
   })
 
-  test('has a heading of the guide for each alert, and an alert for each heading', () => {
+  test('agree with the guide: each alert has a heading there, and each heading an alert', () => {
     const guide = read('docs/guides/monitoring.md')
     const headings = [...guide.matchAll(/^### (\w+)$/gm)].map(([, heading]) => heading)
     assert.deepEqual(
@@ -251,7 +251,7 @@ suite('what is in the folder monitoring', () => {
     }
   })
 
-  test('has panels that do not overlap', () => {
+  test('have no overlapping panels', () => {
     const ids = new Set(dashboard.panels.map(({ id }) => id))
     const places = new Set(dashboard.panels.map(({ gridPos: { x, y } }) => `${x} ${y}`))
     assert.deepEqual([ids.size, places.size], [dashboard.panels.length, dashboard.panels.length])

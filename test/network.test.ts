@@ -5,7 +5,7 @@ import { addressGroup, blockListOf, plainAddress, readNetworks } from '../src/ne
 import { holds } from './support/property.ts'
 
 suite('a list of networks', () => {
-  test('has addresses and networks of both families', () => {
+  test('accepts addresses and networks of IPv4 and IPv6', () => {
     assert.deepEqual(readNetworks('10.0.0.0/8, 127.0.0.1,fd00::/8 , ::1'), [
       { address: '10.0.0.0', prefix: 8 },
       { address: '127.0.0.1', prefix: 32 },
@@ -14,7 +14,7 @@ suite('a list of networks', () => {
     ])
   })
 
-  test('holds the addresses in its ranges and no other', () => {
+  test('contains the addresses in its ranges and no others', () => {
     const list = blockListOf(readNetworks('10.1.0.0/16, 2001:db8::/32, 192.0.2.7'))
     for (const inside of ['10.1.255.255', '192.0.2.7']) assert.ok(list.check(inside, 'ipv4'), inside)
     for (const outside of ['10.2.0.0', '192.0.2.8']) assert.ok(!list.check(outside, 'ipv4'), outside)
@@ -22,7 +22,7 @@ suite('a list of networks', () => {
     assert.ok(!list.check('2001:db9::1', 'ipv6'))
   })
 
-  test('is refused by its first invalid part', () => {
+  test('is refused with a message that names its first invalid part', () => {
     for (const wrong of [
       '',
       'proxy.example',
@@ -43,7 +43,7 @@ suite('a list of networks', () => {
 })
 
 suite('an address', () => {
-  test('of IPv4 is the same, also when written as IPv6', () => {
+  test('of IPv4 equals its spelling as an IPv6 address', () => {
     for (const mapped of ['::ffff:192.0.2.7', '::FFFF:c000:0207', '0:0:0:0:0:ffff:192.0.2.7']) {
       assert.equal(plainAddress(mapped), '192.0.2.7')
       assert.equal(addressGroup(mapped), '192.0.2.7')
@@ -52,7 +52,7 @@ suite('an address', () => {
       assert.equal(plainAddress(other), other)
   })
 
-  test('of IPv6 counts as its network of 64 bits', () => {
+  test('of IPv6 counts as its /64 network', () => {
     const group = fc.integer({ min: 0, max: 0xffff })
     const four = fc.tuple(group, group, group, group)
     holds(

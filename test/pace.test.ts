@@ -4,13 +4,13 @@ import { Pace } from '../src/http/connection/pace.ts'
 
 const OPTIONS = { stallTimeout: 30_000, leastSpeed: 1024 }
 
-test('a client at the least speed may continue forever', () => {
+test('a client at the least speed may continue without limit', () => {
   const pace = new Pace(OPTIONS)
   for (let second = 0; second < 10_000; second++) pace.moved(1000, 1024)
   assert.equal(pace.left, 60_000)
 })
 
-test('a client that sends little runs out of time', () => {
+test('a client below the least speed runs out of time', () => {
   const pace = new Pace(OPTIONS)
   pace.moved(29_000, 1)
   pace.moved(29_000, 1)
@@ -19,7 +19,7 @@ test('a client that sends little runs out of time', () => {
   assert.equal(pace.left, 0)
 })
 
-test('a client at half the speed has twice the time, and earlier speed gives no more', () => {
+test('a client at half the least speed gets twice the time, and earlier speed earns none', () => {
   const pace = new Pace(OPTIONS)
   pace.moved(10, 10 ** 9)
   for (let second = 0; second < 120; second++) {
@@ -29,7 +29,7 @@ test('a client at half the speed has twice the time, and earlier speed gives no 
   assert.equal(pace.left, 0)
 })
 
-test('without a least speed each byte renews the time, and without a stall timeout there is no limit', () => {
+test('without a least speed each byte renews the time, and without a stall timeout time is unlimited', () => {
   const anySpeed = new Pace({ ...OPTIONS, leastSpeed: undefined })
   anySpeed.moved(59_999, 0)
   assert.equal(anySpeed.left, 1)

@@ -14,18 +14,18 @@ const others: readonly NewPlant[] = [
 const MODES: readonly PutMode[] = ['add', 'update', 'new']
 
 suite('a put', () => {
-  test('creates a plant whose id is free, in every mode', () => {
+  test('creates the plant if its id is free, in every mode', () => {
     for (const mode of MODES) assert.equal(decidePut(mode, monstera, undefined), 'created')
   })
 
-  test('leaves an equal plant as it is, unless it must be new', () => {
+  test('leaves an equal plant unchanged, unless the plant must be new', () => {
     assert.deepEqual(
       MODES.map((mode) => decidePut(mode, monstera, { ...monstera })),
       ['unchanged', 'unchanged', 'exists'],
     )
   })
 
-  test('conflicts with a plant of another name or tag, replaces it in the mode update, and must be new in the mode new', () => {
+  test('of an id with another plant replaces that plant in the mode update, and is refused in other modes', () => {
     for (const other of others) {
       assert.deepEqual(
         MODES.map((mode) => decidePut(mode, monstera, other)),
@@ -34,7 +34,7 @@ suite('a put', () => {
     }
   })
 
-  test('has results for a create and for an imported plant', () => {
+  test('returns a result for a create and for an imported plant', () => {
     assert.equal(createResult('created', 7n), 'created')
     assert.equal(importResult('created', 7n), 'added')
     assert.equal(importResult('updated', 7n), 'updated')
@@ -47,7 +47,7 @@ suite('a put', () => {
 })
 
 suite('a change', () => {
-  test('by a replace creates or replaces, and by an update sets only the named members', () => {
+  test('creates or replaces by a replace, and sets only the named members by an update', () => {
     const replace = { kind: 'replace', plant: monstera, expected: NO_EXPECTATION } as const
     assert.deepEqual(decideChange(replace, undefined), { result: 'created', plant: monstera })
     assert.deepEqual(decideChange(replace, monstera), { result: 'replaced', plant: monstera })
@@ -55,7 +55,7 @@ suite('a change', () => {
     assert.deepEqual(decideChange(update, monstera), { result: 'updated', plant: { ...monstera, tag: undefined } })
   })
 
-  test('finds no plant before it checks the expectation', () => {
+  test('reports a missing plant before it checks the expectation', () => {
     const expected = { at: 'any' } as const
     assert.throws(() => decideChange({ kind: 'delete', id: 7n, expected }, undefined), refusal(40402))
     assert.throws(() => decideChange({ kind: 'update', id: 7n, patch: {}, expected }, undefined), refusal(40402))

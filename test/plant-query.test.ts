@@ -16,19 +16,19 @@ test('an empty filter matches every plant', () => {
   assert.ok(matches({ tags: [], words: [] }, plant(1n, '')))
 })
 
-test('a filter by tags matches plants with exactly one of them', () => {
+test('a filter by tags matches plants whose tag equals one of them', () => {
   assert.ok(meant(['x', 'House plant']))
   for (const tags of [['house plant'], ['House'], ['']]) assert.equal(meant(tags), false)
   assert.equal(matches({ tags: [''], words: [] }, plant(1n, 'x')), false, 'no tag is not the empty tag')
   assert.ok(matches({ tags: [''], words: [] }, plant(1n, 'x', '')))
 })
 
-test('a filter by words matches plants where each is a prefix of a word of name or tag', () => {
+test('a filter by words matches if each is a prefix of a word of the name or the tag', () => {
   for (const text of ['mon', 'DELI mon', 'plant', 'mon hou', 'del del', 'Móñ']) assert.ok(meant([], text), text)
   for (const text of ['onstera', 'mon x', 'monsteras', 'deliciosahouse']) assert.equal(meant([], text), false, text)
 })
 
-test('a plant is found by a prefix of each of its words, together with its tag', () => {
+test('a prefix of each word of a plant, together with its tag, matches the plant', () => {
   holds(
     fc.property(anyPlant, fc.nat(), (one, length) => {
       const own = words(`${one.name} ${one.tag ?? ''}`)
@@ -42,7 +42,7 @@ test('a plant is found by a prefix of each of its words, together with its tag',
   )
 })
 
-test('positions are ordered by folded name and id, or by id, up or down', () => {
+test('positions are ordered by folded name and id, or by id, ascending or descending', () => {
   const ascending = [plant(2n, 'ALOE'), plant(3n, 'áloe'), plant(MIN_ID, 'b'), plant(MAX_ID, 'B'), plant(1n, 'c')]
   const byId = [plant(MIN_ID, 'z'), plant(-1n, 'b'), plant(0n, 'c'), plant(2n ** 53n, 'a'), plant(2n ** 53n + 1n, 'a')]
   for (const order of PLANT_ORDERS) {
@@ -54,7 +54,7 @@ test('positions are ordered by folded name and id, or by id, up or down', () => 
   }
 })
 
-test('orders are total, and each is the reverse of another', () => {
+test('each order is total, and is the reverse of another order', () => {
   holds(
     fc.property(anyPlant, anyPlant, (a, b) => {
       for (const order of ['id', 'name'] as const) {

@@ -7,7 +7,7 @@ import { versionOf } from '../src/plant-version.ts'
 import { holds } from './support/property.ts'
 
 suite('murmur3', () => {
-  test('is MurmurHash3_x86_32, as far as its published values have whole UTF-16 units', () => {
+  test('has the published values of MurmurHash3_x86_32, where these hash whole UTF-16 units', () => {
     // https://en.wikipedia.org/wiki/MurmurHash and smhasher's own checks; bytes in pairs, as UTF-16LE has them.
     const vectors: readonly [number[], number, number][] = [
       [[], 0, 0],
@@ -28,7 +28,7 @@ suite('murmur3', () => {
     }
   })
 
-  test('equals an implementation by its definition, on any text and with both seeds', () => {
+  test('equals a reference implementation on any text and with both seeds', () => {
     const anySeed = fc.nat(0xffffffff)
     holds(
       fc.property(fc.string({ unit: 'binary', maxLength: 50 }), anySeed, anySeed, (text, first, second) => {
@@ -41,7 +41,7 @@ suite('murmur3', () => {
 })
 
 suite('the version of a plant', () => {
-  test('is 64 bits in hexadecimal', () => {
+  test('is 64 bits in hexadecimal digits', () => {
     holds(
       fc.property(fc.bigInt({ min: MIN_ID, max: MAX_ID }), fc.string({ unit: 'binary' }), (id, name) => {
         assert.match(versionOf({ id, name, tag: undefined }), /^[0-9a-f]{16}$/)
@@ -49,13 +49,13 @@ suite('the version of a plant', () => {
     )
   })
 
-  test('never changes, as clients keep it', () => {
+  test('never changes, because clients store it', () => {
     assert.equal(versionOf({ id: 1n, name: 'Monstera deliciosa', tag: 'houseplant' }), '0e7a3e138ff57a28')
     assert.equal(versionOf({ id: MIN_ID, name: '', tag: undefined }), 'b554d70d2cfb8142')
     assert.equal(versionOf({ id: MIN_ID, name: '', tag: '' }), '3825def0fc31ff55')
   })
 
-  test('differs among 200,000 plants that differ little', () => {
+  test('differs among 200,000 similar plants', () => {
     const versions = new Set<string>()
     for (let i = 0; i < 50_000; i++) {
       const id = BigInt(i)
@@ -71,7 +71,7 @@ suite('the version of a plant', () => {
     assert.equal(versions.size, 200_000)
   })
 
-  test('differs between plants whose joined texts are equal', () => {
+  test('differs between plants whose name and tag only join to the same text', () => {
     const pairs: readonly [NewPlant, NewPlant][] = [
       [
         { id: 1n, name: 'ab', tag: undefined },

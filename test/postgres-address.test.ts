@@ -11,7 +11,7 @@ function read(text: string, environment: NodeJS.ProcessEnv = {}) {
 }
 
 suite('the address of a PostgreSQL database', () => {
-  test('is read whole', () => {
+  test('is parsed with all of its parts', () => {
     assert.deepEqual(
       read('postgres://me:pass@db.example:6432/plants?application_name=kew&connect_timeout=9&options=-c%20a%3Db'),
       {
@@ -29,14 +29,14 @@ suite('the address of a PostgreSQL database', () => {
     )
   })
 
-  test('may omit almost everything', () => {
+  test('may omit almost every part', () => {
     const { hosts, database, user, password, connectTimeout } = read('postgresql://')
     const me = userInfo().username
     assert.deepEqual([hosts, database, user, password], [[{ host: 'localhost', port: 5432 }], me, me, undefined])
     assert.equal(connectTimeout, 5000)
   })
 
-  test('is completed by the variables of PostgreSQL clients, and overrides them', () => {
+  test('overrides the variables of PostgreSQL clients, which complete it', () => {
     const environment = {
       PGHOST: 'a,b',
       PGPORT: '1,2',
@@ -67,12 +67,12 @@ suite('the address of a PostgreSQL database', () => {
     assert.deepEqual(hostsOf('postgres://%2Frun%2Fpg:6/x'), ['/run/pg 6'])
   })
 
-  test('may hold any character, percent-encoded', () => {
+  test('may contain any character, percent-encoded', () => {
     const { user, password, database } = read('postgres://a%40b:p%3A%2F%3F%25@h/d%20e')
     assert.deepEqual([user, password, database], ['a@b', 'p:/?%', 'd e'])
   })
 
-  test('says how far certificates are checked', () => {
+  test('decides how certificates are checked', () => {
     const check = (search: string) => read(`postgres://h/d?${search}`).tls?.check
     assert.equal(check('sslmode=disable'), undefined)
     assert.equal(check('sslmode=require'), 'none')
@@ -111,7 +111,7 @@ suite('the address of a PostgreSQL database', () => {
     ['postgres://h/%zz', /is not valid percent-encoding/],
   ]
   for (const [text, why] of WRONG) {
-    test(`is refused as ${text}, without being shown`, () => {
+    test(`is refused as ${text}, and not shown in the refusal`, () => {
       const secret = text.replace('://', '://me:geheim@')
       assert.throws(() => readPostgresAddress(text, {}), why)
       assert.throws(

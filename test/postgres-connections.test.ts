@@ -40,7 +40,7 @@ async function limitedRole(t: TestContext, limit: number): Promise<{ url: string
 }
 
 for (const limit of [1, 3]) {
-  test(`with ${limit} of ten connections for the role, requests wait and none fails`, async (t) => {
+  test(`requests wait and none fails when the role is limited to ${limit} of ten connections`, async (t) => {
     const { url } = await limitedRole(t, limit)
     const store = await openStore(t, url, { connections: 10, timeout: 60_000 })
     const exported = async () => {
@@ -63,7 +63,7 @@ for (const limit of [1, 3]) {
   })
 }
 
-test('a waiting request gets a connection as soon as the server allows more', async (t) => {
+test('a waiting request gets a connection once the server allows more', async (t) => {
   const { url, lift } = await limitedRole(t, 1)
   const pool = new Pool({ address: readPostgresAddress(url, {}), max: 2, timeout: 60_000, onTrouble: () => {} })
   const share = new PoolShare(pool, 2)
@@ -76,7 +76,7 @@ test('a waiting request gets a connection as soon as the server allows more', as
   await pool.close()
 })
 
-test('every request to a server that hangs is refused by its deadline', async (t) => {
+test('every request to a hanging server is refused by its deadline', async (t) => {
   const url = await database(t)
   const proxy = await tcpProxy(t, Number(new URL(url).port))
   const store = await openStore(t, url.replace(new URL(url).port, String(proxy.port)), {
@@ -116,8 +116,8 @@ test('every request to a server that hangs is refused by its deadline', async (t
   assert.deepEqual(there, [{ id: '4' }], 'nothing is written after its request was refused')
 })
 
-suite('connections are shared', () => {
-  test('so that searches leave some to tokens, readiness and writes', async (t) => {
+suite('the pool divides its connections', () => {
+  test('so that searches leave some for tokens, readiness and writes', async (t) => {
     const url = await database(t)
     const store = await openStore(t, url, { connections: 6, searchConnections: 3, timeout: 60_000 })
     const unlock = await lockPlants(url)
@@ -136,7 +136,7 @@ suite('connections are shared', () => {
     await Promise.all([...searches, create])
   })
 
-  test('so that exports and dry runs leave some to all others', async (t) => {
+  test('so that exports and dry runs leave some for all other work', async (t) => {
     const store = await openStore(t, await database(t), { connections: 6, longConnections: 2, timeout: 2000 })
     await store.importPlants([plant(1n)], 'add')
     const held = [await store.startDryRun('add'), await store.startDryRun('add')]
@@ -195,7 +195,7 @@ suite('a statement without a waiting caller', () => {
     }
   })
 
-  test('is not begun if it was queued', async (t) => {
+  test('never runs if it is still queued', async (t) => {
     const { url, share } = await pool(t)
     const leaving = new AbortController()
     const first = share.run(SLEEP, share.budget(leaving.signal))
@@ -209,8 +209,8 @@ suite('a statement without a waiting caller', () => {
   })
 })
 
-suite('a server that is reached without TLS', () => {
-  test('gets a warning when it is on another machine', async (t) => {
+suite('a connection without TLS', () => {
+  test('causes a warning if the server is on another machine', async (t) => {
     const url = await database(t)
     const warned = async (address: string) => {
       const told: string[] = []
@@ -222,7 +222,7 @@ suite('a server that is reached without TLS', () => {
     assert.equal(await warned(url.replace(host, `${host},db.example:5432`)), true)
   })
 
-  test('never gets the password in clear text', async (t) => {
+  test('never sends the password in clear text', async (t) => {
     const received: Buffer[] = []
     // The server answers the startup with a notice, and with AuthenticationCleartextPassword.
     const server = createServer((socket) => {

@@ -13,7 +13,7 @@ import { newDatabase, plantsOf, query } from './support/postgres.ts'
 import { plant, refusal } from './support/store-under-test.ts'
 import { token } from './token-suite.ts'
 
-test('every write waits for the disk, whatever the setting of the database', async (t) => {
+test('every write waits for the disk, whatever synchronous_commit of the database is', async (t) => {
   const url = await newDatabase((work) => cleanUp(t, work))
   await query(url, `ALTER DATABASE "${new URL(url).pathname.slice(1)}" SET synchronous_commit = off`)
   const store = await openStore(t, url)
@@ -52,7 +52,7 @@ test('every write waits for the disk, whatever the setting of the database', asy
   )
 })
 
-test('a write that fails in its commit is refused and not stored', async (t) => {
+test('a write whose commit fails is refused and not stored', async (t) => {
   const url = await newDatabase((work) => cleanUp(t, work))
   const store = await openStore(t, url)
   await query(
@@ -89,7 +89,7 @@ test('a commit that PostgreSQL answers with ROLLBACK counts as failed', async (t
   assert.deepEqual(await query(url, 'SELECT FROM rows'), [])
 })
 
-suite('a server', () => {
+suite('a PostgreSQL server', () => {
   const GOOD = {
     server_version_num: '150000',
     server_version: '15.0',
@@ -97,7 +97,7 @@ suite('a server', () => {
     full_page_writes: 'on',
   }
 
-  test('that can be a store is accepted without a warning', () => {
+  test('with the required settings is accepted without a warning', () => {
     for (const number of ['150000', '160004', '180004']) {
       assert.deepEqual(judge({ ...GOOD, server_version_num: number }), [])
     }
@@ -111,7 +111,7 @@ suite('a server', () => {
     }
   })
 
-  test('that may tear pages is accepted with a warning', () => {
+  test('that may tear pages (full_page_writes off) is accepted with a warning', () => {
     const notices = judge({ ...GOOD, full_page_writes: 'off' })
     assert.equal(notices.length, 1)
     assert.match(notices[0] ?? '', /full_page_writes off/)

@@ -102,7 +102,7 @@ test('every search uses an index, and reads few more plants than its page needs'
   }
 })
 
-test('a search for frequent, rare and no words gives what filtering and sorting all plants gives', async (t) => {
+test('a search with frequent, rare or no words equals filtering and sorting all plants', async (t) => {
   const store = await openStore(t, await newDatabase((work) => cleanUp(t, work)))
   // Enough plants that the first walk and the first sets are too small.
   const plants = Array.from({ length: 30_000 }, (_, i) =>
@@ -135,7 +135,7 @@ test('a search for frequent, rare and no words gives what filtering and sorting 
   }
 })
 
-test('plants with words indexed by an earlier version are found like all others', async (t) => {
+test('a search finds plants whose words an earlier version has indexed', async (t) => {
   const url = await newDatabase((work) => cleanUp(t, work))
   const store = await openStore(t, url)
   const plants = Array.from({ length: 40 }, (_, i) => plant(BigInt(i), i % 2 === 0 ? `aloe ${i}` : `vera aloe ${i}`))
@@ -149,7 +149,7 @@ test('plants with words indexed by an earlier version are found like all others'
   }
 })
 
-test('new words are sorted into their index beside the writes', async (t) => {
+test('the index takes in new words in the background, not in the writes', async (t) => {
   const server = await ownServer(t)
   await fill(t, server.url())
   await query(server.url(), 'CREATE EXTENSION pgstattuple')
@@ -163,7 +163,7 @@ test('new words are sorted into their index beside the writes', async (t) => {
   while ((await pending()) > COUNT / 2) await sleep(50)
 })
 
-test('texts too long for the index are found all the same, and nothing else', async (t) => {
+test('a search finds exactly the matching texts, even those too long for the index', async (t) => {
   const store = await openStore(t, await newDatabase((work) => cleanUp(t, work)))
   const many = Array.from({ length: 50_000 }, (_, i) => `w${i.toString(36)}x`)
   const plants = [

@@ -24,7 +24,7 @@ async function twoStores(t: TestContext): Promise<{ url: string; stores: readonl
   return { url, stores: [await openStore(t, url), await openStore(t, url)] }
 }
 
-test('of two instances that create the same ids at once exactly one wins each', async (t) => {
+test('of two instances that create the same ids at once exactly one creates each', async (t) => {
   const { url, stores } = await twoStores(t)
   const ids = Array.from({ length: 1000 }, (_, i) => BigInt(i))
   const won = await Promise.all(
@@ -42,7 +42,7 @@ test('of two instances that create the same ids at once exactly one wins each', 
   assert.equal(winners.length, 1000)
 })
 
-test('two instances that reserve ids at once never give one id twice, and a retry on the other gets the same range', async (t) => {
+test('two instances that reserve ids at once never reserve one twice, and share the keys of retries', async (t) => {
   const { stores } = await twoStores(t)
   const counts = Array.from({ length: 60 }, (_, i) => (i % 5) + 1)
   const reserve = (count: number, i: number) => stores[i % 2 === 0 ? 0 : 1].ids.reserveIds(count, undefined, ACTOR)
@@ -51,7 +51,7 @@ test('two instances that reserve ids at once never give one id twice, and a retr
   assert.deepEqual(both[0], both[1])
 })
 
-test('reservations of ids that wait for each other leave the connections to creates', async (t) => {
+test('waiting reservations of ids leave the connections of an instance to creates', async (t) => {
   const { url, stores } = await twoStores(t)
   const [store] = stores
   const other = new Client({ connectionString: url })
@@ -95,7 +95,7 @@ test('of two instances that expect the same version exactly one wins, a thousand
   }
 })
 
-test('concurrent puts of several instances all get true results, and the last one stays', async (t) => {
+test('concurrent replaces by several instances all get true results, and the last plant stays', async (t) => {
   const { url, stores } = await twoStores(t)
   const rivals = Array.from({ length: 100 }, (_, i) => plant(1n, `rival ${i}`))
   const results = await Promise.all(rivals.map((rival, i) => stores[i % 2]?.replacePlant(rival, {})))
@@ -105,7 +105,7 @@ test('concurrent puts of several instances all get true results, and the last on
   assert.ok(rivals.some(({ name }) => name === left?.name))
 })
 
-test('updates of different members by two instances are both kept', async (t) => {
+test('updates of different members by two instances both take effect', async (t) => {
   const { url, stores } = await twoStores(t)
   const [first, second] = stores
   await createPlant(first, plant(1n, 'name', 'tag'), { mustBeNew: true })
@@ -140,7 +140,7 @@ test('concurrent imports of the same plants by two instances neither fail nor de
   assert.equal((await plantsOf(url)).length, 500)
 })
 
-test('pages of two instances in turn have every plant once, while both write', async (t) => {
+test('a list paged through two instances in turn has every plant once while both write', async (t) => {
   const url = await newDatabase((work) => cleanUp(t, work))
   const addresses = [(await serveStore(t, url)).address, (await serveStore(t, url)).address]
   const staying = Array.from({ length: 300 }, (_, i) => plant(BigInt(2 * i), `name ${i % 50}`))

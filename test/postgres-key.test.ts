@@ -7,7 +7,7 @@ import { tempFolder } from './support/files.ts'
 import { isRoot } from './support/not-tested.ts'
 import { run } from './support/process.ts'
 
-test('a private key for PostgreSQL that others can read is refused, as its own clients do', async (t) => {
+test('the service refuses a private key for PostgreSQL that others can read, as libpq does', async (t) => {
   const folder = tempFolder(t)
   const key = join(folder, 'client.key')
   writeFileSync(key, 'a key')

@@ -15,8 +15,8 @@ async function connectionsOf(service: Service, work: string): Promise<{ taken: n
   return { taken: read('plantstore_store_connections'), limit: read('plantstore_store_connections_limit') }
 }
 
-suite('PostgreSQL: exports and dry runs share connections', () => {
-  test('and the service refuses at once an export or a dry run beyond them', async (t) => {
+suite('PostgreSQL: exports and dry runs', () => {
+  test('beyond their share of connections are refused at once', async (t) => {
     const service = await withMuch(t)
     const other = await service.issueToken(['plants:read', 'plants:write'])
     assert.deepEqual(await connectionsOf(service, 'long'), { taken: 0, limit: 3 })
@@ -43,7 +43,7 @@ suite('PostgreSQL: exports and dry runs share connections', () => {
     assert.equal((await service.send('GET', '/plants/export?tag=none')).status, 200)
   })
 
-  test('of which the settings give a number, and single tokens keep their bounds', async (t) => {
+  test('get the configured number of connections, and each token keeps its bounds', async (t) => {
     const service = await withMuch(t, { storeConnections: '6', storeLongConnections: '1', storeSearchConnections: '2' })
     assert.deepEqual(await connectionsOf(service, 'long'), { taken: 0, limit: 1 })
     assert.deepEqual(await connectionsOf(service, 'search'), { taken: 0, limit: 2 })

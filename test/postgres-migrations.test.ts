@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { statementsOf } from '../src/postgres/migrate.ts'
 
-test('a file of SQL is divided into statements, whatever its strings and comments hold', () => {
+test('a file of SQL is split into statements, whatever its strings and comments contain', () => {
   const sql = `
     -- A comment; with a semicolon and an apostrophe's end.
     CREATE TABLE a (b text DEFAULT ';''"'); /* another; one */

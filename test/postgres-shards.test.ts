@@ -18,7 +18,7 @@ const IDS = [
   -(2n ** 63n),
 ]
 
-test('ids have the hash that PostgreSQL gives them', async (t) => {
+test('the hash of an id equals that of PostgreSQL', async (t) => {
   const url = await newDatabase((work) => cleanUp(t, work))
   const ids = [...IDS, ...Array.from({ length: 1000 }, (_, i) => (BigInt(i) * 9_176_263_871n ** 2n) % 2n ** 63n)]
   const rows = await query<{ hash: number }>(url, 'SELECT hashint8(id) AS hash FROM unnest($1::bigint[]) AS id', [ids])
@@ -28,7 +28,7 @@ test('ids have the hash that PostgreSQL gives them', async (t) => {
   )
 })
 
-test('an id is on the shard whose hashes it is among', () => {
+test('an id belongs to the shard whose range contains its hash', () => {
   const first = (number: number) => Math.round(-(2 ** 31) + (number * 2 ** 32) / 3)
   const shards = [2, 0, 1].map((i) => ({ number: String(i), first: first(i), node: `host:${i % 2}` }))
   const map = new ShardMap(shards)
@@ -40,7 +40,7 @@ test('an id is on the shard whose hashes it is among', () => {
   for (const node of map.nodes) assert.equal(map.shardOf(map.idOn(node)).node, node)
 })
 
-test('a plain PostgreSQL, a file and an impossible number of shards are refused in words', async (t) => {
+test('plantstore distribute refuses a PostgreSQL without Citus, a file and an invalid number of shards', async (t) => {
   const url = await newDatabase((work) => cleanUp(t, work))
   const refused = async (args: readonly string[], code: number, message: RegExp) => {
     const outcome = await run(t, ['distribute', ...args])

@@ -35,7 +35,7 @@ async function assertRefused(t: TestContext, url: string, why: RegExp, wait = '0
 }
 
 suite('a start on a PostgreSQL store', () => {
-  test('is refused in one line when waiting does not help', async (t) => {
+  test('fails in one line if waiting cannot help', async (t) => {
     const url = await database(t)
     const wrong = with_(url, (parts) => {
       parts.password = 'not-this-one'
@@ -70,19 +70,19 @@ suite('a start on a PostgreSQL store', () => {
     )
   })
 
-  test('is refused when the database cannot store every text', async (t) => {
+  test('fails if the database cannot store every text', async (t) => {
     const latin = await database(t, "TEMPLATE template0 ENCODING 'LATIN1' LOCALE 'C'")
     await assertRefused(t, latin, /has the encoding LATIN1; create one with ENCODING 'UTF8'/)
   })
 
-  test('is refused when another program has tables of these names', async (t) => {
+  test('fails if another program has tables of the same names', async (t) => {
     const url = await database(t)
     await query(url, 'CREATE TABLE plants (id text)')
     await assertRefused(t, url, /it contains tables of another program: relation "plants" already exists/)
     assert.deepEqual(await query(url, "SELECT to_regclass('plantstore_migrations') AS made"), [{ made: null }])
   })
 
-  test('is refused on a store of a newer or another program', async (t) => {
+  test('fails on a store of a newer or another program', async (t) => {
     const url = await database(t)
     await (await openStore(t, url)).close()
     await query(url, "INSERT INTO plantstore_migrations VALUES (999999, 'from the future')")
@@ -92,7 +92,7 @@ suite('a start on a PostgreSQL store', () => {
     await assertRefused(t, url, /its schema 1 was created by a migration that differs/)
   })
 
-  test('is refused after its wait when no server answers', async (t) => {
+  test('fails after --store-wait if no server answers', async (t) => {
     const probe = createServer().listen(0, '127.0.0.1')
     await once(probe, 'listening')
     const { port } = probe.address() as { port: number }
@@ -109,7 +109,7 @@ suite('a start on a PostgreSQL store', () => {
     assert.ok(!stderr.includes(TOKEN), 'no password is told')
   })
 
-  test('may precede the start of the database', async (t) => {
+  test('waits for a database that starts later', async (t) => {
     const server = await ownServer(t)
     await server.stop()
     const program = new Program(t, ['serve', '--port', '0'], { env: { PLANTSTORE_STORE: server.url() } })
@@ -119,7 +119,7 @@ suite('a start on a PostgreSQL store', () => {
     assert.equal(program.stderr.match(/waiting for the database/g)?.length, 1)
   })
 
-  test('is refused on a server that could lose acknowledged writes, or is a standby', async (t) => {
+  test('fails on a server that could lose acknowledged writes, and on a standby', async (t) => {
     const server = await ownServer(t)
     const standby = await server.createStandby()
     cleanUp(t, () => standby.close())
@@ -136,7 +136,7 @@ suite('a start on a PostgreSQL store', () => {
     assert.deepEqual(rows, [{ synchronous_commit: 'off' }], 'the service has set it for its own connections alone')
   })
 
-  test('completes its address by the variables and the password file of PostgreSQL clients', async (t) => {
+  test('reads the variables and the password file of PostgreSQL clients', async (t) => {
     const url = new URL(await database(t))
     const [user, password] = [url.username, url.password].map(decodeURIComponent)
     const variables = {
@@ -154,7 +154,7 @@ suite('a start on a PostgreSQL store', () => {
     }
   })
 
-  test('shows where the store is, and never the password', async (t) => {
+  test('prints the address of the store without its password', async (t) => {
     const url = await database(t)
     const password = decodeURIComponent(new URL(url).password)
     const { program } = await serveStore(t, url, [], { env: { PLANTSTORE_LOG_LEVEL: 'debug' } })
@@ -168,7 +168,7 @@ suite('a start on a PostgreSQL store', () => {
   })
 })
 
-test('a store of an older schema is migrated with a line before and after each step', async (t) => {
+test('the service migrates a store of an older schema, and logs a line before and after each step', async (t) => {
   const url = await database(t)
   const known = readMigrations(new URL('../sql/postgres/', import.meta.url))
   await query(
@@ -198,7 +198,7 @@ test('a store of an older schema is migrated with a line before and after each s
   assert.equal((await run(t, ['status', '--store', url])).stderr, '')
 })
 
-test('twenty that open an empty database at once create the store once', async (t) => {
+test('twenty instances that open an empty database at once create the store once', async (t) => {
   const url = await database(t)
   const stores = await Promise.all(Array.from({ length: 20 }, () => openStore(t, url, { connections: 2 })))
   await Promise.all(stores.map((store) => store.checkWritable()))
@@ -209,7 +209,7 @@ test('twenty that open an empty database at once create the store once', async (
   )
 })
 
-test('without create, an empty database is refused and stays empty', async (t) => {
+test('opening an empty database without the option create fails and leaves it empty', async (t) => {
   const url = await database(t)
   const options = {
     maxWaiting: 1,
@@ -223,7 +223,7 @@ test('without create, an empty database is refused and stays empty', async (t) =
   assert.deepEqual(await query(url, "SELECT tablename FROM pg_tables WHERE schemaname = 'public'"), [])
 })
 
-test('commands administer tokens of a PostgreSQL store while it is served', async (t) => {
+test('commands manage tokens of a PostgreSQL store while it is served', async (t) => {
   const url = await database(t)
   const env = { PLANTSTORE_STORE: url }
   const { address } = await serveStore(t, url)

@@ -24,7 +24,7 @@ async function assertCounted(store: PostgresStore, url: string): Promise<void> {
   }
 }
 
-test('tags are counted right before and after their changes are added up, and whoever writes', async (t) => {
+test('the counts of tags are right before and after changes are added up, and for several writers', async (t) => {
   const url = await newDatabase((work) => cleanUp(t, work))
   const store = await openStore(t, url)
   const plants = Array.from({ length: PLANTS }, (_, i) => plant(BigInt(i), 'x', tagOf(i)))
@@ -41,7 +41,7 @@ test('tags are counted right before and after their changes are added up, and wh
   await assertCounted(store, url)
 })
 
-test('the tags of a store without kept counts are counted', async (t) => {
+test('a list of tags counts the plants if the store has no stored counts', async (t) => {
   const url = await newDatabase((work) => cleanUp(t, work))
   const store = await openStore(t, url)
   await query(url, 'DROP TABLE tag_counts, tag_changes')

@@ -10,7 +10,7 @@ import { query } from './support/postgres.ts'
 import { serverUser } from './support/postgres-binaries.ts'
 import { ownServer } from './support/postgres-faults.ts'
 
-test('TLS accepts only a server with the right certificate', async (t) => {
+test('the service connects over TLS only to a server with the right certificate', async (t) => {
   if (!runs('openssl', 'version')) return notTestedHere(t, 'TLS to PostgreSQL, because there is no openssl')
   const folder = tempFolder(t)
   const [key, certificate] = [join(folder, 'server.key'), join(folder, 'server.crt')]

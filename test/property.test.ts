@@ -12,7 +12,7 @@ suite('a property test', () => {
     await assert.rejects(holds(fc.asyncProperty(fc.nat(), async (value) => fails(value))), message)
   })
 
-  test('ends when its time is over, with the runs so far', async () => {
+  test('ends when its time is over, and passes with the runs so far', async () => {
     let runs = 0
     let underWay = 0
     const slow = fc.asyncProperty(fc.nat(), async () => {
@@ -34,7 +34,7 @@ suite('a property test', () => {
     assert.ok(tried > 0)
   })
 
-  test('fails when its last run fails or exceeds its time', async () => {
+  test('fails if its last run fails or takes too long', async () => {
     let runs = 0
     const late = (work: () => Promise<void>) =>
       fc.asyncProperty(fc.nat(), async () => {

@@ -14,7 +14,7 @@ function make(maxText: number) {
   return { cache, asked, get: (key: number) => cache.get(key, read) }
 }
 
-test('a value that was read twice is cached while the version stays', () => {
+test('the cache keeps a value from its second read on while the version of the store stays', () => {
   const { cache, asked, get } = make(1000)
   for (const key of [3, 0, 3, 0, 3, 0]) assert.deepEqual(get(key), { word: 'x'.repeat(key) })
   cache.readAt(1n)
@@ -22,7 +22,7 @@ test('a value that was read twice is cached while the version stays', () => {
   assert.deepEqual(asked, [3, 0, 3, 0])
 })
 
-test('after a new version, frequent values are cached from the first read', () => {
+test('after a write the cache keeps frequent values from their first read on', () => {
   const { cache, asked, get } = make(1000)
   get(3)
   cache.readAt(2n)
@@ -33,19 +33,19 @@ test('after a new version, frequent values are cached from the first read', () =
   assert.deepEqual(asked, [3, 3, 3])
 })
 
-test('absent values are not cached', () => {
+test('the cache keeps no absent values', () => {
   const { asked, get } = make(1000)
   assert.deepEqual([get(-1), get(-1), get(-1)], [undefined, undefined, undefined])
   assert.deepEqual(asked, [-1, -1, -1])
 })
 
-test('the cache keeps no more text than its bound, and no single value beyond it', () => {
+test('the cache keeps no more text than its bound, and no value larger than the bound', () => {
   const { asked, get } = make(400)
   for (const key of [100, 100, 101, 101, 102, 102, 102, 500, 500, 500, 102, 100]) get(key)
   assert.deepEqual(asked, [100, 100, 101, 101, 102, 102, 500, 500, 500, 100])
 })
 
-test('keys that were read once are forgotten in time', () => {
+test('the cache forgets keys that were read only once', () => {
   const { asked, get } = make(1000)
   for (let key = 0; key <= 2000; key++) get(key)
   get(0)

@@ -39,8 +39,8 @@ async function expectFaults(...expected: readonly [other: Partial<Case>, fault: 
   })
 }
 
-suite('an answer that the contract does not allow fails its test, over any client', () => {
-  test('for its status or headers', async () => {
+suite('an answer that violates the contract fails its test, whichever client receives it,', () => {
+  test('by its status or headers', async () => {
     const { 'Cache-Control': _, ...incomplete } = HEADERS
     await expectFaults(
       [{}, undefined],
@@ -52,7 +52,7 @@ suite('an answer that the contract does not allow fails its test, over any clien
     )
   })
 
-  test('for its body, in chunks or compressed', async () => {
+  test('by its body, chunked or compressed', async () => {
     const framings = [false, true].flatMap((isChunked) =>
       (['identity', 'gzip', 'br', 'zstd'] as const).map((coding) => ({ isChunked, coding })),
     )
@@ -65,7 +65,7 @@ suite('an answer that the contract does not allow fails its test, over any clien
     )
   })
 
-  test('for a missing request id, also on an unknown path', async () => {
+  test('by a missing request id, on an unknown path too', async () => {
     const { 'X-Request-Id': _, ...nameless } = HEADERS
     const nowhere = { path: '/nowhere', status: 404, isExpected: true }
     await expectFaults(
@@ -77,7 +77,7 @@ suite('an answer that the contract does not allow fails its test, over any clien
     )
   })
 
-  test('but not from a server of the test itself', async () => {
+  test('but not if the test itself runs the server', async () => {
     const { 'X-Request-Id': _, ...other } = HEADERS
     await expectFaults([{ status: 418, headers: other, body: WRONG }, undefined])
   })

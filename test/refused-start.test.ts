@@ -40,14 +40,14 @@ async function assertRefused(t: TestContext, folder: string, path: string, why: 
   assert.deepEqual(snapshot(folder), before)
 }
 
-test('a file that is not a database is refused and left unchanged', async (t) => {
+test('the start refuses a file that is not a database, and leaves it unchanged', async (t) => {
   const folder = tempFolder(t)
   const path = join(folder, 'plants.db')
   writeFileSync(path, 'my thesis '.repeat(1000))
   await assertRefused(t, folder, path, /it is not a SQLite database/)
 })
 
-test("another program's SQLite database is refused and left unchanged", async (t) => {
+test('the start refuses the SQLite database of another program, and leaves it unchanged', async (t) => {
   const folder = tempFolder(t)
   const path = join(folder, 'plants.db')
   const db = new DatabaseSync(path)
@@ -56,25 +56,25 @@ test("another program's SQLite database is refused and left unchanged", async (t
   await assertRefused(t, folder, path, /it is a SQLite database, but not a plant store/)
 })
 
-test('an empty file is refused, as a store may have lost its content', async (t) => {
+test('the start refuses an empty file', async (t) => {
   const folder = tempFolder(t)
   const path = join(folder, 'plants.db')
   writeFileSync(path, '')
   await assertRefused(t, folder, path, /the file is empty/)
 })
 
-test('a folder in the place of the store is refused', async (t) => {
+test('the start refuses a folder in place of the store', async (t) => {
   const folder = tempFolder(t)
   mkdirSync(join(folder, 'plants.db'))
   await assertRefused(t, folder, join(folder, 'plants.db'), /it is not a file/)
 })
 
-test('a store in a folder that does not exist is refused; the folder is not made', async (t) => {
+test('the start refuses a store in a missing folder, and does not create the folder', async (t) => {
   const folder = tempFolder(t)
   await assertRefused(t, folder, join(folder, 'missing', 'plants.db'), /the folder .*missing does not exist/)
 })
 
-test('a truncated store is refused, wherever it was cut', async (t) => {
+test('the start refuses a truncated store', async (t) => {
   const { folder, path } = await servedStore(t)
   const whole = readFileSync(path)
   for (const [length, why] of [
@@ -89,7 +89,7 @@ test('a truncated store is refused, wherever it was cut', async (t) => {
   }
 })
 
-test('a store whose first page was overwritten after its header is refused', async (t) => {
+test('the start refuses a store whose first page is overwritten after the header', async (t) => {
   const { folder, path } = await servedStore(t)
   const bytes = readFileSync(path)
   bytes.fill(0xa5, 100, 4096)
@@ -97,7 +97,7 @@ test('a store whose first page was overwritten after its header is refused', asy
   await assertRefused(t, folder, path, /malformed/)
 })
 
-test('a store of a newer program, or with another schema, is refused', async (t) => {
+test('the start refuses a store of a newer program or with another schema', async (t) => {
   const { folder, path } = await servedStore(t)
   const change = (sql: string) => {
     const db = new DatabaseSync(path)
@@ -110,7 +110,7 @@ test('a store of a newer program, or with another schema, is refused', async (t)
   await assertRefused(t, folder, path, /schema 1 was created by a migration that differs/)
 })
 
-test('a store on a read-only file system is refused', async (t) => {
+test('the start refuses a store on a read-only file system', async (t) => {
   const { folder, path } = await servedStore(t)
   const mountPoint = join(tempFolder(t), 'read-only')
   mkdirSync(mountPoint)
@@ -131,7 +131,7 @@ test('a store on a read-only file system is refused', async (t) => {
   }
 })
 
-test('a second server on the same store is refused, and the first one goes on', async (t) => {
+test('a second server on the same store fails to start, and the first one continues', async (t) => {
   const folder = tempFolder(t)
   const { address, storePath } = await startServer(t, folder)
   const { code, stdout, stderr } = await run(t, ['serve', '--port', '0', '--store', `sqlite:${storePath}`])
@@ -140,14 +140,14 @@ test('a second server on the same store is refused, and the first one goes on', 
   assert.equal((await send('POST', `${address}/plants`, { body: '{"id":1,"name":"a"}' })).status, 200)
 })
 
-test('after a killed server the next one starts', async (t) => {
+test('a server starts on the store of a killed server', async (t) => {
   const folder = tempFolder(t)
   await (await startServer(t, folder)).program.kill()
   const { address } = await startServer(t, folder)
   assert.equal((await send('GET', `${address}/health/ready`)).status, 200)
 })
 
-test('a port in use is one clear line, and no store is created or changed', async (t) => {
+test('a start on a used port fails in one line, and creates or changes no store', async (t) => {
   const occupier = createServer()
   await new Promise<void>((resolve) => occupier.listen(0, '127.0.0.1', resolve))
   cleanUp(t, () => void occupier.close())
@@ -162,7 +162,7 @@ test('a port in use is one clear line, and no store is created or changed', asyn
   }
 })
 
-test('a wrong configuration creates no store, and its refusal shows no token', async (t) => {
+test('a start with a wrong configuration creates no store, and prints no token', async (t) => {
   const folder = tempFolder(t)
   const { code, stdout, stderr } = await run(t, ['serve', '--port', '70000', '--store', `sqlite:${folder}/plants.db`], {
     env: { PLANTSTORE_TOKEN: `${TOKEN} with spaces`, PLANTSTORE_LOG_LEVEL: 'loud' },

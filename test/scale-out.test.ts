@@ -57,7 +57,7 @@ async function startNginx(t: TestContext, configuration: string, port: number): 
   }
 }
 
-test('two instances behind nginx, as in the guide, are restarted under load one after the other without a failed request', async (t) => {
+test('a rolling restart of two instances behind nginx, as in the guide, fails no request under load', async (t) => {
   if (spawnSync('nginx', ['-v']).status !== 0) {
     return notTestedHere(t, 'a rolling restart behind nginx, because there is no nginx')
   }

@@ -91,7 +91,7 @@ async function assertMadeAnew(path: string, close: () => Promise<void>): Promise
 }
 
 for (const [what, damage] of Object.entries(DAMAGES)) {
-  test(`an index that is ${what} before the store is opened is rebuilt, and everything is found`, async (t) => {
+  test(`the store rebuilds an index that was ${what} before its start, and searches find every plant`, async (t) => {
     const { path, store, reopen } = await indexedStore(t)
     await store.close()
     indexAll(path)
@@ -102,7 +102,7 @@ for (const [what, damage] of Object.entries(DAMAGES)) {
     await assertMadeAnew(path, () => again.close())
   })
 
-  test(`an index that is ${what} while the store is open is rebuilt, and everything is found`, async (t) => {
+  test(`the store rebuilds an index that was ${what} while it is open, and searches find every plant`, async (t) => {
     const { path, store } = await indexedStore(t)
     damage(path)
     await write(store)
@@ -111,7 +111,7 @@ for (const [what, damage] of Object.entries(DAMAGES)) {
   })
 }
 
-test('an index that is ahead of a restored store is rebuilt', async (t) => {
+test('the store rebuilds an index that is ahead of it after a restore', async (t) => {
   const folder = tempFolder(t)
   const path = join(folder, 'plants.db')
   const backup = join(folder, 'backup.db')

@@ -16,7 +16,7 @@ function read(url: string, agent: Agent): Promise<string> {
   })
 }
 
-test('under full load each of 5,000 created plants is found by the very next search', async (t) => {
+test('under full load each of 5,000 searches finds the plant created right before it', async (t) => {
   const { program, address, storePath } = await startServer(t, tempFolder(t))
   const load = new Load(address, { clients: 32 })
   const agent = new Agent({ keepAlive: true })
@@ -42,7 +42,7 @@ test('under full load each of 5,000 created plants is found by the very next sea
   assert.equal((await program.outcome).code, 0)
 })
 
-test('killed with its index behind or half built, it finds everything after the next start', async (t) => {
+test('after a kill with a late or half-built index, the next start finds every plant', async (t) => {
   const folder = tempFolder(t)
   for (let round = 0; round < 3; round++) {
     const { program, address } = await startServer(t, folder)

@@ -43,21 +43,21 @@ function assertIndexed(plant: Plant): void {
   }
 }
 
-test('the full-text index holds the words of a plant, whatever separates them', () => {
+test('the full-text index contains the words of a plant whatever characters separate them', () => {
   assertIndexed({ name: ASCII.map((character) => `a${character}b`).join(''), tag: undefined })
   assertIndexed({ name: ASCII.join('x'), tag: 'Fern_frond-3' })
   assertIndexed({ name: 'Aloe🌵🌿vera × E\u0301chium', tag: 'ΦΊΚΟΣ' })
   assertIndexed({ name: '', tag: '' })
 })
 
-test('the full-text index cuts words of more than twenty characters, in ASCII or not', () => {
+test('the full-text index cuts words after twenty characters, ASCII or not', () => {
   for (const letter of ['x', 'é', '龍', '𠀀']) {
     for (const length of [7, 8, 9, 19, 20, 21, 45]) assertIndexed({ name: letter.repeat(length), tag: 'x' })
   }
   assertIndexed({ name: `${'Abcdefgh'.repeat(3)} ${'abcdefgh'.repeat(4)} abcdefghi`, tag: undefined })
 })
 
-test('the full-text index holds the words of any plant', () => {
+test('the full-text index contains the words of any plant', () => {
   const ascii = fc.string({ unit: fc.constantFrom(...ASCII), maxLength: 60 })
   const text = fc.oneof(ascii, anyText)
   holds(

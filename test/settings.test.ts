@@ -4,7 +4,7 @@ import { readConfig } from '../src/config.ts'
 import { unknownVariables } from '../src/unknown-variables.ts'
 
 suite('the environment', () => {
-  test('has a client token when a command talks to a service', () => {
+  test('provides the token of a command that talks to a service', () => {
     for (const token of [
       'ps_OtNFSrQZ08UQUjlzvjaTvbHFhTIzzZDx3wdOGDzU8Gg1XoNPl',
       'k7Qz-3fV0.pW9~mX',
@@ -21,7 +21,7 @@ suite('the environment', () => {
     }
   })
 
-  test('names variables that look like settings, with the nearest setting', () => {
+  test('is searched for misspelt settings, each with the nearest setting', () => {
     const environment = {
       PLANTSTORE_STORE: 'x',
       PLANTSTORE_SORE: 'a',

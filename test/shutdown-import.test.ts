@@ -16,7 +16,7 @@ async function untilThird({ address }: Server): Promise<void> {
   while ((await send('GET', `${address}/plants/3`, { token: SECRET })).status !== 200);
 }
 
-test('an import that ends within the drain window is finished', async (t) => {
+test('shutdown waits for an import that ends within the drain window', async (t) => {
   const server = await start(t, '5s')
   const connection = beginImport(portOf(server), rowsFrom(1, 3))
   await untilThird(server)
@@ -29,7 +29,7 @@ test('an import that ends within the drain window is finished', async (t) => {
   assert.equal(plantsIn(server.storePath).size, 5)
 })
 
-test('a longer one learns how far it got, and leaves no half row', async (t) => {
+test('shutdown tells the client of a longer import how far it got, and stores only whole rows', async (t) => {
   const server = await start(t, '200ms')
   const connection = beginImport(portOf(server), `${rowsFrom(1, 3)}{"id":4,`)
   await untilThird(server)

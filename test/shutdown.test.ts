@@ -10,7 +10,7 @@ import { startServer, TOKEN } from './support/process.ts'
 import { answersIn, RawConnection } from './support/raw.ts'
 
 for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-  test(`${signal} under load fails no request of a client that heeds Connection: close, and loses nothing`, async (t) => {
+  test(`${signal} under load loses nothing, and fails no request of a client that heeds Connection: close`, async (t) => {
     const { program, address, storePath } = await startServer(t, tempFolder(t))
     const load = new Load(address, { clients: 32 })
     await load.reaches(500)
@@ -24,7 +24,7 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) {
   })
 }
 
-test('while it drains it answers, is not ready, and closes each connection', async (t) => {
+test('during the drain window the service answers, is not ready, and closes each connection', async (t) => {
   const { program, address } = await startServer(t, tempFolder(t), ['--drain-window', '3s'])
   // A connection that is open when the signal comes makes it wait for the window.
   const idle = connect(Number(new URL(address).port))
@@ -43,7 +43,7 @@ test('while it drains it answers, is not ready, and closes each connection', asy
   assert.equal((await program.outcome).code, 0)
 })
 
-test('a second signal ends it at once', async (t) => {
+test('a second signal ends the service at once', async (t) => {
   const { program, address } = await startServer(t, tempFolder(t), ['--drain-window', '5m'])
   const idle = connect(Number(new URL(address).port))
   await once(idle, 'connect')
@@ -54,13 +54,13 @@ test('a second signal ends it at once', async (t) => {
   idle.destroy()
 })
 
-test('without clients it does not wait for the window', async (t) => {
+test('without clients the service does not wait for the drain window', async (t) => {
   const { program } = await startServer(t, tempFolder(t), ['--drain-window', '5m'])
   program.signal('SIGTERM')
   assert.equal((await program.outcome).code, 0)
 })
 
-test('an idle connection delays it no longer than the window', async (t) => {
+test('an idle connection delays shutdown no longer than the drain window', async (t) => {
   const { program, address } = await startServer(t, tempFolder(t), ['--drain-window', '200ms'])
   const agent = new Agent({ keepAlive: true })
   assert.equal((await send('GET', `${address}/health/live`, { agent })).status, 200)
@@ -69,7 +69,7 @@ test('an idle connection delays it no longer than the window', async (t) => {
   agent.destroy()
 })
 
-test('a request that has not fully arrived at the end is answered 503', async (t) => {
+test('a request that is incomplete at the end of the drain window gets 503', async (t) => {
   const { program, address } = await startServer(t, tempFolder(t), ['--drain-window', '200ms'])
   const port = Number(new URL(address).port)
   const authorization = `Authorization: Bearer ${TOKEN}`
@@ -93,7 +93,7 @@ test('a request that has not fully arrived at the end is answered 503', async (t
   t.diagnostic(`took ${Math.round(performance.now() - began)} ms`)
 })
 
-test('an export under way is finished, as the store is closed after the last answer', async (t) => {
+test('shutdown finishes an export within the drain window, and closes the store after the last answer', async (t) => {
   const { program, address } = await startServer(t, tempFolder(t), ['--drain-window', '50ms'])
   const rows = Array.from({ length: 12 }, (_, id) => `${JSON.stringify({ id, name: 'x'.repeat(1_000_000) })}\n`)
   const headers = { Authorization: `Bearer ${TOKEN}`, 'Content-Type': 'application/x-ndjson' }

@@ -52,7 +52,7 @@ for (const tests of [listTests, freshnessTests, propertyTests, tagTests, exportT
 
 const MANY = Array.from({ length: 6000 }, (_, i) => plant(BigInt(i - 3000), `Monstera ${i}`, `tag ${i % 3}`))
 
-test('SQLite: plants not indexed when the store closed are found and indexed after the next start', async (t) => {
+test('SQLite: the next start finds and indexes plants that were not indexed when the store closed', async (t) => {
   const path = join(tempFolder(t), 'plants.db')
   const { store, reopen } = await openSqlite(t, { path })
   await importAll(store, MANY)
@@ -65,7 +65,7 @@ test('SQLite: plants not indexed when the store closed are found and indexed aft
   assertIndexMatches(path)
 })
 
-test('SQLite: a search finds plants before they are indexed, in any letters', async (t) => {
+test('SQLite: a search finds plants of any script before they are indexed', async (t) => {
   const { store } = await openSqlite(t, { startFollower: () => IDLE })
   const names = ['JASMINUM', 'jasmín', 'Ｊasmin', 'a\0jasmin', `${'x '.repeat(2000)}jasmin`, 'ﬁ jasmin', 'rosa', 'rosé']
   const plants = names.map((name, i) => plant(BigInt(i), name, i === 6 ? 'Jasmine' : i === 7 ? 'jasmíne' : undefined))
@@ -75,7 +75,7 @@ test('SQLite: a search finds plants before they are indexed, in any letters', as
   assert.deepEqual(await listAll(store, { tags: ['jas'] }), [plant(100n, 'jas min', 'jas')])
 })
 
-test('SQLite: after any writes the index holds the present plants, and nothing else', async (t) => {
+test('SQLite: after any writes the index contains exactly the present plants', async (t) => {
   const path = join(tempFolder(t), 'plants.db')
   const { store } = await openSqlite(t, { path, startFollower: () => IDLE })
   const indexer = new Indexer(path, SMALL)

@@ -26,7 +26,7 @@ const until = async (isSo: () => boolean): Promise<void> => {
   while (!isSo()) await sleep(10)
 }
 
-test('a scan continues where it ended, includes what is written meanwhile, and reports its progress', async (t) => {
+test('building the index continues after a restart, includes new writes, and reports its progress', async (t) => {
   const path = join(tempFolder(t), 'plants.db')
   const { store } = await openSqlite(t, { path, startFollower: () => IDLE })
   await importAll(store, MANY.slice(0, 40))
@@ -50,7 +50,7 @@ test('a scan continues where it ended, includes what is written meanwhile, and r
   assertIndexMatches(path)
 })
 
-test('without an index, a search by id looks at 50,000 plants, and others are 50301 with its progress', async (t) => {
+test('without an index a search by id reads 50,000 plants, and any other search is 50301 with the progress', async (t) => {
   const path = join(tempFolder(t), 'plants.db')
   const many = Array.from({ length: 51_000 }, (_, i) => plant(BigInt(i), i < 50_500 ? 'Monstera' : 'Aloe'))
   // A command does not wait for an index.
@@ -85,7 +85,7 @@ test('without an index, a search by id looks at 50,000 plants, and others are 50
   await assertAnswered()
 })
 
-test('while indexing fails, one notice is logged, writes go on, and small searches are answered', async (t) => {
+test('while indexing fails, the store logs one notice, takes writes, and answers small searches', async (t) => {
   const path = join(tempFolder(t), 'plants.db')
   // A folder has the name of the file.
   mkdirSync(indexPath(path))
@@ -111,7 +111,7 @@ function inFileExists(path: string): boolean {
   }
 }
 
-test('the log is trimmed up to the durable position of the index, except its newest row', async (t) => {
+test('the store trims the change log up to the durable position of the index, except the newest row', async (t) => {
   const path = join(tempFolder(t), 'plants.db')
   const { store, reopen } = await openSqlite(t, { path })
   for (let i = 0; i < 20; i++) await importAll(store, [plant(BigInt(i))])
@@ -125,7 +125,7 @@ test('the log is trimmed up to the durable position of the index, except its new
   )
 })
 
-test('changes stay in the log for the configured time', async (t) => {
+test('the store keeps changes in the change log for the configured time', async (t) => {
   const path = join(tempFolder(t), 'plants.db')
   const { store } = await openSqlite(t, { path, changesKeep: 3_600_000 })
   for (let i = 0; i < 20; i++) await importAll(store, [plant(BigInt(i))])
@@ -160,7 +160,7 @@ function oldStore(path: string): void {
   })
 }
 
-test('the indexes of an older version are removed step by step', async (t) => {
+test('the store removes the indexes of an older version step by step', async (t) => {
   const path = join(tempFolder(t), 'plants.db')
   oldStore(path)
   const notices: string[] = []
@@ -211,7 +211,7 @@ test('an import beside a service waits while the index is too far behind', async
   await near
 })
 
-test('an index thread that ends is started again', async (t) => {
+test('the store restarts an index thread that has ended', async (t) => {
   let started = 0
   const ends: ((why: string) => void)[] = []
   const notices: string[] = []

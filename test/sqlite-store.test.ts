@@ -15,7 +15,7 @@ import { plant, refusal } from './support/store-under-test.ts'
 
 storeSuite('SQLite', openSqlite)
 
-test('SQLite: changes beyond the queue are refused and not done', async (t) => {
+test('SQLite: changes beyond the queue are refused and not stored', async (t) => {
   const { store, plants } = await openSqlite(t, { maxWaiting: 10 })
   const all = Array.from({ length: 30 }, (_, i) => plant(BigInt(i)))
   const results = await Promise.allSettled(all.map((one) => store.replacePlant(one, NO_EXPECTATION, TESTER)))
@@ -33,7 +33,7 @@ test('SQLite: a new store is readable by its owner alone', async (t) => {
   for (const suffix of ['', '-wal', '.lock']) assert.equal(statSync(path + suffix).mode & 0o777, 0o600)
 })
 
-test('SQLite: a closed store is one file, with its log folded in', async (t) => {
+test('SQLite: closing a store checkpoints its log and leaves one file', async (t) => {
   const path = join(tempFolder(t), 'plants.db')
   const store = await SqliteStore.open(path, options)
   await createPlant(store, plant(1n), { mustBeNew: false })
@@ -42,7 +42,7 @@ test('SQLite: a closed store is one file, with its log folded in', async (t) => 
   assert.equal(plantsIn(path).size, 1)
 })
 
-test('SQLite: repeated reads see the writes of another process', async (t) => {
+test('SQLite: repeated reads return the writes of another process', async (t) => {
   const path = join(tempFolder(t), 'plants.db')
   const store = await SqliteStore.open(path, options)
   cleanUp(t, () => store.close())
@@ -56,7 +56,7 @@ test('SQLite: repeated reads see the writes of another process', async (t) => {
   }
 })
 
-test('SQLite: a row that breaks a rule of the schema fails alone', async (t) => {
+test('SQLite: a row that violates the schema fails alone', async (t) => {
   const path = join(tempFolder(t), 'plants.db')
   const store = await SqliteStore.open(path, options)
   cleanUp(t, () => store.close())
@@ -67,7 +67,7 @@ test('SQLite: a row that breaks a rule of the schema fails alone', async (t) => 
   assert.deepEqual([...plantsIn(path).keys()], [1n, 3n])
 })
 
-test('SQLite: file names that are special in SQLite work like any other', async (t) => {
+test('SQLite: names of files with characters that are special to SQLite work like any other', async (t) => {
   for (const name of [':memory:', 'file:plants.db?mode=memory', 'a b?c#d%41.db']) {
     const folder = tempFolder(t)
     const before = process.cwd()

@@ -15,7 +15,7 @@ import { isLinux, notTestedHere } from './support/not-tested.ts'
 
 const crossed = (error: unknown): Error => errorOf(structuredClone(failureOf(error)))
 
-test('an error keeps its class and its members between threads', () => {
+test('an error keeps its class and its members when it passes between threads', () => {
   const refusal = crossed(new AppError(40901, 'it is different'))
   assert.ok(refusal instanceof AppError)
   assert.deepEqual([refusal.number, refusal.message], [40901, 'it is different'])
@@ -31,7 +31,7 @@ test('an error keeps its class and its members between threads', () => {
   assert.equal(crossed('thrown text').message, 'thrown text')
 })
 
-test('tasks take turns, and an aborted one ends where it is, without an event', async () => {
+test('tasks take turns, and an aborted task stops without another event', async () => {
   const events: string[] = []
   const runner = new TaskRunner({
     onResult: (key, result) => events.push(`${key} ${result}`),
@@ -72,7 +72,7 @@ test('tasks take turns, and an aborted one ends where it is, without an event', 
   assert.deepEqual(events.length, 2)
 })
 
-test('of many tasks sixteen run at once, and the next one starts when one ends or is aborted', () => {
+test('sixteen tasks run at once, and the next one starts when one of them ends or is aborted', () => {
   const started: number[] = []
   const runner = new TaskRunner({ onResult: () => {}, onError: (_, error) => assert.fail(String(error)) })
   function* task(key: number) {
@@ -90,7 +90,7 @@ test('of many tasks sixteen run at once, and the next one starts when one ends o
   runner.close()
 })
 
-test('a thread that cannot open its store answers, and refuses calls after its end', async (t) => {
+test('a thread that cannot open its store reports that, and refuses calls after its end', async (t) => {
   const thread = new ThreadClient('queries', join(tempFolder(t), 'missing.db'), { onFatal: assert.fail })
   cleanUp(t, () => thread.close())
   const isOutOfReach = { number: 50301 }
@@ -112,7 +112,7 @@ const niceValues = (): number[] =>
     return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[16])
   })
 
-test('the thread of the search index gives way to all others', async (t) => {
+test('the thread of the search index has the lowest priority of all threads', async (t) => {
   if (!isLinux) return notTestedHere(t, 'the priority of a thread, because only Linux has one')
   const usual = getPriority()
   assert.ok(niceValues().every((nice) => nice === usual))

@@ -64,7 +64,7 @@ test('a later start creates no token, and its curl line uses the environment', a
   }
 })
 
-test('PLANTSTORE_TOKEN works, is stored nowhere, and no other token is created', async (t) => {
+test('a start with PLANTSTORE_TOKEN accepts that token, does not store it, and creates no other', async (t) => {
   const folder = tempFolder(t)
   const { address, storePath, program } = await startServer(t, folder, [], { env: { PLANTSTORE_LOG_LEVEL: 'debug' } })
   assert.equal((await send('POST', `${address}/plants`, { body: '{"id":1,"name":"a"}' })).status, 200)
@@ -76,7 +76,7 @@ test('PLANTSTORE_TOKEN works, is stored nowhere, and no other token is created',
   assert.ok(!readFileSync(storePath).includes(TOKEN), 'the token is in the store')
 })
 
-test('serve refuses a token of "token create", and creates nothing', async (t) => {
+test('serve refuses a secret of "token create" as PLANTSTORE_TOKEN, and creates no store', async (t) => {
   const folder = tempFolder(t)
   const token = (await run(t, ['token', 'create', '--name', 'reader', '--scopes', 'plants:read'], { cwd: folder }))
     .stdout
@@ -102,14 +102,14 @@ test('the banner says that a token is configured', async (t) => {
   await program.tells(/"configuredToken":false/)
 })
 
-test('the banner links the contract when the page is switched off', async (t) => {
+test('the banner links the contract if the page is switched off', async (t) => {
   const { program } = await startServer(t, tempFolder(t), ['--docs', 'off'])
   const api = /^ {2}API {6}(\S+)$/m.exec(program.stdout)?.[1] ?? assert.fail(program.stdout)
   assert.match(api, /\/openapi\.json$/)
   assert.equal((await fetch(api)).status, 200)
 })
 
-test('a variable with a misspelt name is reported, by commands and in the log of the service', async (t) => {
+test('commands and the log of the service report variables with misspelt names', async (t) => {
   const folder = tempFolder(t)
   const env = { PLANTSTORE_SORE: 'sqlite:other.db' }
   const told = 'ignored, as no setting has this name: PLANTSTORE_SORE (did you mean PLANTSTORE_STORE?)'
@@ -121,7 +121,7 @@ test('a variable with a misspelt name is reported, by commands and in the log of
   await program.tells(/"level":40,.*no setting has this name/)
 })
 
-test('standard output holds the banner alone; the log is JSON lines on standard error', async (t) => {
+test('the service writes only the banner to standard output, and the log as JSON lines to standard error', async (t) => {
   const { program, address } = await startServer(t, tempFolder(t), [], { env: { PLANTSTORE_LOG_LEVEL: 'debug' } })
   await send('POST', `${address}/plants`, { body: '{"id":1,"name":"a"}' })
   const banner = program.stdout
@@ -141,7 +141,7 @@ test('standard output holds the banner alone; the log is JSON lines on standard 
   assert.equal(messages.length, 5)
 })
 
-test('a named store is not created in a missing folder; the default one is', async (t) => {
+test('serve creates the missing folder of the default store, but not that of a named store', async (t) => {
   const folder = tempFolder(t)
   mkdirSync(join(folder, 'empty'))
   const { code } = await run(t, ['serve', '--port', '0', '--store', 'sqlite:missing/plants.db'], { cwd: folder })

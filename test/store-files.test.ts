@@ -52,7 +52,7 @@ async function serve(t: TestContext, folder: string, load: { first: bigint; plan
   return { path: storePath, creates }
 }
 
-test('a log without its store is refused, and with the file back nothing is lost', async (t) => {
+test('a log without its store is refused, and loses nothing once the file is back', async (t) => {
   const folder = tempFolder(t)
   const { path, creates } = await serve(t, folder, { first: 0n, plants: 100, end: 'kill' })
   const away = join(tempFolder(t), 'plants.db')
@@ -69,7 +69,7 @@ test('a log without its store is refused, and with the file back nothing is lost
   creates.assertAllIn(path)
 })
 
-test('a journal and an index of a log without their store are refused as well', async (t) => {
+test('a journal or an index of a log without its store is refused too', async (t) => {
   for (const suffix of ['-journal', '-shm', '-wal']) {
     const folder = tempFolder(t)
     const path = join(folder, 'plants.db')
@@ -111,7 +111,7 @@ function query(path: string, sql: string): void {
 }
 
 for (const [way, makeBackup] of Object.entries(BACKUPS)) {
-  test(`a backup (${way}) beside a later log is refused, and starts without that log`, async (t) => {
+  test(`a backup (${way}) beside a later log is refused, and opens without that log`, async (t) => {
     const folder = tempFolder(t)
     const backup = join(tempFolder(t), 'backup.db')
     const { path, creates } = await serve(t, folder, { first: 0n, plants: 100, end: 'stop' })
@@ -128,7 +128,7 @@ for (const [way, makeBackup] of Object.entries(BACKUPS)) {
   })
 }
 
-test('a backup of a served store is refused beside the log of that time', async (t) => {
+test('a backup of a served store beside the log of its time is refused', async (t) => {
   const folder = tempFolder(t)
   const backup = join(tempFolder(t), 'backup.db')
   const { program, address, storePath } = await startServer(t, folder)
@@ -142,7 +142,7 @@ test('a backup of a served store is refused beside the log of that time', async 
   await assertRefused(t, folder, storePath, /the log \S+-wal belongs to another file/)
 })
 
-test('an old log beside a newer store is refused', async (t) => {
+test('a newer store beside an old log is refused', async (t) => {
   const folder = tempFolder(t)
   const { path } = await serve(t, folder, { first: 0n, plants: 100, end: 'kill' })
   const old = join(tempFolder(t), 'old-wal')
@@ -152,7 +152,7 @@ test('an old log beside a newer store is refused', async (t) => {
   await assertRefused(t, folder, path, /the log \S+-wal belongs to another file/)
 })
 
-test('a truncated store is reported as such, also beside its log', async (t) => {
+test('a truncated store is reported as truncated, even beside its log', async (t) => {
   const folder = tempFolder(t)
   const { path } = await serve(t, folder, { first: 0n, plants: 100, end: 'kill' })
   const whole = readFileSync(path)
@@ -162,7 +162,7 @@ test('a truncated store is reported as such, also beside its log', async (t) => 
   }
 })
 
-test('a start that refuses its store leaves no lock', async (t) => {
+test('a refused start leaves no lock', async (t) => {
   const folder = tempFolder(t)
   const { path } = await serve(t, folder, { first: 0n, plants: 100, end: 'stop' })
   rmSync(`${path}.lock`)
@@ -172,7 +172,7 @@ test('a start that refuses its store leaves no lock', async (t) => {
   await assertRefused(t, folder, path, /malformed/)
 })
 
-test('through a dangling symbolic link, the store is created at its target', async (t) => {
+test('a start through a dangling symbolic link creates the store at the target', async (t) => {
   const [folder, links] = [tempFolder(t), tempFolder(t)]
   const path = join(folder, 'plants.db')
   symlinkSync(path, join(links, 'second'))
@@ -206,7 +206,7 @@ test('circular symbolic links, and links into a missing folder, are refused', as
   }
 })
 
-test('a second server is refused by whatever name, and the first one goes on', async (t) => {
+test('a second server on any name of a served file is refused, and the first one continues', async (t) => {
   const folder = tempFolder(t)
   const elsewhere = tempFolder(t)
   const { address, storePath } = await startServer(t, folder)
@@ -225,7 +225,7 @@ test('a second server is refused by whatever name, and the first one goes on', a
   assert.ok(!existsSync(join(elsewhere, 'hard.db-wal')) && !existsSync(join(elsewhere, 'hard.db.lock')))
 })
 
-test('a store with a second name, left by a crash while it was created, is served', async (t) => {
+test('a start serves a store that a crash during its creation left with a second name', async (t) => {
   const folder = tempFolder(t)
   const { path, creates } = await serve(t, folder, { first: 0n, plants: 10, end: 'stop' })
   linkSync(path, `${path}.new-1-0123abcd`)
@@ -233,7 +233,7 @@ test('a store with a second name, left by a crash while it was created, is serve
   creates.assertAllIn(path)
 })
 
-test('a second server is refused on another mount of the file', async (t) => {
+test('a second server on another mount of the file is refused', async (t) => {
   const folder = tempFolder(t)
   const mounted = join(tempFolder(t), 'plants.db')
   const { address, storePath } = await startServer(t, folder)
@@ -258,7 +258,7 @@ for (const [what, suffix, harm] of [
   ['its log is replaced', '-wal', replaceByNothing],
   ['the index of its log is removed', '-shm', (path: string) => rmSync(path)],
 ] as const) {
-  test(`when ${what} while it serves, it acknowledges no more, and exits`, async (t) => {
+  test(`the service acknowledges nothing more and exits when ${what}`, async (t) => {
     const { program, address, storePath } = await startServer(t, tempFolder(t))
     const load = new Load(address)
     await load.reaches(50)

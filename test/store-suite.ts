@@ -40,7 +40,7 @@ const lenient = { mustBeNew: false }
 const strict = { mustBeNew: true }
 
 function createTests(suite: Suite, open: OpenStore): void {
-  suite('a plant is created once, and found unchanged after that', async (t) => {
+  suite('a create stores the plant once, and reads return it unchanged', async (t) => {
     const { store, plants } = await open(t)
     assert.equal(await createPlant(store, plant(1n, 'Monstera', 'houseplant'), lenient), 'created')
     assert.equal(await createPlant(store, plant(1n, 'Monstera', 'houseplant'), lenient), 'unchanged')
@@ -56,7 +56,7 @@ function createTests(suite: Suite, open: OpenStore): void {
     assert.deepEqual(await plants(), [plant(1n, 'Monstera', 'houseplant')])
   })
 
-  suite('a create that must be new is refused when the id exists, even with an equal plant', async (t) => {
+  suite('a create that must be new is refused if the id exists, even with an equal plant', async (t) => {
     const { store, plants } = await open(t)
     assert.equal(await createPlant(store, plant(1n), strict), 'created')
     await assert.rejects(createPlant(store, plant(1n), strict), refusal(41201))
@@ -64,7 +64,7 @@ function createTests(suite: Suite, open: OpenStore): void {
     assert.deepEqual(await plants(), [plant(1n)])
   })
 
-  suite('absent and empty tags differ, and an empty name is a name', async (t) => {
+  suite('an absent tag differs from an empty tag, and a name may be empty', async (t) => {
     const { store, plants } = await open(t)
     await createPlant(store, plant(1n, '', undefined), lenient)
     await createPlant(store, plant(2n, '', ''), lenient)
@@ -73,7 +73,7 @@ function createTests(suite: Suite, open: OpenStore): void {
     assert.deepEqual(await plants(), [plant(1n, '', undefined), plant(2n, '', '')])
   })
 
-  suite('every int64 is an id of its own, also beyond the precision of a double', async (t) => {
+  suite('every int64 is an id of its own, even beyond the precision of a double', async (t) => {
     const { store, plants } = await open(t)
     const edge = 2n ** 53n
     const ids = [MIN_ID, MIN_ID + 1n, -edge - 1n, -edge, -1n, 0n, 1n, edge, edge + 1n, MAX_ID - 1n, MAX_ID]
@@ -85,7 +85,7 @@ function createTests(suite: Suite, open: OpenStore): void {
     for (const id of ids) assert.equal(await createPlant(store, plant(id), lenient), 'unchanged')
   })
 
-  suite('texts are kept and compared bit for bit', async (t) => {
+  suite('texts are stored and compared bit by bit', async (t) => {
     const { store, reopen, plants } = await open(t)
     const names = [
       ' leading and trailing ',
@@ -112,7 +112,7 @@ function createTests(suite: Suite, open: OpenStore): void {
     assert.deepEqual(await plants(), all)
   })
 
-  suite('a name of 1 MiB is kept whole', async (t) => {
+  suite('a name of 1 MiB is stored unchanged', async (t) => {
     const { store, plants } = await open(t)
     const large = plant(1n, '🌵'.repeat(2 ** 18), 'x'.repeat(2 ** 20))
     assert.equal(await createPlant(store, large, lenient), 'created')
@@ -120,7 +120,7 @@ function createTests(suite: Suite, open: OpenStore): void {
     assert.deepEqual(await plants(), [large])
   })
 
-  suite('plants are there after closing and opening the store', async (t) => {
+  suite('plants survive closing and opening the store', async (t) => {
     const { store, reopen } = await open(t)
     await createPlant(store, plant(1n), lenient)
     const again = await reopen()
@@ -129,7 +129,7 @@ function createTests(suite: Suite, open: OpenStore): void {
 }
 
 function concurrencyTests(suite: Suite, open: OpenStore): void {
-  suite('of different plants with one id at once exactly one wins, and every result is true', async (t) => {
+  suite('of concurrent creates of different plants with one id exactly one succeeds, and every result is true', async (t) => {
     const { store, plants } = await open(t)
     const rivals = Array.from({ length: 50 }, (_, i) => plant(7n, `rival ${i}`))
     const results = await Promise.allSettled(rivals.map((rival) => createPlant(store, rival, lenient)))
@@ -139,7 +139,7 @@ function concurrencyTests(suite: Suite, open: OpenStore): void {
     for (const result of results) if (result.status === 'rejected') refusal(40901)(result.reason)
   })
 
-  suite('of equal plants at once one is created and the rest are unchanged', async (t) => {
+  suite('of concurrent creates of equal plants one creates, and the others report it unchanged', async (t) => {
     const { store, plants } = await open(t)
     const results = await Promise.all(Array.from({ length: 50 }, () => createPlant(store, plant(7n), lenient)))
     assert.deepEqual(Map.groupBy(results, (result) => result).get('created')?.length, 1)
@@ -147,14 +147,14 @@ function concurrencyTests(suite: Suite, open: OpenStore): void {
     assert.deepEqual(await plants(), [plant(7n)])
   })
 
-  suite('of creates at once that must be new exactly one succeeds', async (t) => {
+  suite('of concurrent creates that must be new exactly one succeeds', async (t) => {
     const { store } = await open(t)
     const results = await Promise.allSettled(Array.from({ length: 50 }, () => createPlant(store, plant(7n), strict)))
     assert.equal(results.filter((result) => result.status === 'fulfilled').length, 1)
     for (const result of results) if (result.status === 'rejected') refusal(41201)(result.reason)
   })
 
-  suite('a refused create in a group fails alone', async (t) => {
+  suite('a refused create does not affect the other creates of its group', async (t) => {
     const { store, plants } = await open(t)
     await createPlant(store, plant(5n, 'first'), lenient)
     const results = await Promise.allSettled([
@@ -171,7 +171,7 @@ function concurrencyTests(suite: Suite, open: OpenStore): void {
     assert.deepEqual(await plants(), [plant(4n), plant(5n, 'first'), plant(6n), plant(7n)])
   })
 
-  suite('a row that the engine itself refuses fails alone', async (t) => {
+  suite('an import stores the other rows when the engine refuses one', async (t) => {
     const { store, plants } = await open(t)
     // Validation refuses such an id. Here it stands for a refusal by a future engine or schema.
     const impossible = plant(2n ** 63n)
@@ -184,7 +184,7 @@ function concurrencyTests(suite: Suite, open: OpenStore): void {
     assert.deepEqual(await plants(), [plant(1n), plant(3n)])
   })
 
-  suite('each create of a group gets its own result, wherever one of them exists already', async (t) => {
+  suite('each create of a group gets its own result, even if some plants exist already', async (t) => {
     const { store, plants } = await open(t)
     const many = 20n
     for (let place = 0n; place < many; place++) {
@@ -201,7 +201,7 @@ function concurrencyTests(suite: Suite, open: OpenStore): void {
     assert.deepEqual(await plants(), all)
   })
 
-  suite('a row that the engine refuses fails alone in a group', async (t) => {
+  suite('a create that the engine refuses does not affect the other creates of its group', async (t) => {
     const { store, plants } = await open(t)
     const many = Array.from({ length: 30 }, (_, i) => plant(i === 12 ? 2n ** 63n : BigInt(i)))
     const results = await Promise.allSettled(many.map((one) => createPlant(store, one, lenient)))
@@ -215,7 +215,7 @@ function concurrencyTests(suite: Suite, open: OpenStore): void {
     )
   })
 
-  suite('2,000 creates at once are all kept', async (t) => {
+  suite('2,000 concurrent creates are all stored', async (t) => {
     const { store, plants } = await open(t)
     const all = Array.from({ length: 2000 }, (_, i) => plant(BigInt(i)))
     const results = await Promise.all(all.map((one) => createPlant(store, one, lenient)))
@@ -223,7 +223,7 @@ function concurrencyTests(suite: Suite, open: OpenStore): void {
     assert.deepEqual(await plants(), all)
   })
 
-  suite('creates beyond the queue are refused and not done', async (t) => {
+  suite('creates beyond the queue are refused and not stored', async (t) => {
     const { store, plants } = await open(t, { maxWaiting: 10 })
     const all = Array.from({ length: 30 }, (_, i) => plant(BigInt(i)))
     const results = await Promise.allSettled(all.map((one) => createPlant(store, one, lenient)))
@@ -243,7 +243,7 @@ function closeTests(suite: Suite, open: OpenStore): void {
     assert.equal(await store.checkWritable(), undefined)
   })
 
-  suite('close finishes waiting creates and tokens', async (t) => {
+  suite('close finishes waiting creates and changes of tokens', async (t) => {
     const { store, reopen, plants } = await open(t)
     const kept = token('kept')
     const creates = Array.from({ length: 1500 }, (_, i) => createPlant(store, plant(BigInt(i)), lenient))
@@ -255,7 +255,7 @@ function closeTests(suite: Suite, open: OpenStore): void {
     assert.deepEqual(await (await reopen()).tokens.listTokens(), [kept])
   })
 
-  suite('a closing or closed store refuses every write and does nothing', async (t) => {
+  suite('a closing or closed store refuses every write and stores nothing', async (t) => {
     const { store, plants } = await open(t)
     const closing = store.close()
     const writes = () => [
@@ -292,7 +292,7 @@ function closeTests(suite: Suite, open: OpenStore): void {
     await dryRun.close()
   })
 
-  suite('closing twice is harmless', async (t) => {
+  suite('close may be called twice', async (t) => {
     const { store } = await open(t)
     await Promise.all([store.close(), store.close()])
     await store.close()

@@ -55,7 +55,7 @@ async function drain(pipe: number, isEnough: (text: string) => boolean): Promise
   return text
 }
 
-test('while nobody reads its log, the service answers, and SIGTERM ends it in order', async (t) => {
+test('while nobody reads its log, the service answers and shuts down in order on SIGTERM', async (t) => {
   const server = await startStuck(t)
   if (server === undefined) return notTestedHere(t, NO_PIPE)
   for (let id = 0; id < 20; id++) {
@@ -66,7 +66,7 @@ test('while nobody reads its log, the service answers, and SIGTERM ends it in or
   assert.equal((await server.program.outcome).code, 0)
 })
 
-test('while nobody reads its log, a second SIGTERM ends it at once', async (t) => {
+test('while nobody reads its log, a second SIGTERM ends the service at once', async (t) => {
   const server = await startStuck(t)
   if (server === undefined) return notTestedHere(t, NO_PIPE)
   server.program.signal('SIGTERM')
@@ -77,14 +77,14 @@ test('while nobody reads its log, a second SIGTERM ends it at once', async (t) =
   assert.equal((await server.program.outcome).code, 130)
 })
 
-test('while nobody reads its log, a store that fails ends it', async (t) => {
+test('while nobody reads its log, a failed store ends the service', async (t) => {
   const server = await startStuck(t)
   if (server === undefined) return notTestedHere(t, NO_PIPE)
   renameSync(server.storePath, `${server.storePath}.away`)
   assert.equal((await server.program.outcome).code, 1)
 })
 
-test('lines beyond the bound for a slow reader are dropped, and a line counts them', async (t) => {
+test('the service drops log lines beyond the bound for a slow reader, and logs their number', async (t) => {
   const server = await startStuck(t, ['--log-buffer', '64KiB'])
   if (server === undefined) return notTestedHere(t, NO_PIPE)
   const REQUESTS = 1000
@@ -106,7 +106,7 @@ test('lines beyond the bound for a slow reader are dropped, and a line counts th
   assert.ok(kept < 1.2 * 2 ** 16, `${kept} characters were kept`)
 })
 
-test('on a stopped terminal the service answers, and SIGTERM ends it', async (t) => {
+test('on a stopped terminal the service answers and shuts down on SIGTERM', async (t) => {
   const folder = tempFolder(t)
   const terminal = await stuckTerminal(t, join(folder, 'terminal'))
   if (terminal === undefined) return notTestedHere(t, 'a stopped terminal, as there is no command script')

@@ -6,7 +6,7 @@ import { type OpenStore, plant, type Suite } from './support/store-under-test.ts
 
 /** The specification of Store for the list of tags. */
 export function tagTests(suite: Suite, open: OpenStore): void {
-  suite('tags are listed by code points, with the number of their plants', async (t) => {
+  suite('a list of tags is ordered by code points and counts the plants of each tag', async (t) => {
     const { store } = await open(t)
     assert.deepEqual(await store.listTags(undefined, 10), [])
     const tags = ['b', 'B', 'a', '', 'á', '\u{10000}', '\uffee', 'a', undefined, 'b', 'a']
@@ -30,7 +30,7 @@ export function tagTests(suite: Suite, open: OpenStore): void {
     assert.deepEqual(await store.listTags('aa', 1), [{ tag: 'b', plants: 2 }])
   })
 
-  suite('the count of a tag follows its plants, and a tag without plants is not listed', async (t) => {
+  suite('the count of a tag follows each write, and a tag without plants leaves the list', async (t) => {
     const { store } = await open(t)
     const counts = async () =>
       Object.fromEntries((await store.listTags(undefined, 10)).map(({ tag, plants }) => [tag, plants]))

@@ -6,7 +6,7 @@ import { tempFolder } from './support/files.ts'
 import { send } from './support/load.ts'
 import { run, startServer } from './support/process.ts'
 
-test('a token created while the store is served works at once, within its scopes', async (t) => {
+test('a token created while the store is served works at once and within its scopes', async (t) => {
   const { address, storePath } = await startServer(t, tempFolder(t))
   const create = async (...flags: string[]): Promise<string> => {
     const { code, stdout, stderr } = await run(t, ['token', 'create', '--store', `sqlite:${storePath}`, ...flags])
@@ -21,7 +21,7 @@ test('a token created while the store is served works at once, within its scopes
   assert.equal((await send('POST', `${address}/plants`, { token: reader, body })).error, 40301)
 })
 
-test('a token revoked while the store is served stops within a second', async (t) => {
+test('a token revoked while the store is served stops working within a second', async (t) => {
   const { address, storePath } = await startServer(t, tempFolder(t))
   const store = ['--store', `sqlite:${storePath}`]
   const token = (await run(t, ['token', 'create', '--name', 'short-lived', ...store])).stdout.trim()
@@ -41,7 +41,7 @@ test('a token revoked while the store is served stops within a second', async (t
   assert.equal(await status(), 401)
 })
 
-test('the list shows all tokens, without secrets', async (t) => {
+test('plantstore token list prints all tokens without secrets', async (t) => {
   const folder = tempFolder(t)
   const store = ['--store', `sqlite:${folder}/plants.db`]
   const make = (...flags: string[]) => run(t, ['token', 'create', ...store, ...flags])
@@ -77,7 +77,7 @@ test('revoking an unknown token, or listing an absent store, exits with 1', asyn
   assert.equal(noToken.code, 1)
 })
 
-test('the last active token with the scope tokens is revoked only with a flag', async (t) => {
+test('plantstore token revoke needs a flag to revoke the last active token with the scope tokens', async (t) => {
   const store = ['--store', `sqlite:${tempFolder(t)}/plants.db`]
   for (const [name, scopes] of [
     ['reader', 'plants:read'],
@@ -95,7 +95,7 @@ test('the last active token with the scope tokens is revoked only with a flag', 
   assert.equal((await revoke(id('manager'), '--even-last')).code, 0)
 })
 
-test('a token with a wrong name, scope or expiry is not created', async (t) => {
+test('plantstore token create refuses a wrong name, scope or expiry, and creates no token', async (t) => {
   const store = ['--store', `sqlite:${tempFolder(t)}/plants.db`]
   for (const [flags, says] of [
     [['--name', ''], /^plantstore: --name: must have 1 to 100 characters\n/],

@@ -21,7 +21,7 @@ suite('the body of a new token', () => {
   const schema = absolute({ $ref: '#/components/schemas/NewToken' })
   const isValid = schemaCompiler(contract.document).compile(schema)
 
-  test('is accepted where the contract allows it, and nowhere else', async () => {
+  test('is accepted if and only if the contract allows it', async () => {
     const odd = fc.oneof(fc.string({ unit: 'grapheme', maxLength: 3 }), fc.jsonValue({ maxDepth: 1 }))
     const name = fc.oneof(
       fc.string({ unit: 'binary', maxLength: 4 }),
@@ -39,13 +39,13 @@ suite('the body of a new token', () => {
     )
   })
 
-  test('has its scopes in one order, each once', () => {
+  test('yields its scopes in a fixed order without repetitions', () => {
     const body = Buffer.from('{"name":"x","scopes":["tokens","plants:read","tokens"]}')
     assert.deepEqual(parseTokenRequest(body, 32).scopes, ['plants:read', 'tokens'])
   })
 })
 
-test('a time is one with a zone that exists, to the millisecond', () => {
+test('a time is an existing date and time with a zone, to the millisecond', () => {
   const right: readonly (readonly [string, string])[] = [
     ['2030-01-02T03:04:05Z', '2030-01-02T03:04:05.000Z'],
     ['2028-02-29t03:04:05.123999z', '2028-02-29T03:04:05.123Z'],
@@ -58,7 +58,7 @@ test('a time is one with a zone that exists, to the millisecond', () => {
   for (const text of wrong) assert.equal(timeIn(text), undefined, text)
 })
 
-test('a token gives at most what it has', () => {
+test('a token creates tokens with at most its own scopes and expiry', () => {
   const creator = { scopes: ['plants:read', 'tokens'], expiresAt: 1000 } as const
   const ask = (scopes: readonly (typeof SCOPES)[number][], expiresAt?: Date) =>
     excessOf({ name: 'x', scopes, expiresAt }, creator)
@@ -69,7 +69,7 @@ test('a token gives at most what it has', () => {
   assert.equal(ask(['tokens'], new Date(1001)), 'expiry')
 })
 
-test('a token is derived from secret and key together, and has the form of a random one', () => {
+test('a derived token depends on secret and key, and has the form of a random token', () => {
   const [secret, other] = [makeSecret(), makeSecret()]
   const one = derivedToken(secret, 'a-key-of-a-client-1')
   assert.ok(isWellFormed(one.secret))

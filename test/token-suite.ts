@@ -16,7 +16,7 @@ export const token = (name: string, more: Partial<Token> = {}): Token => ({
 
 /** The specification of TokenStore. */
 export function tokenTests(suite: Suite, open: OpenStore): void {
-  suite('a token is found by the hash of its own secret alone', async (t) => {
+  suite('a look-up finds a token only by the hash of its own secret', async (t) => {
     const { store, reopen } = await open(t)
     const secret = makeSecret()
     const kew = token('Kew app 🌿', { scopes: ['tokens'], expiresAt: new Date('2099-12-31T23:59:59.999Z') })
@@ -26,14 +26,14 @@ export function tokenTests(suite: Suite, open: OpenStore): void {
     assert.deepEqual(await (await reopen()).tokens.findToken(hashSecret(secret)), kew)
   })
 
-  suite('a token that has expired is still found', async (t) => {
+  suite('a look-up finds an expired token too', async (t) => {
     const { store } = await open(t)
     const expired = token('old', { expiresAt: new Date(0) })
     await store.tokens.createToken(expired, hashSecret('old'))
     assert.deepEqual(await store.tokens.findToken(hashSecret('old')), expired)
   })
 
-  suite('tokens are listed oldest first', async (t) => {
+  suite('a list of tokens begins with the oldest', async (t) => {
     const { store } = await open(t)
     assert.deepEqual(await store.tokens.listTokens(), [])
     const [late, early, middle] = [3, 1, 2].map((n) => token(`number ${n}`, { createdAt: new Date(n) }))
@@ -42,7 +42,7 @@ export function tokenTests(suite: Suite, open: OpenStore): void {
     assert.deepEqual(await store.tokens.listTokens(), [early, middle, late])
   })
 
-  suite('exported tokens work in another store', async (t) => {
+  suite('an export of tokens contains each token with its hash', async (t) => {
     const { store } = await open(t)
     const expiring = token('expiring', { expiresAt: new Date(2_000_000_000_000), scopes: ['tokens'] })
     for (const one of [expiring, token('other')]) await store.tokens.createToken(one, hashSecret(one.name))
@@ -52,7 +52,7 @@ export function tokenTests(suite: Suite, open: OpenStore): void {
     assert.deepEqual(kept.find(({ token }) => token.id === expiring.id)?.token, expiring)
   })
 
-  suite('the last use of a token is recorded, and that of an unknown one ignored', async (t) => {
+  suite('the store records the last use of a token, and ignores that of an unknown token', async (t) => {
     const { store } = await open(t)
     const used = token('used')
     await store.tokens.createToken(used, hashSecret('used'))
@@ -61,7 +61,7 @@ export function tokenTests(suite: Suite, open: OpenStore): void {
     assert.deepEqual(await store.tokens.listTokens(), [{ ...used, lastUsedAt: new Date(1_700_000_000_123) }])
   })
 
-  suite('a copied token keeps its times', async (t) => {
+  suite('copying a token keeps its times', async (t) => {
     const { store } = await open(t)
     const [createdAt, expiresAt, lastUsedAt, revokedAt] = [1, 2, 3, 4].map((n) => new Date(n * 1e12 + n))
     assert.ok(createdAt)
@@ -71,7 +71,7 @@ export function tokenTests(suite: Suite, open: OpenStore): void {
     assert.deepEqual(await store.tokens.findToken(hashSecret('copied')), copied)
   })
 
-  suite('a revoked token stays listed and is found as revoked, and revoking it again returns false', async (t) => {
+  suite('a revoked token stays listed as revoked, and revoking it again returns false', async (t) => {
     const { store, reopen } = await open(t)
     const [going, staying] = [token('going'), token('staying', { createdAt: new Date() })]
     const before = Date.now()
@@ -88,7 +88,7 @@ export function tokenTests(suite: Suite, open: OpenStore): void {
     assert.deepEqual(found?.revokedAt, revoked?.revokedAt)
   })
 
-  suite('tokens are listed in pages, also those of one moment', async (t) => {
+  suite('pages of tokens together have each token once, even tokens of one moment', async (t) => {
     const { store } = await open(t)
     const all = [1, 1, 1, 2, 0].map((n) => token('x', { createdAt: new Date(n) }))
     for (const one of all) await store.tokens.createToken(one, hashSecret(one.id))
@@ -105,7 +105,7 @@ export function tokenTests(suite: Suite, open: OpenStore): void {
     }
   })
 
-  suite('a token is issued once, within the bound on active tokens, and by an active token', async (t) => {
+  suite('an active token issues each token once, within the bound on active tokens', async (t) => {
     const { store } = await open(t)
     const { tokens } = store
     const now = new Date(1_800_000_000_000)
@@ -130,7 +130,7 @@ export function tokenTests(suite: Suite, open: OpenStore): void {
     assert.equal((await tokens.listTokens()).length, 6)
   })
 
-  suite('a token that has expired issues none', async (t) => {
+  suite('an expired token issues no token', async (t) => {
     const { store } = await open(t)
     const creator = token('creator', { expiresAt: new Date(2_000_000_000_000) })
     await store.tokens.createToken(creator, hashSecret('creator'))
@@ -140,7 +140,7 @@ export function tokenTests(suite: Suite, open: OpenStore): void {
     assert.equal(result, 'creator revoked')
   })
 
-  suite('of the tokens that were revoked or have expired, those that ended first make room for new ones', async (t) => {
+  suite('new tokens replace revoked and expired tokens beyond the bound, those that ended first', async (t) => {
     const { store } = await open(t)
     const { tokens } = store
     const now = 1_800_000_000_000
@@ -171,7 +171,7 @@ export function tokenTests(suite: Suite, open: OpenStore): void {
     assert.deepEqual(await tokens.findToken(hashSecret('one')), (await tokens.listTokens()).at(-2))
   })
 
-  suite('of the active tokens with the scope tokens the last one is spared, also when all are revoked at once', async (t) => {
+  suite('revoking spares the last active token with the scope tokens, even if all are revoked at once', async (t) => {
     const { store } = await open(t)
     const { tokens } = store
     const more = { scopes: ['tokens'] } as const

@@ -9,7 +9,7 @@ const valueIn = (digits: string): bigint =>
   [...digits].reduce((value, digit) => value * 62n + BigInt(DIGITS.indexOf(digit)), 0n)
 
 suite('a secret', () => {
-  test('is ps_, 43 base62 digits and the CRC-32 of those in 6 more', () => {
+  test('consists of ps_, 43 base62 digits, and their CRC-32 in 6 more digits', () => {
     for (let i = 0; i < 100; i++) {
       const secret = makeSecret()
       const [, random = '', check = ''] = /^ps_([0-9A-Za-z]{43})([0-9A-Za-z]{6})$/.exec(secret) ?? []
@@ -33,7 +33,7 @@ suite('a secret', () => {
     assert.match(makeSecret(), /^[A-Za-z0-9._~+/-]+=*$/)
   })
 
-  test('that is mistyped or truncated is recognised', () => {
+  test('with a typing error or cut short fails its checksum', () => {
     const secret = makeSecret()
     assert.equal(isWellFormed(secret), true)
     for (let i = 3; i < secret.length; i++) {
@@ -48,25 +48,25 @@ suite('a secret', () => {
     assert.equal(isWellFormed(`${secret}0`), false)
   })
 
-  test('of another form is not well formed', () => {
+  test('of another form is malformed', () => {
     for (const other of ['', 'ps_', 'the-configured-secret', makeSecret().toUpperCase(), ` ${makeSecret()}`]) {
       assert.equal(isWellFormed(other), false, other)
     }
   })
 
-  test('is kept as its SHA-256', () => {
+  test('is stored as its SHA-256', () => {
     assert.deepEqual(hashSecret('abc'), createHash('sha256').update('abc').digest())
     assert.equal(hashSecret('abc').toString('hex').slice(0, 16), 'ba7816bf8f01cfea')
   })
 })
 
-test('the id of a token is short, tells nothing and comes once', () => {
+test('the id of a token is short, random and unique', () => {
   const ids = Array.from({ length: 1000 }, makeTokenId)
   assert.equal(new Set(ids).size, ids.length)
   for (const id of ids) assert.match(id, /^tok_[0-9A-Za-z]{11}$/)
 })
 
-test('the scopes are those that the service knows, and no others', () => {
+test('the parser of scopes accepts exactly the known scopes', () => {
   assert.deepEqual(SCOPES, ['plants:read', 'plants:write', 'tokens'])
   for (const scope of SCOPES) assert.equal(isScope(scope), true)
   for (const other of ['', 'plants', 'plants:*', 'Tokens', 'constructor']) assert.equal(isScope(other), false)

@@ -12,7 +12,7 @@ function reads(environment: Record<string, string>) {
 }
 
 suite('the variables of OpenTelemetry', () => {
-  test('turn traces on by naming a collector, and not otherwise', () => {
+  test('turn traces on if and only if they name a collector', () => {
     for (const environment of [
       {},
       { [ENDPOINT]: '' },
@@ -39,7 +39,7 @@ suite('the variables of OpenTelemetry', () => {
     })
   })
 
-  test('say where, how many, and as what', () => {
+  test('set the address of the collector, the sampling rate and the name of the service', () => {
     const { tracing } = reads({
       [ENDPOINT]: 'https://all.example/base/',
       OTEL_EXPORTER_OTLP_HEADERS: 'api-key=a%20b%3D, x-two = 2 ,',
@@ -65,7 +65,7 @@ suite('the variables of OpenTelemetry', () => {
     )
   })
 
-  test('are refused where they are wrong, each by its name, without what may be secret', () => {
+  test('are refused by their names if they are wrong, and the refusal shows no secret', () => {
     const wrong: Readonly<Record<string, readonly string[]>> = {
       [ENDPOINT]: ['nonsense', 'ftp://a', '127.0.0.1:4318', 'http://user:s3cret@a'],
       OTEL_EXPORTER_OTLP_HEADERS: ['s3cret', '=s3cret', 'a=%s3cret', 'a=%0as3cret', 'a b=s3cret'],
@@ -93,7 +93,7 @@ suite('the variables of OpenTelemetry', () => {
     }
   })
 
-  test('are refused together with all other faults of a configuration, and only where something is served', () => {
+  test('are refused together with all other faults of a configuration, and only by serve', () => {
     const environment = { [ENDPOINT]: 'nonsense', PLANTSTORE_PORT: 'x' }
     assert.throws(() => readConfig({}, environment), /^OperatorError: PLANTSTORE_PORT: [^\n]+\nOTEL_EXPORTER_OTLP_E/)
     assert.doesNotThrow(() => readConfig({}, { [ENDPOINT]: 'nonsense' }, 'client'))

@@ -21,12 +21,12 @@ function behindAfter(seconds: number, rate: number, rows: number, groupTime: num
   return behind
 }
 
-test('writes are not slowed down while the index keeps up', () => {
+test('writes run at full speed while the index keeps up', () => {
   const pace = new WritePace(() => 0)
   for (let i = 0; i < 100; i++) assert.equal(pace.delay(1000, 4999), 0)
 })
 
-test('the index stays a bounded number of changes behind, however many are written at once', () => {
+test('the lag of the index stays bounded, however many plants are written at once', () => {
   for (const [rate, rows] of [
     [0.01, 1],
     [0.01, 64],
@@ -41,7 +41,7 @@ test('the index stays a bounded number of changes behind, however many are writt
   }
 })
 
-test('large plants slow writes down earlier', () => {
+test('large plants slow writes down at a smaller lag', () => {
   const pace = new WritePace(() => 0)
   for (let i = 0; i < 20; i++) pace.learn(2, 1000)
   assert.equal(pace.delay(1, 0), 0)

@@ -50,7 +50,7 @@ const SPECIAL = [
   plant(MAX_ID, '🌵'.repeat(100_000), 'x'),
 ]
 
-test('a copy from SQLite to PostgreSQL and back keeps every plant, and tokens keep working', async (t) => {
+test('a copy from SQLite to PostgreSQL and back keeps all plants and all tokens', async (t) => {
   const [first, second, third] = [sqlite(t), await postgres(t), sqlite(t)]
   const plants = [...SPECIAL, ...Array.from({ length: 2500 }, (_, i) => plant(BigInt(i)))]
   plants.sort((a, b) => (a.id < b.id ? -1 : 1))
@@ -69,7 +69,7 @@ test('a copy from SQLite to PostgreSQL and back keeps every plant, and tokens ke
   assert.equal((await send('GET', `${address}/plants/1`, { token: secret.trim() })).status, 200)
 })
 
-test('copying again writes what is missing, and ends with the same checksum', async (t) => {
+test('repeating a copy writes what is missing, and ends with the same checksum', async (t) => {
   const [from, to] = [sqlite(t), await postgres(t)]
   await put(from, SPECIAL)
   await run(t, ['token', 'create', '--name', 'x', '--store', from])
@@ -86,7 +86,7 @@ for (const [direction, signal] of [
   ['from PostgreSQL to SQLite', 'SIGTERM'],
   ['from SQLite to PostgreSQL', 'SIGKILL'],
 ] as const) {
-  test(`a copy ${direction} that ${signal} ends half-way goes on when it is made again`, async (t) => {
+  test(`repeating a copy ${direction} that ${signal} has ended completes the copy`, async (t) => {
     const [file, database] = [sqlite(t), await postgres(t)]
     const [from, to] = signal === 'SIGTERM' ? [database, file] : [file, database]
     const plants = Array.from({ length: 30_000 }, (_, i) => plant(BigInt(i)))
@@ -114,7 +114,7 @@ for (const [direction, signal] of [
   })
 }
 
-test('copying again also revokes tokens that were revoked since the first copy', async (t) => {
+test('repeating a copy revokes tokens that were revoked since the first copy', async (t) => {
   const [from, to] = [sqlite(t), sqlite(t)]
   for (const name of ['early', 'late', 'good']) await run(t, ['token', 'create', '--name', name, '--store', from])
   const revoke = (wanted: string) =>
@@ -133,21 +133,21 @@ test('copying again also revokes tokens that were revoked since the first copy',
   assert.deepEqual(await names(), new Set(['good']))
 })
 
-test('reserved ids stay reserved in the copy', async (t) => {
+test('a copy keeps reservations of ids', async (t) => {
   const [from, to] = [sqlite(t), await postgres(t)]
   await using(from, (store) => store.ids.reserveIds(10, undefined, ACTOR))
   for (let i = 0; i < 2; i++) assert.equal((await copy(t, from, to)).code, 0)
   assert.equal(await using(to, (store) => store.ids.proposeId()), 11n)
 })
 
-test('--no-tokens copies a store without its tokens', async (t) => {
+test('copy --no-tokens leaves the tokens out', async (t) => {
   const [from, to] = [sqlite(t), sqlite(t)]
   await run(t, ['token', 'create', '--name', 'x', '--store', from])
   assert.equal((await copy(t, from, to, '--no-tokens')).code, 0)
   assert.deepEqual(await using(to, (store) => store.tokens.listTokens()), [])
 })
 
-test('a copy whose stores differ in the end fails, and says how they differ', async (t) => {
+test('a copy fails if the stores differ at its end, and says how', async (t) => {
   const [from, to] = [sqlite(t), await postgres(t)]
   await put(from, [plant(1n, 'mine'), plant(2n)])
   await put(to, [plant(1n, 'yours')])
@@ -168,7 +168,7 @@ test('a copy whose stores differ in the end fails, and says how they differ', as
   assert.equal(surplus.code, 1)
 })
 
-test('wrong usage of copy says why and does nothing', async (t) => {
+test('copy refuses wrong arguments with the reason, and copies nothing', async (t) => {
   const folder = tempFolder(t)
   const wrong: [string[], RegExp, number][] = [
     [['copy'], /--from/, 2],

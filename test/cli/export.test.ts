@@ -46,9 +46,9 @@ async function withPlants(t: TestContext, plants = PLANTS): Promise<Scene> {
 
 const formatOf = (name: string) => (name.includes('.csv') ? 'csv' : 'ndjson')
 
-suite('plantstore export, straight from a store', () => {
+suite('plantstore export from a store', () => {
   for (const name of KINDS) {
-    test(`writes ${name}; importing and exporting it again gives the same bytes`, async (t) => {
+    test(`writes ${name}, and exporting the imported file gives the same bytes`, async (t) => {
       const { folder, exports, read } = await withPlants(t)
       const { code, stdout, stderr } = await exports([name])
       assert.match(stderr, /^done: 7 plants in \d+\.\d s\n$/)
@@ -61,14 +61,14 @@ suite('plantstore export, straight from a store', () => {
     })
   }
 
-  test('writes a store without plants as a file without plants', async (t) => {
+  test('writes a file without plants for an empty store', async (t) => {
     const { exports, read } = await withPlants(t, [])
     assert.equal((await exports(['a.csv'])).code, 0)
     assert.equal((await exports(['a.ndjson'])).code, 0)
     assert.deepEqual([read('a.csv'), read('a.ndjson')], ['id,name,tag\r\n', ''])
   })
 
-  test('writes plants to standard output in the given format, and nothing else', async (t) => {
+  test('writes only the plants to standard output, in the given format', async (t) => {
     const { exports, read } = await withPlants(t)
     const { code, stdout } = await exports(['-', '--format', 'csv'])
     assert.deepEqual([code, stdout], [0, textOf('csv', PLANTS)])
@@ -79,7 +79,7 @@ suite('plantstore export, straight from a store', () => {
     assert.equal(read('out.ndjson.gz'), textOf('ndjson', PLANTS))
   })
 
-  test('writes only the plants of the filters, in the given order', async (t) => {
+  test('writes only the plants that match the filters, in the given order', async (t) => {
     const { exports } = await withPlants(t, [
       { id: 1n, name: 'Ölbaum', tag: 'tree' },
       { id: 2n, name: 'Ginkgo biloba', tag: 'tree' },
@@ -98,7 +98,7 @@ suite('plantstore export, straight from a store', () => {
     assert.equal(await ids('--tag', 'nothing'), '')
   })
 
-  test('exits with 0 when the reader of its standard output leaves', async (t) => {
+  test('exits with 0 if the reader of its standard output leaves', async (t) => {
     const { exports } = await withPlants(t, manyPlants(20_000))
     const { stdout, stderr } = await exports(['-', '--format', 'csv', '--quiet'], {
       under: ['sh', '-c', '"$0" "$@" | head -n 1'],
@@ -109,7 +109,7 @@ suite('plantstore export, straight from a store', () => {
     assert.deepEqual([told.stdout, told.stderr], ['id,name,tag\r\n', early])
   })
 
-  test('exits with 1 and a message when standard output fails', async (t) => {
+  test('exits with 1 and a message if standard output fails', async (t) => {
     if (!existsSync('/dev/full')) return notTestedHere(t, 'a standard output without space, as there is no /dev/full')
     const { exports } = await withPlants(t)
     const { code, stderr } = await exports(['-', '--format', 'csv'], { under: ['sh', '-c', '"$0" "$@" > /dev/full'] })
@@ -118,8 +118,8 @@ suite('plantstore export, straight from a store', () => {
   })
 })
 
-suite('plantstore export keeps files safe', () => {
-  test('it replaces a file only with --force, and keeps a link to one', async (t) => {
+suite('the file that plantstore export writes', () => {
+  test('replaces an existing file only with --force, and then keeps a symbolic link to it', async (t) => {
     const { folder, exports, read } = await withPlants(t)
     writeFileSync(join(folder, 'plants.csv'), 'mine')
     symlinkSync('plants.csv', join(folder, 'link.csv'))
@@ -134,7 +134,7 @@ suite('plantstore export keeps files safe', () => {
     assert.equal(read('plants.csv'), textOf('csv', PLANTS))
   })
 
-  test('its files are readable by their owner alone, also where they replace a public one', async (t) => {
+  test('is readable by its owner alone, even if it replaces a public file', async (t) => {
     const { folder, exports } = await withPlants(t)
     writeFileSync(join(folder, 'old.csv'), 'mine', { mode: 0o644 })
     for (const name of ['new.csv', 'new.ndjson.gz', 'old.csv']) {
@@ -144,7 +144,7 @@ suite('plantstore export keeps files safe', () => {
     }
   })
 
-  test('it writes no device, folder or pipe over', async (t) => {
+  test('never replaces a device, a folder or a pipe', async (t) => {
     const { folder, exports } = await withPlants(t)
     mkdirSync(join(folder, 'folder.csv'))
     for (const name of ['folder.csv', '/dev/null']) {
@@ -155,7 +155,7 @@ suite('plantstore export keeps files safe', () => {
     assert.ok(lstatSync('/dev/null').isCharacterDevice())
   })
 
-  test('it replaces no store, and none of the files beside one, also with --force', async (t) => {
+  test('never replaces a store or a file beside a store, even with --force', async (t) => {
     const { folder, exports } = await withPlants(t)
     const other = new DatabaseSync(join(folder, 'other.db'))
     cleanUp(t, () => other.close())
@@ -178,7 +178,7 @@ suite('plantstore export keeps files safe', () => {
     )
   })
 
-  test('it takes no name of its own store, also one that no file has yet', async (t) => {
+  test('never takes a name of its own store, even if no file has that name yet', async (t) => {
     const { folder, exports } = await withPlants(t)
     const before = readdirSync(folder)
     for (const name of ['plants.db', './plants.db-index', 'plants.db-journal', join(folder, 'plants.db.first-token')]) {
@@ -188,7 +188,7 @@ suite('plantstore export keeps files safe', () => {
     assert.deepEqual(readdirSync(folder), before)
   })
 
-  test('when it cannot write, it says why and leaves no file', async (t) => {
+  test('is removed if it cannot be written, and the command says why', async (t) => {
     const { folder, exports } = await withPlants(t)
     const before = readdirSync(folder)
     const { code, stderr } = await exports(['nowhere/plants.csv'])
@@ -202,7 +202,7 @@ suite('plantstore export keeps files safe', () => {
     assert.match((await exports(['locked/plants.csv'])).stderr, /permission denied/)
   })
 
-  test('when the disk is full, it says so and leaves no file', async (t) => {
+  test('is removed when the disk is full, and the command says so', async (t) => {
     const disk = smallDisk(t)
     if (disk === undefined) return notTestedHere(t, `an export to a full disk, ${NO_DISK}`)
     const { exports } = await withPlants(t, manyPlants(20_000))
@@ -213,7 +213,7 @@ suite('plantstore export keeps files safe', () => {
     assert.deepEqual(readdirSync(disk), ['ballast'])
   })
 
-  test('it creates no store', async (t) => {
+  test('is not written if there is no store, and the command creates none', async (t) => {
     const folder = tempFolder(t)
     const { code, stderr } = await run(t, ['export', 'plants.csv'], { cwd: folder })
     assert.match(stderr, /^plantstore: store /)

@@ -13,9 +13,9 @@ const asMap = (plants: typeof PLANTS) => new Map(plants.map(({ id, name, tag }) 
 const COUNTS = (added: number, updated: number, unchanged: number, refused: number | string) =>
   new RegExp(`: ${added} added, ${updated} updated, ${unchanged} unchanged, ${refused} refused; .* rows in .*s, .*/s\n`)
 
-suite('plantstore import, straight into a store', () => {
+suite('plantstore import into a store', () => {
   for (const name of KINDS) {
-    test(`creates the store with every plant of ${name}, and counts them as unchanged when repeated`, async (t) => {
+    test(`creates the store with every plant of ${name}, and counts all as unchanged when repeated`, async (t) => {
       const folder = tempFolder(t)
       writePlantFile(join(folder, name), PLANTS)
       const args = ['import', name, '--store', 'sqlite:plants.db']
@@ -29,7 +29,7 @@ suite('plantstore import, straight into a store', () => {
     })
   }
 
-  test('reads CSV as spreadsheets save it, and explains what to do with a workbook', async (t) => {
+  test('reads CSV as spreadsheets save it, and says how to save a workbook as CSV', async (t) => {
     const folder = tempFolder(t)
     const fixtures = new URL('../import/fixtures/', import.meta.url)
     copyFileSync(new URL('libreoffice-semicolon.csv', fixtures), join(folder, 'a.csv'))
@@ -42,7 +42,7 @@ suite('plantstore import, straight into a store', () => {
     assert.equal(workbook.code, 1)
   })
 
-  test('uses the configured store when none is named, and creates the default one', async (t) => {
+  test('uses the configured store if no flag names one, and creates the default store', async (t) => {
     const folder = tempFolder(t)
     writePlantFile(join(folder, 'plants.csv'), PLANTS)
     assert.equal((await run(t, ['import', 'plants.csv'], { cwd: folder })).code, 0)
@@ -52,7 +52,7 @@ suite('plantstore import, straight into a store', () => {
     assert.equal(plantsIn(join(folder, 'other.db')).size, PLANTS.length)
   })
 
-  test('reads standard input, compressed or not, as the flags say', async (t) => {
+  test('reads standard input, compressed or not, in the format of the flags', async (t) => {
     const folder = tempFolder(t)
     writeFileSync(join(folder, 'a'), textOf('csv', PLANTS))
     writeFileSync(join(folder, 'b'), gzipSync(textOf('ndjson', PLANTS)))
@@ -66,7 +66,7 @@ suite('plantstore import, straight into a store', () => {
     for (const file of ['a', 'b']) assert.deepEqual(plantsIn(join(folder, `${file}.db`)), asMap(PLANTS))
   })
 
-  test('refuses rows one by one, by their lines, stores the others, and ends with 1', async (t) => {
+  test('names each refused row by its line, stores the other rows, and exits with 1', async (t) => {
     const folder = tempFolder(t)
     const path = join(folder, 'plants.ndjson')
     writeFileSync(path, '{"id":1,"name":"a"}\n\nnonsense\n{"id":2}\n{"id":1,"name":"b"}\n{"id":3,"name":"c"}')
@@ -93,7 +93,7 @@ suite('plantstore import, straight into a store', () => {
     assert.equal(code, 1)
   })
 
-  test('with --mode update, the plants of the file replace those of the store', async (t) => {
+  test('replaces plants of the store by those of the file with --mode update', async (t) => {
     const folder = tempFolder(t)
     writePlantFile(join(folder, 'before.csv'), manyPlants(10))
     const changed = manyPlants(12).map((plant) => (plant.id < 3n ? { ...plant, name: 'changed' } : plant))
@@ -106,7 +106,7 @@ suite('plantstore import, straight into a store', () => {
     assert.deepEqual(plantsIn(join(folder, 'plants.db')), asMap(changed))
   })
 
-  test('with --dry-run, it reports the same and stores nothing', async (t) => {
+  test('prints the same report and stores nothing with --dry-run', async (t) => {
     const folder = tempFolder(t)
     writePlantFile(join(folder, 'before.csv'), manyPlants(10))
     writePlantFile(join(folder, 'after.csv'), [...manyPlants(10, 5), { id: 12n, name: 'another', tag: undefined }])
@@ -123,7 +123,7 @@ suite('plantstore import, straight into a store', () => {
     assert.deepEqual(plantsIn(join(folder, 'plants.db')), before)
   })
 
-  test('with --quiet, it reports errors only', async (t) => {
+  test('prints only errors with --quiet', async (t) => {
     const folder = tempFolder(t)
     writePlantFile(join(folder, 'plants.csv'), PLANTS)
     const args = ['import', 'plants.csv', '--quiet', '--store', 'sqlite:plants.db']

@@ -8,7 +8,7 @@ import { manyPlants, PLANTS, writePlantFile } from '../support/plant-files.ts'
 import { newDatabase, plantsOf } from '../support/postgres.ts'
 import { run } from '../support/process.ts'
 
-test('plantstore import and export work straight on PostgreSQL as they do on SQLite', async (t) => {
+test('plantstore import and export work on a PostgreSQL store as on a SQLite store', async (t) => {
   const folder = tempFolder(t)
   const database = await newDatabase((work) => cleanUp(t, work))
   const env = { PLANTSTORE_STORE: database }
@@ -25,7 +25,7 @@ test('plantstore import and export work straight on PostgreSQL as they do on SQL
   assert.deepEqual(readFileSync(join(folder, 'again.ndjson')), readFileSync(join(folder, 'plants.ndjson')))
 })
 
-test('a dry run does not prepare a database that holds no plant store', async (t) => {
+test('a dry run creates no tables in a database without a store', async (t) => {
   const folder = tempFolder(t)
   const database = await newDatabase((work) => cleanUp(t, work))
   writePlantFile(join(folder, 'plants.csv'), PLANTS)

@@ -26,7 +26,7 @@ async function served(t: TestContext): Promise<Scene> {
 
 suite('plantstore import and export through a service', () => {
   // The same code reads and writes files of all kinds without a service (test/cli/export.test.ts).
-  test('take packed lines and a table in, and give the same out to the byte', async (t) => {
+  test('take gzipped NDJSON and CSV, and give back the same bytes', async (t) => {
     const { folder, address, storePath } = await served(t)
     for (const name of ['plants.jsonl.gz', 'plants.csv']) {
       writePlantFile(join(folder, name), PLANTS)
@@ -46,7 +46,7 @@ suite('plantstore import and export through a service', () => {
     }
   })
 
-  test('report refused rows by their lines, whether client or service refused them', async (t) => {
+  test('name refused rows by their lines, whether the command or the service refused them', async (t) => {
     const { folder, address } = await served(t)
     const path = join(folder, 'plants.csv')
     const rows = ['id,name,tag', '1,a,', '', 'x,b,', '2,"two', 'lines",', '1,c,', '3', '4,d,']
@@ -63,7 +63,7 @@ suite('plantstore import and export through a service', () => {
     }
   })
 
-  test('import as the mode says, and store nothing with --dry-run', async (t) => {
+  test('import in the given mode, and store nothing with --dry-run', async (t) => {
     const { folder, address, storePath } = await served(t)
     const path = join(folder, 'plants.ndjson')
     const imports = async (...flags: string[]) =>
@@ -81,7 +81,7 @@ suite('plantstore import and export through a service', () => {
     assert.equal(plantsIn(storePath).get(9n)?.name, 'changed')
   })
 
-  test('export what the filters mean', async (t) => {
+  test('export only the plants that match the filters', async (t) => {
     const { folder, address } = await served(t)
     writePlantFile(join(folder, 'plants.csv'), PLANTS)
     await run(t, ['import', 'plants.csv', '--url', address], { cwd: folder, env })
@@ -91,7 +91,7 @@ suite('plantstore import and export through a service', () => {
   })
 })
 
-suite('plantstore import and export say what is wrong when', () => {
+suite('plantstore import and export say what is wrong if', () => {
   for (const args of [
     ['import', 'plants.csv'],
     ['import', 'plants.csv', '--dry-run'],
@@ -105,7 +105,7 @@ suite('plantstore import and export say what is wrong when', () => {
       assert.equal(code, 2)
     })
 
-    test(`${command}: the token is wrong, or not enough`, async (t) => {
+    test(`${command}: the token is wrong or lacks a scope`, async (t) => {
       const { folder, address, storePath } = await served(t)
       writePlantFile(join(folder, 'plants.csv'), MANY)
       const make = ['token', 'create', '--name', 'x', '--scopes', 'tokens', '--store', `sqlite:${storePath}`]
@@ -125,7 +125,7 @@ suite('plantstore import and export say what is wrong when', () => {
       assert.ok(!existsSync(join(folder, 'out.csv')))
     })
 
-    test(`${command}: nothing answers, or something else does`, async (t) => {
+    test(`${command}: no server answers, or another program does`, async (t) => {
       const folder = tempFolder(t)
       writePlantFile(join(folder, 'plants.csv'), MANY)
       const other = createServer((request, response) => {
@@ -161,7 +161,7 @@ suite('plantstore import and export say what is wrong when', () => {
 })
 
 suite('over a failing network', () => {
-  test('an import repeats what was not answered, and everything arrives', async (t) => {
+  test('an import repeats unanswered requests until every plant is stored', async (t) => {
     const { folder, address, storePath } = await served(t)
     writePlantFile(join(folder, 'plants.ndjson'), MANY)
     // Two connections break while a request is being sent, after the first of each.
@@ -174,7 +174,7 @@ suite('over a failing network', () => {
     assert.equal(plantsIn(storePath).size, MANY.length)
   })
 
-  test('an import continues when a killed service is back', async (t) => {
+  test('an import continues once a killed service is back', async (t) => {
     const { folder, address, program, storePath } = await served(t)
     const args = ['import', '-', '--format', 'ndjson', '--url', address]
     const importing = new Program(t, args, { env, hasInput: true })
@@ -191,7 +191,7 @@ suite('over a failing network', () => {
     assert.equal(plantsIn(storePath).size, MANY.length)
   })
 
-  test('an import gives up after its retry time, says how far it got, and the same command does the rest', async (t) => {
+  test('an import gives up after --retry-time, says how far it got, and the same command completes it', async (t) => {
     const { folder, address, storePath } = await served(t)
     writePlantFile(join(folder, 'plants.ndjson'), MANY)
     const proxy = await cuttingProxy(t, address, { sent: 600_000 })
@@ -224,7 +224,7 @@ suite('over a failing network', () => {
     assert.deepEqual(readdirSync(folder), before)
   })
 
-  test('an export that is stopped leaves no file', async (t) => {
+  test('a stopped export leaves no file', async (t) => {
     const { folder, address, storePath } = await served(t)
     writePlantFile(join(folder, 'plants.ndjson'), MANY)
     await run(t, ['import', 'plants.ndjson', '--store', `sqlite:${storePath}`], { cwd: folder })

@@ -24,7 +24,7 @@ for (const [signal, exitCode] of [
   ['SIGINT', 130],
   ['SIGTERM', 143],
 ] as const) {
-  test(`${signal} stops an import in order: it says what is stored, exits with ${exitCode}, and can be continued`, async (t) => {
+  test(`${signal} stops an import, which says what is stored, exits with ${exitCode}, and can be repeated`, async (t) => {
     const folder = tempFolder(t)
     const path = join(folder, 'plants.db')
     const args = ['import', '-', '--format', 'ndjson', '--store', `sqlite:${path}`]
@@ -50,7 +50,7 @@ for (const [signal, exitCode] of [
   })
 }
 
-test('SIGINT stops an import that waits for its first input', async (t) => {
+test('SIGINT stops an import that still waits for its first input', async (t) => {
   const folder = tempFolder(t)
   const path = join(folder, 'plants.db')
   const args = ['import', '-', '--format', 'csv', '--store', `sqlite:${path}`]
@@ -62,7 +62,7 @@ test('SIGINT stops an import that waits for its first input', async (t) => {
   assert.equal(code, 130)
 })
 
-test('a killed import leaves a whole store, and can be continued', async (t) => {
+test('a killed import leaves an intact store, and can be repeated', async (t) => {
   const folder = tempFolder(t)
   const path = join(folder, 'plants.db')
   const program = new Program(t, ['import', '-', '--format', 'ndjson', '--store', `sqlite:${path}`], { hasInput: true })

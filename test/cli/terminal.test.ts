@@ -14,7 +14,7 @@ const onTerminal = (t: TestContext, folder: string, ...args: string[]): Promise<
   run(t, args, { cwd: folder, under: ON_TERMINAL })
 
 suite('on a terminal', () => {
-  test('an import shows a bar, removes it, and prints a summary', async (t) => {
+  test('an import shows a progress bar, removes it, and prints a summary', async (t) => {
     if (!hasTerminal) return notTestedHere(t, 'progress on a terminal, as there is no command script')
     const folder = tempFolder(t)
     writePlantFile(join(folder, 'plants.ndjson'), manyPlants(100_000))
@@ -32,7 +32,7 @@ suite('on a terminal', () => {
     assert.equal(code, 0)
   })
 
-  test('a bar stays while rows are refused', async (t) => {
+  test('the progress bar stays below messages about refused rows', async (t) => {
     if (!hasTerminal) return notTestedHere(t, 'progress on a terminal, as there is no command script')
     const folder = tempFolder(t)
     const good = (first: number) => textOf('ndjson', manyPlants(60_000, first))
@@ -48,7 +48,7 @@ suite('on a terminal', () => {
     assert.equal(code, 1)
   })
 
-  test('a copy shows a bar for the copying and one for the comparison', async (t) => {
+  test('a copy shows a progress bar for copying and another for comparing', async (t) => {
     if (!hasTerminal) return notTestedHere(t, 'a copy on a terminal, as there is no command script')
     const folder = tempFolder(t)
     writePlantFile(join(folder, 'plants.ndjson'), manyPlants(100_000))
@@ -69,7 +69,7 @@ suite('on a terminal', () => {
     assert.equal(code, 0)
   })
 
-  test('an export shows plants without control characters for the terminal', async (t) => {
+  test('an export to the terminal prints no control characters of plants', async (t) => {
     if (!hasTerminal) return notTestedHere(t, 'an export to a terminal, as there is no command script')
     const folder = tempFolder(t)
     writePlantFile(join(folder, 'plants.ndjson'), PLANTS)

@@ -10,7 +10,7 @@ const text = fc.oneof(
   fc.constantFrom('9007199254740993', '"', '\\', '\\"12345678901234567890', '\\\\', '-1e1234567890123456789'),
 )
 
-test('the client reads every int64 and every text exactly, wherever it stands', () => {
+test('the client reads every int64 and every text exactly, at any place in the JSON', () => {
   const id = fc.oneof(
     fc.bigInt(MIN_ID, MAX_ID),
     fc.constantFrom(MIN_ID, MAX_ID, 2n ** 53n, 10n ** 15n, 10n ** 15n - 1n),
@@ -34,7 +34,7 @@ test('the client reads every int64 and every text exactly, wherever it stands', 
   )
 })
 
-test('the client refuses text that is not JSON, and leaves other numbers as they are', () => {
+test('the client refuses text that is not JSON, and reads other numbers as numbers', () => {
   for (const bad of ['', '{', '"1234567890123456', '[12345678901234567', '{"a":"\\"}', '\\"1234567890123456789']) {
     assert.throws(() => parseExact(bad), SyntaxError, bad)
   }
@@ -46,7 +46,7 @@ test('the client refuses text that is not JSON, and leaves other numbers as they
   ])
 })
 
-test('an id is written as a bigint alone', () => {
+test('the client writes only a bigint as an id', () => {
   assert.equal(withId(-7n, {}), '{"id":-7}')
   for (const bad of JSON.parse('[7,"7",null]') as bigint[]) assert.throws(() => exactId(bad), TypeError)
 })

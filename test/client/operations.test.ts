@@ -13,7 +13,7 @@ const IDS = [MIN_ID, -EDGE - 1n, -1n, 0n, 1n, EDGE, EDGE + 1n, MAX_ID]
 const refusal = (number: number) => (error: unknown) => error instanceof PlantstoreError && error.number === number
 
 suite('the client', () => {
-  test('has a method for every operation of the contract that is no page', () => {
+  test('has a method for every operation of the contract except pages', () => {
     const methods = Object.getOwnPropertyNames(PlantstoreClient.prototype)
     const pages = ['getStart', 'getPageFile', 'getDocs', 'getDocsFile']
     const missing = contract.operations.filter(({ id }) => !methods.includes(id) && !pages.includes(id))
@@ -23,7 +23,7 @@ suite('the client', () => {
     )
   })
 
-  test('creates, reads, replaces, updates and deletes plants, every id and text exact', async (t) => {
+  test('creates, reads, replaces, updates and deletes plants with exact ids and texts', async (t) => {
     const service = await withService(t)
     const client = clientOf(service)
     const name = 'Käse "12345678901234567890" \\ \u2028 🌱 \\"9007199254740993'
@@ -47,13 +47,13 @@ suite('the client', () => {
     assert.deepEqual(await service.plants(), [])
   })
 
-  test('refuses to guess what a number that may be rounded was', async (t) => {
+  test('refuses a number that may have been rounded as an id', async (t) => {
     const client = clientOf(await withService(t))
     const rounded = JSON.parse('{"id":9007199254740993,"name":"x"}') as NewPlant
     await assert.rejects(client.createPlant(rounded), /an id is a bigint, such as 7n, and not number/)
   })
 
-  test('lists plants, tags and tokens one by one and in pages, with their filters', async (t) => {
+  test('lists plants, tags and tokens one by one or in pages, with filters', async (t) => {
     const service = await withService(t)
     const client = clientOf(service)
     const plants = IDS.map((id, i) => ({ id, name: `plant ${i}`, tag: ['a & b', 'c+d', '%', ''][i % 4] ?? '' }))
@@ -76,7 +76,7 @@ suite('the client', () => {
     assert.deepEqual(new Set(tokens.map(({ name }) => name)), new Set(['token 0', 'token 1', 'token 2']))
   })
 
-  test('exports plants one by one or as a file, and ends an export that its reader leaves', async (t) => {
+  test('exports plants one by one or as a file, and ends an export whose reader leaves', async (t) => {
     const service = await withService(t)
     const client = clientOf(service)
     const plants = Array.from({ length: 3000 }, (_, i) => ({ id: MAX_ID - BigInt(i), name: `ü ${'x'.repeat(i)}` }))
@@ -103,7 +103,7 @@ suite('the client', () => {
     assert.equal(file.split('\r\n').length, 3002)
   })
 
-  test('imports files and plants, in parts that tell how far they are', async (t) => {
+  test('imports files and plants, and reports its progress', async (t) => {
     const client = clientOf(await withService(t))
     const csv = 'id;name;tag\r\n1;a;x\r\n2;b;\r\nx;c;\r\n'
     for (const source of [csv, new Blob([csv])]) {
@@ -122,7 +122,7 @@ suite('the client', () => {
     assert.equal(updated.updated, 1)
   })
 
-  test('creates and revokes tokens, and tells what its own may do', async (t) => {
+  test('creates and revokes tokens, and reads its own token', async (t) => {
     const service = await withService(t)
     const { id, secret } = await clientOf(service).createToken({ name: 'reader', scopes: ['plants:read'] })
     const reader = clientOf(service, { token: secret })
@@ -137,7 +137,7 @@ suite('the client', () => {
     await assert.rejects(clientOf(service).revokeToken('tok_00000000000'), refusal(40402))
   })
 
-  test('reads health, metrics and the contract, and needs no token where the service does not', async (t) => {
+  test('reads health, metrics and the contract, without a token where the service needs none', async (t) => {
     const service = await withService(t)
     const stranger = new PlantstoreClient({ url: new URL(`${urlOf(service)}/`) })
     assert.deepEqual(await stranger.getLiveness(), { status: 'live' })

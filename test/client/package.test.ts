@@ -30,12 +30,12 @@ const npm = (cwd: string, ...args: string[]): void => {
   execFileSync('npm', args, { cwd, stdio: ['ignore', 'ignore', 'inherit'], shell: process.platform === 'win32' })
 }
 
-test('the package of the client works where it is installed: in Node.js, for the type check, and in a browser', async (t) => {
+test('the package of the client works in Node.js, passes the type check, and works in a browser', async (t) => {
   const folder = install(t)
   const installed = join(folder, 'node_modules/plantstore-client')
   const run = (...args: string[]) => execFileSync(process.execPath, args, { cwd: folder, encoding: 'utf8' })
 
-  await t.test('it has no dependencies, and is one module without imports', () => {
+  await t.test('it is one module without imports and dependencies', () => {
     const { dependencies } = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8')) as {
       dependencies?: object
     }
@@ -62,7 +62,7 @@ console.log(JSON.stringify(await tour(new PlantstoreClient({ url: '${urlOf(servi
     assert.deepEqual(JSON.parse(stdout), TOUR)
   })
 
-  await t.test('its types hold, and say no to what is wrong', () => {
+  await t.test('its types accept correct calls and refuse wrong ones', () => {
     const check = (file: string, text: string): string => {
       writeFileSync(
         join(folder, file),

@@ -33,7 +33,7 @@ const refuse =
   }
 const live = (response: ServerResponse): void => void response.end('{"status":"live"}')
 
-suite('after a lost answer the client ends in the state that it asked for', () => {
+suite('after a lost answer the client reaches the requested state', () => {
   /** A service whose first answer is lost, and a client of it. */
   async function withLoss(t: TestContext) {
     const service = await withService(t)
@@ -46,7 +46,7 @@ suite('after a lost answer the client ends in the state that it asked for', () =
   }
   const plant = { id: 2n ** 60n + 1n, name: 'x', tag: 't' }
 
-  test('by a create, also one that must be new', async (t) => {
+  test('of a create, even one that must be new', async (t) => {
     const { direct, lossy } = await withLoss(t)
     assert.deepEqual((await (await lossy()).createPlant(plant)).plant, plant)
     await direct.deletePlant(plant.id)
@@ -55,7 +55,7 @@ suite('after a lost answer the client ends in the state that it asked for', () =
     await assert.rejects(other, (error) => error instanceof PlantstoreError && error.number === 41201)
   })
 
-  test('by a replacement and an update of what was read, and by a deletion', async (t) => {
+  test('of a replace, an update and a delete with a precondition', async (t) => {
     const { direct, lossy } = await withLoss(t)
     const { etag } = await direct.createPlant(plant)
     const replaced = await (await lossy()).replacePlant(plant.id, { name: 'y' }, { ifMatch: etag })
@@ -68,7 +68,7 @@ suite('after a lost answer the client ends in the state that it asked for', () =
     assert.deepEqual(await all(direct.listPlants()), [])
   })
 
-  test('by a new token, which is one, with a secret that works', async (t) => {
+  test('of a create of a token: one token with a working secret', async (t) => {
     const { direct, lossy } = await withLoss(t)
     const { id, secret } = await (await lossy()).createToken({ name: 'x', scopes: ['plants:read'] })
     assert.deepEqual(
@@ -78,7 +78,7 @@ suite('after a lost answer the client ends in the state that it asked for', () =
     assert.match(secret, /^ps_/)
   })
 
-  test('by an import, an export and a list', async (t) => {
+  test('of an import, an export and a list', async (t) => {
     const { lossy } = await withLoss(t)
     assert.equal((await (await lossy()).importPlants([plant])).unchanged, 1)
     assert.deepEqual(await all((await lossy()).exportPlants()), [plant])
@@ -86,8 +86,8 @@ suite('after a lost answer the client ends in the state that it asked for', () =
   })
 })
 
-suite('the client sends a request again', () => {
-  test('while the service is busy, as late as it asks, and tells so', async (t) => {
+suite('the client retries a request', () => {
+  test('while the service is busy, no earlier than Retry-After, and calls onRetry', async (t) => {
     const { url, asked } = await scripted(t, [refuse(503, 50302, { 'Retry-After': '1' }), undefined, live])
     const retries: Retry[] = []
     const client = new PlantstoreClient({ url, onRetry: (retry) => retries.push(retry) })
@@ -102,7 +102,7 @@ suite('the client sends a request again', () => {
     assert.ok(cut?.reason instanceof PlantstoreUnreachable && cut.wait >= 200 && cut.wait < 1000)
   })
 
-  test('as often as it may, and no longer than maxWait', async (t) => {
+  test('up to the number of attempts, and no longer than maxWait', async (t) => {
     const { url, asked } = await scripted(t, [undefined])
     await assert.rejects(new PlantstoreClient({ url, attempts: 3 }).getLiveness(), PlantstoreUnreachable)
     assert.equal(asked(), 3)
@@ -112,7 +112,7 @@ suite('the client sends a request again', () => {
     assert.equal(slow.asked(), 1)
   })
 
-  test('but not after a refusal that a retry cannot change', async (t) => {
+  test('but not after a refusal that is final', async (t) => {
     for (const [status, error] of [
       [400, 40002],
       [401, 40102],
@@ -130,7 +130,7 @@ suite('the client sends a request again', () => {
     }
   })
 
-  test('not when its caller has ended the call, at any time', async (t) => {
+  test('but not after its caller has aborted the call', async (t) => {
     const { url, asked } = await scripted(t, [() => {}])
     const client = new PlantstoreClient({ url })
     const reason = new Error('enough')
@@ -146,12 +146,12 @@ suite('the client sends a request again', () => {
     await assert.rejects(new PlantstoreClient(options).getLiveness({ signal: between.signal }), reason)
   })
 
-  test('that was not answered in time', async (t) => {
+  test('that got no answer in time', async (t) => {
     const { url } = await scripted(t, [() => {}, live])
     assert.deepEqual(await new PlantstoreClient({ url, timeout: 300 }).getLiveness(), { status: 'live' })
   })
 
-  test('and rejects an answer of a proxy, or one that was cut short', async (t) => {
+  test('whose answer was cut short, and rejects the answer of a proxy', async (t) => {
     const html = (response: ServerResponse) => void response.writeHead(502).end('<html>Bad gateway</html>')
     const { url } = await scripted(t, [html])
     const refused = new PlantstoreClient({ url, attempts: 1 }).getLiveness()

@@ -11,7 +11,7 @@ import { run } from '../support/process.ts'
 import { fillDisk, NO_DISK, smallDisk } from '../support/small-disk.ts'
 import { plant } from '../support/store-under-test.ts'
 
-test('a copy whose target has no space left says so, leaves a whole store, and goes on when it is made again', async (t) => {
+test('a copy to a full disk says so and leaves an intact store, and repeating it completes it', async (t) => {
   const disk = smallDisk(t)
   if (disk === undefined) return notTestedHere(t, `a copy to a full disk, ${NO_DISK}`)
   const [from, to] = [join(tempFolder(t), 'plants.db'), join(disk, 'plants.db')]

@@ -15,7 +15,7 @@ import { notTestedHere } from '../support/not-tested.ts'
 import { run, type Server, startServer } from '../support/process.ts'
 import { fillDisk, NO_DISK, smallDisk } from '../support/small-disk.ts'
 
-test('a full file is 50304 and undoes the whole transaction, and the service goes on', async (t) => {
+test('a write to a full file is 50304 and rolls back its transaction, and the service continues', async (t) => {
   const path = join(tempFolder(t), 'plants.db')
   await (await SqliteStore.open(path, { serving: false, create: true, maxWaiting: 1, onFatal: () => {} })).close()
   const db = openWriter(path)
@@ -41,7 +41,7 @@ test('a full file is 50304 and undoes the whole transaction, and the service goe
   assert.equal(count.get()?.['count'], 1n)
 })
 
-test('while its file cannot grow, the service refuses what does not fit, and recovers', async (t) => {
+test('while its file cannot grow, the service refuses writes that do not fit, and recovers', async (t) => {
   const { lid, ...server } = await startServerWithLid(t, tempFolder(t))
   await assertSurvives(server, {
     fill: lid.close,
@@ -64,7 +64,7 @@ test('on a full disk the service refuses writes, is not ready, and recovers', as
 })
 
 for (const end of ['SIGTERM', 'SIGKILL'] as const) {
-  test(`started on a full disk, after ${end}, the service serves reads, and writes once there is space`, async (t) => {
+  test(`a service started on a full disk after ${end} serves reads, and takes writes once there is space`, async (t) => {
     const disk = smallDisk(t)
     if (disk === undefined) return notTestedHere(t, `a start on a disk that is full, ${NO_DISK}`)
     const first = await startServer(t, disk)
@@ -136,7 +136,7 @@ test('the service checkpoints a log that has filled the disk before it writes an
   assert.ok(statSync(`${storePath}-wal`).size < full, 'the log was begun anew')
 })
 
-test('the log of a small store stays small', async (t) => {
+test('the service keeps the log of a small store small', async (t) => {
   const folder = tempFolder(t)
   const { address, storePath } = await startServer(t, folder)
   const agent = new Agent({ keepAlive: true, maxSockets: 8 })

@@ -6,7 +6,7 @@ import { startServerWithLid } from '../support/lid.ts'
 import { send } from '../support/load.ts'
 import { SECRET } from '../support/service.ts'
 
-test('an import that fills the disk says how far it got, and can be continued', async (t) => {
+test('an import that fills the disk says how far it got, and repeating it completes it', async (t) => {
   const { address, storePath, lid } = await startServerWithLid(t, tempFolder(t), { PLANTSTORE_TOKEN: SECRET })
   const port = Number(new URL(address).port)
   const connection = beginImport({ port }, rowsFrom(1, 100), 'Connection: close')

@@ -29,7 +29,7 @@ const FAULTS = [
 ] as const
 
 for (const [call, when, fails] of FAULTS) {
-  test(`when ${call} ${fails}, the write is 50301, the process exits, and a restart has everything acknowledged`, async (t) => {
+  test(`when ${call} ${fails}, writes get 50301, the process exits, and no acknowledged plant is lost`, async (t) => {
     if (!canInject) return notTestedHere(t, `a disk whose ${call} ${fails}, because strace is not there or not allowed`)
     const folder = tempFolder(t)
     await (await startServer(t, folder)).program.kill()
@@ -59,7 +59,7 @@ for (const [call, when, fails] of FAULTS) {
   })
 }
 
-test('a disk fault during recovery prevents the start, and loses nothing', async (t) => {
+test('a disk fault during recovery stops the start, and loses nothing', async (t) => {
   if (!canInject) return notTestedHere(t, 'a disk that fails in a recovery, because strace is not there or not allowed')
   const folder = tempFolder(t)
   const { program, address, storePath } = await startServer(t, folder)
@@ -82,7 +82,7 @@ for (const [what, remove] of [
   ['removed', (path: string) => rmSync(path)],
   ['replaced by a copy', replaceByCopy],
 ] as const) {
-  test(`when its file is ${what}, the service notices and exits`, async (t) => {
+  test(`the service exits when its file is ${what}`, async (t) => {
     const { program, address, storePath } = await startServer(t, tempFolder(t))
     const load = new Load(address, { clients: 2 })
     await load.reaches(20)
@@ -102,7 +102,7 @@ function replaceByCopy(path: string): void {
   renameSync(join(folder, 'copy'), path)
 }
 
-test('an export whose bytes cannot be flushed never gets its name', async (t) => {
+test('an export that cannot be flushed to disk leaves no file under its name', async (t) => {
   if (!canInject)
     return notTestedHere(t, 'a disk that fails under an export, because strace is not there or not allowed')
   const folder = tempFolder(t)

@@ -7,7 +7,7 @@ import { query } from '../support/postgres.ts'
 import { assertKept, assertOutOfReach, ownServer, ready, refusals } from '../support/postgres-faults.ts'
 import { serveStore } from '../support/process.ts'
 
-test('a database that crashes four times under load loses nothing acknowledged, and the service recovers', async (t) => {
+test('a database that crashes four times under load loses no acknowledged plant, and the service recovers', async (t) => {
   const server = await ownServer(t)
   const url = server.url()
   const served = await serveStore(t, url)
@@ -33,7 +33,7 @@ test('a database that crashes four times under load loses nothing acknowledged, 
   await assertKept(load, served, url)
 })
 
-test('connections that an administrator terminates are replaced', async (t) => {
+test('the service replaces connections that an administrator has terminated', async (t) => {
   const server = await ownServer(t)
   const url = server.url()
   const served = await serveStore(t, url)
@@ -53,7 +53,7 @@ test('connections that an administrator terminates are replaced', async (t) => {
   assert.equal(answer.status, 200, 'no request is spent on finding out that idle connections are gone')
 })
 
-test('the service gives up hanging backends, and others take over', async (t) => {
+test('the service replaces connections whose backends hang', async (t) => {
   const server = await ownServer(t)
   const url = server.url()
   const served = await serveStore(t, url, ['--store-timeout', '2s'])
@@ -79,7 +79,7 @@ test('the service gives up hanging backends, and others take over', async (t) =>
   await assertKept(load, served, url)
 })
 
-test('when the standby takes over, the service follows, and nothing acknowledged is lost', async (t) => {
+test('the service fails over to the standby without losing an acknowledged plant', async (t) => {
   const primary = await ownServer(t)
   const standby = await primary.createStandby()
   cleanUp(t, () => standby.close())

@@ -19,7 +19,7 @@ for (const [what, weather] of [
   ['breaks', 'down'],
   ['loses everything', 'silent'],
 ] satisfies [string, Weather][]) {
-  test(`a network that ${what} and recovers loses nothing acknowledged, and the service recovers too`, async (t) => {
+  test(`the service loses no acknowledged plant when the network ${what}, and recovers with it`, async (t) => {
     const server = await ownServer(t)
     const proxy = await tcpProxy(t, server.port)
     const url = through(proxy.port, server.url(), '?connect_timeout=2')
@@ -40,7 +40,7 @@ for (const [what, weather] of [
   })
 }
 
-test('over a slow network creates still share round trips', async (t) => {
+test('over a slow network concurrent creates share round trips', async (t) => {
   const server = await ownServer(t)
   const proxy = await tcpProxy(t, server.port)
   const served = await serveStore(t, through(proxy.port, server.url()))
@@ -56,7 +56,7 @@ test('over a slow network creates still share round trips', async (t) => {
   assert.ok(Number(rows[0]?.commits) < 320, `${rows[0]?.commits} commits for ${load.acknowledged.size} plants`)
 })
 
-test('the service uses the next host of its address when the first is gone', async (t) => {
+test('the service connects to the next host of its address when the first is down', async (t) => {
   const server = await ownServer(t)
   const [first, second] = [await tcpProxy(t, server.port), await tcpProxy(t, server.port)]
   const url = server.url().replace(`:${server.port}`, `:${first.port},127.0.0.1:${second.port}`)
@@ -72,7 +72,7 @@ test('the service uses the next host of its address when the first is gone', asy
   await assertKept(load, served, server.url())
 })
 
-test('a statement waits for a lock no longer than its timeout', async (t) => {
+test('a statement waits for a lock no longer than --store-timeout', async (t) => {
   const url = await newDatabase((work) => cleanUp(t, work))
   const served = await serveStore(t, url, ['--store-timeout', '2s', '--store-connections', '4'])
   const load = new Load(served.address, { clients: 32 })
@@ -84,7 +84,7 @@ test('a statement waits for a lock no longer than its timeout', async (t) => {
   await assertKept(load, served, url)
 })
 
-test('with fewer connections than configured the service refuses nobody', async (t) => {
+test('the service refuses no request when the server allows fewer connections than configured', async (t) => {
   const server = await ownServer(t)
   await query(server.url(), `CREATE ROLE few LOGIN PASSWORD 'few' CONNECTION LIMIT 2`)
   await query(server.url(), 'CREATE DATABASE plants OWNER few')

@@ -10,7 +10,7 @@ import { assertKept, assertOutOfReach, ownServer, ready, refusals } from '../sup
 import { serveStore } from '../support/process.ts'
 import { fillDisk, NO_DISK, smallDisk } from '../support/small-disk.ts'
 
-test('a database with a full disk refuses writes with a clear message, and recovers', async (t) => {
+test('while the disk of the database is full, writes are refused with that reason, and then succeed again', async (t) => {
   const disk = smallDisk(t)
   if (disk === undefined) return notTestedHere(t, `a PostgreSQL store on a disk that fills up, ${NO_DISK}`)
   const server = await ownServer(t)
@@ -32,7 +32,7 @@ test('a database with a full disk refuses writes with a clear message, and recov
   await assertKept(load, served, url, 50304)
 })
 
-test('a database that restarts without fsync counts as out of reach until it has fsync again', async (t) => {
+test('a database that restarts with fsync off counts as out of reach until fsync is on', async (t) => {
   const server = await ownServer(t)
   const served = await serveStore(t, server.url())
   const load = new Load(served.address)
@@ -51,7 +51,7 @@ test('a database that restarts without fsync counts as out of reach until it has
   await assertKept(load, served, server.url())
 })
 
-test('a read-only database counts as out of reach until it takes writes again', async (t) => {
+test('a read-only database counts as out of reach until it accepts writes', async (t) => {
   const server = await ownServer(t)
   const url = server.url()
   const served = await serveStore(t, url)

@@ -53,7 +53,7 @@ async function cutPower(t: TestContext, library: string, cut: PowerCut): Promise
 
 const NOT_HERE = 'a power cut, because there is no C compiler or no LD_PRELOAD'
 
-test('a power cut loses nothing acknowledged, neither in the log nor while it is folded', async (t) => {
+test('a power cut loses no acknowledged plant, even around a checkpoint', async (t) => {
   const library = forgetfulDisk(t)
   if (library === undefined) return notTestedHere(t, NOT_HERE)
   // The second fills the log of 16 MiB, so that it is folded into the file and started again.
@@ -70,7 +70,7 @@ test('a power cut loses nothing acknowledged, neither in the log nor while it is
   }
 })
 
-test('a power cut leaves an index that is at most behind, and searches find everything', async (t) => {
+test('a power cut leaves an index that is never ahead of the store, and searches find every plant', async (t) => {
   const library = forgetfulDisk(t)
   if (library === undefined) return notTestedHere(t, NOT_HERE)
   const { load, disk } = await cutPower(t, library, { after: 400, nameLength: 20, hasIndex: true })
@@ -81,7 +81,7 @@ test('a power cut leaves an index that is at most behind, and searches find ever
   load.assertAllIn(path)
 })
 
-test('the simulated power cut is real: with synchronous=NORMAL it loses acknowledged plants', async (t) => {
+test('the simulated power cut loses acknowledged plants of a store with synchronous=NORMAL', async (t) => {
   const library = forgetfulDisk(t)
   if (library === undefined) return notTestedHere(t, NOT_HERE)
   const script = `import { DatabaseSync } from 'node:sqlite'

@@ -23,7 +23,7 @@ const body = (value: unknown, headers = {}): Sending => ({
 const ME = { token: 'configured', tokenName: 'PLANTSTORE_TOKEN', address: '127.0.0.1' }
 
 suite('the audit log', () => {
-  test('has a line about each change: what, which plant, what became of it, who, from where, in which request', async (t) => {
+  test('has a line about each change: operation, plant, outcome, actor, address and request', async (t) => {
     const service = await withService(t)
     const plant = { id: 17, name: 'Monstera', tag: 'shade' }
     const big = '9007199254740993'
@@ -64,7 +64,7 @@ suite('the audit log', () => {
     }
   })
 
-  test('has a line at the start of an import and one with its counts at its end', async (t) => {
+  test('has a line at the start of an import, and a line with its counts at the end', async (t) => {
     const service = await withService(t)
     const rows = '{"id":1,"name":"a"}\n{"id":1,"name":"b"}\n{"id":2,"name":"c"}\nx\n'
     const send = (path: string) =>
@@ -84,7 +84,7 @@ suite('the audit log', () => {
     assert.deepEqual([lines[0]?.['req'], lines[1]?.['req']], [headers['x-request-id'], headers['x-request-id']])
   })
 
-  test('says of an import whose client leaves, or whose token is revoked, how far it got', async (t) => {
+  test('has the counts of an import whose client leaves or whose token is revoked', async (t) => {
     const service = await withService(t)
     const counts = { mode: 'add', dryRun: false, added: 1, updated: 0, unchanged: 0, refused: 0 }
     const line = { operation: 'importPlants', outcome: 'broken off', ...counts, address: '127.0.0.1' }
@@ -106,7 +106,7 @@ suite('the audit log', () => {
     revoked.socket.destroy()
   })
 
-  test('has a line about each token that is created or revoked, and about ids that are reserved', async (t) => {
+  test('has a line about each created or revoked token, and about each reservation of ids', async (t) => {
     const service = await withService(t)
     const { secret, ...token } = await createdToken(service, { ...NEW, expiresAt: '2999-12-31T23:59:59Z' })
     await revoke(service, token.id)
@@ -126,7 +126,7 @@ suite('the audit log', () => {
     assert.ok(listed.find(({ id }) => id === token.id)?.revokedAt !== undefined)
   })
 
-  test('stays JSON whatever a token is called', async (t) => {
+  test('is valid JSON whatever the name of a token', async (t) => {
     const service = await withService(t)
     const name = 'a "label" \\ printer, {"level":60}'
     const { id, secret } = await createdToken(service, { name, scopes: ['plants:write'] })
@@ -135,7 +135,7 @@ suite('the audit log', () => {
     assert.deepEqual([created?.['createdName'], used?.['tokenName'], used?.['token']], [name, name, id])
   })
 
-  test('has an outcome of its own for each operation that changes something', async (t) => {
+  test('has an outcome for each operation that changes something', async (t) => {
     const service = await withService(t)
     const changes = contract.operations.filter(({ method, scopes }) => method !== 'GET' && scopes !== undefined)
     for (const { method, path, id } of changes) {
@@ -152,7 +152,7 @@ suite('the audit log', () => {
     }
   })
 
-  test('tells the use of a revoked token once a minute for each address', async (t) => {
+  test('has at most one line a minute per address about uses of a revoked token', async (t) => {
     const service = await withService(t)
     const { secret, id, name } = await createdToken(service, { ...NEW, scopes: ['plants:read', 'plants:write'] })
     await revoke(service, id)
@@ -165,7 +165,7 @@ suite('the audit log', () => {
     assert.equal(linesOf(service, before)[0]?.['req'], refused.headers['x-request-id'])
   })
 
-  test('has no line about reads, about strangers, and about refusals for load', async (t) => {
+  test('has no lines about reads, unknown clients and refusals under load', async (t) => {
     const service = await withService(t, { rateLimit: '1' })
     const { secret } = await service.issueToken(['plants:read', 'plants:write'])
     await service.send('GET', '/plants/1', as(secret))
@@ -175,7 +175,7 @@ suite('the audit log', () => {
     assert.deepEqual(service.audited, [])
   })
 
-  test('says that a change may have been done, where the store was out of reach', async (t) => {
+  test('says that a change may have happened if the store was out of reach', async (t) => {
     const service = await withService(t)
     const failing = () => Promise.reject(new AppError(50301, 'the store is out of reach'))
     t.mock.method(service.store, 'createPlant', failing)

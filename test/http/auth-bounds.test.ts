@@ -55,8 +55,8 @@ function revokedUses(t: TestContext) {
 const list = (service: Service, secret: string, scheme = 'Bearer') =>
   service.send('GET', '/plants', { authorization: `${scheme} ${secret}` })
 
-suite('what is remembered of tokens and addresses', () => {
-  test('is bounded: the oldest entry makes room, and setting an entry again makes it the newest', () => {
+suite('the memory of tokens and addresses', () => {
+  test('is bounded: the oldest entry makes room, and updating an entry makes it the newest', () => {
     const map = new BoundedMap<string, number>(2)
     for (const [i, key] of ['a', 'b', 'a', 'c', 'c'].entries()) map.set(key, i)
     assert.deepEqual([map.size, map.get('a'), map.get('b'), map.get('c')], [2, 2, undefined, 4])
@@ -64,7 +64,7 @@ suite('what is remembered of tokens and addresses', () => {
     assert.equal(map.size, 1)
   })
 
-  test('is at most 10,000 addresses', (t) => {
+  test('has at most 10,000 addresses with bad tokens', (t) => {
     clock(t)
     const limit = new FailureLimit(1)
     assert.equal(limit.note('192.0.2.1'), 0)
@@ -78,7 +78,7 @@ suite('what is remembered of tokens and addresses', () => {
     assert.equal(limit.note('192.0.2.1'), 0, 'with more it is forgotten')
   })
 
-  test('is at most 10,000 addresses that have used a revoked token', (t) => {
+  test('has at most 10,000 addresses that have used a revoked token', (t) => {
     clock(t)
     const { use, count } = revokedUses(t)
     const others = (from: number, to: number) => {
@@ -94,7 +94,7 @@ suite('what is remembered of tokens and addresses', () => {
     assert.equal(count(), 10_002, 'with 10,000 it is forgotten')
   })
 
-  test('of the use of a revoked token ends with its minute', (t) => {
+  test('forgets the use of a revoked token after a minute', (t) => {
     const time = clock(t)
     const { use, count, last } = revokedUses(t)
     for (let i = 0; i < 3; i++) use('192.0.2.1')
@@ -107,7 +107,7 @@ suite('what is remembered of tokens and addresses', () => {
     assert.match(last(), /"omitted":3,/)
   })
 
-  test('ends with its minute', (t) => {
+  test('forgets the bad tokens of an address after a minute', (t) => {
     const time = clock(t)
     const limit = new FailureLimit(1)
     limit.note('192.0.2.1')
@@ -117,7 +117,7 @@ suite('what is remembered of tokens and addresses', () => {
     assert.equal(limit.note('192.0.2.1'), 0)
   })
 
-  test('is at most 10,000 verified tokens, counting every spelling of the scheme', async (t) => {
+  test('has at most 10,000 verified tokens, and counts each spelling of the scheme', async (t) => {
     const service = await withService(t)
     clock(t)
     const { secret } = await service.issueToken(['plants:read'])
@@ -136,7 +136,7 @@ suite('what is remembered of tokens and addresses', () => {
 })
 
 suite('the cost of bad tokens', () => {
-  test('is no look-up for a malformed one, and one look-up per second for the same unknown one', async (t) => {
+  test('is no look-up for a malformed token, and one look-up per second for an unknown token', async (t) => {
     const service = await withService(t, { authFailureLimit: 'off' })
     const time = clock(t)
     const lookUps = countLookUps(t, service)
@@ -167,7 +167,7 @@ suite('the rate of a token', () => {
     return count
   }
 
-  test('refills at the configured rate, and saves up one second', (t) => {
+  test('refills at the configured rate, up to the requests of one second', (t) => {
     const time = clock(t)
     const limiter = new RateLimiter(10)
     assert.equal(taken(limiter, 'a', 50), 10)
@@ -183,7 +183,7 @@ suite('the rate of a token', () => {
     }
   })
 
-  test('is remembered for the 10,000 tokens used last', (t) => {
+  test('is counted for the 10,000 most recently used tokens', (t) => {
     clock(t)
     const limiter = new RateLimiter(1)
     assert.equal(taken(limiter, 'used', 2), 1)

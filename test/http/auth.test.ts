@@ -11,7 +11,7 @@ const REALM = 'Bearer realm="plantstore"'
 const INVALID = `${REALM}, error="invalid_token", error_description="the access token is malformed, unknown or revoked"`
 
 suite('a request without a token', () => {
-  test('is 40101 with a challenge that names no error, whatever else is wrong', async (t) => {
+  test('is 40101 with a challenge without an error, even if more is wrong', async (t) => {
     const service = await withService(t)
     for (const authorization of [
       null,
@@ -41,7 +41,7 @@ suite('a request without a token', () => {
     connection.socket.destroy()
   })
 
-  test('finds no token in the query, a cookie or the body', async (t) => {
+  test('is 40101 even if the query, a cookie or the body contains a token', async (t) => {
     const service = await withService(t)
     const form = { headers: { 'Content-Type': 'application/x-www-form-urlencoded' }, body: `access_token=${SECRET}` }
     const answers = [
@@ -58,14 +58,14 @@ suite('a request without a token', () => {
 })
 
 suite('a token', () => {
-  test('is read from a header whose scheme has any case', async (t) => {
+  test('is read from the header Authorization, whose scheme may have any case', async (t) => {
     const service = await withService(t)
     for (const scheme of ['Bearer', 'bearer', 'BEARER', 'bEaReR']) {
       assert.equal((await service.create(PLANT, { authorization: `${scheme} ${SECRET}` })).status, 200, scheme)
     }
   })
 
-  test('that is malformed, mistyped or unknown is 40102 and says so in the challenge', async (t) => {
+  test('that is malformed, mistyped or unknown is 40102 with a challenge that says so', async (t) => {
     const service = await withService(t)
     const { secret } = await service.issueToken(['plants:write'])
     const unknown = 'ps_0000000000000000000000000000000000000000000000000'
@@ -79,7 +79,7 @@ suite('a token', () => {
     assert.equal((await service.create(PLANT, { authorization: `Bearer ${secret}` })).status, 200)
   })
 
-  test('that is sent twice is refused, even when both are the same', async (t) => {
+  test('that is sent twice is refused, even if both copies are equal', async (t) => {
     const service = await withService(t)
     const twice = `Authorization: Bearer ${SECRET}\r\n`.repeat(2)
     const connection = new RawConnection(service.port)
@@ -89,7 +89,7 @@ suite('a token', () => {
     assertConforms('createPlant', answer)
   })
 
-  test('that has expired is 40103, even if it was good a moment ago', async (t) => {
+  test('that has expired is 40103, even if it was valid a moment ago', async (t) => {
     const service = await withService(t)
     const { secret: past } = await service.issueToken(['plants:write'], new Date(Date.now() - 1))
     const { secret: soon } = await service.issueToken(['plants:write'], new Date(Date.now() + 2000))
@@ -104,7 +104,7 @@ suite('a token', () => {
     }
   })
 
-  test('that is revoked stops working within a second, also while it is in use', async (t) => {
+  test('that is revoked stops working within a second, even while it is in use', async (t) => {
     const service = await withService(t)
     const { secret, token } = await service.issueToken(['plants:write'])
     const authorization = `Bearer ${secret}`
@@ -121,7 +121,7 @@ suite('a token', () => {
     assert.equal(answer.headers['www-authenticate'], INVALID)
   })
 
-  test('has its last use recorded, at most once a minute', async (t) => {
+  test('has its last use recorded at most once a minute', async (t) => {
     const service = await withService(t)
     const { secret, token } = await service.issueToken(['plants:write'])
     const before = Date.now()
@@ -140,7 +140,7 @@ suite('a token', () => {
 })
 
 suite('the scopes of a token', () => {
-  test('are required as the contract says, by every operation', async (t) => {
+  test('are required by every operation as the contract says', async (t) => {
     const service = await withService(t)
     for (const { id, method, path, scopes } of contract.operations) {
       const target = path.replace('{file}', 'page.js')
@@ -165,7 +165,7 @@ suite('the scopes of a token', () => {
     }
   })
 
-  test('do not stop the configured token, which has all of them', async (t) => {
+  test('include all scopes for the configured token', async (t) => {
     const service = await withService(t)
     assert.equal((await service.create(PLANT)).status, 200)
     assert.equal((await service.send('GET', '/metrics')).status, 200)
@@ -173,7 +173,7 @@ suite('the scopes of a token', () => {
 })
 
 suite('the rate of a token', () => {
-  test('is unlimited by default, and the answer does not mention it', async (t) => {
+  test('is unlimited by default, and answers do not mention it', async (t) => {
     const service = await withService(t)
     const answers = await Promise.all(Array.from({ length: 50 }, () => service.create(PLANT)))
     for (const { status, headers } of answers) {
@@ -181,7 +181,7 @@ suite('the rate of a token', () => {
     }
   })
 
-  test('is limited per token, and every answer tells what is left', async (t) => {
+  test('is limited per token, and every answer says how many requests are left', async (t) => {
     const service = await withService(t, { rateLimit: '2' })
     const { secret } = await service.issueToken(['plants:write'])
     const first = await service.create(PLANT)

@@ -30,10 +30,10 @@ function part(t: TestContext, service: Service, secret: string, bytes: number): 
 
 const refusalTo = async (connection: RawConnection) => assertRefusal(answersIn(await connection.untilClosed()))
 
-suite('bodies that are being received', () => {
+suite('bodies in transit', () => {
   const LIMITS = { bodyMemory: '512KiB', bodyLimit: '128KiB' }
 
-  test('are refused with 429 at half of the memory per token, and with 503 at the whole memory', async (t) => {
+  test('are refused with 429 at half of the memory for one token, and with 503 at all of the memory', async (t) => {
     const service = await withService(t, LIMITS)
     const issued = await Promise.all([1, 2, 3].map(() => service.issueToken(['plants:write'])))
     const [first = '', second = '', third = ''] = issued.map(({ secret }) => secret)
@@ -46,7 +46,7 @@ suite('bodies that are being received', () => {
     assert.equal(await create(service, PLANT), 200, 'small bodies find room')
   })
 
-  test('give their memory back when their clients leave, and when they are answered', async (t) => {
+  test('release their memory when their clients leave and when they are answered', async (t) => {
     const service = await withService(t, LIMITS)
     const { secret } = await service.issueToken(['plants:write'])
     const held = [1, 2, 3].map(() => part(t, service, secret, 64 * KIB))
@@ -58,7 +58,7 @@ suite('bodies that are being received', () => {
     await untilBodiesTake(service, (bytes) => bytes === 0)
   })
 
-  test('give it back when they are refused, and never count twice', async (t) => {
+  test('release their memory when they are refused, and never count twice', async (t) => {
     const service = await withService(t, LIMITS)
     for (let i = 0; i < 10; i++) {
       const body = `{"id":1.5,"name":"${'x'.repeat(100 * KIB)}"}`
@@ -74,7 +74,7 @@ suite('bodies that are being received', () => {
     assert.equal(await create(service, body), 200)
   })
 
-  test('are the same in pieces of any size', async (t) => {
+  test('count the same in pieces of any size', async (t) => {
     const service = await withService(t)
     const name = Array.from({ length: 3000 }, (_, i) => String.fromCodePoint(0x4e00 + i)).join('')
     const body = Buffer.from(JSON.stringify({ id: 1, name }))

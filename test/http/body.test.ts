@@ -9,8 +9,8 @@ const PLANT = '{"id":1,"name":"x"}'
 
 const nested = (levels: number): string => `{"id":1,"name":"x","a":${'['.repeat(levels - 1)}${']'.repeat(levels - 1)}}`
 
-suite('a body that is no JSON', () => {
-  test('is 40001, names the position, and never quotes the body', async (t) => {
+suite('the JSON of a body', () => {
+  test('is 40001 with the position of its fault if it is invalid, and is never quoted', async (t) => {
     const service = await withService(t)
     const bodies = [
       '{',
@@ -30,21 +30,21 @@ suite('a body that is no JSON', () => {
     assert.deepEqual(await service.plants(), [])
   })
 
-  test('is 40001 when it is empty or only white space', async (t) => {
+  test('is 40001 if it is empty or only white space', async (t) => {
     const service = await withService(t)
     assert.equal(messageOf(await service.create('')), 'the body is empty; send a JSON object')
     assert.equal(messageOf(await service.create('', { chunked: true })), 'the body is empty; send a JSON object')
     assert.equal(errorOf(await service.create(' \r\n\t')), 40001)
   })
 
-  test('may have white space around it, as JSON allows', async (t) => {
+  test('may have white space around it', async (t) => {
     const service = await withService(t)
     assert.equal((await service.create(` \r\n\t${PLANT}\n `)).status, 200)
   })
 })
 
 suite('the nesting of a body', () => {
-  test('goes as deep as the limit and no deeper', async (t) => {
+  test('is accepted up to the limit and refused beyond', async (t) => {
     const service = await withService(t)
     assert.equal((await service.create(nested(32))).status, 200)
     const answer = await service.create(nested(33))
@@ -54,13 +54,13 @@ suite('the nesting of a body', () => {
     assert.equal((await service.create(brackets)).status, 200, 'brackets in a text are no nesting')
   })
 
-  test('is limited as configured', async (t) => {
+  test('is limited by --nesting-limit', async (t) => {
     const service = await withService(t, { nestingLimit: '1' })
     assert.equal((await service.create(PLANT)).status, 200)
     assert.equal(errorOf(await service.create(nested(2))), 40001)
   })
 
-  test('costs nothing when it is absurd', async (t) => {
+  test('is refused in the same way if it is a million levels deep', async (t) => {
     const service = await withService(t)
     for (const bracket of ['[', '{"a":']) {
       const levels = Math.floor((2 ** 20 - 100) / bracket.length)
@@ -75,7 +75,7 @@ suite('the nesting of a body', () => {
 suite('the size of a body', () => {
   const sized = (bytes: number) => PLANT.padEnd(bytes, ' ')
 
-  test('is at most the limit, whether its length or its chunks tell it', async (t) => {
+  test('is at most the limit, with Content-Length and with chunks', async (t) => {
     const service = await withService(t, { bodyLimit: '1KiB' })
     for (const chunked of [false, true]) {
       assert.equal((await service.create(sized(1024), { chunked })).status, 200)
@@ -87,13 +87,13 @@ suite('the size of a body', () => {
     }
   })
 
-  test('is 1 MiB unless it is configured', async (t) => {
+  test('is at most 1 MiB by default', async (t) => {
     const service = await withService(t)
     assert.equal((await service.create(sized(2 ** 20))).status, 200)
     assert.equal(errorOf(await service.create(sized(2 ** 20 + 1))), 41301)
   })
 
-  test('is refused before a byte of the body arrives when Content-Length exceeds the limit', async (t) => {
+  test('is refused before the body arrives if Content-Length exceeds the limit', async (t) => {
     const service = await withService(t)
     const connection = new RawConnection(service.port)
     connection.write(head('Content-Type: application/json', `Content-Length: ${10 ** 12}`))
@@ -102,7 +102,7 @@ suite('the size of a body', () => {
     assertConforms('createPlant', answer)
   })
 
-  test('is refused while endless chunks still arrive', async (t) => {
+  test('is refused while an endless chunked body still arrives', async (t) => {
     const service = await withService(t, { bodyLimit: '64KiB' })
     const connection = new RawConnection(service.port)
     connection.write(head('Content-Type: application/json', 'Transfer-Encoding: chunked'))
@@ -143,7 +143,7 @@ suite('the media type of a body', () => {
     { 'Content-Encoding': 'identity, gzip' },
   ]
 
-  test('is 41501 when it is another one, and Accept-Post names the right ones', async (t) => {
+  test('is 41501 if it is unsupported, and Accept-Post names the supported ones', async (t) => {
     const service = await withService(t)
     for (const headers of REFUSED) {
       const answer = await service.create(PLANT, { headers })
@@ -156,13 +156,13 @@ suite('the media type of a body', () => {
     assert.deepEqual(await service.plants(), [])
   })
 
-  test('is never unpacked, so a small body can not become a large one', async (t) => {
+  test('is 41501 with a Content-Encoding, because the service never decompresses a body', async (t) => {
     const service = await withService(t)
     const bomb = gzipSync(Buffer.alloc(2 ** 22, ' '))
     assert.equal(errorOf(await service.create(bomb, { headers: { 'Content-Encoding': 'gzip' } })), 41501)
   })
 
-  test('takes chunked as the only transfer coding', async (t) => {
+  test('may be chunked, and no other transfer coding', async (t) => {
     const service = await withService(t)
     const connection = new RawConnection(service.port)
     const chunk = `${PLANT.length.toString(16)}\r\n${PLANT}\r\n0\r\n\r\n`
@@ -174,7 +174,7 @@ suite('the media type of a body', () => {
     assertConforms('createPlant', answer)
   })
 
-  test('may be spelled in every equivalent way', async (t) => {
+  test('may have every equivalent spelling', async (t) => {
     const service = await withService(t)
     const types = [
       'application/json',
@@ -197,7 +197,7 @@ suite('the media type of a body', () => {
   })
 })
 
-suite('members with names that are special in JavaScript', () => {
+suite('members of a body whose names are special in JavaScript', () => {
   test('are ignored like any other unknown member', async (t) => {
     const service = await withService(t)
     const evil = '{"name":"evil","tag":"evil","isAdmin":true}'

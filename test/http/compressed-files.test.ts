@@ -3,7 +3,7 @@ import { suite, test } from 'node:test'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { CompressedFiles } from '../../src/http/response/compression.ts'
 
-suite('a file that is sent again and again', () => {
+suite('a file that clients request repeatedly', () => {
   const file = Buffer.from('plants '.repeat(1000))
 
   test('is compressed once for each coding', async () => {
@@ -15,7 +15,7 @@ suite('a file that is sent again and again', () => {
     assert.deepEqual(gunzipSync(await files.compress(file, 'gzip')), file)
   })
 
-  test('is not confused with another file', async () => {
+  test('is told apart from another file', async () => {
     const files = new CompressedFiles()
     const other = Buffer.from('tags '.repeat(1000))
     await files.compress(file, 'gzip')

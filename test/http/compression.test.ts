@@ -20,7 +20,7 @@ async function fetched(service: Service, path: string, headers: Record<string, s
 }
 
 suite('an answer of a kilobyte or more', () => {
-  test('is sent as it is while those that are being compressed take too much memory', async (t) => {
+  test('is sent uncompressed while other answers take the memory for compression', async (t) => {
     const service = await withService(t, { compressionLimit: '2000' })
     await service.create({ id: 1, name: NAME })
     const asked = { 'Accept-Encoding': 'br' }
@@ -39,7 +39,7 @@ suite('an answer of a kilobyte or more', () => {
     assert.match(body, /^plantstore_compressing_bytes 0$/m)
   })
 
-  test('is compressed as the client asks, and decodes to the same text in every coding', async (t) => {
+  test('is compressed in the coding that the client asks for, and decompresses to the same text', async (t) => {
     const service = await withService(t)
     await service.create({ id: 1, name: NAME })
     const paths = [
@@ -63,7 +63,7 @@ suite('an answer of a kilobyte or more', () => {
     }
   })
 
-  test('is answered to HEAD with the same headers', async (t) => {
+  test('has the same headers for HEAD as for GET', async (t) => {
     const service = await withService(t)
     await service.create({ id: 1, name: NAME })
     const headers = { 'Accept-Encoding': 'gzip' }
@@ -74,7 +74,7 @@ suite('an answer of a kilobyte or more', () => {
     }
   })
 
-  test('has an entity tag of its own in each coding, and preconditions accept all of them', async (t) => {
+  test('has a different entity tag in each coding, and preconditions accept each of them', async (t) => {
     const service = await withService(t)
     await service.create({ id: 1, name: NAME })
     const { etag = '' } = (await service.send('GET', '/plants/1')).headers
@@ -93,7 +93,7 @@ suite('an answer of a kilobyte or more', () => {
   })
 })
 
-test('a shorter answer, and a refusal, is sent as it is', async (t) => {
+test('shorter answers and refusals are sent uncompressed', async (t) => {
   const service = await withService(t)
   const headers = { 'Accept-Encoding': 'gzip, br, zstd' }
   const created = await service.create({ id: 1, name: 'x' }, { headers })
@@ -106,9 +106,9 @@ test('a shorter answer, and a refusal, is sent as it is', async (t) => {
   assert.deepEqual([refused.status, refused.headers['content-encoding']], [400, undefined])
 })
 
-suite('a stream that is compressed', () => {
+suite('a compressed stream', () => {
   for (const coding of CODINGS) {
-    test(`by ${coding} sends each piece before the next is made`, async () => {
+    test(`by ${coding} sends each piece before it reads the next`, async () => {
       const pieces = ['first\n', 'second\n'.repeat(10_000), '', 'last\n']
       let made = 0
       async function* source() {
@@ -125,7 +125,7 @@ suite('a stream that is compressed', () => {
       assert.equal(DECODERS[coding](Buffer.concat(got)).toString(), pieces.join(''))
     })
 
-    test(`by ${coding} closes its source when the reader stops early, and throws what the source throws`, async () => {
+    test(`by ${coding} closes its source when its reader stops, and passes errors of the source on`, async () => {
       let releases = 0
       async function* source() {
         try {
@@ -146,7 +146,7 @@ suite('a stream that is compressed', () => {
     })
   }
 
-  test('can be read while it is written', async () => {
+  test('can be decompressed while it is written', async () => {
     let release = () => {}
     const held = new Promise<void>((resolve) => (release = resolve))
     async function* source() {

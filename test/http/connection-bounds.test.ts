@@ -39,8 +39,8 @@ async function busy(t: Scene, service: Service, count: number): Promise<() => Pr
   return release
 }
 
-suite('more connections than are allowed', () => {
-  test('evict those that never sent a request, the oldest first, and then idle ones', async (t) => {
+suite('connections beyond the bound', () => {
+  test('replace connections that never sent a request, oldest first, then idle ones', async (t) => {
     const service = await withService(t, { maxConnections: '3' })
     const [oldest, silent, idle] = await Promise.all(['', '', `${LIVE}\r\n`].map((bytes) => opened(t, service, bytes)))
     await idle?.until('"live"')
@@ -51,7 +51,7 @@ suite('more connections than are allowed', () => {
     assert.equal(idle?.socket.closed, false, 'it has asked once, so it goes after those that have not')
   })
 
-  test('evict the one that has been idle for longest, if for at least a second', async (t) => {
+  test('replace the connection that has been idle for longest, if for at least a second', async (t) => {
     const service = await withService(t, { maxConnections: '3' })
     const [first, second, third] = [
       await opened(t, service, ''),
@@ -69,7 +69,7 @@ suite('more connections than are allowed', () => {
     assert.deepEqual([first.socket.closed, third.socket.closed], [false, false])
   })
 
-  test('spare one that was answered a moment ago, as its next request may be under way', async (t) => {
+  test('do not replace a connection that got an answer within the last second', async (t) => {
     const service = await withService(t, { maxConnections: '1' })
     let elapsed = Number.POSITIVE_INFINITY
     // On a slow machine, a moment can be longer than the second that it is spared for.
@@ -87,7 +87,7 @@ suite('more connections than are allowed', () => {
     assert.ok(elapsed <= 1000)
   })
 
-  test('are refused with 50302 while all others are busy', async (t) => {
+  test('are refused with 50302 while all connections are busy', async (t) => {
     const service = await withService(t, { maxConnections: '3' })
     const release = await busy(t, service, 3)
     const refused = await opened(t, service, `${LIVE}\r\n`)
@@ -97,7 +97,7 @@ suite('more connections than are allowed', () => {
     assert.match(answer?.body ?? '', /"error":50302,"message":"too many connections are open/)
   })
 
-  test('of one address are refused with 42901', async (t) => {
+  test('of one address alone are refused with 42901', async (t) => {
     const service = await withService(t, { maxAddressConnections: '3' })
     const release = await busy(t, service, 3)
     const refused = await opened(t, service, `${LIVE}\r\n`)
@@ -107,7 +107,7 @@ suite('more connections than are allowed', () => {
     assert.equal(answers[0]?.headers['retry-after'], '1')
   })
 
-  test('are told why, eight of them at a time; others are just closed', async (t) => {
+  test('get an answer, eight of them at a time, and are otherwise closed without one', async (t) => {
     const service = await withService(t, { maxConnections: '3' })
     const release = await busy(t, service, 3)
     let told = 0
@@ -126,7 +126,7 @@ suite('more connections than are allowed', () => {
     assert.equal(told, 8)
   })
 
-  test('are accepted from a trusted proxy, as many clients share it', async (t) => {
+  test('of one address are accepted if it is a trusted proxy', async (t) => {
     const service = await withService(t, { maxAddressConnections: '3', trustedProxies: '127.0.0.1' })
     const release = await busy(t, service, 3)
     assert.equal((await service.send('GET', '/health/live')).status, 200)
@@ -145,7 +145,7 @@ async function withFewDescriptors(t: TestContext, most: number, flags: readonly 
   return { address, headers, value }
 }
 
-test('a burst of connections waits for a service that is busy, and none of them is reset', async (t) => {
+test('a burst of connections waits while the service is busy, and none of them is reset', async (t) => {
   if (systemBacklog() < 2 * BURST) return notTestedHere(t, 'a burst, because the system lets too few connections wait')
   const { program, address } = await startServer(t, tempFolder(t))
   program.signal('SIGSTOP')
@@ -159,7 +159,7 @@ test('a burst of connections waits for a service that is busy, and none of them 
   assert.equal(answers.filter((bytes) => bytes.includes('"live"')).length, BURST)
 })
 
-test('silent connections leave descriptors to the store, and a place to a client that asks', async (t) => {
+test('silent connections leave descriptors to the store, and make room for a client that sends requests', async (t) => {
   if (!isLinux) return notTestedHere(t, 'the limit of open files, because only Linux tells it')
   const { address, headers, value } = await withFewDescriptors(t, 128, [])
   const silent = Array.from({ length: 500 }, () => new RawConnection(Number(new URL(address).port)))
@@ -175,14 +175,14 @@ test('silent connections leave descriptors to the store, and a place to a client
   assert.equal(await value('plantstore_connections_limit'), 64, 'half of the limit of open files')
 })
 
-test('--descriptor-reserve says how many open files connections leave to the store', async (t) => {
+test('--descriptor-reserve sets how many open files connections leave to the store', async (t) => {
   if (!isLinux) return notTestedHere(t, 'the limit of open files, because only Linux tells it')
   const { value } = await withFewDescriptors(t, 300, ['--descriptor-reserve', '70'])
   assert.equal(await value('plantstore_connections_limit'), 230)
 })
 
-suite('requests that wait behind others of their connections', () => {
-  test('are refused when they take too much memory, after the answer that is due', async (t) => {
+suite('requests that wait behind others of their connection', () => {
+  test('are refused if they take too much memory, after the answer in progress', async (t) => {
     const service = await withService(t, { pipelineLimit: '64KiB' })
     const release = await busy(t, service, 1)
     const few = await opened(t, service, `${create(5)}${LIVE}\r\n`)
@@ -199,7 +199,7 @@ suite('requests that wait behind others of their connections', () => {
   })
 })
 
-test('the connection with most waiting requests is refused also while its input is read in parts', async (t) => {
+test('the connection with most waiting requests is refused even while its input is read in parts', async (t) => {
   const service = await withService(t, { pipelineLimit: '64KiB' })
   const release = await busy(t, service, 1)
   const most = await opened(t, service, `${create(5)}${`${LIVE}\r\n`.repeat(20)}`)
@@ -215,7 +215,7 @@ test('the connection with most waiting requests is refused also while its input 
   )
 })
 
-suite('an answer that its client does not read', () => {
+suite('an unread answer', () => {
   const LIST = `GET /plants?limit=8 HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${SECRET}\r\n\r\n`
 
   async function withLargePlants(t: Scene, flags: Parameters<typeof withService>[1]): Promise<Service> {
@@ -232,7 +232,7 @@ suite('an answer that its client does not read', () => {
     return connection
   }
 
-  test('is cut off when nothing of it was read for the stall timeout', async (t) => {
+  test('is cut off if its client reads nothing for the stall timeout', async (t) => {
     const service = await withLargePlants(t, { stallTimeout: '400ms' })
     await unread(t, service)
     service.agent.destroy()
@@ -242,7 +242,7 @@ suite('an answer that its client does not read', () => {
     assert.match(service.log, /"operation":"listPlants".*"brokenOff":true,"status":408,"error":40801/)
   })
 
-  test('is cut off when it is read too slowly in the long run', async (t) => {
+  test('is cut off if its client stays below the least speed', async (t) => {
     const service = await withLargePlants(t, { stallTimeout: '1s', leastSpeed: '100MiB' })
     const connection = await unread(t, service)
     let closed = false
@@ -258,7 +258,7 @@ suite('an answer that its client does not read', () => {
     assert.equal(await metric(service, 'plantstore_answers_cut_total'), 1)
   })
 
-  test('is never that of a PATCH that was carried out: it is refused before while there is no memory', async (t) => {
+  test('is never that of a completed PATCH: without memory for the answer, the PATCH is refused first', async (t) => {
     const pageSize = 3_000_058
     const service = await withLargePlants(t, { unreadLimit: String(pageSize) })
     const headers = { 'Content-Type': 'application/json' }
@@ -280,7 +280,7 @@ suite('an answer that its client does not read', () => {
     assert.equal(await tag(), 'changed')
   })
 
-  test('is cut off or refused when all of them together take too much memory, and other clients are served', async (t) => {
+  test('is cut off or refused if all together take too much memory, and other clients are served', async (t) => {
     const service = await withLargePlants(t, { unreadLimit: '3MiB' })
     await Promise.all([1, 2, 3, 4].map(() => unread(t, service)))
     let status = 503

@@ -7,7 +7,7 @@ import { answersIn, assertRefusal, RawConnection, raw } from '../support/raw.ts'
 import { LIVE, PLANT, post, untilNoConnection, whole } from '../support/requests.ts'
 import { withService } from '../support/service.ts'
 
-suite('less usual HTTP that is allowed', () => {
+suite('the service supports rarely used HTTP:', () => {
   test('HTTP/1.0 without Host', async (t) => {
     const service = await withService(t)
     const answers = await raw(service.port, 'GET /health/live HTTP/1.0\r\n\r\n')
@@ -17,7 +17,7 @@ suite('less usual HTTP that is allowed', () => {
     )
   })
 
-  test('a whole URL as the target, an offer to upgrade, an unknown expectation', async (t) => {
+  test('an absolute URL as the target, an ignored upgrade, an unknown expectation', async (t) => {
     const service = await withService(t)
     const heads = [
       'GET http://elsewhere/health/live HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n',
@@ -33,7 +33,7 @@ suite('less usual HTTP that is allowed', () => {
     }
   })
 
-  test('Expect: 100-continue is answered with 100 and then with the answer', async (t) => {
+  test('Expect: 100-continue, which gets 100 and then the answer', async (t) => {
     const service = await withService(t)
     const connection = new RawConnection(service.port)
     connection.write(post('', 'Expect: 100-continue', `Content-Length: ${PLANT.length}`))
@@ -47,7 +47,7 @@ suite('less usual HTTP that is allowed', () => {
     assertConforms('createPlant', answers[1] as (typeof answers)[0])
   })
 
-  test('Expect: 100-continue with a refused head gets no 100, and the connection closes', async (t) => {
+  test('Expect: 100-continue with a refused head, which gets no 100, and a closed connection', async (t) => {
     const service = await withService(t)
     const expecting = post('', 'Expect: 100-continue', `Content-Length: ${2 ** 21}`)
     const refused: readonly [string, number][] = [
@@ -80,7 +80,7 @@ suite('less usual HTTP that is allowed', () => {
 })
 
 suite('several requests on one connection', () => {
-  test('are answered in their order, however they arrive', async (t) => {
+  test('are answered in order, however they arrive', async (t) => {
     const service = await withService(t)
     const bad = post('{}', 'Content-Length: 2')
     const bytes = [whole(), `${LIVE}\r\n`, bad, whole('If-None-Match: *'), `${LIVE}Connection: close\r\n\r\n`].join('')
@@ -93,7 +93,7 @@ suite('several requests on one connection', () => {
     for (const i of [1, 4]) assertConforms('getLiveness', answers[i] as (typeof answers)[0])
   })
 
-  test('get the refusal of the second after the answer to the first', async (t) => {
+  test('get the refusal of a later one after the answers to earlier ones', async (t) => {
     const service = await withService(t)
     const garbage = 'GARBAGE\r\n\r\n'
     const firsts = [whole(), `${LIVE}\r\n`, post('{}', 'Content-Length: 2'), 'GET /nowhere HTTP/1.1\r\nHost: a\r\n\r\n']
@@ -132,7 +132,7 @@ suite('several requests on one connection', () => {
 })
 
 suite('a client that leaves', () => {
-  test('in the middle of a head, a body or an answer does no harm to the service', async (t) => {
+  test('in the middle of a head, a body or an answer does not harm the service', async (t) => {
     const service = await withService(t)
     const cuts = [
       'GET /he',

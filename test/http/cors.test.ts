@@ -10,14 +10,14 @@ const preflight = (Origin: string) => ({
 const ofCors = (headers: object) => Object.keys(headers).filter((name) => name.startsWith('access-control-'))
 
 suite('scripts of other origins', () => {
-  test('can use nothing by default', async (t) => {
+  test('may use nothing by default', async (t) => {
     const service = await withService(t)
     const read = await service.send('GET', '/plants', { headers: { Origin: GARDEN } })
     assert.deepEqual([read.status, ofCors(read.headers), read.headers.vary], [200, [], 'Accept-Encoding'])
     assert.deepEqual(ofCors((await service.send('OPTIONS', '/plants/1', preflight(GARDEN))).headers), [])
   })
 
-  test('can use everything when their origin is configured', async (t) => {
+  test('may use everything if their origin is configured', async (t) => {
     const service = await withService(t, { corsOrigins: `http://localhost:5173,${GARDEN}` })
     const { status, headers } = await service.send('OPTIONS', '/plants/1', preflight(GARDEN))
     assert.equal(status, 204)
@@ -45,7 +45,7 @@ suite('scripts of other origins', () => {
     }
   })
 
-  test('can use nothing when another origin is configured, and caches keep the two apart', async (t) => {
+  test('may use nothing if another origin is configured, and caches store answers per origin', async (t) => {
     const service = await withService(t, { corsOrigins: GARDEN })
     for (const origin of ['https://evil.example', 'http://garden.example', `${GARDEN}:444`, 'null', `${GARDEN}.evil`]) {
       const read = await service.send('GET', '/plants', { headers: { Origin: origin } })
@@ -56,7 +56,7 @@ suite('scripts of other origins', () => {
     assert.deepEqual([ofCors(none.headers), none.headers.vary], [[], 'Accept-Encoding, Origin'])
   })
 
-  test('get the preflight headers in a preflight alone', async (t) => {
+  test('get preflight headers only in a preflight', async (t) => {
     const service = await withService(t, { corsOrigins: GARDEN })
     const { headers } = await service.send('OPTIONS', '/plants', { headers: { Origin: GARDEN }, authorization: null })
     assert.deepEqual(ofCors(headers).toSorted(), ['access-control-allow-origin', 'access-control-expose-headers'])

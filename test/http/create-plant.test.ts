@@ -6,7 +6,7 @@ import { errorOf, messageOf, withService } from '../support/service.ts'
 const MONSTERA = { id: 1, name: 'Monstera deliciosa', tag: 'houseplant' }
 
 suite('creating a plant', () => {
-  test('answers the plant without its id, and stores it', async (t) => {
+  test('stores the plant, and answers it without its id', async (t) => {
     const service = await withService(t)
     const answer = await service.create(MONSTERA)
     assert.equal(answer.status, 200)
@@ -16,7 +16,7 @@ suite('creating a plant', () => {
     assert.deepEqual(await service.plants(), [{ id: 1n, name: 'Monstera deliciosa', tag: 'houseplant' }])
   })
 
-  test('has the same answer when it is sent again, also with its members in another order', async (t) => {
+  test('gives the same answer when repeated, even with the members in another order', async (t) => {
     const service = await withService(t)
     const first = await service.create(MONSTERA)
     const again = await service.create(MONSTERA)
@@ -36,7 +36,7 @@ suite('creating a plant', () => {
     'no tag': { id: 1, name: MONSTERA.name },
     'an empty tag': { ...MONSTERA, tag: '' },
   })) {
-    test(`with a known id and ${what} is 409 and changes nothing`, async (t) => {
+    test(`with an existing id and ${what} is 409 and changes nothing`, async (t) => {
       const service = await withService(t)
       await service.create(MONSTERA)
       const answer = await service.create(other)
@@ -47,7 +47,7 @@ suite('creating a plant', () => {
     })
   }
 
-  test('many times at once stores it once, and of two different plants with one id stores one', async (t) => {
+  test('many times at once stores it once, and stores one of two different plants with the same id', async (t) => {
     const service = await withService(t)
     const same = await Promise.all(Array.from({ length: 20 }, () => service.create(MONSTERA)))
     assert.deepEqual(new Set(same.map(({ status }) => status)), new Set([200]))
@@ -59,7 +59,7 @@ suite('creating a plant', () => {
     assert.deepEqual(winners[0]?.json, { name: stored?.name })
   })
 
-  test('ignores members that a plant does not have', async (t) => {
+  test('ignores unknown members', async (t) => {
     const service = await withService(t)
     const answer = await service.create({ ...MONSTERA, colour: 'green', ID: 9, children: [{ id: 3 }], created: null })
     assert.equal(answer.status, 200)
@@ -69,7 +69,7 @@ suite('creating a plant', () => {
 })
 
 suite('the tag of a plant', () => {
-  test('stays absent or empty as it was sent', async (t) => {
+  test('is stored absent or empty as it was sent', async (t) => {
     const service = await withService(t)
     assert.equal((await service.create({ id: 1, name: 'x' })).body, '{"name":"x"}')
     assert.equal((await service.create({ id: 2, name: 'x', tag: '' })).body, '{"name":"x","tag":""}')
@@ -123,7 +123,7 @@ suite('If-None-Match: *', () => {
     assert.deepEqual(await service.plants(), [{ id: 1n, name: MONSTERA.name, tag: MONSTERA.tag }])
   })
 
-  test('is the only value of that header', async (t) => {
+  test('is the only accepted value of that header', async (t) => {
     const service = await withService(t)
     for (const value of ['"0123456789abcdef"', 'W/"x"', '', '*, *']) {
       const answer = await service.create(MONSTERA, { headers: { 'If-None-Match': value } })
@@ -134,7 +134,7 @@ suite('If-None-Match: *', () => {
   })
 })
 
-suite('a body that is no plant', () => {
+suite('a body that is not a plant', () => {
   const FAULTS: readonly [string, string][] = [
     ['{}', 'id is required; name is required'],
     ['{"id":1}', 'name is required'],
@@ -159,7 +159,7 @@ suite('a body that is no plant', () => {
     ['"id"', 'the body must be an object'],
   ]
 
-  test('is 40002, and the message names every fault at once', async (t) => {
+  test('is 40002 with a message that names every fault', async (t) => {
     const service = await withService(t)
     for (const [body, message] of FAULTS) {
       const answer = await service.create(body)
@@ -169,7 +169,7 @@ suite('a body that is no plant', () => {
     assert.deepEqual(await service.plants(), [])
   })
 
-  test('is 40002 when it has a member twice, also an escaped, equal or unknown one', async (t) => {
+  test('is 40002 if it has a member twice, even an escaped, equal or unknown one', async (t) => {
     const service = await withService(t)
     const bodies: readonly [string, string][] = [
       ['{"id":1,"name":"x","id":1}', 'id'],
@@ -190,8 +190,8 @@ suite('a body that is no plant', () => {
   })
 })
 
-suite('creates beyond the bound on waiting ones', () => {
-  test('are 50302 at once, and are not stored', async (t) => {
+suite('creates beyond the bound on waiting creates', () => {
+  test('are 50302 at once and not stored', async (t) => {
     const service = await withService(t, { maxWaiting: '2' })
     await service.create({ id: 0, name: 'so that the token is known' })
     const release = await service.under.lock()

@@ -6,7 +6,7 @@ import { errorOf, messageOf, withService } from '../support/service.ts'
 const MONSTERA = { id: 1, name: 'Monstera deliciosa', tag: 'houseplant' }
 
 suite('deleting a plant', () => {
-  test('is 204 without a body, and the plant is gone', async (t) => {
+  test('is 204 without a body, and removes the plant', async (t) => {
     const service = await withService(t)
     await service.create(MONSTERA)
     await service.create({ ...MONSTERA, id: 2 })
@@ -17,7 +17,7 @@ suite('deleting a plant', () => {
     assert.equal((await service.send('GET', '/plants')).body, JSON.stringify([{ ...MONSTERA, id: 2 }]))
   })
 
-  test('is 40402 when there is none, also when it is repeated', async (t) => {
+  test('is 40402 if there is none, and when repeated', async (t) => {
     const service = await withService(t)
     await service.create(MONSTERA)
     assert.equal((await service.send('DELETE', '/plants/1')).status, 204)
@@ -37,7 +37,7 @@ suite('deleting a plant', () => {
     assert.notEqual(other.headers.etag, first.headers.etag)
   })
 
-  test('many times at once is 204 once', async (t) => {
+  test('many times at once gives 204 once', async (t) => {
     const service = await withService(t)
     await service.create(MONSTERA)
     const answers = await Promise.all(Array.from({ length: 20 }, () => service.send('DELETE', '/plants/1')))
@@ -47,7 +47,7 @@ suite('deleting a plant', () => {
     )
   })
 
-  test('deletes only what was read, with If-Match', async (t) => {
+  test('with If-Match deletes only the version with that entity tag', async (t) => {
     const service = await withService(t)
     const { etag = '' } = (await service.create(MONSTERA)).headers
     const changed = await patch(service, 1, { tag: 'other' })

@@ -49,17 +49,20 @@ suite('the page at /docs, in a browser', () => {
     })
   }
 
-  inBrowser('shows every operation, and every one succeeds as it is filled in', async (page, service) => {
-    // The example of the contract.
-    await service.store.tokens.createToken(token('x', { id: 'tok_4bXm09TzQ1r' }), hashSecret('x'))
-    await page.getByLabel('Access token').fill(SECRET)
-    const sections = await page.locator('main section:has(form)').evaluateAll((found) => found.map(({ id }) => id))
-    assert.deepEqual(sections.toSorted(), contract.operations.map(({ id }) => id).toSorted())
-    for (const id of sections) {
-      const { status } = await send(page, id)
-      assert.match(status, /^20[0-4]/, id)
-    }
-  })
+  inBrowser(
+    'shows every operation, and each succeeds with the values that the page fills in',
+    async (page, service) => {
+      // The example of the contract.
+      await service.store.tokens.createToken(token('x', { id: 'tok_4bXm09TzQ1r' }), hashSecret('x'))
+      await page.getByLabel('Access token').fill(SECRET)
+      const sections = await page.locator('main section:has(form)').evaluateAll((found) => found.map(({ id }) => id))
+      assert.deepEqual(sections.toSorted(), contract.operations.map(({ id }) => id).toSorted())
+      for (const id of sections) {
+        const { status } = await send(page, id)
+        assert.match(status, /^20[0-4]/, id)
+      }
+    },
+  )
 
   inBrowser('sends and shows ids exactly', async (page, service) => {
     await page.getByLabel('Access token').fill(SECRET)
@@ -80,7 +83,7 @@ suite('the page at /docs, in a browser', () => {
     assert.deepEqual((await service.plants()).map(({ id }) => String(id)).toSorted(), ENDS.toSorted())
   })
 
-  inBrowser('imports what is typed, and a file that is picked', async (page, service, t) => {
+  inBrowser('imports a typed body and a chosen file', async (page, service, t) => {
     await page.getByLabel('Access token').fill(SECRET)
     await page.locator('#importPlants-type').selectOption('text/csv')
     assert.match(await page.locator('#importPlants-body').inputValue(), /^id,name,tag\n/)
@@ -97,7 +100,7 @@ suite('the page at /docs, in a browser', () => {
     assert.match((await send(page, 'exportPlants')).body, new RegExp(`\n${ENDS[1]},picked,\r?\n`))
   })
 
-  inBrowser('keeps the token for the tab alone, and out of the commands that it shows', async (page, service) => {
+  inBrowser('keeps the token only in the tab, and shows commands without the token', async (page, service) => {
     assert.match((await send(page, 'listPlants')).status, /^401/)
     await page.getByLabel('Access token').fill(SECRET)
     await page.reload()
@@ -108,7 +111,7 @@ suite('the page at /docs, in a browser', () => {
     assert.ok(!(await send(page, 'listPlants')).command.includes(SECRET), 'a command that is shown holds no token')
   })
 
-  inBrowser('shows what the service answers as text, whatever it looks like', async (page) => {
+  inBrowser('shows answers as text, even if they look like HTML', async (page) => {
     await page.getByLabel('Access token').fill(SECRET)
     const name = '<img src=x onerror=alert(1)>&amp;'
     await page.locator('#createPlant-body').fill(JSON.stringify({ id: 1, name }))
@@ -116,7 +119,7 @@ suite('the page at /docs, in a browser', () => {
     assert.equal(await page.locator('.answer img').count(), 0)
   })
 
-  inBrowser('has a label for each control, and is used by keyboard', async (page) => {
+  inBrowser('has a label for each control, and works by keyboard', async (page) => {
     const unlabelled = await page
       .locator('input, select, textarea')
       .evaluateAll(

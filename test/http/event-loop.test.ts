@@ -17,7 +17,7 @@ const REQUESTS: readonly [what: string, type: string, path: string, body: string
   ['50,000 refused rows of NDJSON', 'application/x-ndjson', '/plants/import', '{}\n'.repeat(50_000)],
 ]
 
-suite('the event loop is not held for long', () => {
+suite('the event loop is never blocked for long', () => {
   for (const [what, type, path, body] of REQUESTS) {
     test(`while it handles ${what}`, async (t) => {
       const service = await withService(t)

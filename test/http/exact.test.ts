@@ -23,7 +23,7 @@ const text = fc
   .map((string) => string.replaceAll('\0', '\u{10ffff}'))
 
 suite('the id of a plant', () => {
-  test('is any int64 in any spelling of JSON, stored exactly', async (t) => {
+  test('may be any int64 in any spelling of JSON, and is stored exactly', async (t) => {
     const service = await withService(t)
     const expected = new Map<bigint, string>()
     await holds(
@@ -74,7 +74,7 @@ suite('the id of a plant', () => {
     )
   })
 
-  test('is refused with 40002 when it is anything else', async (t) => {
+  test('is refused with 40002 if it is anything else', async (t) => {
     const service = await withService(t)
     const notIntegers = ['1.5', '1e-1', '-0.5', '1.0000000000000000001', '9007199254740993.5', '1e-400', '1e-999999999']
     const tooLarge = [
@@ -113,7 +113,7 @@ suite('the id of a plant', () => {
 })
 
 suite('int64Of', () => {
-  test('agrees with exact arithmetic on every number that JSON can spell', () => {
+  test('agrees with exact arithmetic for every JSON number', () => {
     holds(
       fc.property(fc.oneof(numberText, int64.chain(integerSpelling)), (spelling) => {
         const value = exactInteger(spelling)
@@ -125,7 +125,7 @@ suite('int64Of', () => {
     )
   })
 
-  test('refuses what is no JSON number', () => {
+  test('refuses text that is not a JSON number', () => {
     for (const source of [
       '',
       ' 7',
@@ -148,7 +148,7 @@ suite('int64Of', () => {
 })
 
 suite('the texts of a plant', () => {
-  test('survive bit for bit, whatever they hold and however they are escaped', async (t) => {
+  test('are stored bit by bit, whatever they contain and however they are escaped', async (t) => {
     const service = await withService(t)
     let id = 0
     await holds(
@@ -189,7 +189,7 @@ suite('the texts of a plant', () => {
     }
   })
 
-  test('are the same in one piece and in many, with a known and an unknown token', async (t) => {
+  test('are the same in one piece and in many, with a cached and an uncached token', async (t) => {
     const service = await withService(t)
     const name = 'Caf\u00e9 \u{1f331} '.repeat(40_000)
     for (const [id, chunked] of [false, true, false, true].entries()) {
@@ -205,7 +205,7 @@ suite('the texts of a plant', () => {
     )
   })
 
-  test('are refused with U+0000 or a lone surrogate, in name and tag, escaped as JSON can', async (t) => {
+  test('are refused with U+0000 or a lone surrogate, in name and tag, in every escaped form', async (t) => {
     const service = await withService(t)
     const texts = ['\\u0000', 'a\\u0000b', '\\ud800', '\\uDFFF', 'a\\udc00\\ud800', '\\ud83c', '\\ud800\\ud83c\\udf31']
     for (const bad of texts) {
@@ -223,7 +223,7 @@ suite('the texts of a plant', () => {
     assert.equal((await service.plants())[0]?.name, '\u{1f331}')
   })
 
-  test('must be UTF-8 without byte order mark; other bytes are refused, never repaired', async (t) => {
+  test('must be UTF-8 without a byte order mark, and invalid bytes are refused', async (t) => {
     const service = await withService(t)
     const around = (bytes: number[]) =>
       Buffer.concat([Buffer.from('{"id":1,"name":"'), Buffer.from(bytes), Buffer.from('"}')])

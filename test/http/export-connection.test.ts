@@ -37,7 +37,7 @@ const metric = async (service: Service, status: number): Promise<number> => {
 }
 
 suite('a long export', () => {
-  test('holds the plants of one moment, while others are written', async (t) => {
+  test('contains the plants of one moment, whatever other clients write', async (t) => {
     const service = await withMuch(t)
     const connection = await stalledExport(service)
     assert.equal((await service.create({ id: COUNT, name: 'new' })).status, 200)
@@ -52,7 +52,7 @@ suite('a long export', () => {
     )
   })
 
-  test('goes out as a whole when the service shuts down, and its connection closes at once', async (t) => {
+  test('is completed when the service shuts down, and its connection closes then', async (t) => {
     // An idle connection stays open for longer than the test waits.
     const service = await withMuch(t, { keepAliveTimeout: '10m' })
     const alone = await stalledExport(service, exportHead())
@@ -65,7 +65,7 @@ suite('a long export', () => {
     await stopped
   })
 
-  test('breaks off when the store fails, so that its client sees that it is not whole', async (t) => {
+  test('breaks off visibly for its client if the store fails', async (t) => {
     const service = await withMuch(t)
     const connection = await stalledExport(service)
     await service.store.close()
@@ -77,7 +77,7 @@ suite('a long export', () => {
     assert.equal(await metric(service, 503), 1)
   })
 
-  test('breaks off when its client reads nothing for too long', async (t) => {
+  test('breaks off if its client reads nothing for too long', async (t) => {
     const service = await withMuch(t, { stallTimeout: '300ms' })
     const connection = await stalledExport(service)
     await untilNoConnection(service)
@@ -97,7 +97,7 @@ suite('a long export', () => {
     assert.equal(await metric(service, 499), 1)
   })
 
-  test('counts as 499 when its client has left, and its place is free by then', async (t) => {
+  test('counts as 499 if its client has left, and has freed its place by then', async (t) => {
     const service = await withMuch(t, { maxExports: '1', maxExportsPerToken: '1' })
     for (let round = 1; round <= 10; round++) {
       const connection = await stalledExport(service)
@@ -122,7 +122,7 @@ suite('a long export', () => {
     assert.ok((opened.at(-1) ?? 0) <= Math.max(...opened.slice(0, 3)), `${opened}`)
   })
 
-  test('leaves time on the event loop to others', async (t) => {
+  test('leaves time on the event loop to other requests', async (t) => {
     const service = await withMuch(t)
     const connection = new RawConnection(service.port)
     connection.write(exportHead())
@@ -134,7 +134,7 @@ suite('a long export', () => {
   })
 })
 
-test('an export to an HTTP/1.0 client is ended by closing', async (t) => {
+test('an export to an HTTP/1.0 client ends by closing the connection', async (t) => {
   const service = await withService(t)
   await service.create({ id: 1, name: 'a' })
   const connection = new RawConnection(service.port)
@@ -146,7 +146,7 @@ test('an export to an HTTP/1.0 client is ended by closing', async (t) => {
   assert.match(received, /\r\n\r\n\{"id":1,"name":"a"\}\n$/)
 })
 
-test('an export may be followed by another request on the same connection', async (t) => {
+test('after an export the connection takes another request', async (t) => {
   const service = await withService(t)
   const connection = new RawConnection(service.port)
   connection.write(`${exportHead()}${exportHead('Connection: close')}`)

@@ -13,7 +13,7 @@ async function withPlants(scene: Parameters<typeof withService>[0]) {
 }
 
 suite('an export', () => {
-  test('is NDJSON, as an attachment without a length', async (t) => {
+  test('is NDJSON by default, as an attachment without a length', async (t) => {
     const service = await withPlants(t)
     for (const query of ['', '?format=ndjson']) {
       const { status, headers, body } = await service.send('GET', `/plants/export${query}`)
@@ -24,7 +24,7 @@ suite('an export', () => {
     }
   })
 
-  test('is CSV when the client asks for it', async (t) => {
+  test('is CSV if the client asks for it', async (t) => {
     const service = await withPlants(t)
     const { body, headers } = await service.send('GET', '/plants/export?format=csv')
     assert.equal(body, TABLE)
@@ -32,13 +32,13 @@ suite('an export', () => {
     assert.equal(headers['content-disposition'], 'attachment; filename="plants.csv"')
   })
 
-  test('of an empty store is empty, or a header', async (t) => {
+  test('of an empty store is empty as NDJSON, and a header as CSV', async (t) => {
     const service = await withService(t)
     assert.equal((await service.send('GET', '/plants/export')).body, '')
     assert.equal((await service.send('GET', '/plants/export?format=csv')).body, 'id,name,tag\r\n')
   })
 
-  test('takes the filters and orders of the list', async (t) => {
+  test('takes the filters and orders of a list', async (t) => {
     const service = await withPlants(t)
     const names = async (query: string) => {
       const { body } = await service.send('GET', `/plants/export?${query}`)
@@ -50,7 +50,7 @@ suite('an export', () => {
     assert.deepEqual(await names('sort=name'), ['a', 'Fern', 'Moss'])
   })
 
-  test('is refused like any request before it begins', async (t) => {
+  test('is refused like any request if it has not begun', async (t) => {
     const service = await withPlants(t)
     for (const query of ['format=xml', 'format=', 'limit=5', 'sort=tag', 'tag=%00', 'format=csv&format=csv']) {
       assert.equal(errorOf(await service.send('GET', `/plants/export?${query}`)), 40003, query)
@@ -61,7 +61,7 @@ suite('an export', () => {
     assert.equal(errorOf(await service.send('POST', '/plants/export')), 40501)
   })
 
-  test('answers HEAD with the head alone', async (t) => {
+  test('answers HEAD with the head only', async (t) => {
     const service = await withPlants(t)
     const { status, headers, body } = await service.send('HEAD', '/plants/export?format=csv')
     assert.deepEqual([status, body], [200, ''])

@@ -23,7 +23,7 @@ async function block(service: Service, from?: string): Promise<void> {
 }
 
 suite('an address that sends bad tokens', () => {
-  test('must wait after too many, and learns for how many seconds', async (t) => {
+  test('gets 42901 with Retry-After after too many of them', async (t) => {
     const service = await withService(t, { authFailureLimit: '2' })
     await block(service)
     const expired = (await service.issueToken(['plants:write'], new Date(0))).secret
@@ -37,7 +37,7 @@ suite('an address that sends bad tokens', () => {
     assert.equal(errorOf(await service.create(PLANT, { authorization: null })), 40101, 'to send none tries nothing')
   })
 
-  test('never blocks a good token, whether used, unseen, new or configured', async (t) => {
+  test('may still use any good token: a used, an unseen, a new or the configured one', async (t) => {
     const service = await withService(t, { authFailureLimit: '2' })
     const [used, unused] = [await service.issueToken(['plants:write']), await service.issueToken(['plants:write'])]
     assert.equal((await withToken(service, used.secret)).status, 200)
@@ -53,7 +53,7 @@ suite('an address that sends bad tokens', () => {
     }
   })
 
-  test('may send 60 in a minute by default, and any number when the limit is off', async (t) => {
+  test('may send 60 in a minute by default, and any number if the limit is off', async (t) => {
     for (const [flags, expected] of [
       [{}, 42901],
       [{ authFailureLimit: 'off' }, 40102],
@@ -64,7 +64,7 @@ suite('an address that sends bad tokens', () => {
     }
   })
 
-  test('is the one that a trusted proxy names, so others behind the proxy need not wait', async (t) => {
+  test('is the one that a trusted proxy names, so other clients of the proxy are served', async (t) => {
     const service = await behindProxy(t)
     await block(service, '203.0.113.9')
     assert.equal(errorOf(await withToken(service, 'nonsense', '203.0.113.10')), 40102)
@@ -73,7 +73,7 @@ suite('an address that sends bad tokens', () => {
     assert.match(service.log, /"address":"203\.0\.113\.9"/)
   })
 
-  test('is the network of 64 bits with IPv6', async (t) => {
+  test('is the /64 network with IPv6', async (t) => {
     const service = await behindProxy(t)
     await block(service, '2001:db8:0:1::1')
     assert.equal(errorOf(await withToken(service, 'nonsense', '2001:db8:0:1:ffff::9')), 42901)

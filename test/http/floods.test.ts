@@ -97,11 +97,11 @@ async function assertBounded(t: TestContext, bytes: string, most: number): Promi
   assert.ok(grown < most, `${Math.round(grown)} MiB`)
 }
 
-suite(`another client is served, and memory is bounded, when ${CONNECTIONS} connections that read nothing send`, () => {
-  test('thousands of small requests each', (t) =>
+suite(`memory is bounded and another client is served while ${CONNECTIONS} connections read nothing and send`, () => {
+  test('thousands of small requests', (t) =>
     assertBounded(t, 'GET /health/live HTTP/1.1\r\nHost: a\r\n\r\n'.repeat(3000), 400))
 
-  test('requests for large pages', (t) =>
+  test('requests for large pages of plants', (t) =>
     assertBounded(t, `GET /plants?limit=3 HTTP/1.1\r\n${FIELDS}\r\n`.repeat(50), 500))
 
   test('requests for a large plant', (t) => assertBounded(t, `GET /plants/1 HTTP/1.1\r\n${FIELDS}\r\n`.repeat(50), 500))
@@ -117,5 +117,5 @@ suite(`another client is served, and memory is bounded, when ${CONNECTIONS} conn
 
   test('nothing at all', (t) => assertBounded(t, '', 100))
 
-  test('a request for an export each', (t) => assertBounded(t, `GET /plants/export HTTP/1.1\r\n${FIELDS}\r\n`, 200))
+  test('requests for exports', (t) => assertBounded(t, `GET /plants/export HTTP/1.1\r\n${FIELDS}\r\n`, 200))
 })

@@ -21,8 +21,8 @@ async function withPlant(t: Scene): Promise<{ service: Service; etag: string }> 
 
 const bodyless = ({ headers, body }: Seen): unknown[] => [body, headers['content-length'], headers['transfer-encoding']]
 
-suite('answers without a body leave the connection in step', () => {
-  test('304, 204 and HEAD, one after the other on one connection', async (t) => {
+suite('after an answer without a body the connection takes the next request:', () => {
+  test('304, 204 and an answer to HEAD, one after the other', async (t) => {
     const { service, etag } = await withPlant(t)
     const requests = [
       request('GET', '/plants/1', [`If-None-Match: ${etag}`]),
@@ -46,7 +46,7 @@ suite('answers without a body leave the connection in step', () => {
     for (const i of [4, 5]) assertConforms('deletePlant', answers[i] ?? assert.fail())
   })
 
-  test('HEAD has the length of GET, and not a byte after its head', async (t) => {
+  test('an answer to HEAD has the length of GET, and no body', async (t) => {
     const { service } = await withPlant(t)
     for (const target of ['/plants/1', '/plants', '/tags', '/plants/2', '/plants/x', '/nowhere']) {
       const [head] = await raw(service.port, request('HEAD', target, ['Connection: close']), ['HEAD'])
@@ -68,7 +68,7 @@ suite('answers without a body leave the connection in step', () => {
 suite('an unexpected body', () => {
   const BODY = '{"name":"smuggled"}GET /nowhere HTTP/1.1\r\nHost: a\r\n\r\n'
 
-  test('is skipped with GET, HEAD, OPTIONS and DELETE, and is no request of its own', async (t) => {
+  test('of GET, HEAD, OPTIONS and DELETE is skipped, and never read as a request', async (t) => {
     const { service } = await withPlant(t)
     const chunked = `${BODY.length.toString(16)}\r\n${BODY}\r\n0\r\n\r\n`
     const cases: readonly [string, number][] = [
@@ -109,7 +109,7 @@ suite('an unexpected body', () => {
     )
   })
 
-  test('is skipped when PUT and PATCH are refused by their heads alone', async (t) => {
+  test('of a PUT or PATCH that is refused by its head is skipped', async (t) => {
     const { service } = await withPlant(t)
     const json = ['Content-Type: application/json']
     const patch = ['Content-Type: application/merge-patch+json']
@@ -134,7 +134,7 @@ suite('an unexpected body', () => {
     assert.equal((await service.send('GET', '/plants/1')).body, '{"id":1,"name":"Monstera"}')
   })
 
-  test('of a write that fails its precondition is read all the same', async (t) => {
+  test('of a write whose precondition fails is read to its end', async (t) => {
     const { service } = await withPlant(t)
     const body = '{"name":"late"}'
     const late = ['If-Match: "late"', 'Content-Type: application/json']
@@ -148,7 +148,7 @@ suite('an unexpected body', () => {
 })
 
 suite('many requests on one connection', () => {
-  test('are answered in their order, however long each takes', async (t) => {
+  test('are answered in order, however long each takes', async (t) => {
     const { service } = await withPlant(t)
     const patch = ['Content-Type: application/merge-patch+json']
     const rounds = Array.from({ length: 50 }, (_, i) => [

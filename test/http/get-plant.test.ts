@@ -16,7 +16,7 @@ suite('reading a plant', () => {
     assert.equal(answer.headers['cache-control'], 'private, no-cache')
   })
 
-  test('leaves out an absent tag, and includes an empty one', async (t) => {
+  test('omits an absent tag, and includes an empty tag', async (t) => {
     const service = await withService(t)
     await service.create({ id: 1, name: '' })
     await service.create({ id: 2, name: '', tag: '' })
@@ -24,7 +24,7 @@ suite('reading a plant', () => {
     assert.equal((await service.send('GET', '/plants/2')).body, '{"id":2,"name":"","tag":""}')
   })
 
-  test('answers every id exactly, also beyond the precision of a double', async (t) => {
+  test('answers every id exactly, even beyond the precision of a double', async (t) => {
     const service = await withService(t)
     const edge = 2n ** 53n
     for (const id of [MIN_ID, -edge - 1n, -1n, 0n, edge, edge + 1n, MAX_ID]) {
@@ -38,7 +38,7 @@ suite('reading a plant', () => {
     }
   })
 
-  test('is 40402 when there is none, whatever the preconditions say', async (t) => {
+  test('is 40402 if there is none, whatever the preconditions', async (t) => {
     const service = await withService(t)
     for (const headers of [{}, { 'If-Match': '*' }, { 'If-None-Match': '*' }, { 'If-Match': '"x"' }]) {
       const answer = await service.send('GET', '/plants/7', { headers })
@@ -47,7 +47,7 @@ suite('reading a plant', () => {
     }
   })
 
-  test('sees every write that was answered before it', async (t) => {
+  test('returns every write that was answered before', async (t) => {
     const service = await withService(t)
     for (let id = 0; id < 50; id++) {
       assert.equal((await service.create({ id, name: 'x' })).status, 200)
@@ -57,7 +57,7 @@ suite('reading a plant', () => {
 })
 
 suite('the id in a path', () => {
-  test('has one spelling: plain decimal, percent-encoded or not', async (t) => {
+  test('must be plain decimal, percent-encoded or not', async (t) => {
     const service = await withService(t)
     await service.create({ id: 7, name: 'x' })
     await service.create({ id: -7, name: 'y' })
@@ -80,7 +80,7 @@ suite('the id in a path', () => {
 })
 
 suite('If-None-Match on reading', () => {
-  test('answers 304 while the plant is the same, and the plant once it has changed', async (t) => {
+  test('answers 304 while the plant is unchanged, and then the new plant', async (t) => {
     const service = await withService(t)
     const { etag = '' } = (await service.create(MONSTERA)).headers
     for (const value of [etag, `W/${etag}`, '*', `"other", ${etag}`, `,,"a,b" ,W/${etag},`]) {
@@ -99,7 +99,7 @@ suite('If-None-Match on reading', () => {
 })
 
 suite('If-Match on reading', () => {
-  test('answers 412 unless the plant has one of the tags, and comes before If-None-Match', async (t) => {
+  test('answers 412 unless an entity tag matches, and is checked before If-None-Match', async (t) => {
     const service = await withService(t)
     const { etag = '' } = (await service.create(MONSTERA)).headers
     for (const value of [etag, '*', `"other",${etag}`]) {

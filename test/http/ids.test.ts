@@ -17,7 +17,7 @@ const reserve = (service: Service, body: unknown, { headers, ...sending }: Sendi
 const withKey = (key: string): Sending => ({ headers: { 'Idempotency-Key': key } })
 
 suite('proposed and reserved ids', () => {
-  test('come after those in use, and no range is reserved twice', async (t) => {
+  test('follow the ids in use, and are never reserved twice', async (t) => {
     const service = await withService(t)
     assert.deepEqual((await service.send('GET', '/ids')).json, { next: 1 })
     await service.create({ id: 41, name: 'x' })
@@ -32,7 +32,7 @@ suite('proposed and reserved ids', () => {
     assert.deepEqual(await client.reserveIds(2), { first: 64n, last: 65n })
   })
 
-  test('are the same again with the same key of the same token', async (t) => {
+  test('are the same again for the same key and the same token', async (t) => {
     const service = await withService(t)
     const { secret } = await service.issueToken(SCOPES)
     const first = await reserve(service, { count: 3 }, withKey(KEY))
@@ -45,7 +45,7 @@ suite('proposed and reserved ids', () => {
     assert.deepEqual(another.json, { first: 4, last: 6 })
   })
 
-  test('are refused where the body or the key is wrong, and nothing is reserved', async (t) => {
+  test('are refused if the body or the key is wrong, and nothing is reserved', async (t) => {
     const service = await withService(t)
     const cases: readonly (readonly [unknown, number, RegExp])[] = [
       ['', 40001, /empty/],
@@ -69,7 +69,7 @@ suite('proposed and reserved ids', () => {
     assert.deepEqual((await service.send('GET', '/ids')).json, { next: 1 })
   })
 
-  test('end where there is no room', async (t) => {
+  test('are refused if no gap is large enough', async (t) => {
     const service = await withService(t)
     const last = 2n ** 53n - 1n
     await service.store.ids.addReservation({ first: 1n, last, key: undefined, at: new Date(), actor: 'x' })

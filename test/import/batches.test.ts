@@ -6,7 +6,7 @@ import { putBatches } from '../../src/import/run-import.ts'
 import { manyPlants, textOf } from '../support/plant-files.ts'
 import { chunksOf, OPTIONS } from './support.ts'
 
-test('a batch has at most a thousand rows, however many one piece of a file has', async () => {
+test('a batch has at most a thousand rows, however many a piece of the file contains', async () => {
   for (const format of FORMATS) {
     const file = Buffer.from(textOf(format, manyPlants(2500)))
     const batches = await Array.fromAsync(readPlants(format, chunksOf(file, file.length), OPTIONS))
@@ -17,7 +17,7 @@ test('a batch has at most a thousand rows, however many one piece of a file has'
   }
 })
 
-test('an import that is ended puts no further batch, and waits for the one in progress', async () => {
+test('an aborted import begins no further batch, and waits for the one in progress', async () => {
   const ending = new AbortController()
   const put: number[] = []
   const batch: Batch = { plants: manyPlants(1), lines: [1], refused: [] }

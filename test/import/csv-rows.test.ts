@@ -37,7 +37,7 @@ const file = fc
   .map((parts) => Buffer.from(parts.join('')))
 
 suite('the rows of a CSV file', () => {
-  test('are those of csv-parse, with a refused row wherever csv-parse refuses the file', () => {
+  test('equal those of csv-parse, with a refused row wherever csv-parse refuses the file', () => {
     holds(
       fc.property(file, (bytes) => {
         const expected = parsed(bytes)
@@ -58,7 +58,7 @@ suite('the rows of a CSV file', () => {
     )
   })
 
-  test('are the same in pieces of any size, with the lines in which they begin', () => {
+  test('are the same for pieces of any size, and so are the numbers of their lines', () => {
     holds(
       fc.property(file, fc.integer({ min: 1, max: 10 }), (bytes, pieces) => {
         let whole: CsvRow[] | undefined
@@ -78,7 +78,7 @@ suite('the rows of a CSV file', () => {
     )
   })
 
-  test('take time in proportion to their bytes, however small the pieces are', () => {
+  test('are parsed in time proportional to their bytes, however small the pieces are', () => {
     const cell = Buffer.from(`"${'""\n'.repeat(100_000)}"\n`)
     const [row] = divided(cell, 1)
     assert.equal(row?.cells[0]?.length, 200_000)

@@ -7,7 +7,7 @@ const HEADER = 'id,name,tag\n'
 const plant = (id: bigint, name: string, tag?: string) => ({ id, name, tag })
 
 suite('a CSV file', () => {
-  test('has a header and a plant per row, ended by LF or CRLF, at the end optional', async () => {
+  test('has a header and a plant per row; rows end with LF or CRLF, which the last row may omit', async () => {
     for (const end of ['\n', '\r\n']) {
       const { plants, refused, fault } = await readAll('csv', ['id,name,tag', '1,Fern,shade', '-2,Moss,'].join(end))
       assert.deepEqual(plants, [
@@ -18,12 +18,12 @@ suite('a CSV file', () => {
     }
   })
 
-  test('has its columns in any order, and needs no tag', async () => {
+  test('has its columns in any order, and may omit the tag', async () => {
     assert.deepEqual((await readAll('csv', 'tag,id,name\nx,1,a\n')).plants, [[2, plant(1n, 'a', 'x')]])
     assert.deepEqual((await readAll('csv', '"name",id\na,1\n')).plants, [[2, plant(1n, 'a')]])
   })
 
-  test('may name its columns in any case with blanks around, and end in columns without a name', async () => {
+  test('may name its columns in any case and with blanks, and end with columns without names', async () => {
     for (const header of [
       'ID,Name,Tag',
       ' id ,\u00a0NAME, Tag ',
@@ -42,7 +42,7 @@ suite('a CSV file', () => {
     }
   })
 
-  test('separates its cells by commas, semicolons or tabs, like its header', async () => {
+  test('separates cells like its header: by commas, semicolons or tabs', async () => {
     for (const by of [',', ';', '\t']) {
       const others = [',', ';', '\t'].filter((other) => other !== by).join('')
       const file = [`id${by}name${by}tag`, `1${by}a${others}${by}"x${by}y"`, `${by}${by}`, `2${by}b${by}`].join('\r\n')
@@ -59,7 +59,7 @@ suite('a CSV file', () => {
     }
   })
 
-  test('is refused with any other header, which the refusal names', async () => {
+  test('is refused if its header differs, and the refusal quotes the header', async () => {
     const wrong: readonly [header: string, found: string][] = [
       ['1,Fern,shade', 'its first row has "1", "Fern", "shade", so there is no header'],
       ['{"id":1}', 'its first row has "{"id":1}", which looks like NDJSON; a quotation mark is misplaced'],
@@ -94,7 +94,7 @@ suite('a CSV file', () => {
     }
   })
 
-  test('keeps an absent tag apart from an empty one', async () => {
+  test('distinguishes an absent tag from an empty tag', async () => {
     assert.deepEqual((await readAll('csv', `${HEADER}1,a,\n2,a,""\n3,,\n4,"",""\n`)).plants, [
       [2, plant(1n, 'a')],
       [3, plant(2n, 'a', '')],
@@ -103,7 +103,7 @@ suite('a CSV file', () => {
     ])
   })
 
-  test('keeps texts as they are: spaces, quotes, commas, line ends, formulas, every character', async () => {
+  test('keeps every character of texts: spaces, quotes, commas, line ends, formulas', async () => {
     const file = `${HEADER}1," a ", b \n2,"He said ""hi"", twice",""""\n3,=1+1,@x\n4,"a\r\nb\nc\rd",é\u2028😀\n5,a\rb,\ufeff\n6,-1,+1\n7,"""""",""""\n`
     const { plants, refused } = await readAll('csv', file)
     assert.deepEqual(plants, [
@@ -118,14 +118,14 @@ suite('a CSV file', () => {
     assert.deepEqual(refused, [])
   })
 
-  test('may begin with a byte order mark, and may have blank lines', async () => {
+  test('may begin with a byte order mark, and contain blank lines', async () => {
     for (const pieces of [1, 2, 3, 100]) {
       const { plants, refused } = await readAll('csv', `\ufeff\n"id",name\n\n \t\r\n1,a\n\n`, { pieces })
       assert.deepEqual([plants, refused], [[[5, plant(1n, 'a')]], []])
     }
   })
 
-  test('is the same in pieces of any size', async () => {
+  test('reads the same in pieces of any size', async () => {
     const file = `\ufeffid,name,tag\r\n1,"é\r\n""x""",""\r\n2,a"b,c\r\n\r\n3,"😀"x,\r\n4,ok,`
     const whole = await readAll('csv', file)
     assert.deepEqual(
@@ -146,7 +146,7 @@ suite('a row of a CSV file is refused alone', () => {
     return refused.map(([, error, message]) => `${error} ${message}`)
   }
 
-  test('when its id is not a plain integer in range', async () => {
+  test('if its id is not a plain integer in range', async () => {
     const spellings = ['x', '1.0', '1e3', '9.22E+18', '+1', ' 1', '1 ', '007', '0x1', '--1', '１']
     for (const [i, refusal] of (await refusals(...spellings.map((id) => `${id},a,b`))).entries()) {
       assert.equal(refusal, `40002 id must be an integer in plain digits, such as 7 or -7, not "${spellings[i]}"`)
@@ -161,7 +161,7 @@ suite('a row of a CSV file is refused alone', () => {
     assert.deepEqual(await refusals(',a,b', '"",a,b'), ['40002 id is required', '40002 id is required'])
   })
 
-  test('when it has another number of cells', async () => {
+  test('if it has another number of cells', async () => {
     assert.deepEqual(await refusals('1,a,b,c', '1', ',,,x', '1,a,b,,,"c,d"'), [
       '40002 the row must have 3 cells, like the header; it has 4, and "c" has no column',
       '40002 the row must have 3 cells, like the header; it has 1',
@@ -170,7 +170,7 @@ suite('a row of a CSV file is refused alone', () => {
     ])
   })
 
-  test('when a text holds U+0000 or is not UTF-8', async () => {
+  test('if a text contains U+0000 or is not UTF-8', async () => {
     assert.deepEqual(await refusals('x,a\0,\0b'), [
       '40002 id must be an integer in plain digits, such as 7 or -7, not "x"; name must not contain U+0000 or a lone surrogate, as "a\\u{0}" does; tag must not contain U+0000 or a lone surrogate, as "\\u{0}b" does',
     ])
@@ -186,7 +186,7 @@ suite('a row of a CSV file is refused alone', () => {
     assert.match(refusal, /as Windows-1252 it has "Café"/)
   })
 
-  test('when a quotation mark is misplaced', async () => {
+  test('if a quotation mark is misplaced', async () => {
     const rows = [
       '1,Rosa "Peace",x',
       '1,"a"b,x',
@@ -202,14 +202,14 @@ suite('a row of a CSV file is refused alone', () => {
   })
 })
 
-suite('a CSV file cannot be read further', () => {
-  test('after a quotation mark that is never closed; the rows before it count', async () => {
+suite('reading a CSV file stops', () => {
+  test('at a quotation mark that is never closed, and keeps the rows before', async () => {
     const { plants, fault } = await readAll('csv', `${HEADER}1,a,b\n2,"a,b\n3,a,b\n4,a,b\n`)
     assert.deepEqual(plants, [[2, plant(1n, 'a', 'b')]])
     assert.equal(fault, '40001 the row at line 3 has an unclosed quotation mark; the rows after it cannot be read')
   })
 
-  test('after a row larger than the limit, which may be a forgotten quotation mark', async () => {
+  test('at a row larger than the limit, which may have an unclosed quotation mark', async () => {
     const file = `${HEADER}1,${'a'.repeat(98)},${'b'.repeat(98)}${' '.repeat(65)}\n2,"a,b\n${'3,a,b\n'.repeat(100)}`
     for (const pieces of [1, 50, 10_000]) {
       const { plants, refused, fault } = await readAll('csv', file, { textLimit: 100, pieces })
@@ -220,7 +220,7 @@ suite('a CSV file cannot be read further', () => {
     }
   })
 
-  test('but one whose name or tag alone is too large is refused alone', async () => {
+  test('but not at a row whose name or tag alone is too large, which is refused', async () => {
     const largest = ['a'.repeat(98), '\u0001'.repeat(16), '"'.repeat(49), 'é'.repeat(49), '\u2028'.repeat(32)]
     const rows = largest.flatMap((text) => [
       { id: 1n, name: text, tag: text },
@@ -240,14 +240,14 @@ suite('a CSV file cannot be read further', () => {
     )
   })
 
-  test('after a row of more separators than the limit has bytes', async () => {
+  test('at a row with more separators than the limit has bytes', async () => {
     const { fault } = await readAll('csv', `${HEADER}${','.repeat(5000)}`, { textLimit: 1000, pieces: 100 })
     assert.match(fault ?? '', /^41301 the row at line 2 is larger than 2064 bytes/)
   })
 })
 
-suite('a row that is short', () => {
-  test('has no tag when a line end follows, as spreadsheets leave out empty cells at the end', async () => {
+suite('a short row of a CSV file', () => {
+  test('has no tag if a line end follows, because spreadsheets omit empty cells at the end', async () => {
     const { plants, refused } = await readAll('csv', 'id,name,tag\r\n1,a\r\n2,b,x\r\n')
     assert.deepEqual(
       [plants, refused],
@@ -261,7 +261,7 @@ suite('a row that is short', () => {
     )
   })
 
-  test('is refused at the end of the file, which may be truncated', async () => {
+  test('is refused at the end of the file, because the file may be truncated', async () => {
     const { plants, refused } = await readAll('csv', 'id,name,tag\r\n1,a,b\r\n2,Fer')
     assert.deepEqual(plants, [[2, plant(1n, 'a', 'b')]])
     assert.deepEqual(refused, [[3, 40002, 'the row must have 3 cells, like the header; it has 2']])

@@ -5,7 +5,7 @@ import { readAll } from './support.ts'
 const plant = (id: bigint, name: string, tag?: string) => ({ id, name, tag })
 
 suite('an NDJSON file', () => {
-  test('has a plant per line, ended by LF or CRLF, at the end optional', async () => {
+  test('has a plant per line; lines end with LF or CRLF, which the last line may omit', async () => {
     for (const end of ['\n', '\r\n']) {
       const file = ['{"id":1,"name":"Fern","tag":"shade"}', '{"id":-2,"name":"Moss"}'].join(end)
       const { plants, refused, fault } = await readAll('ndjson', file)
@@ -17,7 +17,7 @@ suite('an NDJSON file', () => {
     }
   })
 
-  test('may be empty, begin with a byte order mark, and have blank lines', async () => {
+  test('may be empty, begin with a byte order mark, and contain blank lines', async () => {
     for (const pieces of [1, 2, 3, 100]) {
       const { plants, refused } = await readAll('ndjson', '\ufeff\n \t\r\n{"id":1,"name":"a"}\n\n\n', { pieces })
       assert.deepEqual([plants, refused], [[[3, plant(1n, 'a')]], []])
@@ -27,14 +27,14 @@ suite('an NDJSON file', () => {
     }
   })
 
-  test('is the same in pieces of any size', async () => {
+  test('reads the same in pieces of any size', async () => {
     const file = '{"id":1,"name":"é😀"}\n{"id":2}\n\n{"id":3,"name":"\\ud83d\\ude00\\n"}\r\n{"id":4,"name":"é"}'
     const whole = await readAll('ndjson', file)
     assert.deepEqual([whole.plants.length, whole.refused.length], [3, 1])
     for (let pieces = 1; pieces < 20; pieces++) assert.deepEqual(await readAll('ndjson', file, { pieces }), whole)
   })
 
-  test('takes ids, texts and unknown members as the body of a create does', async () => {
+  test('accepts ids, texts and unknown members as the body of a create does', async () => {
     const rows = [
       '{"id":9223372036854775807,"name":"a"}',
       '{"id":-9223372036854775808,"name":"a"}',
@@ -61,7 +61,7 @@ suite('a row of an NDJSON file is refused alone', () => {
     return `${error} ${message}`
   }
 
-  test('when it is not exactly one JSON text', async () => {
+  test('if it is not exactly one JSON text', async () => {
     assert.match(await refusalOf('{"id":1,'), /^40001 the row is not valid JSON, at position \d+$/)
     assert.match(await refusalOf('{"id":1,"name":"a"}{"id":2,"name":"a"}'), /^40001 the row is not valid JSON/)
     assert.match(await refusalOf('\ufeff\ufeff{"id":1,"name":"a"}'), /^40001 the row is not valid JSON/)
@@ -72,7 +72,7 @@ suite('a row of an NDJSON file is refused alone', () => {
     )
   })
 
-  test('when it is not a plant, with every fault at once', async () => {
+  test('if it is not a plant, with all of its faults', async () => {
     assert.equal(await refusalOf('[1]'), '40002 the row must be an object')
     assert.equal(
       await refusalOf('{"id":1,"id":1,"name":"a"}'),
@@ -88,7 +88,7 @@ suite('a row of an NDJSON file is refused alone', () => {
     )
   })
 
-  test('when it is larger than the limit, in pieces of any size', async () => {
+  test('if it is larger than the limit, in pieces of any size', async () => {
     const row = '{"id":1,"name":"a"}'.padEnd(104, ' ')
     const file = `${row}\n${row} \n${row}\r\n${' '.repeat(5000)}\n${row}`
     for (const pieces of [1, 10, 105, 1000, 10_000]) {
@@ -104,7 +104,7 @@ suite('a row of an NDJSON file is refused alone', () => {
     }
   })
 
-  test('when its name, its tag or the rest has more bytes than the body of a create', async () => {
+  test('if its name, its tag or the rest has more bytes than the body of a create may have', async () => {
     const textLimit = 4096
     const rows: [row: string, refusal: string | undefined][] = [
       [`{"id":1,"name":"${'a'.repeat(4094)}","tag":"${'b'.repeat(4094)}"}`, undefined],

@@ -13,9 +13,9 @@ async function written(format: Format, pages: readonly (readonly NewPlant[])[]):
   return pieces.join('')
 }
 
-suite('what is written', () => {
+suite('a written file', () => {
   for (const format of FORMATS) {
-    test(`as ${format} is read as it was, in pieces of any size`, async () => {
+    test(`in ${format} reads back unchanged, in pieces of any size`, async () => {
       await holds(
         fc.asyncProperty(fc.array(anyPlant), fc.integer({ min: 1, max: 200 }), async (plants, pieces) => {
           const file = headerOf(format) + writePlants(format, plants)
@@ -28,7 +28,7 @@ suite('what is written', () => {
     })
   }
 
-  test('is quoted only when necessary', async () => {
+  test('quotes cells only if necessary', async () => {
     const rows: [name: string, tag: string | undefined, row: string][] = [
       ['Fern', 'shade', '1,Fern,shade'],
       ['Fern', undefined, '1,Fern,'],
@@ -43,7 +43,7 @@ suite('what is written', () => {
   })
 })
 
-test('the name of a file determines its format', () => {
+test('the extension of a file determines its format', () => {
   assert.deepEqual(['a.csv', 'A.CSV', 'a.b.csv.gz', '/x.csv/a.csv'].map(formatOf), ['csv', 'csv', 'csv', 'csv'])
   assert.deepEqual(['a.ndjson', 'a.jsonl', 'a.jsonl.gz'].map(formatOf), ['ndjson', 'ndjson', 'ndjson'])
   assert.deepEqual(

@@ -43,9 +43,9 @@ const FILES: Readonly<Record<string, Buffer>> = {
   'UTF-16, big endian': utf16be(table(',', '\n', quotedFor(','))),
 }
 
-suite('a CSV file as a spreadsheet writes it', () => {
+suite('a CSV file of a spreadsheet program', () => {
   for (const [program, file] of Object.entries(FILES)) {
-    test(`of ${program} is read, in pieces of any size`, async () => {
+    test(`from ${program} is read, in pieces of any size`, async () => {
       for (const pieces of [1, 2, 3, 5, 7, 64, 100_000]) {
         const { plants, refused, fault } = await readAll('csv', file, { pieces })
         assert.deepEqual([plants.map(([, each]) => each), refused, fault], [PLANTS, [], undefined])
@@ -53,7 +53,7 @@ suite('a CSV file as a spreadsheet writes it', () => {
     })
   }
 
-  test('in Windows-1252 is refused when it is not ASCII, and the refusal says how to save it', async () => {
+  test('in Windows-1252 is refused if it is not ASCII, and the refusal says how to save it', async () => {
     const { plants, refused } = await readAll('csv', fixture('libreoffice-windows-1252.csv'))
     assert.equal(plants.length, PLANTS.length - 1)
     const message =
@@ -69,7 +69,7 @@ suite('a file that is not text', () => {
     return fault
   }
 
-  test('is refused by its kind', async () => {
+  test('is refused with a message that names its kind', async () => {
     for (const pieces of [1, 3, 100_000]) {
       const workbook = 'a workbook (such as .xlsx or .ods) or another ZIP archive; save the sheet as CSV'
       for (const name of ['libreoffice.xlsx', 'libreoffice.ods']) {
@@ -82,7 +82,7 @@ suite('a file that is not text', () => {
     }
   })
 
-  test('counts as UTF-16 only as a whole', async () => {
+  test('counts as UTF-16 only if all of it is', async () => {
     const message = '40001 the file has a UTF-16 byte order mark but is not valid UTF-16; save it as CSV UTF-8'
     for (const text of ['id,name\n1,\ud83d', 'id,name\n1,\ud83d\n', '\udf31,']) {
       for (const pieces of [1, 2, 100]) {
