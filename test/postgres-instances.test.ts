@@ -66,7 +66,7 @@ test('waiting reservations of ids leave the connections of an instance to create
   assertDisjoint(await reservations, counts)
 })
 
-test('of two instances that revoke the last two tokens with the scope tokens at once exactly one is refused', async (t) => {
+test('of two instances that revoke the last two tokens for tokens at once exactly one is refused', async (t) => {
   const { stores } = await twoStores(t)
   const [one, other] = [token('one', { scopes: ['tokens'] }), token('other', { scopes: ['tokens'] })]
   for (const each of [one, other]) await stores[0].tokens.createToken(each, hashSecret(each.id))

@@ -91,7 +91,7 @@ async function assertMadeAnew(path: string, close: () => Promise<void>): Promise
 }
 
 for (const [what, damage] of Object.entries(DAMAGES)) {
-  test(`the store rebuilds an index that was ${what} before its start, and searches find every plant`, async (t) => {
+  test(`a starting store rebuilds an index that is ${what}, and searches find every plant`, async (t) => {
     const { path, store, reopen } = await indexedStore(t)
     await store.close()
     indexAll(path)
@@ -102,7 +102,7 @@ for (const [what, damage] of Object.entries(DAMAGES)) {
     await assertMadeAnew(path, () => again.close())
   })
 
-  test(`the store rebuilds an index that was ${what} while it is open, and searches find every plant`, async (t) => {
+  test(`an open store rebuilds an index that is ${what}, and searches find every plant`, async (t) => {
     const { path, store } = await indexedStore(t)
     damage(path)
     await write(store)

@@ -10,7 +10,7 @@ import { startServer, TOKEN } from './support/process.ts'
 import { answersIn, RawConnection } from './support/raw.ts'
 
 for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-  test(`${signal} under load loses nothing, and fails no request of a client that heeds Connection: close`, async (t) => {
+  test(`${signal} under load loses nothing, and fails no client that heeds Connection: close`, async (t) => {
     const { program, address, storePath } = await startServer(t, tempFolder(t))
     const load = new Load(address, { clients: 32 })
     await load.reaches(500)

@@ -121,7 +121,7 @@ test('commands and the log of the service report variables with misspelt names',
   await program.tells(/"level":40,.*no setting has this name/)
 })
 
-test('the service writes only the banner to standard output, and the log as JSON lines to standard error', async (t) => {
+test('the service writes the banner to standard output, and its log as JSON to standard error', async (t) => {
   const { program, address } = await startServer(t, tempFolder(t), [], { env: { PLANTSTORE_LOG_LEVEL: 'debug' } })
   await send('POST', `${address}/plants`, { body: '{"id":1,"name":"a"}' })
   const banner = program.stdout

@@ -15,7 +15,7 @@ for (const [place, other] of [
   ['thread', 'event loop'],
   ['event loop', 'thread'],
 ] as const) {
-  test(`after a fatal fault in the ${place} the writer commits nothing more, even if a commit would succeed`, async (t) => {
+  test(`after a fatal fault in the ${place} the writer commits nothing more`, async (t) => {
     const path = join(tempFolder(t), 'plants.db')
     writeFileSync(path, 'this is no database, and long enough to be taken for one'.repeat(100))
     const fatal: Error[] = []

@@ -24,7 +24,7 @@ for (const [signal, exitCode] of [
   ['SIGINT', 130],
   ['SIGTERM', 143],
 ] as const) {
-  test(`${signal} stops an import, which says what is stored, exits with ${exitCode}, and can be repeated`, async (t) => {
+  test(`${signal} stops an import, which says what is stored and exits with ${exitCode}`, async (t) => {
     const folder = tempFolder(t)
     const path = join(folder, 'plants.db')
     const args = ['import', '-', '--format', 'ndjson', '--store', `sqlite:${path}`]

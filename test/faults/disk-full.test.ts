@@ -64,7 +64,7 @@ test('on a full disk the service refuses writes, is not ready, and recovers', as
 })
 
 for (const end of ['SIGTERM', 'SIGKILL'] as const) {
-  test(`a service started on a full disk after ${end} serves reads, and takes writes once there is space`, async (t) => {
+  test(`a service started on a full disk after ${end} serves reads, and writes once there is space`, async (t) => {
     const disk = smallDisk(t)
     if (disk === undefined) return notTestedHere(t, `a start on a disk that is full, ${NO_DISK}`)
     const first = await startServer(t, disk)

@@ -10,7 +10,7 @@ import { assertKept, assertOutOfReach, ownServer, ready, refusals } from '../sup
 import { serveStore } from '../support/process.ts'
 import { fillDisk, NO_DISK, smallDisk } from '../support/small-disk.ts'
 
-test('while the disk of the database is full, writes are refused with that reason, and then succeed again', async (t) => {
+test('while the disk of the database is full, the service refuses writes with that reason', async (t) => {
   const disk = smallDisk(t)
   if (disk === undefined) return notTestedHere(t, `a PostgreSQL store on a disk that fills up, ${NO_DISK}`)
   const server = await ownServer(t)

@@ -26,7 +26,7 @@ async function importAll(service: Service, rows: string): Promise<ImportOutcome>
 }
 
 suite('while an import is under way', () => {
-  test('rows are stored before the last one arrives, and other requests are served', async (t) => {
+  test('the service stores rows as they arrive, and serves other requests', async (t) => {
     const service = await withService(t)
     const connection = beginImport(service, rowsFrom(1, 3), 'Connection: close')
     await untilStored(service, 3)
@@ -36,7 +36,7 @@ suite('while an import is under way', () => {
     assert.deepEqual([status, added], [200, 5])
   })
 
-  test('a row may arrive in many pieces', async (t) => {
+  test('a row may arrive in pieces', async (t) => {
     const service = await withService(t)
     const connection = new RawConnection(service.port)
     connection.socket.setNoDelay(true)
@@ -49,7 +49,7 @@ suite('while an import is under way', () => {
     assert.equal((await service.plants()).at(-1)?.name, 'é😀')
   })
 
-  test('there is no time limit for the whole body', async (t) => {
+  test('the whole body has no time limit', async (t) => {
     const service = await withService(t, { requestTimeout: '1s', headersTimeout: '1s' })
     const connection = beginImport(service, rowsFrom(1, 1))
     await once(service.server, 'clientError')
@@ -62,7 +62,7 @@ suite('while an import is under way', () => {
     assert.match((await connection.untilClosed()).toString(), /"error":40801/)
   })
 
-  test('its body is read no faster than the store can write', async (t) => {
+  test('the service reads the body no faster than the store writes', async (t) => {
     const service = await withService(t)
     const accepted = once(service.server, 'connection') as Promise<[Socket]>
     const connection = beginImport(service, rowsFrom(1, 1), 'Connection: close')
@@ -79,7 +79,7 @@ suite('while an import is under way', () => {
     assert.ok(read < 2 * 2 ** 20, `${read} bytes of 20 MB were read while the store took nothing`)
   })
 
-  test('a client that stalls is refused with 40801, and learns how far it got', async (t) => {
+  test('a client that stalls gets 40801 with the counts so far', async (t) => {
     const service = await withService(t, { stallTimeout: '300ms' })
     const connection = beginImport(service, `${rowsFrom(1, 3)}{"id":4,`)
     const { status, error, message } = await outcomeOf(connection)
@@ -92,7 +92,7 @@ suite('while an import is under way', () => {
     assert.equal((await service.plants()).length, 3)
   })
 
-  test('a broken connection leaves whole rows, and the same file does the rest', async (t) => {
+  test('a broken connection leaves whole rows, and repeating the import completes it', async (t) => {
     const service = await withService(t)
     const file = rowsFrom(1, 2000)
     const connection = beginImport(service, file.slice(0, file.length / 2))
@@ -108,7 +108,7 @@ suite('while an import is under way', () => {
     assert.match(metrics.body, /plantstore_http_requests_total\{operation="importPlants",status="499"\} 1\n/)
   })
 
-  test('a closing store ends it with 50303, and the client learns how far it got', async (t) => {
+  test('a closing store ends the import with 50303 and the counts so far', async (t) => {
     const service = await withService(t)
     const connection = beginImport(service, rowsFrom(1, 3), 'Connection: close')
     await untilStored(service, 3)
@@ -125,7 +125,7 @@ suite('while an import is under way', () => {
 })
 
 suite('the body of an import', () => {
-  test('is requested with 100 Continue when the client expects it', async (t) => {
+  test('is requested with 100 Continue if the client expects that', async (t) => {
     const service = await withService(t)
     const connection = new RawConnection(service.port)
     connection.write(importHead(NDJSON, 'Expect: 100-continue', 'Connection: close'))
@@ -134,7 +134,7 @@ suite('the body of an import', () => {
     assert.equal((await outcomeOf(connection)).added, 1)
   })
 
-  test('is not requested when the head alone is refused', async (t) => {
+  test('is not requested if the head is refused', async (t) => {
     const service = await withService(t)
     const expecting = importHead(NDJSON, 'Expect: 100-continue')
     const refused: readonly [string, number][] = [
@@ -151,7 +151,7 @@ suite('the body of an import', () => {
     }
   })
 
-  test('that is refused midway is read to its end, so every client gets the answer', async (t) => {
+  test('is read to its end after a refusal midway, so that every client gets the answer', async (t) => {
     const service = await withService(t)
     const connection = new RawConnection(service.port)
     // This client does not listen before it has sent everything.
@@ -168,7 +168,7 @@ suite('the body of an import', () => {
     )
   })
 
-  test('that is refused is read for 30 s at most, and for 5 s when its token is not valid', async (t) => {
+  test('is read for at most 30 s after a refusal, and for 5 s after a 401', async (t) => {
     const service = await withService(t)
     t.mock.timers.enable({ apis: ['setInterval'] })
     for (const [bytes, seconds] of [

@@ -33,7 +33,7 @@ const anyPlants = fc.uniqueArray(anyPlant, { minLength: 100, maxLength: 250, sel
 
 suite('exporting, importing into an empty store and exporting again', () => {
   for (const format of FORMATS) {
-    test(`gives the same bytes in ${format}, whatever the plants are`, async (t) => {
+    test(`gives the same bytes in ${format} for any plants`, async (t) => {
       await holds(
         fc.asyncProperty(anyPlants, async (plants) => {
           const file = await exported(await withPlants(t, plants), format)
@@ -58,7 +58,7 @@ suite('exporting, importing into an empty store and exporting again', () => {
     })
   }
 
-  test('takes the largest plants that any request can create, in each format', async (t) => {
+  test('works for the largest plants that a request can create, in each format', async (t) => {
     const limit = 2048
     const service = await withService(t, { bodyLimit: `${limit}B` })
     const largest = (member: string, unit: string) => {
@@ -82,7 +82,7 @@ suite('exporting, importing into an empty store and exporting again', () => {
     }
   })
 
-  test('goes from one format to the other and back', async (t) => {
+  test('works from one format to the other and back', async (t) => {
     const [plants] = fc.sample(anyPlants, { numRuns: 1, seed: 7 }) as [NewPlant[]]
     const table = await exported(await withPlants(t, plants), 'csv')
     const second = await withService(t)

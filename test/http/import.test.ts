@@ -52,7 +52,7 @@ suite('an import', () => {
     })
   }
 
-  test('reads CSV as spreadsheets save it, and explains what to do with a workbook', async (t) => {
+  test('reads CSV as spreadsheets save it, and says how to save a workbook as CSV', async (t) => {
     const service = await withService(t)
     const file = (name: string) => readFileSync(new URL(`../import/fixtures/${name}`, import.meta.url))
     assert.deepEqual(countsOf(await send(service, file('libreoffice-utf16-tab.csv'), { type: CSV })), [4, 0, 0, 0])
@@ -63,7 +63,7 @@ suite('an import', () => {
     assert.match(messageOf(answer), /^the file is not text but a workbook .*; no row was processed; /)
   })
 
-  test('of an empty body has no rows as NDJSON, and no header as CSV', async (t) => {
+  test('of an empty body stores nothing as NDJSON, and lacks a header as CSV', async (t) => {
     const service = await withService(t)
     assert.deepEqual(countsOf(await send(service, '')), [0, 0, 0, 0])
     assert.deepEqual(countsOf(await send(service, 'id,name\n', { type: CSV })), [0, 0, 0, 0])
@@ -72,7 +72,7 @@ suite('an import', () => {
     assert.match(messageOf(answer), /^the file has no header; .*; no row was processed; .* safe$/)
   })
 
-  test('refuses single rows by their lines, and stores the others', async (t) => {
+  test('names each refused row by its line, and stores the other rows', async (t) => {
     const service = await withService(t)
     await service.create({ id: 2, name: 'Oak' })
     const answer = await send(
@@ -92,7 +92,7 @@ suite('an import', () => {
     )
   })
 
-  test('with the mode update replaces the plants of the store by those of the file', async (t) => {
+  test('replaces plants of the store by those of the file in the mode update', async (t) => {
     const service = await withService(t)
     await send(service, ROWS)
     const file = 'id,name,tag\n1,Fern,sun\n2,Moss,\n3,Oak,\n3,Oak,tree\n'
@@ -104,7 +104,7 @@ suite('an import', () => {
     ])
   })
 
-  test('as a dry run reports what it would do, and stores nothing', async (t) => {
+  test('gives the same report and stores nothing as a dry run', async (t) => {
     const service = await withService(t)
     await send(service, '{"id":1,"name":"Fern"}')
     const file = '{"id":1,"name":"x"}\n{"id":2,"name":"Moss"}\n{"id":2,"name":"Moss"}\n{"id":2,"name":"x"}'
@@ -115,7 +115,7 @@ suite('an import', () => {
     assert.deepEqual(await service.plants(), [{ id: 1n, name: 'Fern', tag: null }])
   })
 
-  test('lists the first 1000 refused rows, and counts them all', async (t) => {
+  test('lists the first 1000 refused rows, and counts all of them', async (t) => {
     const service = await withService(t)
     const answer = await send(service, `${'x\n'.repeat(2500)}{"id":1,"name":"a"}`)
     assert.deepEqual(countsOf(answer), [1, 0, 0, 2500])
@@ -125,7 +125,7 @@ suite('an import', () => {
     )
   })
 
-  test('takes rows of up to twice the body limit and 64 bytes, and any number of them', async (t) => {
+  test('takes any number of rows, each of up to twice the body limit and 64 bytes', async (t) => {
     const service = await withService(t, { bodyLimit: '1KiB' })
     const row = (id: number, bytes: number) => `{"id":${id},"name":"a"}`.padEnd(bytes, ' ')
     const answer = await send(service, [row(1, 2112), row(2, 2113), row(3, 5000), row(4, 20)].join('\n'))
@@ -141,7 +141,7 @@ suite('an import', () => {
     )
   })
 
-  test('of an unreadable table says where it stopped, and how far it got', async (t) => {
+  test('of an unreadable table says where it stopped, with the counts so far', async (t) => {
     const service = await withService(t, { bodyLimit: '1KiB' })
     const open = await send(service, `${TABLE}3,"Oak,\r\n4,Elm,\r\n`, { type: CSV })
     assert.equal(errorOf(open), 40001)
@@ -178,7 +178,7 @@ suite('an import is refused before its body is read', () => {
     })
   }
 
-  test('with a token that may only read: 40301', async (t) => {
+  test('with a token without the scope plants:write: 40301', async (t) => {
     const service = await withService(t)
     const { secret } = await service.issueToken(['plants:read'])
     assert.equal(errorOf(await send(service, ROWS, { authorization: `Bearer ${secret}` })), 40301)

@@ -29,7 +29,7 @@ async function ids(service: Service, query: string): Promise<bigint[]> {
 }
 
 suite('the list of plants', () => {
-  test('is a bare array of stored plants, ordered by id', async (t) => {
+  test('is a JSON array of plants, ordered by id', async (t) => {
     const service = await withGarden(t)
     const answer = await service.send('GET', '/plants')
     assert.deepEqual(answer.json, [GARDEN.at(-1), ...GARDEN.slice(0, -1)])
@@ -41,7 +41,7 @@ suite('the list of plants', () => {
     }
   })
 
-  test('is empty when there are no plants', async (t) => {
+  test('is empty if there are no plants', async (t) => {
     const service = await withService(t)
     for (const query of ['', '?', '?&&', '?sort=-name', '?tag=x', '?q=x', '?limit=1']) {
       const answer = await service.send('GET', `/plants${query}`)
@@ -49,7 +49,7 @@ suite('the list of plants', () => {
     }
   })
 
-  test('has every id exactly', async (t) => {
+  test('contains every id exactly', async (t) => {
     const service = await withService(t)
     const edge = 2n ** 53n
     const all = [MIN_ID, -edge - 1n, -edge, -1n, 0n, edge, edge + 1n, MAX_ID]
@@ -58,7 +58,7 @@ suite('the list of plants', () => {
     assert.deepEqual(await ids(service, '?sort=-id'), all.toReversed())
   })
 
-  test('sorts by id or by folded name, both ways', async (t) => {
+  test('is ordered by id or by folded name, ascending or descending', async (t) => {
     const service = await withGarden(t)
     assert.deepEqual(await ids(service, '?sort=id'), [-1n, 1n, 2n, 3n, 4n, 5n, 6n])
     assert.deepEqual(await ids(service, '?sort=-id'), [6n, 5n, 4n, 3n, 2n, 1n, -1n])
@@ -66,7 +66,7 @@ suite('the list of plants', () => {
     assert.deepEqual(await ids(service, '?sort=-name'), [4n, 1n, 2n, 6n, 5n, 3n, -1n])
   })
 
-  test('filters by exact tags, any of several, the empty one included', async (t) => {
+  test('has the plants with any of the given tags, the empty tag included', async (t) => {
     const service = await withGarden(t)
     assert.deepEqual(await ids(service, '?tag=houseplant'), [1n, 2n])
     assert.deepEqual(await ids(service, '?tag=Houseplant'), [])
@@ -79,7 +79,7 @@ suite('the list of plants', () => {
     assert.deepEqual(await ids(service, '?tag=a%26b=c%2Bd%25'), [-1n], 'only the first = counts')
   })
 
-  test('searches by prefixes of words of name and tag, folded, all of which must match', async (t) => {
+  test('has the plants with words that begin with each searched word, both folded', async (t) => {
     const service = await withGarden(t)
     assert.deepEqual(await ids(service, '?q=ficus'), [2n, 5n, 6n])
     assert.deepEqual(await ids(service, '?q=FIC+hou'), [2n, 6n])
@@ -92,12 +92,12 @@ suite('the list of plants', () => {
     assert.deepEqual(await ids(service, '?q=%F0%9F%8C%B5'), [])
   })
 
-  test('ignores a search without words', async (t) => {
+  test('has all plants if the search contains no words', async (t) => {
     const service = await withGarden(t)
     for (const query of ['?q', '?q=', '?q=+', '?q=-.%21']) assert.equal((await ids(service, query)).length, 7, query)
   })
 
-  test('shows what was written before, and not what was deleted', async (t) => {
+  test('has every plant written before, and none deleted before', async (t) => {
     const service = await withGarden(t)
     for (let id = 100; id < 130; id++) {
       await service.create({ id, name: `new ${id}`, tag: 'new' })

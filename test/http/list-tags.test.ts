@@ -7,7 +7,7 @@ import { pagesFrom, plantsIn } from '../support/exchanges.ts'
 import { withService } from '../support/service.ts'
 
 suite('the list of tags', () => {
-  test('counts the plants of each tag, ordered by code points, the empty tag included', async (t) => {
+  test('counts the plants of each tag, the empty tag included, ordered by code points', async (t) => {
     const service = await withService(t)
     assert.equal((await service.send('GET', '/tags')).body, '[]')
     const tags = ['', 'b', 'B', 'a', 'a', '\uffff', '\u{1f331}', 'é', 'e\u0301', undefined, 'b', 'a']
@@ -23,7 +23,7 @@ suite('the list of tags', () => {
     assert.equal((await service.send('GET', '/tags')).body.includes('"tag":""'), false)
   })
 
-  test('has pages that together are the whole list, also with tags too long for a link', async (t) => {
+  test('has pages that together are the whole list, even with tags too long for a link', async (t) => {
     const service = await withService(t)
     const long = 'tag '.repeat(100)
     const huge = '\u{1f331}'.repeat(100_000)
@@ -67,7 +67,7 @@ suite('the list of tags', () => {
     )
   })
 
-  test('counts as many plants of a tag as the filter by that tag finds', async (t) => {
+  test('counts as many plants of a tag as a list with that tag has', async (t) => {
     const service = await withService(t)
     for (let id = 0; id < 20; id++) await service.create({ id, name: 'x', tag: ['', 'a', 'b & c', undefined][id % 4] })
     const { json } = await service.send('GET', '/tags')

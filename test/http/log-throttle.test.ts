@@ -3,8 +3,8 @@ import { suite, test } from 'node:test'
 import { LogThrottle } from '../../src/http/response/log-throttle.ts'
 import { withService } from '../support/service.ts'
 
-suite('lines about refusals', () => {
-  test('are at most 20 per second for one error, and the next line counts the suppressed ones', (t) => {
+suite('log lines about refusals', () => {
+  test('number at most 20 per second for one error, and the next line counts the suppressed ones', (t) => {
     let now = 0
     t.mock.method(performance, 'now', () => now)
     const throttle = new LogThrottle()
@@ -16,7 +16,7 @@ suite('lines about refusals', () => {
     assert.equal(throttle.admit(50304, '10.0.0.1'), 0)
   })
 
-  test('are at most five of those for one address', (t) => {
+  test('number at most five per second for one error and one address', (t) => {
     let now = 0
     t.mock.method(performance, 'now', () => now)
     const throttle = new LogThrottle()
@@ -29,7 +29,7 @@ suite('lines about refusals', () => {
     assert.equal(throttle.admit(40102, '10.0.0.1'), 0)
   })
 
-  test('are short, whatever the client sends', async (t) => {
+  test('have a bounded length, whatever the client sends', async (t) => {
     const service = await withService(t, { logLevel: 'debug' })
     const long = 'x'.repeat(8000)
     await service.send('GET', `/${long}`)

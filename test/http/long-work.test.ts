@@ -7,7 +7,7 @@ import { isLinux, notTestedHere } from '../support/not-tested.ts'
 import { errorOf, SECRET, withService } from '../support/service.ts'
 
 suite('exports', () => {
-  test('at once are bounded per token and in total', async (t) => {
+  test('in progress are bounded per token and in total', async (t) => {
     const service = await withMuch(t, { maxExports: '3', maxExportsPerToken: '2' })
     const other = await service.issueToken(['plants:read'])
     const own = [unreadExport(service), unreadExport(service)]
@@ -26,7 +26,7 @@ suite('exports', () => {
     await untilIdle(service, 'export')
   })
 
-  test('that hundreds of connections request and never read stay within the bound, and end with them', async (t) => {
+  test('of hundreds of connections that read nothing stay within the bound, and end with them', async (t) => {
     if (!isLinux) return notTestedHere(t, 'what exports open, because only Linux lists it')
     const service = await withMuch(t)
     await (await service.send('GET', '/plants?q=warm')).json
@@ -42,7 +42,7 @@ suite('exports', () => {
     while (await service.under.keepsMoment()) await sleep(20)
   })
 
-  test('that take too long break off, and release their snapshots', async (t) => {
+  test('beyond --export-timeout break off and release their snapshots', async (t) => {
     const service = await withMuch(t, { exportTimeout: '300ms' })
     const connection = unreadExport(service)
     await untilIdle(service, 'export')
@@ -60,7 +60,7 @@ suite('imports and dry runs', () => {
     { work: 'import', path: '/plants/import', bound: { maxImports: '3', maxImportsPerToken: '2' } },
     { work: 'dryRun', path: '/plants/import?dryRun=true', bound: { maxDryRuns: '3', maxDryRunsPerToken: '2' } },
   ]) {
-    test(`at once are bounded per token and in total: ${work}`, async (t) => {
+    test(`in progress are bounded per token and in total: ${work}`, async (t) => {
       const service = await withService(t, bound)
       const other = await service.issueToken(['plants:write'])
       const send = (secret: string) =>

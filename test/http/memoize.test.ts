@@ -11,14 +11,14 @@ const counted = () => {
   return { calls, write }
 }
 
-test('memoizes the text of a subject that comes often', () => {
+test('memoize keeps the text of a frequent subject', () => {
   const { calls, write } = counted()
   const fern = { name: 'fern' }
   for (let i = 0; i < 1000; i++) assert.equal(write(fern, '!'), 'fern!')
   assert.ok(calls.length < 100, `${calls.length} calls`)
 })
 
-test('memoizes the text of a subject that comes often among others that come once', () => {
+test('memoize keeps the text of a frequent subject among others that come once', () => {
   const { calls, write } = counted()
   const fern = { name: 'fern' }
   for (let i = 0; i < 10_000; i++) {
@@ -28,13 +28,13 @@ test('memoizes the text of a subject that comes often among others that come onc
   assert.ok(calls.filter((name) => name === 'fern').length < 500)
 })
 
-test('writes equal subjects separately: each object has a text of its own', () => {
+test('memoize writes each object by itself, even equal ones', () => {
   const { calls, write } = counted()
   for (let i = 0; i < 3; i++) write({ name: 'fern' }, '!')
   assert.deepEqual(calls, ['fern', 'fern', 'fern'])
 })
 
-test('a write that throws is tried again', () => {
+test('memoize calls a write again that has thrown', () => {
   let fails = true
   const write = memoize((subject: { readonly name: string }) => {
     if (fails) throw new Error('not now')

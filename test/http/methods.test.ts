@@ -29,7 +29,7 @@ const ALLOW: Readonly<Record<string, string>> = {
 }
 
 suite('OPTIONS', () => {
-  test('is 204 with the methods of the path, without a token', async (t) => {
+  test('is 204 with the methods of the path, and needs no token', async (t) => {
     const service = await withService(t)
     for (const [path, allow] of Object.entries(ALLOW)) {
       for (const target of [path, `${path}?x=1`]) {
@@ -51,7 +51,7 @@ suite('OPTIONS', () => {
     )
   })
 
-  test('of * is about the service as a whole', async (t) => {
+  test('of * is 204 with the methods of the whole service', async (t) => {
     const service = await withService(t)
     const [answer] = await raw(service.port, 'OPTIONS * HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n')
     assert.equal(answer?.status, 204)
@@ -68,7 +68,7 @@ suite('OPTIONS', () => {
 })
 
 suite('a method that a path does not have', () => {
-  test('is 40501 with the same methods in Allow, without a token', async (t) => {
+  test('is 40501 with the methods of the path in Allow, and needs no token', async (t) => {
     const service = await withService(t)
     for (const [path, allow] of Object.entries(ALLOW)) {
       for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'TRACE', 'QUERY']) {
@@ -79,13 +79,13 @@ suite('a method that a path does not have', () => {
     }
   })
 
-  test('is refused alike with HEAD, without the body', async (t) => {
+  test('is refused for HEAD in the same way, without a body', async (t) => {
     const service = await withService(t)
     const { status, headers, body } = await service.send('HEAD', '/plants/import', FREE)
     assert.deepEqual([status, headers.allow, body], [405, 'POST, OPTIONS', ''])
   })
 
-  test('cannot be overridden by a header or a parameter', async (t) => {
+  test('cannot be replaced by a header or a parameter for overriding', async (t) => {
     const service = await withService(t)
     await service.create({ id: 1, name: 'x' })
     const headers = { 'X-HTTP-Method-Override': 'DELETE', 'X-HTTP-Method': 'DELETE', 'X-Method-Override': 'DELETE' }
@@ -111,7 +111,7 @@ suite('HEAD', () => {
     ['/nowhere'],
   ]
 
-  test('is answered like GET, with every header and no body', async (t) => {
+  test('has the answer of GET with every header and without the body', async (t) => {
     const service = await withService(t)
     for (const tag of ['a', 'b']) await service.create({ id: tag === 'a' ? 1 : 3, name: 'x', tag })
     for (const [path, headers = {}] of REQUESTS) {
@@ -123,7 +123,7 @@ suite('HEAD', () => {
     }
   })
 
-  test('counts as the same operation, needs the same scope, and exists wherever GET does', async (t) => {
+  test('exists wherever GET does, needs the same scope, and counts as the same operation', async (t) => {
     const service = await withService(t)
     const { secret } = await service.issueToken(['plants:write'])
     for (const { method, path, scopes } of contract.operations) {
@@ -140,7 +140,7 @@ suite('HEAD', () => {
 })
 
 suite('scopes', () => {
-  test('are plants:read for reads, plants:write for writes, tokens for tokens, and none for the own token', async (t) => {
+  test('are plants:read for reads, plants:write for writes, tokens for tokens, none for the own token', async (t) => {
     const service = await withService(t)
     const needed = (method: string, path: string): Scope[] => {
       if (path === '/tokens/self') return []

@@ -9,8 +9,8 @@ import { send } from '../support/load.ts'
 import { startServer, TOKEN } from '../support/process.ts'
 import { errorOf, messageOf, withService } from '../support/service.ts'
 
-suite('the histogram of answers', () => {
-  test('counts each answer in every bucket whose bound is not below its time', async () => {
+suite('the histogram of response times', () => {
+  test('counts each answer in every bucket whose bound is at least its time', async () => {
     const metrics = new Metrics()
     for (const milliseconds of [0, 1, 1.01, 2.5, 2.6, 250, 999, 5000, 5001]) metrics.observe('x', 200, milliseconds)
     const text = await metrics.text()
@@ -25,7 +25,7 @@ suite('the histogram of answers', () => {
 suite('the count of plants', () => {
   const samples = async (metrics: Metrics) => /^plantstore_plants (\S+)$/m.exec(await metrics.text())?.[1]
 
-  test('runs in the background, one at a time and at most once a minute, and outlives a store out of reach', async () => {
+  test('runs in the background, at most once a minute, and continues after the store was out of reach', async () => {
     let now = 0
     const counts: PromiseWithResolvers<number>[] = []
     const countPlants = () => {
@@ -55,7 +55,7 @@ suite('the count of plants', () => {
 })
 
 suite('the gauge of waiting creates', () => {
-  test('tells how many creates wait, in the program as it ships', async (t) => {
+  test('shows how many creates wait', async (t) => {
     const { address, storePath } = await startServer(t, tempFolder(t))
     const gauge = async () => {
       const response = await fetch(`${address}/metrics`, { headers: { Authorization: `Bearer ${TOKEN}` } })
@@ -77,7 +77,7 @@ suite('the gauge of waiting creates', () => {
 })
 
 suite('an unexpected error', () => {
-  test('is answered without its text, which the log has under the id of the request', async (t) => {
+  test('is answered without its text, which is in the log under the id of the request', async (t) => {
     const service = await withService(t)
     service.store.getPlant = () => Promise.reject(new TypeError('its own words, /srv/secret/path'))
     const answer = await service.send('GET', '/plants/1')

@@ -10,7 +10,7 @@ const BROWSER = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8
 suite('Accept', () => {
   const OFFERED = ['application/x-ndjson', 'text/csv'] as const
 
-  test('prefers the highest weight of the most specific range', () => {
+  test('selects the type with the highest weight by its most specific range', () => {
     const cases: readonly [string | undefined, string | undefined][] = [
       [undefined, 'application/x-ndjson'],
       ['*/*', 'application/x-ndjson'],
@@ -34,7 +34,7 @@ suite('Accept', () => {
     for (const [accept, type] of cases) assert.equal(preferredType(accept, OFFERED), type, String(accept))
   })
 
-  test('counts as absent when it is empty or malformed', () => {
+  test('counts as absent if it is empty or malformed', () => {
     for (const accept of [
       '',
       ' , ',
@@ -47,7 +47,7 @@ suite('Accept', () => {
     }
   })
 
-  test('is 40601 when it excludes every type of the answer, and nothing is done', async (t) => {
+  test('is 40601 if it excludes every type of the answer, and the operation does not run', async (t) => {
     const service = await withService(t)
     for (const { id, method, path, produces } of contract.operations) {
       if (produces.length === 0) continue
@@ -75,7 +75,7 @@ suite('Accept', () => {
     assert.equal(errorOf(await service.send('GET', '/plants', { headers, authorization: null })), 40101)
   })
 
-  test('chooses the format of an export without the parameter', async (t) => {
+  test('selects the format of an export without the parameter', async (t) => {
     const service = await withService(t)
     const cases: readonly [string, string, string | number][] = [
       ['', '*/*', 'application/x-ndjson'],
@@ -94,7 +94,7 @@ suite('Accept', () => {
 })
 
 suite('GET /', () => {
-  test('answers a person with the page, and leads a program to the contract', async (t) => {
+  test('answers a browser with the page, and redirects a program to the contract', async (t) => {
     const service = await withService(t)
     for (const [accept, location] of [
       ['*/*', '/openapi.json'],
@@ -112,14 +112,14 @@ suite('GET /', () => {
     assert.equal(errorOf(await service.send('GET', '/?x=1', FREE)), 40003)
   })
 
-  test('leads everyone to the contract when both pages are switched off', async (t) => {
+  test('redirects every client to the contract if both pages are switched off', async (t) => {
     const service = await withService(t, { page: 'off', docs: 'off' })
     const { headers } = await service.send('GET', '/', { ...FREE, headers: { Accept: BROWSER } })
     assert.equal(headers.location, '/openapi.json')
   })
 })
 
-test('Accept-Encoding means the coding with the highest weight that the service has', () => {
+test('Accept-Encoding selects the supported coding with the highest weight', () => {
   const cases: readonly [string | undefined, string | undefined][] = [
     [undefined, undefined],
     ['', undefined],

@@ -36,7 +36,7 @@ suite('every operation', () => {
     assert.ok(!service.log.includes('hunter2'), service.log)
   })
 
-  test('that takes a token uses its rate, and says what is left', async (t) => {
+  test('that takes a token counts towards its rate, and says how many requests are left', async (t) => {
     const protectedOnes = contract.operations.filter(({ scopes }) => scopes !== undefined)
     const service = await withService(t, { rateLimit: String(protectedOnes.length) })
     for (const { id, method, path } of protectedOnes) {

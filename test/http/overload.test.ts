@@ -22,7 +22,7 @@ suite('overload', () => {
   }
   const plenty: MemoryUse = { heap: 1, maxHeap: 100, external: 1 }
 
-  test('refuses the requests of a turn of the event loop that has taken too long, and no later ones', async (t) => {
+  test('refuses the requests of a turn of the event loop that has taken too long, and only those', async (t) => {
     const overload = new Overload({ maxDelay: 100, maxMemory: undefined }, () => plenty)
     t.after(() => overload.close())
     const admitted: boolean[] = []
@@ -35,7 +35,7 @@ suite('overload', () => {
     assert.ok(admits(overload), 'the turn after it')
   })
 
-  test('takes the first requests after the process was paused', async (t) => {
+  test('does not refuse the first requests after the process was paused', async (t) => {
     const overload = new Overload({ maxDelay: 100, maxMemory: undefined }, () => plenty)
     t.after(() => overload.close())
     work(500)
@@ -43,7 +43,7 @@ suite('overload', () => {
     assert.ok(admits(overload))
   })
 
-  test('refuses requests while the heap or the buffers take too much memory', async (t) => {
+  test('refuses requests while the heap or the buffers exceed their memory', async (t) => {
     let use = plenty
     const overload = new Overload({ maxDelay: 600_000, maxMemory: 1000 }, () => use)
     t.after(() => overload.close())
@@ -57,7 +57,7 @@ suite('overload', () => {
     await becomes(true, plenty)
   })
 
-  test('gets 50302 with Retry-After, changes nothing, and leaves health and metrics answered', async (t) => {
+  test('answers 50302 with Retry-After and changes nothing, except for health and metrics', async (t) => {
     const service = await withService(t, { maxDelay: '500ms' })
     const { getPlant } = service.store
     const sendAll = () => Promise.all(Array.from({ length: 60 }, (_, id) => service.send('GET', `/plants/${id}`)))
@@ -84,7 +84,7 @@ suite('overload', () => {
     assert.equal((await service.send('GET', '/plants/1')).status, 404)
   })
 
-  test('refuses everything but health and metrics where memory is short', async (t) => {
+  test('refuses everything but health and metrics while memory is short', async (t) => {
     const service = await withService(t, { maxMemory: '1MiB' })
     const answer = async () => service.create({ id: 1, name: 'a' })
     let refused = await answer()

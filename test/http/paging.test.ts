@@ -26,7 +26,7 @@ const cursorOf = (target: string | undefined): string =>
   new URL(target ?? assert.fail('no next page'), 'http://a').searchParams.get('cursor') ?? assert.fail()
 
 suite('the pages of a list', () => {
-  test('keep the parameters of their request, also of a query without words', async (t) => {
+  test('keep the parameters of their request in their links, even a query without words', async (t) => {
     const service = await withService(t)
     for (let id = 0; id < 3; id++) await service.create({ id, name: 'x' })
     // More reads than it takes to get a value into the cache.
@@ -40,7 +40,7 @@ suite('the pages of a list', () => {
     }
   })
 
-  test('together are the whole list in its order, for any plants, order and limit', async (t) => {
+  test('together are the whole list in order, for any plants, order and limit', async (t) => {
     const service = await withService(t)
     await holds(
       fc.asyncProperty(
@@ -63,7 +63,7 @@ suite('the pages of a list', () => {
     )
   })
 
-  test('keep all filters, also those that need encoding', async (t) => {
+  test('keep all filters, even those that need encoding', async (t) => {
     const service = await withService(t)
     const tag = 'a&b=c+d%20e/"<>ä🌵\n'
     for (let id = 0; id < 9; id++) await put(service, id, { name: `Käfer ${id}`, tag: id % 3 === 0 ? 'other' : tag })
@@ -87,7 +87,7 @@ suite('the pages of a list', () => {
     )
   })
 
-  test('may each have another limit', async (t) => {
+  test('may have different limits', async (t) => {
     const service = await withPlants(t, 10)
     const first = await service.send('GET', '/plants?limit=2')
     const target = (nextOf(first) ?? '').replace('limit=2', 'limit=5')
@@ -100,7 +100,7 @@ suite('the pages of a list', () => {
     assert.deepEqual([plantsIn(rest.body).length, nextOf(rest)], [3, undefined])
   })
 
-  test('have every plant that stays exactly once, while others come, change and go', async (t) => {
+  test('have every lasting plant exactly once while others are created, changed and deleted', async (t) => {
     const service = await withPlants(t, 200)
     for (const order of PLANT_ORDERS) {
       let writes = 0
@@ -128,7 +128,7 @@ suite('the pages of a list', () => {
     }
   })
 
-  test('continue after a plant that was deleted meanwhile', async (t) => {
+  test('continue after a plant that has been deleted meanwhile', async (t) => {
     const service = await withPlants(t, 6)
     for (const order of PLANT_ORDERS) {
       const first = await service.send('GET', `/plants?limit=3&sort=${order}`)
@@ -140,7 +140,7 @@ suite('the pages of a list', () => {
     }
   })
 
-  test('end early beyond a few mebibytes, and continue there', async (t) => {
+  test('end early after a few mebibytes, and continue there', async (t) => {
     const service = await withService(t)
     const names = Array.from({ length: 30 }, (_, i) => `${i} ${'x'.repeat(1_000_000)}`)
     await service.store.importPlants(
@@ -157,7 +157,7 @@ suite('the pages of a list', () => {
     }
   })
 
-  test('have links of bounded length, however long the names are', async (t) => {
+  test('have links of bounded length, even with long names', async (t) => {
     const service = await withService(t)
     for (const id of [1, 2]) await service.create({ id, name: '\u{1f331}'.repeat(100_000) })
     const link = String((await service.send('GET', '/plants?sort=name&limit=1')).headers['link'])
@@ -167,7 +167,7 @@ suite('the pages of a list', () => {
 })
 
 suite('a cursor', () => {
-  test('stays valid on every instance and after every start, for all of version 1.x', async (t) => {
+  test('stays valid on every instance and after restarts, for all of version 1.x', async (t) => {
     const service = await withService(t)
     for (const id of [1, 2, 3]) await service.create({ id, name: `Ünger ${id}` })
     const targets = [

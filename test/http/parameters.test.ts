@@ -12,7 +12,7 @@ const at = (path: string): string =>
   path.replace('/tokens/{id}', '/tokens/tok_4bXm09TzQ1r').replace('{id}', '1').replace('{file}', 'start.js')
 
 suite('the query parameters of every operation', () => {
-  test('are refused by name when the contract does not have them', async (t) => {
+  test('are refused by name if the contract does not have them', async (t) => {
     const service = await withService(t)
     for (const { id, method, path } of contract.operations) {
       const headers = { 'Content-Type': 'application/json' }
@@ -41,7 +41,7 @@ suite('the query parameters of every operation', () => {
     assert.equal(await message('/health/live?x'), 'unknown query parameter x; this operation has none')
   })
 
-  test('are refused without a name that could be a secret', async (t) => {
+  test('are refused without quoting a name that could be a secret', async (t) => {
     const service = await withService(t)
     for (const name of ['x'.repeat(31), '%3Cscript%3E', '%00', '', '__proto__%0A', 'p%C3%A4sse']) {
       const answer = await service.send('GET', `/plants?${name}=1`)
@@ -59,7 +59,7 @@ suite('the query parameters of every operation', () => {
     }
   })
 
-  test('are refused after the token and before the body', async (t) => {
+  test('are checked after the token and before the body', async (t) => {
     const service = await withService(t)
     const { secret } = await service.issueToken(['plants:write'])
     const without = await service.send('GET', '/plants?x=1', { authorization: null })
@@ -68,7 +68,7 @@ suite('the query parameters of every operation', () => {
     assert.deepEqual([without, lacking, before].map(errorOf), [40101, 40301, 40003])
   })
 
-  test('change nothing on a path without the operation', async (t) => {
+  test('change nothing on a path without that operation', async (t) => {
     const service = await withService(t)
     assert.equal(errorOf(await service.send('GET', '/nowhere?limit=x')), 40401)
     assert.equal(errorOf(await service.send('TRACE', '/plants?limit=x')), 40501)
@@ -126,7 +126,7 @@ suite('a query parameter', () => {
     ],
   ]
 
-  test('that is wrong in the list of plants is 40003, with every fault', async (t) => {
+  test('of the list of plants is 40003 if it is wrong, with every fault', async (t) => {
     const service = await withService(t)
     for (const [query, message] of WRONG) {
       const answer = await service.send('GET', `/plants?${query}`)
@@ -134,7 +134,7 @@ suite('a query parameter', () => {
     }
   })
 
-  test('that is wrong in the list of tags is 40003', async (t) => {
+  test('of the list of tags is 40003 if it is wrong', async (t) => {
     const service = await withService(t)
     for (const [query, message] of WRONG.filter(([text]) => /^(?:limit|cursor)/.test(text) && !text.includes('sort'))) {
       const answer = await service.send('GET', `/tags?${query}`)
@@ -142,7 +142,7 @@ suite('a query parameter', () => {
     }
   })
 
-  test('is reported together with faults of the path and the preconditions', async (t) => {
+  test('is refused together with faults of the path and the preconditions', async (t) => {
     const service = await withService(t)
     const headers = { 'If-Match': 'x', 'If-None-Match': '"y' }
     const answer = await service.send('DELETE', '/plants/x?force=1', { headers })
@@ -153,7 +153,7 @@ suite('a query parameter', () => {
     )
   })
 
-  test('may be as long as a head may be', async (t) => {
+  test('may be as long as the limit of a head allows', async (t) => {
     const service = await withService(t)
     const answer = await service.send('GET', `/plants?tag=${'a'.repeat(15_000)}`)
     assert.deepEqual([answer.status, answer.body], [200, '[]'])
@@ -162,7 +162,7 @@ suite('a query parameter', () => {
 })
 
 suite('a query string', () => {
-  test('is read like URLSearchParams, when it is valid', () => {
+  test('is decoded like URLSearchParams if it is valid', () => {
     const piece = fc.constantFrom(
       'a',
       '=',
@@ -191,7 +191,7 @@ suite('a query string', () => {
     )
   })
 
-  test('reads as it was written', () => {
+  test('decodes to the text that was encoded', () => {
     holds(
       fc.property(fc.array(fc.tuple(anyText, anyText)), (pairs) => {
         const query = writeQueryString(pairs)

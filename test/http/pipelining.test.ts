@@ -16,7 +16,7 @@ const EXPORT = `GET /plants/export HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer 
 const CHUNKED = post(`${PLANT.length.toString(16)}\r\n${PLANT}\r\n0\r\n\r\n`, 'Transfer-Encoding: chunked')
 
 suite('the requests of one connection', () => {
-  test('are handled one at a time: the next begins once the answer before was handed over', async (t) => {
+  test('are handled one at a time: each begins after the previous answer was passed to the socket', async (t) => {
     const service = await withService(t)
     const plants = Array.from({ length: 400 }, (_, i) => ({ id: BigInt(i), name: 'x'.repeat(50_000), tag: undefined }))
     await service.store.importPlants(plants, 'add', TESTER)
@@ -32,7 +32,7 @@ suite('the requests of one connection', () => {
     assert.match((await service.send('GET', '/metrics')).body, /operation="exportPlants",status="499"\} 1\n/)
   })
 
-  test('are all answered in their order, however many arrive at once', async (t) => {
+  test('are all answered in order, however many arrive at once', async (t) => {
     const service = await withService(t)
     const tiny = 'GET /nowhere HTTP/1.1\r\nHost:a\r\n\r\n'
     const answers = await raw(service.port, `${tiny.repeat(4000)}${LIVE}Connection: close\r\n\r\n`)
@@ -41,7 +41,7 @@ suite('the requests of one connection', () => {
     assert.equal(answers.at(-1)?.status, 200)
   })
 
-  test('leave time on the event loop to other connections', async (t) => {
+  test('leave time on the event loop for other connections', async (t) => {
     const service = await withService(t)
     const connection = new RawConnection(service.port)
     connection.write(`${LIVE}\r\n`.repeat(20_000))
@@ -51,7 +51,7 @@ suite('the requests of one connection', () => {
     connection.socket.destroy()
   })
 
-  test('are dropped when their client leaves during the first one', async (t) => {
+  test('are dropped if their client leaves during the first one', async (t) => {
     const service = await withService(t)
     const release = await service.under.lock()
     const connection = new RawConnection(service.port)
@@ -137,7 +137,7 @@ suite('valid requests before invalid bytes', () => {
     )
   })
 
-  test('are answered before the refusal, wherever the bytes behind a large body are cut', async (t) => {
+  test('are answered before the refusal, wherever the bytes behind a large body are split', async (t) => {
     const service = await withService(t)
     const bytes = `${whole().repeat(3)} `
     for (let cut = 0; cut < bytes.length; cut++) {
@@ -153,7 +153,7 @@ suite('valid requests before invalid bytes', () => {
     }
   })
 
-  test('are answered in their order, however many come at once behind a large body', async (t) => {
+  test('are answered in order, however many follow a large body at once', async (t) => {
     const service = await withService(t)
     const many = Array.from({ length: 800 }, (_, i) => `GET /plants/${i % 7} HTTP/1.1\r\nHost: a\r\n\r\n`)
     const last = `${LIVE}Connection: close\r\n\r\n`
@@ -162,7 +162,7 @@ suite('valid requests before invalid bytes', () => {
     assert.deepEqual(statuses, [200, ...many.map(() => 401), 200, 200, 200, 200])
   })
 
-  test('are answered behind one that takes long, though their bodies came meanwhile', async (t) => {
+  test('are answered behind a long one, even if their bodies arrive meanwhile', async (t) => {
     const service = await withService(t)
     await service.create({ id: 0, name: 'so that the token is known' })
     const connection = new RawConnection(service.port)
@@ -180,7 +180,7 @@ suite('valid requests before invalid bytes', () => {
     )
   })
 
-  test('are answered when a body has no length, whatever happened the second before', async (t) => {
+  test('are answered if a body has no length, whatever happened the second before', async (t) => {
     const service = await withService(t)
     for (let i = 0; i < 2; i++) {
       const answers = await raw(service.port, post(PLANT))
@@ -192,7 +192,7 @@ suite('valid requests before invalid bytes', () => {
   })
 })
 
-test('unread answers stay small, however many requests arrive', async (t) => {
+test('unread answers take bounded memory, however many requests arrive', async (t) => {
   if (!isLinux) return notTestedHere(t, 'the memory of another process, because only Linux tells it')
   const { address } = await startServer(t, tempFolder(t))
   const memory = async (): Promise<number> => {

@@ -16,11 +16,11 @@ suite("the contract's schemas of plants", () => {
     return () => checkPlantSchemas(readContract(readSource(TEXT.replace(from, to))).document)
   }
 
-  test('are what the rule in src/plant.ts enforces', () => {
+  test('agree with the rule in src/plant.ts', () => {
     assert.doesNotThrow(() => checkPlantSchemas(document))
   })
 
-  test('stop the start of the service when they say anything that the rule does not enforce', () => {
+  test('stop the start of the service if the rule does not enforce one of their keywords', () => {
     const changes: readonly [string, string][] = [
       [NAME, `${NAME}      maxLength: 5\n`],
       [NAME, `${NAME}      minLength: 1\n`],
@@ -41,7 +41,7 @@ suite("the contract's schemas of plants", () => {
     assert.throws(changed(NAME, `${NAME}      maxLength: 5\n`), /the body of createPlant .*"maxLength":5/)
   })
 
-  test('may have other explanations', () => {
+  test('may have other descriptions', () => {
     assert.doesNotThrow(changed(NAME, `${NAME.replace('The name', 'Its label, the name')}      title: A name\n`))
   })
 })

@@ -65,7 +65,7 @@ suite('the value of If-Match and If-None-Match', () => {
     )
   })
 
-  test('may have blanks and empty elements around the tags', () => {
+  test('may contain blanks and empty elements around the tags', () => {
     const tag = fc
       .tuple(fc.constantFrom('', 'W/'), fc.string({ unit: fc.constantFrom('!', ',', 'a', '~', 'W', '/', '*') }))
       .map(([weak, opaque]) => `${weak}"${opaque}"`)
@@ -80,14 +80,14 @@ suite('the value of If-Match and If-None-Match', () => {
     )
   })
 
-  test('costs no more for a long value that is almost valid', () => {
+  test('takes linear time to parse if it is long and almost valid', () => {
     for (const text of [`"a"${' '.repeat(16_000)}x`, `${','.repeat(16_000)}x`, `${'"a",'.repeat(4000)}x`]) {
       assert.equal(readEntityTags(text), undefined)
     }
     assert.equal(readEntityTags('"a",'.repeat(4000))?.length, 4000)
   })
 
-  test('counts strongly in If-Match and weakly in If-None-Match', () => {
+  test('is compared strongly in If-Match and weakly in If-None-Match', () => {
     const tags = ['"a"', 'W/"b"', '"W/c"', 'W/"W/d"']
     assert.deepEqual(expectationOf({ 'If-Match': tags, 'If-None-Match': tags }), {
       at: ['a', 'W/c'],
@@ -98,7 +98,7 @@ suite('the value of If-Match and If-None-Match', () => {
     assert.deepEqual(expectationOf({}), {})
   })
 
-  test('is 40003 when it is malformed, and nothing is done', async (t) => {
+  test('is 40003 if it is malformed, and the operation does not run', async (t) => {
     const service = await withService(t)
     await service.create({ id: 1, name: 'x' })
     for (const name of ['If-Match', 'If-None-Match']) {
@@ -121,7 +121,7 @@ suite('the value of If-Match and If-None-Match', () => {
 })
 
 suite('a precondition that an operation does not take', () => {
-  test('is refused on a write, as its sender relies on it', async (t) => {
+  test('is refused on a write', async (t) => {
     const service = await withService(t)
     const values: Readonly<Record<string, string>>[] = [{ 'If-Match': '*' }, { 'If-Match': '"x"' }]
     for (const headers of values) {
@@ -147,7 +147,7 @@ suite('a precondition that an operation does not take', () => {
 })
 
 suite('two concurrent writes with one If-Match', () => {
-  test('are answered 200 and 412, and the one with 200 is kept, a thousand times', async (t) => {
+  test('get 200 and 412, and the one with 200 takes effect, a thousand times', async (t) => {
     const service = await withService(t)
     let etag = (await service.create({ id: 1, name: 'start' })).headers.etag ?? ''
     for (let round = 0; round < 1000; round++) {
@@ -165,7 +165,7 @@ suite('two concurrent writes with one If-Match', () => {
     }
   })
 
-  test('or with If-None-Match: * are answered 201 and 412', async (t) => {
+  test('or with If-None-Match: * get 201 and 412', async (t) => {
     const service = await withService(t)
     for (let id = 0; id < 100; id++) {
       const sending = { headers: { 'If-None-Match': '*' } }
@@ -174,7 +174,7 @@ suite('two concurrent writes with one If-Match', () => {
     }
   })
 
-  test('of which one deletes are answered as if one came first', async (t) => {
+  test('get the answers of one order if one of them deletes', async (t) => {
     const service = await withService(t)
     for (let round = 0; round < 100; round++) {
       const { etag = '' } = (await put(service, 1, { name: 'before' })).headers

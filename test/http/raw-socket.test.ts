@@ -12,7 +12,7 @@ import { withService } from '../support/service.ts'
 
 const INVALID_HTTP = { status: 400, error: 40004 }
 
-suite('bytes that are no valid HTTP/1.1 request', () => {
+suite('bytes that are not a valid HTTP/1.1 request', () => {
   const INVALID: Readonly<Record<string, string>> = {
     'no HTTP at all': 'hello\r\n\r\n',
     'a TLS hello': '\x16\x03\x01\x00\xa5\x01\x00\x00',
@@ -39,7 +39,7 @@ suite('bytes that are no valid HTTP/1.1 request', () => {
     'a chunk that is longer than its size': post('1\r\n{}\r\n0\r\n\r\n', 'Transfer-Encoding: chunked'),
   }
 
-  test('are answered with 40004 and a sentence about the fault', async (t) => {
+  test('get 40004 with a sentence about the fault', async (t) => {
     const service = await withService(t)
     const sentences = new Set<string>()
     for (const [what, bytes] of Object.entries(INVALID)) {
@@ -53,7 +53,7 @@ suite('bytes that are no valid HTTP/1.1 request', () => {
     assert.deepEqual(await service.plants(), [])
   })
 
-  test('with an invalid Host or an unknown transfer coding are 40004 on every path', async (t) => {
+  test('get 40004 on every path for an invalid Host or an unknown transfer coding', async (t) => {
     const service = await withService(t)
     const line = 'GET /health/live HTTP/1.1\r\nConnection: close\r\n'
     for (const host of ['a b', 'a/b', 'u@a', 'a:b', '[::1', 'a?b', 'a#b', '"a"', 'a\\b', '%zz', 'a:80:80', '<a>']) {
@@ -71,7 +71,7 @@ suite('bytes that are no valid HTTP/1.1 request', () => {
     }
   })
 
-  test('are answered with 40003 when only the path is invalid, and the service goes on', async (t) => {
+  test('get 40003 if only the path is invalid, and the service continues', async (t) => {
     const service = await withService(t)
     for (const path of ['/%ff', '/plants/%', '/docs/%E0%A4%A', '/%']) {
       const answers = await raw(service.port, `GET ${path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`)
@@ -80,7 +80,7 @@ suite('bytes that are no valid HTTP/1.1 request', () => {
     assert.equal((await service.send('GET', '/health/live')).status, 200)
   })
 
-  test('are answered while more of them arrive, and the connection closes soon after', async (t) => {
+  test('get an answer while more of them arrive, and the connection closes soon after', async (t) => {
     const service = await withService(t)
     const more = 'x'.repeat(2 ** 20)
     for (const bytes of ['hello\r\n\r\n', `${LIVE}X: `, 'CONNECT a:80 HTTP/1.1\r\nHost: a\r\n\r\n']) {
@@ -99,7 +99,7 @@ suite('bytes that are no valid HTTP/1.1 request', () => {
 })
 
 suite('for any bytes', () => {
-  test('the answers are HTTP, refusals are in form, and the service goes on', async (t) => {
+  test('every answer is valid HTTP and in the form of the contract, and the service continues', async (t) => {
     const service = await withService(t)
     const valid = Buffer.from(whole() + post(`13\r\n${PLANT}\r\n0\r\n\r\n`, 'Transfer-Encoding: chunked'), 'latin1')
     const piece = fc.oneof(
@@ -169,7 +169,7 @@ suite('limits of time and size below the request', () => {
 })
 
 suite('methods', () => {
-  test('that a path does not have are 40501, without a token', async (t) => {
+  test('that a path does not have are 40501, and need no token', async (t) => {
     const service = await withService(t)
     for (const method of ['PUT', 'PATCH', 'DELETE', 'TRACE', 'QUERY', 'PROPFIND', 'M-SEARCH']) {
       for (const target of ['/plants', '/plants?x=y', 'http://elsewhere/plants']) {
@@ -181,7 +181,7 @@ suite('methods', () => {
     }
   })
 
-  test('that are unknown are 40501 as well, after the answers that are due', async (t) => {
+  test('that are unknown are 40501 too, after the answers to earlier requests', async (t) => {
     const service = await withService(t)
     for (const method of ['FOO', 'get', 'GETX', 'X-1']) {
       const bytes = `${method} /plants HTTP/1.1\r\nHost: a\r\n\r\n`
@@ -196,7 +196,7 @@ suite('methods', () => {
     }
   })
 
-  test('that are unknown are told from bytes that are no HTTP, in any packets', async (t) => {
+  test('that are unknown are told apart from bytes that are not HTTP, in packets of any size', async (t) => {
     const service = await withService(t)
     const lines: readonly (readonly [string, number])[] = [
       ['BREW /plants HTTP/1.1\r\nHost: a\r\n\r\n', 40501],
@@ -223,7 +223,7 @@ suite('methods', () => {
     )
   })
 
-  test('CONNECT is refused, never a tunnel', async (t) => {
+  test('such as CONNECT are refused and open no tunnel', async (t) => {
     const service = await withService(t)
     const refusal = await refusalOfBytes(service.port, 'CONNECT a:80 HTTP/1.1\r\nHost: a:80\r\n\r\n')
     assert.deepEqual(refusal, { status: 405, error: 40501 })

@@ -9,7 +9,7 @@ import { errorOf, messageOf, withService } from '../support/service.ts'
 const MONSTERA = { name: 'Monstera deliciosa', tag: 'houseplant' }
 
 suite('replacing a plant', () => {
-  test('creates it when there is none: 201, with its path', async (t) => {
+  test('creates the plant if there is none: 201 with its path', async (t) => {
     const service = await withService(t)
     const answer = await put(service, 1, MONSTERA)
     assert.deepEqual([answer.status, answer.json], [201, { id: 1, ...MONSTERA }])
@@ -19,7 +19,7 @@ suite('replacing a plant', () => {
     assert.deepEqual(await service.plants(), [{ id: 1n, ...MONSTERA }])
   })
 
-  test('replaces the whole plant: 200, also when nothing changes', async (t) => {
+  test('replaces the whole plant: 200, even if nothing changes', async (t) => {
     const service = await withService(t)
     await put(service, 1, MONSTERA)
     for (const plant of [{ name: 'Ficus' }, { name: '', tag: '' }, { name: 'Ficus', tag: 'tree' }]) {
@@ -34,7 +34,7 @@ suite('replacing a plant', () => {
     assert.equal((await service.plants()).length, 1)
   })
 
-  test('keeps any id and any text exactly, there and back', async (t) => {
+  test('stores any id and any text exactly', async (t) => {
     const service = await withService(t)
     await holds(
       fc.asyncProperty(anyId, anyText, fc.option(anyText, { nil: undefined }), async (id, name, tag) => {
@@ -55,7 +55,7 @@ suite('replacing a plant', () => {
     )
   })
 
-  test('takes an id in the body in any spelling, if it equals the id in the path', async (t) => {
+  test('accepts an id in the body in any spelling if it equals the id in the path', async (t) => {
     const service = await withService(t)
     for (const id of ['7', '7.0', '70e-1']) {
       assert.ok((await put(service, 7, `{"id":${id},"name":"x"}`)).status < 300, id)
@@ -75,13 +75,13 @@ suite('replacing a plant', () => {
     )
   })
 
-  test('ignores members that a plant does not have, as a create does', async (t) => {
+  test('ignores unknown members, as a create does', async (t) => {
     const service = await withService(t)
     const answer = await put(service, 1, { ...MONSTERA, colour: 'green', ID: 2, ['__proto__']: { tag: 'x' } })
     assert.deepEqual([answer.status, answer.json], [201, { id: 1, ...MONSTERA }])
   })
 
-  test('many times at once leaves one of them, whole', async (t) => {
+  test('many times at once leaves exactly one of the sent plants', async (t) => {
     const service = await withService(t)
     const plants = Array.from({ length: 30 }, (_, i) => ({ name: `name ${i}`, tag: `tag ${i}` }))
     const answers = await Promise.all(plants.map((plant) => put(service, 1, plant)))
@@ -93,7 +93,7 @@ suite('replacing a plant', () => {
   })
 })
 
-suite('a body that replaces nothing', () => {
+suite('an invalid body of a replace', () => {
   const FAULTS: readonly [string, number, string][] = [
     ['', 40001, 'the body is empty; send a JSON object'],
     ['{', 40001, 'the body is not valid JSON, at position 1 (line 1 column 2)'],
@@ -126,7 +126,7 @@ suite('a body that replaces nothing', () => {
     assert.deepEqual(await service.plants(), [{ id: 1n, ...MONSTERA }])
   })
 
-  test('is 41501 with another media type, and Accept names the right one', async (t) => {
+  test('is 41501 with another media type, and Accept names the supported one', async (t) => {
     const service = await withService(t)
     const kinds: Readonly<Record<string, string>>[] = [
       { 'Content-Type': 'text/plain' },
@@ -142,7 +142,7 @@ suite('a body that replaces nothing', () => {
     assert.deepEqual(await service.plants(), [])
   })
 
-  test('is 41301 when it is larger than the limit', async (t) => {
+  test('is 41301 if it is larger than the limit', async (t) => {
     const service = await withService(t, { bodyLimit: '1KiB' })
     for (const chunked of [false, true]) {
       assert.equal(errorOf(await put(service, 1, { name: 'x'.repeat(1024) }, { chunked })), 41301)
@@ -151,8 +151,8 @@ suite('a body that replaces nothing', () => {
   })
 })
 
-suite('preconditions of a replacement', () => {
-  test('If-None-Match: * creates only, If-Match: * replaces only', async (t) => {
+suite('preconditions of a replace:', () => {
+  test('If-None-Match: * only creates, If-Match: * only replaces', async (t) => {
     const service = await withService(t)
     const isAbsent = { headers: { 'If-None-Match': '*' } }
     const isPresent = { headers: { 'If-Match': '*' } }
@@ -163,7 +163,7 @@ suite('preconditions of a replacement', () => {
     assert.deepEqual(await service.plants(), [{ id: 1n, name: 'z', tag: null }])
   })
 
-  test('If-Match with the tag that was read holds until another write', async (t) => {
+  test('If-Match with the entity tag of a read holds until the next write', async (t) => {
     const service = await withService(t)
     const { etag = '' } = (await put(service, 1, MONSTERA)).headers
     const mine = { headers: { 'If-Match': etag } }

@@ -7,7 +7,7 @@ const linesWith = (service: Service, id: unknown): string[] =>
   service.log.split('\n').filter((line) => line.includes(`"req":${JSON.stringify(id)}`))
 
 suite('X-Request-Id', () => {
-  test('is in every answer, a new one each time, and in the log', async (t) => {
+  test('is in every answer and in the log, with a new id for each request', async (t) => {
     const service = await withService(t, { logLevel: 'debug' })
     const answers = [
       await service.create({ id: 1, name: 'x' }),
@@ -30,7 +30,7 @@ suite('X-Request-Id', () => {
     for (const { headers } of answers) assert.equal(headers['x-content-type-options'], 'nosniff')
   })
 
-  test('is the one of the request when that is well formed', async (t) => {
+  test('is that of the request if it is well formed', async (t) => {
     const service = await withService(t)
     for (const id of [
       'a',
@@ -45,7 +45,7 @@ suite('X-Request-Id', () => {
     }
   })
 
-  test('is a new one when that is not', async (t) => {
+  test('is a new id if that of the request is malformed', async (t) => {
     const service = await withService(t)
     for (const id of [
       '',
@@ -67,7 +67,7 @@ suite('X-Request-Id', () => {
   })
 })
 
-test('no cache keeps a refusal', async (t) => {
+test('a refusal tells caches not to store it', async (t) => {
   const service = await withService(t)
   const answers = [
     await service.send('GET', '/nowhere'),

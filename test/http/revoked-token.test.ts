@@ -9,7 +9,7 @@ import { PLANT, whole } from '../support/requests.ts'
 import { SECRET, withService } from '../support/service.ts'
 
 suite('a token that is revoked', () => {
-  test('stops an open import: no later row is stored, and the answer says how far it got', async (t) => {
+  test('stops an open import: no later row is stored, and the answer has the counts so far', async (t) => {
     const service = await withService(t)
     const { secret, token } = await service.issueToken(['plants:write'])
     const connection = openImport(service, secret)
@@ -28,7 +28,7 @@ suite('a token that is revoked', () => {
     assert.equal((await service.plants()).length, 1)
   })
 
-  test('by a command in another process cuts off an open export', async (t) => {
+  test('by a command in another process cuts off an export in progress', async (t) => {
     const service = await withMuch(t)
     const { secret, token } = await service.issueToken(['plants:read'])
     const connection = unreadExport(service, secret)
@@ -40,7 +40,7 @@ suite('a token that is revoked', () => {
     assert.ok(!(await connection.untilClosed()).toString().endsWith('\r\n0\r\n\r\n'), 'the last chunk is missing')
   })
 
-  test('stops nothing of other tokens or of the configured one', async (t) => {
+  test('does not affect work of other tokens or of the configured one', async (t) => {
     const service = await withService(t)
     const revoked = await service.issueToken(['plants:write'])
     const other = await service.issueToken(['plants:write'])
@@ -59,7 +59,7 @@ suite('a token that is revoked', () => {
   })
 })
 
-test('a token that is revoked while the body of a create arrives stores nothing', async (t) => {
+test('a create whose token is revoked while its body arrives stores nothing', async (t) => {
   const service = await withService(t)
   const { secret, token } = await service.issueToken(['plants:write'])
   const create = whole('Connection: close', 'Expect: 100-continue').replace(SECRET, secret)
@@ -74,7 +74,7 @@ test('a token that is revoked while the body of a create arrives stores nothing'
   assert.deepEqual(await service.plants(), [])
 })
 
-test('a token that expires stops an open import with 40103', async (t) => {
+test('a token that expires ends an open import with 40103', async (t) => {
   const service = await withService(t)
   const { secret } = await service.issueToken(['plants:write'], new Date(Date.now() + 1500))
   const connection = openImport(service, secret)

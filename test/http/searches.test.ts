@@ -7,7 +7,7 @@ import { type Answer, errorOf, SECRET } from '../support/service.ts'
 import { SLOW, searchHead, withSlowSearches } from '../support/slow-searches.ts'
 
 suite('searches', () => {
-  test('end with their client, whose queued ones do not begin', async (t) => {
+  test('end when their client leaves, and its queued searches do not begin', async (t) => {
     const service = await withSlowSearches(t)
     const other = await service.issueToken(['plants:read'])
     const connections = Array.from({ length: 20 }, () => new RawConnection(service.port))
@@ -22,7 +22,7 @@ suite('searches', () => {
     assert.ok(Number(answered?.[1]) < 500, `${answered?.[1]} of 600 were answered though their client had left`)
   })
 
-  test('of one token take turns with those of another one, however many there are', async (t) => {
+  test('of one token take turns with those of another token, however many there are', async (t) => {
     const service = await withSlowSearches(t, { maxSearches: '1', maxSearchesPerToken: '1', searchTimeout: '60s' })
     const other = await service.issueToken(['plants:read'])
     let answered = 0
@@ -40,7 +40,7 @@ suite('searches', () => {
     assert.deepEqual(new Set(await Promise.all(many)), new Set([200]))
   })
 
-  test('beyond the queue are refused, by the bound that is reached', async (t) => {
+  test('beyond the queue are refused with the number of the bound', async (t) => {
     const flags = { maxSearches: '1', maxSearchesPerToken: '1', searchQueue: '8', searchTimeout: '60s' }
     const service = await withSlowSearches(t, { ...flags, searchQueuePerToken: '8' })
     const other = await service.issueToken(['plants:read'])
@@ -59,7 +59,7 @@ suite('searches', () => {
     assert.equal(await refused('all'), count(50302))
   })
 
-  test('that pass their deadline are refused with 50302, queued ones too', async (t) => {
+  test('beyond their deadline are refused with 50302, even queued ones', async (t) => {
     const flags = { maxSearches: '1', maxSearchesPerToken: '1', searchTimeout: '100ms' }
     const service = await withSlowSearches(t, flags, 30_000)
     const answers = await Promise.all(Array.from({ length: 60 }, () => service.send('GET', SLOW)))
@@ -72,7 +72,7 @@ suite('searches', () => {
     await untilIdle(service, 'search')
   })
 
-  test('are all reads except of one plant and of short pages by id', async (t) => {
+  test('are all lists and counts of tags, except short pages by id', async (t) => {
     const flags = { maxSearches: '1', maxSearchesPerToken: '1', searchQueue: '1', searchTimeout: '60s' }
     const service = await withSlowSearches(t, { ...flags, searchQueuePerToken: '1' })
     const status = async (path: string) => (await service.send('GET', path)).status

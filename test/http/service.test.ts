@@ -36,7 +36,7 @@ suite('health', () => {
     assert.ok(mock.callCount() <= 1 + seconds, `${mock.callCount()} writes in ${seconds} s`)
   })
 
-  test('is not ready while the store takes no write, but live', async (t) => {
+  test('is live but not ready while the store takes no writes', async (t) => {
     const service = await withService(t)
     assert.equal((await service.send('GET', '/health/ready', FREE)).status, 200)
     await service.under.takeAway()
@@ -51,8 +51,8 @@ suite('health', () => {
   })
 })
 
-suite('while it stops', () => {
-  test('it is not ready, answers everything else, and closes each connection', async (t) => {
+suite('a service that is shutting down', () => {
+  test('is not ready, answers all other requests, and closes each connection', async (t) => {
     const service = await withService(t)
     service.state.current = 'draining'
     assert.equal(errorOf(await service.send('GET', '/health/ready')), 50303)
@@ -60,7 +60,7 @@ suite('while it stops', () => {
     assert.deepEqual([answer.status, answer.headers.connection], [200, 'close'])
   })
 
-  test('it finally answers 50303 to everything', async (t) => {
+  test('answers 50303 to every request in the end', async (t) => {
     const service = await withService(t)
     service.state.current = 'closing'
     for (const { method, path } of contract.operations) {
@@ -72,7 +72,7 @@ suite('while it stops', () => {
 })
 
 suite('an unknown path', () => {
-  test('is 40401, near misses included', async (t) => {
+  test('is 40401, even if it is similar to a known path', async (t) => {
     const service = await withService(t)
     const paths = [
       '//',
@@ -101,7 +101,7 @@ suite('an unknown path', () => {
     }
   })
 
-  test('is 40501 when the path has other methods, and Allow names them', async (t) => {
+  test('is 40501 if the path has other methods, and Allow names them', async (t) => {
     const service = await withService(t)
     for (const { method, path } of contract.operations) {
       const url = path.replace('{file}', 'page.js').replace('{id}', '1')
@@ -115,7 +115,7 @@ suite('an unknown path', () => {
 })
 
 suite('HEAD', () => {
-  test('is answered like GET, without the body and with the same need for a token', async (t) => {
+  test('has the answer of GET without the body, and needs the same token', async (t) => {
     const service = await withService(t)
     for (const path of ['/health/live', '/openapi.json', '/docs', '/docs/page.js', '/page/page.js']) {
       const [get, head] = [await service.send('GET', path, FREE), await service.send('HEAD', path, FREE)]
@@ -129,14 +129,14 @@ suite('HEAD', () => {
 })
 
 suite('the contract', () => {
-  test('is served as it is in openapi.yaml', async (t) => {
+  test('is served with the contents of openapi.yaml', async (t) => {
     const service = await withService(t)
     const answer = await service.send('GET', '/openapi.json', FREE)
     const written: unknown = parse(readFileSync(new URL('../../openapi.yaml', import.meta.url), 'utf8'))
     assert.deepEqual(answer.json, written)
   })
 
-  test('is served as a page that loads nothing from elsewhere', async (t) => {
+  test('is served as a page that loads nothing from other origins', async (t) => {
     const service = await withService(t)
     const page = await service.send('GET', '/docs', FREE)
     assert.equal(page.headers['content-type'], 'text/html; charset=utf-8')
@@ -150,7 +150,7 @@ suite('the contract', () => {
     }
   })
 
-  test('and its page forbid the browser to go elsewhere', async (t) => {
+  test('and its page forbid the browser to load from other origins', async (t) => {
     const service = await withService(t)
     for (const path of ['/docs', '/docs/page.js', '/docs/page.css']) {
       const { headers } = await service.send('GET', path, FREE)
@@ -179,7 +179,7 @@ suite('the contract', () => {
     }
   })
 
-  test('is served without its page when that is switched off', async (t) => {
+  test('is served without its page if the page is switched off', async (t) => {
     const service = await withService(t, { docs: 'off' })
     for (const path of ['/docs', '/docs/page.js']) {
       assert.equal(errorOf(await service.send('GET', path, FREE)), 40401, path)
@@ -189,7 +189,7 @@ suite('the contract', () => {
 })
 
 suite('metrics', () => {
-  test('count what was answered, by operation and status', async (t) => {
+  test('count answers by operation and status', async (t) => {
     const service = await withService(t)
     await service.create(PLANT)
     await service.create(PLANT)
@@ -213,7 +213,7 @@ suite('metrics', () => {
 })
 
 suite('an unexpected refusal of the store', () => {
-  test('is answered 50001 without the reason, and the log has the reason under the id of the request', async (t) => {
+  test('is 50001 without the reason, which is in the log under the id of the request', async (t) => {
     const service = await withService(t)
     await service.under.refuseName('unwanted')
     const [before, refused, after] = await Promise.all([
@@ -233,8 +233,8 @@ suite('an unexpected refusal of the store', () => {
   })
 })
 
-suite('a log', () => {
-  test('has bytes that never became a request, and the metrics count them', async (t) => {
+suite('the log', () => {
+  test('has a line about bytes that never became a request, and the metrics count them', async (t) => {
     const service = await withService(t)
     await raw(service.port, 'hello\r\n\r\n')
     assert.match(service.log, /"address":"127\.0\.0\.1".*"error":40004/)
@@ -242,7 +242,7 @@ suite('a log', () => {
     assert.ok(metrics.body.includes('plantstore_http_requests_total{operation="none",status="400"} 1'))
   })
 
-  test('is not filled by clients that ignore Retry-After, and counts their requests', async (t) => {
+  test('counts the refusals of clients that ignore Retry-After instead of logging each', async (t) => {
     const service = await withService(t, { authFailureLimit: '1' })
     const startedAt = performance.now()
     for (let i = 0; i < 200; i++) await service.create(PLANT, { authorization: 'Bearer nonsense' })
@@ -259,7 +259,7 @@ suite('a log', () => {
     assert.equal(total, 201, 'every refusal has a line or is counted in one')
   })
 
-  test('has each refusal with its number, without the query and without what the client sent', async (t) => {
+  test('has each refusal with its number, without the query and the body', async (t) => {
     const service = await withService(t)
     await service.send('POST', '/plants?password=hunter2', { body: '{}' })
     await service.create('{"id":"hunter2"}')

@@ -7,7 +7,7 @@ import { errorOf, SECRET, withService } from '../support/service.ts'
 import { as, createToken, MANAGER } from '../support/tokens.ts'
 
 suite('changes of tokens', () => {
-  test('wait in turns, within bounds, while the store is busy, and leave with their clients', async (t) => {
+  test('wait in turns and within bounds while the store is busy, and leave with their clients', async (t) => {
     const service = await withService(t, { changeQueue: '4', changeQueuePerToken: '2' })
     const others = [await service.issueToken(['tokens']), await service.issueToken(['tokens'])]
     const unlock = await service.under.lock()
@@ -38,7 +38,7 @@ suite('changes of tokens', () => {
     assert.equal(((await service.send('GET', '/tokens')).json as unknown[]).length, 3)
   })
 
-  test('end with the token that asks for them, if it is revoked while the body arrives', async (t) => {
+  test('are refused if their token is revoked while the body arrives', async (t) => {
     const service = await withService(t)
     const { secret, token } = await service.issueToken(['tokens'])
     const connection = new RawConnection(service.port)

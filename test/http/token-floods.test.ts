@@ -89,8 +89,8 @@ async function metricsOf(address: string) {
 
 const reservation = (length: number): string => `POST /ids HTTP/1.1\r\n${FIELDS}Content-Length: ${length}\r\n\r\n`
 
-suite(`another client is served, and nothing is kept, when ${CONNECTIONS} connections that read nothing`, () => {
-  test('ask for all tokens, reserve ids, or leave in the middle of a body', async (t) => {
+suite(`nothing leaks and another client is served while ${CONNECTIONS} connections read nothing and`, () => {
+  test('list tokens, reserve ids, or leave in the middle of a body', async (t) => {
     if (!isLinux) return notTestedHere(t, 'the memory of another process, because only Linux tells it')
     const service = await startWithTokens(t)
     await flood(service, `GET /tokens?limit=${TOKENS} HTTP/1.1\r\n${FIELDS}\r\n`.repeat(5))

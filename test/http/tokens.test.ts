@@ -11,7 +11,7 @@ const KEY = '8e03978e-40d5-43e8-bc93-6894a57f9324'
 const withKey = (key: string): Sending => ({ headers: { 'Idempotency-Key': key } })
 
 suite('a token that is created over HTTP', () => {
-  test('works within its scopes, and its secret is in that answer alone', async (t) => {
+  test('works within its scopes, and only that answer contains its secret', async (t) => {
     const service = await withService(t, { logLevel: 'debug' })
     const answer = await createToken(service, { ...NEW, expiresAt: '2999-12-31T23:59:59+01:00' })
     const { id, secret, createdAt, ...rest } = answer.json as Created
@@ -29,7 +29,7 @@ suite('a token that is created over HTTP', () => {
     assert.equal(await service.under.holds(secret), false)
   })
 
-  test('is no stronger than the one that creates it, in scopes and in time', async (t) => {
+  test('has at most the scopes and the expiry of the token that creates it', async (t) => {
     const service = await withService(t)
     const soon = new Date(Date.now() + 3_600_000)
     const { secret } = await service.issueToken(['plants:read', 'tokens'], soon)
@@ -52,7 +52,7 @@ suite('a token that is created over HTTP', () => {
     assert.equal(((await service.send('GET', '/tokens')).json as unknown[]).length, 3)
   })
 
-  test('is refused with all that is wrong with it, and nothing is created', async (t) => {
+  test('is refused with all of its faults if it is invalid, and nothing is created', async (t) => {
     const service = await withService(t)
     const cases: readonly (readonly [unknown, number, RegExp])[] = [
       ['', 40001, /empty/],
@@ -91,7 +91,7 @@ suite('a token that is created over HTTP', () => {
     assert.deepEqual((await service.send('GET', '/tokens')).json, [])
   })
 
-  test('is the same one when it is sent again with the same key', async (t) => {
+  test('is the same token when the request is repeated with the same key', async (t) => {
     const service = await withService(t)
     const { secret } = await service.issueToken(SCOPES)
     const sending = { ...withKey(KEY), ...as(secret) }
@@ -118,7 +118,7 @@ suite('a token that is created over HTTP', () => {
     assert.equal(errorOf(await createToken(service, NEW, sending)), 40902, 'once revoked it does not come back')
   })
 
-  test('takes a key of 20 to 64 plain characters', async (t) => {
+  test('may have a key of 20 to 64 plain characters', async (t) => {
     const service = await withService(t)
     for (const key of ['short', 'x'.repeat(65), `${KEY} `.padEnd(40, 'é'), `"${KEY}`, '', `${KEY},${KEY}`]) {
       const answer = await createToken(service, NEW, {
@@ -129,7 +129,7 @@ suite('a token that is created over HTTP', () => {
     assert.equal((await createToken(service, NEW, { headers: { 'If-None-Match': '*' } })).status, 400)
   })
 
-  test('is refused beyond the bound on active tokens, until one of them is revoked', async (t) => {
+  test('is refused beyond the bound on active tokens until one of them is revoked', async (t) => {
     const service = await withService(t, { maxTokens: '3' })
     const [first] = [
       await createdToken(service, NEW),
@@ -143,7 +143,7 @@ suite('a token that is created over HTTP', () => {
     assert.equal((await createToken(service, NEW)).status, 201)
   })
 
-  test('is created by a good token alone: one that was just revoked creates none, though it is still known', async (t) => {
+  test('needs an active creator: a token that was just revoked creates none, even while it is cached', async (t) => {
     const service = await withService(t)
     const { secret, token } = await service.issueToken(SCOPES)
     assert.equal((await service.send('GET', '/tokens/self', as(secret))).status, 200)
@@ -155,7 +155,7 @@ suite('a token that is created over HTTP', () => {
 })
 
 suite('the list of tokens', () => {
-  test('has all of them in pages, oldest first, and a cursor is of this list alone', async (t) => {
+  test('has pages that together have all tokens, oldest first, with cursors valid for this list only', async (t) => {
     const service = await withService(t)
     const ids: string[] = []
     for (let i = 0; i < 7; i++) ids.push((await createdToken(service, { ...NEW, name: `token ${i}` })).id)
@@ -178,8 +178,8 @@ suite('the list of tokens', () => {
   })
 })
 
-suite('the list of tokens, for a client that creates and revokes them again and again,', () => {
-  test('has a bounded number of ended ones, and all that are active', async (t) => {
+suite('the list of tokens of a client that creates and revokes tokens repeatedly', () => {
+  test('has all active tokens and a bounded number of ended ones', async (t) => {
     const service = await withService(t, { maxEndedTokens: '3' })
     const active = await createdToken(service, NEW)
     const ended: string[] = []
@@ -200,7 +200,7 @@ suite('the list of tokens, for a client that creates and revokes them again and 
 })
 
 suite('the own token', () => {
-  test('may be asked for with any token, the configured one and one without the scope tokens included', async (t) => {
+  test('may be read with any token, the configured token and tokens without the scope tokens included', async (t) => {
     const service = await withService(t)
     assert.deepEqual((await service.send('GET', '/tokens/self')).json, {
       id: 'configured',
@@ -215,7 +215,7 @@ suite('the own token', () => {
 })
 
 suite('a token that is revoked over HTTP', () => {
-  test('stops working, and revoking it again is no error', async (t) => {
+  test('stops working, and may be revoked again', async (t) => {
     const service = await withService(t)
     const { id, secret } = await createdToken(service, NEW)
     assert.equal((await service.send('GET', '/plants', as(secret))).status, 200)
@@ -228,7 +228,7 @@ suite('a token that is revoked over HTTP', () => {
     assert.equal(errorOf(await service.send('GET', '/plants', as(secret))), 40102)
   })
 
-  test('may be any but the last one with the scope tokens', async (t) => {
+  test('must not be the last one with the scope tokens', async (t) => {
     const service = await withService(t, { token: undefined })
     const [one, other] = [await service.issueToken(SCOPES), await service.issueToken(['tokens'])]
     await service.issueToken(['tokens'], new Date(1))
@@ -242,13 +242,13 @@ suite('a token that is revoked over HTTP', () => {
     assert.equal(errorOf(await revoke(service, next.id, as(next.secret))), 40903)
   })
 
-  test('may be the last one where there is a configured token', async (t) => {
+  test('may be the last one with the scope tokens if there is a configured token', async (t) => {
     const service = await withService(t)
     const { secret, token } = await service.issueToken(SCOPES)
     assert.equal((await revoke(service, token.id, as(secret))).status, 204)
   })
 
-  test('is 40402 or 40003 where there is none', async (t) => {
+  test('is 40402 if it is unknown and 40003 if its id is malformed', async (t) => {
     const service = await withService(t)
     assert.equal(errorOf(await revoke(service, 'tok_00000000000')), 40402)
     for (const id of ['1', 'configured', 'tok_', 'tok_0000000000%00', `tok_${'0'.repeat(500)}`, "tok_0000000000'"]) {

@@ -20,7 +20,7 @@ suite('updating a plant', () => {
   ]
 
   for (const [body, after] of CHANGES) {
-    test(`by ${body} changes those members alone, and may be repeated`, async (t) => {
+    test(`by ${body} changes only those members, and may be repeated`, async (t) => {
       const service = await withService(t)
       await service.create(MONSTERA)
       for (const _time of [1, 2]) {
@@ -33,7 +33,7 @@ suite('updating a plant', () => {
     })
   }
 
-  test('is queued where many are under way, and then done', async (t) => {
+  test('is queued while many others are in progress, and then succeeds', async (t) => {
     const service = await withService(t, { maxPatches: '2' })
     await service.create(MONSTERA)
     const release = await service.under.lock()
@@ -51,14 +51,14 @@ suite('updating a plant', () => {
     assert.equal(await work('running'), 0)
   })
 
-  test('ignores members that a plant does not have, as a create does', async (t) => {
+  test('ignores unknown members, as a create does', async (t) => {
     const service = await withService(t)
     await service.create(MONSTERA)
     const answer = await patch(service, 1, '{"nmae":"x","colour":null,"__proto__":{"tag":"x"}}')
     assert.deepEqual([answer.status, answer.json], [200, MONSTERA])
   })
 
-  test('of name and of tag at once keeps both', async (t) => {
+  test('of the name and another of the tag at once both take effect', async (t) => {
     const service = await withService(t)
     for (let id = 0; id < 50; id++) {
       await service.create({ id, name: 'before', tag: 'before' })
@@ -67,7 +67,7 @@ suite('updating a plant', () => {
     }
   })
 
-  test('that does not exist is 40402, and creates nothing', async (t) => {
+  test('that does not exist is 40402 and creates nothing', async (t) => {
     const service = await withService(t)
     for (const headers of [{}, { 'If-Match': '*' }, { 'If-None-Match': '*' }]) {
       assert.equal(errorOf(await patch(service, 1, { name: 'x' }, { headers })), 40402)
@@ -75,7 +75,7 @@ suite('updating a plant', () => {
     assert.deepEqual(await service.plants(), [])
   })
 
-  test('deletes only what was read, with If-Match', async (t) => {
+  test('with If-Match changes only the version with that entity tag', async (t) => {
     const service = await withService(t)
     const { etag = '' } = (await service.create(MONSTERA)).headers
     assert.equal((await patch(service, 1, { tag: 'mine' }, { headers: { 'If-Match': etag } })).status, 200)
@@ -87,7 +87,7 @@ suite('updating a plant', () => {
   })
 })
 
-suite('an invalid patch', () => {
+suite('the body of an update', () => {
   const FAULTS: readonly [string, number, string][] = [
     ['', 40001, 'the body is empty; send a JSON object'],
     ['{', 40001, 'the body is not valid JSON, at position 1 (line 1 column 2)'],
@@ -107,7 +107,7 @@ suite('an invalid patch', () => {
     ['{"tag":"x","tag":null}', 40002, 'the body has tag more than once; send each member once'],
   ]
 
-  test('is refused with every fault, and changes nothing', async (t) => {
+  test('is refused with every fault if it is invalid, and changes nothing', async (t) => {
     const service = await withService(t)
     await service.create(MONSTERA)
     for (const [body, number, message] of FAULTS) {
@@ -117,7 +117,7 @@ suite('an invalid patch', () => {
     assert.deepEqual(await service.plants(), [{ id: 1n, name: MONSTERA.name, tag: MONSTERA.tag }])
   })
 
-  test('is 41501 with another media type, and Accept-Patch names the right ones', async (t) => {
+  test('is 41501 with another media type, and Accept-Patch names the supported ones', async (t) => {
     const service = await withService(t)
     await service.create(MONSTERA)
     for (const type of ['application/json-patch+json', 'text/plain', '']) {
@@ -132,7 +132,7 @@ suite('an invalid patch', () => {
     assert.deepEqual(await service.plants(), [{ id: 1n, name: MONSTERA.name, tag: MONSTERA.tag }])
   })
 
-  test('means the same as application/json', async (t) => {
+  test('may be sent as application/json too', async (t) => {
     const service = await withService(t)
     await service.create(MONSTERA)
     const json = { headers: { 'Content-Type': 'application/json; charset=utf-8' } }

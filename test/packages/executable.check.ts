@@ -10,7 +10,7 @@ import { tempFolder } from '../support/files.ts'
 import { newDatabase } from '../support/postgres.ts'
 import { createsPlant } from './support.ts'
 
-test('the executable file needs nothing beside it, and creates plants on both engines', async (t) => {
+test('the executable file needs no other file, and creates plants on both engines', async (t) => {
   const folder = tempFolder(t)
   const program = await executable(folder)
   t.diagnostic(`${(statSync(program).size / 1e6).toFixed(1)} MB`)
@@ -21,7 +21,7 @@ test('the executable file needs nothing beside it, and creates plants on both en
     const store = await newDatabase((work) => cleanUp(t, work))
     await createsPlant(t, [program, 'serve'], folder, { env: { ...env, PLANTSTORE_STORE: store } })
   })
-  await t.test('it prints the contract, and help for its own name', () => {
+  await t.test('it prints the contract, and help with its own name', () => {
     const run = (...args: string[]) => execFileSync(program, args, { encoding: 'utf8', env, cwd: folder })
     const sources = execFileSync(process.execPath, [join(ROOT, 'bin/plantstore.js'), 'openapi'], { encoding: 'utf8' })
     assert.equal(run('openapi'), sources)

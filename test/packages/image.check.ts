@@ -18,8 +18,8 @@ function image(): (name: string) => string {
   return (name) => new RegExp(`^${name} (.*)$`, 'm').exec(stage)?.[1] ?? assert.fail(`there is no ${name}`)
 }
 
-/** Without a Docker daemon, its instructions run on this machine's root: read-only, without capabilities, as its user. */
-test('what the image runs creates a plant on a read-only root, and its health check agrees', async (t) => {
+/** Runs the instructions of the image without Docker: on this machine's root, read-only, as the user of the image. */
+test('the program of the image creates a plant on a read-only root, and its health check passes', async (t) => {
   if (!runs('docker', 'info')) notTestedHere(t, 'docker build and docker run, which need a daemon')
   const folder = tempFolder(t)
   if (!canLayer(folder)) return notTestedHere(t, 'what the image runs, which needs root and a layered root')

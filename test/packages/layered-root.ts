@@ -1,7 +1,7 @@
 import { isLinux, isRoot, runs } from '../support/not-tested.ts'
 
 /**
- * The root of this machine at `$1/root`, with a layer in memory over it, which is gone with the mount namespace: what is
+ * The root of this machine at `$1/root`, with a layer in memory over it that ends with the mount namespace: what is
  * installed there is not installed here.
  */
 export const LAYERED_ROOT = `

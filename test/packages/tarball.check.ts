@@ -15,7 +15,7 @@ const SYSTEMD = hasAnalyzer
 systemd-analyze security --offline=true --threshold=49 /etc/systemd/system/plantstore.service > /dev/null`
   : ''
 
-test('the archive installs a service by the lines of the guide, which creates a plant as a user without a home', async (t) => {
+test('the lines of the guide install a service from the archive, which creates a plant', async (t) => {
   const folder = tempFolder(t)
   if (!canLayer(folder)) return notTestedHere(t, 'install.sh, which needs root and a layered root')
   const [archives, layer] = [join(folder, 'archives'), join(folder, 'layer')]

@@ -45,12 +45,12 @@ const patch = (service: Service, id: string, body: object) =>
     body: JSON.stringify(body),
   })
 
-suite('changing plants on the page', () => {
+suite('the page, for changes of plants,', () => {
   const inBrowser = pageTests()
 
   for (const viewport of [DESKTOP, PHONE]) {
     inBrowser(
-      `adds a plant under the next free id, then one under an id of its own, at ${viewport.width} pixels`,
+      `adds a plant with the next free id, then a plant with a typed id, at ${viewport.width} pixels`,
       async ({ page, service }) => {
         const proposed = (await service.send('GET', '/ids')).json as { next: number }
         await page.getByRole('button', { name: 'Add a plant' }).click()
@@ -75,7 +75,7 @@ suite('changing plants on the page', () => {
     )
   }
 
-  inBrowser('tells what is wrong with an id, and keeps what was typed', async (opened) => {
+  inBrowser('says what is wrong with an id, and keeps the typed text', async (opened) => {
     const { page } = opened
     const { id } = await plantIn(opened, 'Taken')
     await page.getByRole('button', { name: 'Add a plant' }).click()
@@ -96,7 +96,7 @@ suite('changing plants on the page', () => {
 
   for (const viewport of [DESKTOP, PHONE]) {
     inBrowser(
-      `edits in place by keyboard alone, and deletes with undo, at ${viewport.width} pixels`,
+      `edits in the table and deletes with undo, by keyboard alone, at ${viewport.width} pixels`,
       async (opened) => {
         const { page, service } = opened
         const { id, row } = await plantIn(opened, 'Acer')
@@ -129,7 +129,7 @@ suite('changing plants on the page', () => {
     )
   }
 
-  inBrowser('leaves what was not touched as it is: lines of a name, and the empty tag', async (opened) => {
+  inBrowser('keeps untouched fields: the lines of a name, and the empty tag', async (opened) => {
     const { page, service } = opened
     const { id, row } = await plantIn(opened, 'Two\r\nlines', '')
     await row.getByRole('button', { name: `Edit ${id}` }).click()
@@ -146,7 +146,7 @@ suite('changing plants on the page', () => {
 
   for (const viewport of [DESKTOP, PHONE]) {
     inBrowser(
-      `shows the second of two editors both texts, by keyboard alone, at ${viewport.width} pixels`,
+      `shows both versions to the second of two editors, by keyboard alone, at ${viewport.width} pixels`,
       async (opened) => {
         const { page, service } = opened
         const { id, row } = await plantIn(opened, 'Rosa')
@@ -196,7 +196,7 @@ suite('changing plants on the page', () => {
     )
   }
 
-  inBrowser('deletes no plant that has changed since it was shown', async (opened) => {
+  inBrowser('deletes no plant that has changed since the page showed it', async (opened) => {
     const { page, service } = opened
     const { id, row } = await plantIn(opened, 'Ulmus')
     await patch(service, id, { tag: 'keep' })
@@ -210,7 +210,7 @@ suite('changing plants on the page', () => {
   })
 
   inBrowser(
-    'loses nothing typed when the network goes in the middle of an edit, and saves it when it is back',
+    'keeps typed text when the network fails during an edit, and saves it once the network is back',
     async (opened) => {
       const { page, context, service } = opened
       const { id, row } = await plantIn(opened, 'Fagus')
@@ -232,7 +232,7 @@ suite('changing plants on the page', () => {
   )
 
   inBrowser(
-    'keeps an edit in sight while its plant is not in the table, and when the answer is slow',
+    'keeps an edit in sight while its plant is not in the table, and while the answer is slow',
     async (opened) => {
       const { page, service } = opened
       const { id, row } = await plantIn(opened, 'Betula')
@@ -260,32 +260,29 @@ suite('changing plants on the page', () => {
     },
   )
 
-  inBrowser(
-    'asks for a token again when it was revoked in the middle of an edit, and keeps the edit',
-    async (opened) => {
-      const { page, service, address } = opened
-      const { id, row } = await plantIn(opened, 'Salix')
-      const { secret, token } = await service.issueToken(['plants:read', 'plants:write'])
-      await page.goto(`${address}#token=${secret}`)
-      await page.getByText('a test', { exact: true }).waitFor()
-      await page.getByLabel('Search plants').fill(`x${id}`)
-      await row.getByRole('button', { name: `Edit ${id}` }).click()
-      await page.getByLabel(`Name of ${id}`).fill(`Salix alba x${id}`)
-      await service.send('DELETE', `/tokens/${token.id}`)
-      await untilRefused(service, secret)
-      await row.getByRole('button', { name: 'Save' }).click()
-      await page.getByText('The token has expired or was revoked.').waitFor()
-      await page.getByLabel('Access token').fill(SECRET)
-      await page.keyboard.press('Enter')
-      await page.getByLabel(`Name of ${id}`).waitFor()
-      assert.equal(await page.getByLabel(`Name of ${id}`).inputValue(), `Salix alba x${id}`)
-      await page.getByRole('button', { name: 'Save' }).click()
-      await page.getByText(`Saved ${id}`).waitFor()
-      assert.deepEqual(await stored(service, id), { id: Number(id), name: `Salix alba x${id}`, tag: 'tree' })
-    },
-  )
+  inBrowser('asks for a token again when it is revoked during an edit, and keeps the edit', async (opened) => {
+    const { page, service, address } = opened
+    const { id, row } = await plantIn(opened, 'Salix')
+    const { secret, token } = await service.issueToken(['plants:read', 'plants:write'])
+    await page.goto(`${address}#token=${secret}`)
+    await page.getByText('a test', { exact: true }).waitFor()
+    await page.getByLabel('Search plants').fill(`x${id}`)
+    await row.getByRole('button', { name: `Edit ${id}` }).click()
+    await page.getByLabel(`Name of ${id}`).fill(`Salix alba x${id}`)
+    await service.send('DELETE', `/tokens/${token.id}`)
+    await untilRefused(service, secret)
+    await row.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('The token has expired or was revoked.').waitFor()
+    await page.getByLabel('Access token').fill(SECRET)
+    await page.keyboard.press('Enter')
+    await page.getByLabel(`Name of ${id}`).waitFor()
+    assert.equal(await page.getByLabel(`Name of ${id}`).inputValue(), `Salix alba x${id}`)
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText(`Saved ${id}`).waitFor()
+    assert.deepEqual(await stored(service, id), { id: Number(id), name: `Salix alba x${id}`, tag: 'tree' })
+  })
 
-  inBrowser('says that a plant could not be brought back when another has its id', async (opened) => {
+  inBrowser('says that undo failed if another plant has the id', async (opened) => {
     const { page, service } = opened
     const { id, row } = await plantIn(opened, 'Tilia')
     await row.getByRole('button', { name: `Delete ${id}` }).click()

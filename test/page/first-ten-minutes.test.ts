@@ -36,7 +36,7 @@ suite('the guide for the first ten minutes', () => {
   const inBrowser = pageTests()
 
   inBrowser(
-    'leads from an empty store to labels, as its pictures show',
+    'leads from an empty store to labels, and its pictures show the page',
     async ({ page, t }) => {
       const guide = readFileSync(join(GUIDES, 'first-ten-minutes.md'), 'utf8')
       const shown = [...guide.matchAll(/\]\(pictures\/([\w-]+)\.png\)/g)].map(([, name = '']) => name)

@@ -86,11 +86,11 @@ async function saved({ page }: Opened, button: string): Promise<string> {
   return readFileSync(await download.path(), 'utf8')
 }
 
-suite('importing a spreadsheet on the page', () => {
+suite('the page, for imports and exports,', () => {
   const inBrowser = pageTests()
 
   for (const [what, file] of Object.entries(FILES)) {
-    inBrowser(`takes a file with ${what}`, async ({ page, service }) => {
+    inBrowser(`imports a file with ${what}`, async ({ page, service }) => {
       await empty(service)
       await choose(page, 'plants.csv', file)
       await importAll(page)
@@ -98,21 +98,24 @@ suite('importing a spreadsheet on the page', () => {
     })
   }
 
-  inBrowser('takes Windows-1252, and another encoding that the person chooses', async ({ page, service }) => {
-    await empty(service)
-    await choose(page, 'plants.csv', Buffer.from('id,name\n1,Häberlea «ferdinandi»\n', 'latin1'))
-    await page.getByRole('cell', { name: 'Häberlea «ferdinandi»' }).waitFor()
-    await page.getByLabel('Encoding').selectOption('utf-8')
-    await page.getByRole('cell', { name: 'H�berlea' }).waitFor()
-    await page.getByLabel('Encoding').selectOption('windows-1252')
-    await page.getByRole('cell', { name: 'Häberlea «ferdinandi»' }).waitFor()
-    await importAll(page)
-    assert.deepEqual(await stored(service), [['1', 'Häberlea «ferdinandi»']])
-  })
+  inBrowser(
+    'detects Windows-1252, and reads the file in another encoding that the person chooses',
+    async ({ page, service }) => {
+      await empty(service)
+      await choose(page, 'plants.csv', Buffer.from('id,name\n1,Häberlea «ferdinandi»\n', 'latin1'))
+      await page.getByRole('cell', { name: 'Häberlea «ferdinandi»' }).waitFor()
+      await page.getByLabel('Encoding').selectOption('utf-8')
+      await page.getByRole('cell', { name: 'H�berlea' }).waitFor()
+      await page.getByLabel('Encoding').selectOption('windows-1252')
+      await page.getByRole('cell', { name: 'Häberlea «ferdinandi»' }).waitFor()
+      await importAll(page)
+      assert.deepEqual(await stored(service), [['1', 'Häberlea «ferdinandi»']])
+    },
+  )
 
   for (const viewport of [DESKTOP, PHONE]) {
     inBrowser(
-      `checks first, names each refused row and reports, by keyboard alone, at ${viewport.width} pixels`,
+      `checks, names each refused row, and saves a report, by keyboard alone, at ${viewport.width} pixels`,
       async (opened) => {
         const { page, service } = opened
         await empty(service)
@@ -163,7 +166,7 @@ suite('importing a spreadsheet on the page', () => {
     )
   }
 
-  inBrowser('replaces plants that exist when the person chooses that', async ({ page, service }) => {
+  inBrowser('replaces existing plants if the person chooses that', async ({ page, service }) => {
     await empty(service)
     await service.create({ id: 2, name: 'Another', tag: 'x' })
     await choose(page, 'plants.csv', Buffer.from('id,name\n2,Betula\n'))
@@ -172,7 +175,7 @@ suite('importing a spreadsheet on the page', () => {
     assert.deepEqual(await stored(service), [['2', 'Betula']])
   })
 
-  inBrowser('gives ids where the sheet has none, and saves the sheet with them', async (opened) => {
+  inBrowser('assigns ids to a sheet without ids, and saves the sheet with them', async (opened) => {
     const { page, service } = opened
     await empty(service)
     await service.create({ id: 40, name: 'Before' })
@@ -196,7 +199,7 @@ suite('importing a spreadsheet on the page', () => {
     )
   })
 
-  inBrowser('takes a file that is dropped anywhere on the page', async ({ page, service }) => {
+  inBrowser('opens a file that is dropped anywhere on the page', async ({ page, service }) => {
     await empty(service)
     await page.getByRole('link', { name: 'Import' }).click()
     await page.getByLabel('Drop a spreadsheet here').waitFor()
@@ -208,7 +211,7 @@ suite('importing a spreadsheet on the page', () => {
     await page.getByRole('cell', { name: 'Dropped' }).waitFor()
   })
 
-  inBrowser('says why a file is no sheet', async ({ page }) => {
+  inBrowser('says why it cannot read a file', async ({ page }) => {
     for (const [file, why] of [
       [fixture('libreoffice.xlsx'), 'This is a workbook. Save the sheet as CSV, then drop that file.'],
       [Buffer.from(''), 'The file has no rows.'],
@@ -222,7 +225,7 @@ suite('importing a spreadsheet on the page', () => {
 
   for (const viewport of [DESKTOP, PHONE]) {
     inBrowser(
-      `exports what the table shows, by keyboard alone, at ${viewport.width} pixels`,
+      `exports the plants of the table, by keyboard alone, at ${viewport.width} pixels`,
       async (opened) => {
         const { page, service } = opened
         await empty(service)
@@ -245,7 +248,7 @@ suite('importing a spreadsheet on the page', () => {
   }
 
   inBrowser(
-    'goes on after a lost network where it broke off, adds no plant twice, and is not left unasked',
+    'continues an import after a lost network without adding a plant twice, and asks before leaving',
     async ({ page, context, service }) => {
       await empty(service)
       const count = 6000

@@ -11,7 +11,7 @@ const near = (actual: number, expected: number): void =>
 const SHEETS: Readonly<Record<string, Sheet>> = { L7160, A5160, 'roll 62 x 29': roll(62, 29) }
 
 suite('sheets of labels', () => {
-  test('have the measures of their makers, in millimetres', () => {
+  test('have the dimensions that their makers publish', () => {
     assert.deepEqual([labelsPerPage(L7160), labelsPerPage(A5160), labelsPerPage(roll(62, 29))], [21, 30, 1])
     const [first, last] = [placeOf(L7160, 0), placeOf(L7160, 20)]
     assert.deepEqual(first, { page: 0, x: 7.25, y: 15.15 })
@@ -28,7 +28,7 @@ suite('sheets of labels', () => {
     assert.deepEqual(placeOf(roll(62, 29), 5), { page: 5, x: 0, y: 0 })
   })
 
-  test('of own measures are refused, with each member that is wrong', () => {
+  test('with custom dimensions are refused with each wrong member', () => {
     const cases: readonly (readonly [Partial<Sheet>, (keyof Sheet)[]])[] = [
       [{}, []],
       [{ columns: 0 }, ['columns']],
@@ -64,7 +64,7 @@ const TEXTS: readonly LabelText[] = [
 ]
 
 suite('a label', () => {
-  test('has its code and its texts within its edges, apart from each other, whatever its measures', () => {
+  test('has its code and its texts inside its edges and apart, whatever its dimensions', () => {
     const own = [20, 35, 60, 120, 200].flatMap((width) => [12, 25, 50, 200].map((height) => roll(width, height)))
     for (const sheet of [...Object.values(SHEETS), ...own]) {
       for (const label of TEXTS) {
@@ -80,7 +80,7 @@ suite('a label', () => {
     }
   })
 
-  test('shows the name in a readable size, as large as it fits, and the whole id', () => {
+  test('shows the whole id, and the name in the largest readable size that fits', () => {
     for (const [name, sheet] of Object.entries(SHEETS)) {
       for (const label of TEXTS) {
         const { lines } = layOut(label, sheet, measure)
@@ -94,7 +94,7 @@ suite('a label', () => {
     assert.ok(sizeOf({ id: 1n, name: 'Rosa', tag: undefined }) > sizeOf(TEXTS[1] ?? assert.fail()))
   })
 
-  test('shows all of a name that fits, and an ellipsis where it does not', () => {
+  test('shows a long name with an ellipsis if it does not fit', () => {
     const shown = (name: string, tag?: string) =>
       layOut({ id: 1n, name, tag }, A5160, measure).lines.map(({ text }) => text)
     assert.deepEqual(shown('Rosa'), ['Rosa', '1'])
@@ -105,7 +105,7 @@ suite('a label', () => {
     assert.match(long.at(-2) ?? '', /^an even longer .*…$/)
   })
 
-  test('is laid out at once though its name has a million characters', () => {
+  test('is laid out fast even if its name has a million characters', () => {
     const name = '🌱 x'.repeat(2 ** 18)
     const begin = process.cpuUsage()
     layOut({ id: 1n, name, tag: name }, L7160, measure)
@@ -116,7 +116,7 @@ suite('a label', () => {
 
 suite('texts on labels', () => {
   const widthOf = (text: string) => [...text].length
-  test('break behind spaces and hyphens, between words of scripts without spaces, and else nowhere but in long words', () => {
+  test('break after spaces and hyphens, between words of scripts without spaces, and within long words', () => {
     assert.deepEqual(wrap('aaa bbb ccc', 7, widthOf), { lines: ['aaa bbb', 'ccc'], isBroken: false })
     assert.deepEqual(wrap('aaa-bbb (ccc)', 5, widthOf), { lines: ['aaa-', 'bbb', '(ccc)'], isBroken: false })
     assert.deepEqual(wrap('Käsekuchen', 4, widthOf), { lines: ['Käse', 'kuch', 'en'], isBroken: true })
@@ -125,13 +125,13 @@ suite('texts on labels', () => {
     assert.deepEqual(wrap('', 4, widthOf), { lines: [], isBroken: false })
   })
 
-  test('are never cut within a letter that has several characters', () => {
+  test('are never cut within a letter of several characters', () => {
     assert.equal(cut('👩‍🌾👩‍🌾👩‍🌾', 8, widthOf), '👩‍🌾👩‍🌾…')
     assert.equal(cut('é'.normalize('NFD').repeat(4), 5, widthOf), `${'é'.normalize('NFD').repeat(2)}…`)
     assert.equal(cut('abc', 3, widthOf), 'abc')
   })
 
-  test('have no line breaks and control characters, and the direction of their first letter', () => {
+  test('contain no line breaks or control characters, and have the direction of their first letter', () => {
     assert.equal(onOneLine(' a\n\tb\u2028c\u0007 \ud800'), 'a b c \ufffd')
     const cases = { 'Rosa שושנה': 'ltr', '12 שושנה Rosa': 'rtl', وردة: 'rtl', 中国: 'ltr', '12': 'ltr', '': 'ltr' }
     for (const [text, direction] of Object.entries(cases)) assert.equal(directionOf(text), direction, text)

@@ -29,10 +29,10 @@ suite('labels as a PDF file', () => {
     ['Avery L7160', L7160, 25, 2],
     ['Avery 5160', A5160, 30, 0],
     ['a roll of 62 mm', roll(62, 29), 2, 0],
-    ['own measures', { ...L7160, columns: 1, rows: 2, labelWidth: 30, labelHeight: 60, down: 70, left: 90 }, 2, 0],
+    ['a custom sheet', { ...L7160, columns: 1, rows: 2, labelWidth: 30, labelHeight: 60, down: 70, left: 90 }, 2, 0],
   ]
   for (const [title, sheet, count, skip] of cases) {
-    test(`have pages and codes that are right to a tenth of a millimetre: ${title}`, async () => {
+    test(`have pages and codes in place to a tenth of a millimetre: ${title}`, async () => {
       const job = jobOf(sheet, count, skip)
       const pages = await drawPages(await bytesOf(job), 300)
       assert.equal(pages.length, Math.ceil((count + skip) / labelsPerPage(sheet)))
@@ -45,7 +45,7 @@ suite('labels as a PDF file', () => {
     })
   }
 
-  test('are sharp: every pixel of a code is black or white where the printer has the dots for it', async () => {
+  test('have sharp codes: each pixel is black or white at the resolution of the printer', async () => {
     // Inches have a whole number of dots, so the drawing is no smaller or larger than the page.
     const blank = (): Bitmap => ({ width: 8, height: 1, bits: Uint8Array.of(0) })
     const file = await pdfOf(jobOf(roll(2 * 25.4, 25.4), 1), { measure, raster: blank, onPage: () => {} })
@@ -56,7 +56,7 @@ suite('labels as a PDF file', () => {
     assert.ok(black > 50_000 && grey < black / 100, `${grey} grey and ${black} black pixels`)
   })
 
-  test('have their texts at their places, upright', async () => {
+  test('have their texts upright and in place', async () => {
     const job = jobOf(L7160, 1)
     const corner = (): Bitmap => ({ width: 8, height: 2, bits: Uint8Array.of(0x80, 0x00) })
     const file = await pdfOf(job, { measure, raster: corner, onPage: () => {} })
@@ -76,7 +76,7 @@ suite('labels as a PDF file', () => {
     }
   })
 
-  test('ask the viewer to print in real size, say what they are, and tell after each page', async () => {
+  test('ask viewers to print in real size, have a title, and report each finished page', async () => {
     const seen: number[] = []
     const file = await pdfOf(jobOf(roll(62, 29), 3), { measure, raster, onPage: (count) => seen.push(count) })
     const text = Buffer.from(await file.arrayBuffer()).toString('latin1')

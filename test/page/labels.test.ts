@@ -64,7 +64,7 @@ const withoutDialog = ({ page }: Opened): Promise<unknown> => page.evaluate('win
 suite('labels', () => {
   const inBrowser = pageTests()
 
-  inBrowser('are saved and printed on a sheet, and their codes lead to their plants', async (opened) => {
+  inBrowser('can be saved and printed on a sheet, with codes that lead to their plants', async (opened) => {
     const { page, address } = opened
     await withoutDialog(opened)
     await open(opened)
@@ -89,7 +89,7 @@ suite('labels', () => {
     }
   })
 
-  inBrowser('show in the file what the browser prints, whatever the script', async (opened) => {
+  inBrowser('look the same in the PDF file as printed by the browser, in any script', async (opened) => {
     const { page } = opened
     await withoutDialog(opened)
     await open(opened)
@@ -109,7 +109,7 @@ suite('labels', () => {
   })
 
   inBrowser(
-    'are printed before their plants are entered, and lead a phone to the form for them',
+    'can be printed before their plants are entered, and lead a phone to the form for the plant',
     async (opened) => {
       const { page, address, service } = opened
       await open(opened)
@@ -146,7 +146,7 @@ suite('labels', () => {
     { viewport: PHONE },
   )
 
-  inBrowser('are at most 1,000 in a document, and skip the places that are used up', async (opened) => {
+  inBrowser('number at most 1,000 in a document, and skip used places of the first sheet', async (opened) => {
     const { page } = opened
     await open(opened)
     await page.getByLabel('Search names and tags').fill('seedling')
@@ -164,7 +164,7 @@ suite('labels', () => {
     await page.getByText('must be a whole number from 0 to 20').waitFor()
   })
 
-  inBrowser('say which measures and which address are wrong, and remember the right ones', async (opened) => {
+  inBrowser('have options that the page checks, and that the device remembers', async (opened) => {
     const { page } = opened
     await open(opened)
     await page.getByText('The codes lead to this device alone.').waitFor()
@@ -189,7 +189,7 @@ suite('labels', () => {
     assert.equal(await page.locator('.labels [aria-invalid=true]').count(), 0)
   })
 
-  inBrowser('are chosen, seen and saved by keyboard alone', async (opened) => {
+  inBrowser('can be chosen, previewed and saved by keyboard alone', async (opened) => {
     const { page } = opened
     await open(opened)
     await page.getByLabel('Search names and tags').focus()
@@ -209,7 +209,7 @@ suite('labels', () => {
   for (const viewport of [DESKTOP, PHONE]) {
     for (const colorScheme of ['light', 'dark'] as const) {
       inBrowser(
-        `are accessible and fit ${viewport.width} pixels, in ${colorScheme} colours`,
+        `have an accessible view that fits ${viewport.width} pixels, in ${colorScheme} colours`,
         async (opened) => {
           const { page } = opened
           await open(opened)

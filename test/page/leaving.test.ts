@@ -13,10 +13,10 @@ function dialogsOf(page: Page): string[] {
   return kinds
 }
 
-suite('leaving the page', () => {
+suite('a person who leaves the page', () => {
   const inBrowser = pageTests()
 
-  inBrowser('is asked about while an edit or a new plant is not saved', async ({ page, service }) => {
+  inBrowser('is asked first while an edit or a new plant is unsaved', async ({ page, service }) => {
     await service.create({ id: 1, name: 'Larix' })
     const asked = dialogsOf(page)
     await page.reload()
@@ -40,7 +40,7 @@ suite('leaving the page', () => {
   })
 
   inBrowser(
-    'loses nothing that was typed for the plant of a label',
+    'loses no text typed for the plant of a label',
     async ({ page, address, service }) => {
       const asked = dialogsOf(page)
       const open = async (id: number) => {

@@ -10,7 +10,7 @@ const BROWSER = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8
 const FOLDER = new URL('../../web/dist/', import.meta.url)
 
 suite('the files of the page at /', () => {
-  test('are small, come from the service alone, and have nothing inline', async (t) => {
+  test('are small, come only from the service, and contain no inline script or style', async (t) => {
     const service = await withService(t)
     const page = await service.send('GET', '/', { ...FREE, headers: { Accept: BROWSER } })
     assert.deepEqual([page.status, page.headers['content-type']], [200, 'text/html; charset=utf-8'])
@@ -39,7 +39,7 @@ suite('the files of the page at /', () => {
     assert.ok(whole < 150_000, `the page has ${whole} bytes compressed`)
   })
 
-  test('are gone when they are switched off, and / leads to the contract', async (t) => {
+  test('are not served if the page is switched off, and / redirects to the contract', async (t) => {
     const service = await withService(t, { page: 'off' })
     for (const [accept, location] of [
       [BROWSER, '/docs'],
@@ -52,11 +52,11 @@ suite('the files of the page at /', () => {
   })
 })
 
-suite('signing in to the page', () => {
+suite('the page, for a person who signs in,', () => {
   const inBrowser = pageTests()
 
   inBrowser(
-    'takes a pasted token for the tab alone',
+    'keeps a pasted token only in the tab',
     async ({ page, context, address }) => {
       await page.getByLabel('Access token').fill('wrong')
       await page.keyboard.press('Enter')
@@ -75,7 +75,7 @@ suite('signing in to the page', () => {
   )
 
   inBrowser(
-    'keeps the token on the device when asked to, until the person signs out',
+    'keeps the token on the device if asked to, until the person signs out',
     async ({ page, context, address }) => {
       await page.getByLabel('Access token').fill(SECRET)
       await page.getByLabel('Remember on this device').check()
@@ -91,7 +91,7 @@ suite('signing in to the page', () => {
   )
 
   inBrowser(
-    'takes the token of a link out of the address, and sends it to the service alone, in a header',
+    'removes the token of a link from the address, and sends it only to the service, in a header',
     async ({ page, address }) => {
       const asked: string[] = []
       page.on('request', (request) => asked.push(request.url()))
@@ -116,7 +116,7 @@ suite('signing in to the page', () => {
     ],
   ] as const) {
     inBrowser(
-      `shows what the scopes ${scopes.join(', ')} allow`,
+      `shows the views that the scopes ${scopes.join(', ')} allow`,
       async ({ page, service }) => {
         const { secret } = await service.issueToken(scopes)
         await page.getByLabel('Access token').fill(secret)

@@ -40,7 +40,7 @@ suite('the table of the page', () => {
   const inBrowser = pageTests()
 
   inBrowser(
-    'finds as one types, whatever the case and the accents, and keeps the search in the address',
+    'searches while the person types, ignores case and accents, and keeps the search in the address',
     async (opened) => {
       const { page } = opened
       await fill(opened)
@@ -57,7 +57,7 @@ suite('the table of the page', () => {
     },
   )
 
-  inBrowser('ends a search that the next key has overtaken, and never shows its answer', async (opened) => {
+  inBrowser('aborts a search at the next key, and never shows its answer', async (opened) => {
     const { page } = opened
     await fill(opened)
     const ended: string[] = []
@@ -81,7 +81,7 @@ suite('the table of the page', () => {
     assert.equal(ended.filter((url) => /q=Plant%200000&/.test(url)).length, 1)
   })
 
-  inBrowser('filters by tags, with the number of plants of each', async (opened) => {
+  inBrowser('filters by tags, and shows the number of plants of each', async (opened) => {
     const { page } = opened
     await fill(opened)
     await page.getByText('Tags', { exact: true }).click()
@@ -95,7 +95,7 @@ suite('the table of the page', () => {
     await page.getByText('No plant matches.').waitFor()
   })
 
-  inBrowser('sorts by id and by name, both ways, with every id exact', async (opened) => {
+  inBrowser('sorts by id and by name, ascending and descending, with exact ids', async (opened) => {
     const { page } = opened
     await fill(opened)
     const first = () => page.locator('[role=row][data-id] .id').first()
@@ -111,7 +111,7 @@ suite('the table of the page', () => {
     await until(page, `document.querySelector('[role=row][data-id] .id')?.textContent === '${ENDS[2]}'`)
   })
 
-  inBrowser('shows names as texts, and those written from right to left from the right', async (opened) => {
+  inBrowser('shows names as text, never as HTML, and scripts from right to left in their direction', async (opened) => {
     const { page } = opened
     await fill(opened)
     await page.getByLabel('Search plants').fill('damascena')
@@ -126,7 +126,7 @@ suite('the table of the page', () => {
     assert.equal(await page.locator('main img').count(), 0)
   })
 
-  inBrowser('reads pages as one scrolls, and keeps few rows in the document', async (opened) => {
+  inBrowser('reads pages while the person scrolls, and keeps few rows in the document', async (opened) => {
     const { page } = opened
     await fill(opened)
     await page.getByLabel('Search plants').fill('plant')
@@ -143,7 +143,7 @@ suite('the table of the page', () => {
 
   for (const viewport of [DESKTOP, PHONE]) {
     inBrowser(
-      `is searched, filtered, sorted and walked through by keyboard alone, at ${viewport.width} pixels`,
+      `can be searched, filtered, sorted and walked by keyboard alone, at ${viewport.width} pixels`,
       async (opened) => {
         const { page } = opened
         await fill(opened)

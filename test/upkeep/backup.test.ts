@@ -35,7 +35,7 @@ async function storeWith(t: TestContext, plants: number, nameLength = 10): Promi
   return path
 }
 
-test('a backup is the store of the moment it begins, however much others write meanwhile', async (t) => {
+test('a backup contains the store of one moment, however much other clients write', async (t) => {
   const path = await storeWith(t, 2500, 4000)
   const before = plantsIn(path)
   const writer = new DatabaseSync(path)
@@ -58,7 +58,7 @@ test('a backup is the store of the moment it begins, however much others write m
   assert.equal(plantsIn(path).size, before.size + id - 10_000)
 })
 
-test('a backup that is stopped leaves nothing behind', async (t) => {
+test('a stopped backup leaves no file', async (t) => {
   const path = await storeWith(t, 2500, 4000)
   const folder = tempFolder(t)
   for (const part of [1, 2, 99]) {
@@ -75,7 +75,7 @@ test('a backup that is stopped leaves nothing behind', async (t) => {
   }
 })
 
-test('a backup refuses a name that it may not have in words, and writes nothing', async (t) => {
+test('a backup refuses an unsuitable file name with the reason, and writes nothing', async (t) => {
   const path = await storeWith(t, 10)
   const folder = tempFolder(t)
   const at = (name: string) => join(folder, name)
@@ -106,7 +106,7 @@ test('a backup refuses a name that it may not have in words, and writes nothing'
   assert.deepEqual([snapshot(folder), snapshot(join(path, '..'))], before)
 })
 
-test('a damaged store gives no backup that could pass for a good one', async (t) => {
+test('a backup of a damaged store fails and leaves no file', async (t) => {
   const path = await storeWith(t, 2000, 200)
   const { size } = statSync(path)
   const file = openSync(path, 'r+')
@@ -118,7 +118,7 @@ test('a damaged store gives no backup that could pass for a good one', async (t)
   assert.deepEqual(snapshot(folder), {})
 })
 
-test('a backup copies nothing to a disk that has no room for it', async (t) => {
+test('a backup does not begin if the disk has no room for it', async (t) => {
   const path = await storeWith(t, 2500, 1000)
   const small = tempFolder(t)
   if (!(isRoot && isLinux && runs('mount', '-t', 'tmpfs', '-o', 'size=1m', 'tmpfs', small))) {
@@ -132,7 +132,7 @@ test('a backup copies nothing to a disk that has no room for it', async (t) => {
   assert.deepEqual(snapshot(small), {})
 })
 
-test('the command says what it did, also as JSON, and refuses PostgreSQL and wrong calls', async (t) => {
+test('plantstore backup prints its result as text or JSON, and refuses PostgreSQL and wrong arguments', async (t) => {
   const path = await storeWith(t, 10)
   const folder = tempFolder(t)
   const store = ['--store', `sqlite:${path}`]
@@ -157,7 +157,7 @@ test('the command says what it did, also as JSON, and refuses PostgreSQL and wro
   for (const name of ['a.db', 'b.db', 'c.db']) assert.ok(isIntact(join(folder, name)))
 })
 
-test('a store that a crash left is backed up with all that its log has', async (t) => {
+test('a backup of a store after a crash contains every commit of its log', async (t) => {
   const folder = tempFolder(t)
   const { program, address, storePath } = await startServer(t, folder)
   await send('POST', `${address}/plants`, { body: '{"id":1,"name":"a"}' })

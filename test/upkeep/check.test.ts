@@ -35,7 +35,7 @@ const faultsOf = async (path: string): Promise<Record<string, readonly string[]>
   return Object.fromEntries(parts.filter(({ faults }) => faults.length > 0).map(({ part, faults }) => [part, faults]))
 }
 
-test('a store is in order with an index that is behind, with none, and beside one of another time', async (t) => {
+test('the check accepts a store with a late index, an older index, or none', async (t) => {
   const path = await storeOf(t, { later: true })
   const before = snapshot(join(path, '..'))
   const { parts } = await checkStore(path)
@@ -58,7 +58,7 @@ test('a store is in order with an index that is behind, with none, and beside on
   assert.match((await checkStore(file)).parts[3]?.found ?? '', /^from another time/)
 })
 
-test('what is missing, too much or different in the search index is found', async (t) => {
+test('the check finds missing, superfluous and wrong entries of the search index', async (t) => {
   const path = await storeOf(t, { later: false })
   const harms: [string, RegExp][] = [
     ['DELETE FROM recent_names WHERE id = 7; DELETE FROM names WHERE id = 7', /names: 2999 entries for 3000 plants/],
@@ -89,7 +89,7 @@ test('what is missing, too much or different in the search index is found', asyn
   }
 })
 
-test('damage of the file, the log of changes and the schema is found, and the command ends with 1', async (t) => {
+test('the check finds damage of the file, the change log and the schema, and exits with 1', async (t) => {
   const path = await storeOf(t, { later: false })
   rmSync(`${path}-index`)
   const copies = ['a', 'b', 'c'].map((name) => {

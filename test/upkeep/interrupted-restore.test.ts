@@ -40,8 +40,8 @@ async function fill(path: string, ids: readonly bigint[], meanwhile = () => {}):
   })
 }
 
-suite('a crash behind any step of restore --replace', () => {
-  test('leaves the old store or the new one beside the log, and running the command again ends it', async (t) => {
+suite('a crash after any step of restore --replace', () => {
+  test('leaves the old or the new store, and running the command again completes the restore', async (t) => {
     const folder = tempFolder(t)
     const [source, other, backup] = [join(folder, 'source'), join(folder, 'other'), join(folder, 'backup')]
     const [old, probe] = [join(folder, 'old'), join(folder, 'probe')]

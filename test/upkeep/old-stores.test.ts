@@ -35,7 +35,7 @@ const EXPECTED = new Map<bigint, Plant>([
 ])
 EXPECTED.delete(5n)
 
-test('there is a store of every schema before the present one', () => {
+test('test/upkeep/fixtures has a store of every earlier schema', () => {
   const newest = Math.max(...SCHEMAS)
   const wanted = Array.from({ length: newest - OLDEST }, (_, i) => `schema-${OLDEST + i}.db.gz`)
   const there = readdirSync(FIXTURES)
@@ -46,7 +46,7 @@ test('there is a store of every schema before the present one', () => {
 for (const name of readdirSync(FIXTURES)) {
   const schema = /\d+/.exec(name)?.[0] ?? assert.fail(name)
 
-  test(`a store that the program of schema ${schema} made is backed up as it is, served, searched and checked`, async (t) => {
+  test(`a store of schema ${schema} is backed up unchanged, and can be served, searched and checked`, async (t) => {
     const folder = tempFolder(t)
     const path = join(folder, 'plants.db')
     writeFileSync(path, gunzipSync(readFileSync(new URL(name, FIXTURES))), { mode: 0o600 })

@@ -27,7 +27,7 @@ const fails = (why: RegExp) => (error: unknown) => {
   return true
 }
 
-test('drill: a backup in mid-load, a crash, and the store that is restored elsewhere is the same, row by row', async (t) => {
+test('a backup under load, restored elsewhere after a crash, equals the store row by row', async (t) => {
   const folder = tempFolder(t)
   const { program, address, storePath } = await startServer(t, folder)
   const store = ['--store', `sqlite:${storePath}`]
@@ -74,7 +74,7 @@ test('drill: a backup in mid-load, a crash, and the store that is restored elsew
   assert.deepEqual(plantsIn(storePath), restored)
 })
 
-test('a store is replaced only if asked for, only while nobody has it open, and stays whole under another name', async (t) => {
+test('restore replaces a store only with --replace and while nobody has it open, and keeps the old one', async (t) => {
   const folder = tempFolder(t)
   const { program, address, storePath: path } = await startServer(t, folder)
   await send('POST', `${address}/plants`, { body: '{"id":1,"name":"old"}' })
@@ -109,7 +109,7 @@ test('a store is replaced only if asked for, only while nobody has it open, and 
   await startServer(t, folder)
 })
 
-test('a file that is no whole store is refused in words, and the present store stays as it is', async (t) => {
+test('restore refuses a file that is not an intact store, and leaves the present store unchanged', async (t) => {
   const folder = tempFolder(t)
   const { program, address, storePath: path } = await startServer(t, folder)
   for (let id = 0; id < 50; id++) {
@@ -167,7 +167,7 @@ test('a file that is no whole store is refused in words, and the present store s
   )
 })
 
-test('a restore keeps a log without its store with --replace, and refuses it without', async (t) => {
+test('restore refuses a log without its store, or keeps that log with --replace', async (t) => {
   const folder = tempFolder(t)
   const { program, address, storePath: path } = await startServer(t, folder)
   await send('POST', `${address}/plants`, { body: '{"id":1,"name":"a"}' })
@@ -189,7 +189,7 @@ test('a restore keeps a log without its store with --replace, and refuses it wit
   assert.deepEqual([...plantsIn(path).keys()], [1n])
 })
 
-test('PostgreSQL stores are left to the tools of PostgreSQL', async (t) => {
+test('restore refuses PostgreSQL stores and names the tools of PostgreSQL', async (t) => {
   const store = ['--store', 'postgres://me@nowhere.invalid/plants']
   const [restore, check] = await Promise.all([run(t, ['restore', 'x.db', ...store]), run(t, ['check', ...store])])
   assert.match(restore.stderr, /restore a PostgreSQL store by pg_restore/)

@@ -15,7 +15,7 @@ async function metric(address: string, name: string): Promise<number> {
   return Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(await response.text())?.[1])
 }
 
-test('a service backs its store up at its start and at each interval, and keeps the newest', async (t) => {
+test('the service makes backups at its start and at each interval, and keeps the newest', async (t) => {
   const [folder, backups] = [tempFolder(t), tempFolder(t)]
   const old = ['20200101T000000Z', '20210101T000000Z', '20220101T000000Z'].map((stamp) => `plants-${stamp}.db`)
   // Names of other files than backups of this store, and one of a process that has ended.
@@ -71,7 +71,7 @@ test('the service logs and counts a backup that fails, and continues', async (t)
   assert.equal((await program.outcome).code, 0)
 })
 
-test('a stop ends a backup that is under way, and leaves nothing of it', async (t) => {
+test('shutdown ends a backup in progress and leaves no file of it', async (t) => {
   const backups = tempFolder(t)
   const { program } = await startServer(t, tempFolder(t), ['--backup-every', '1m', '--backup-folder', backups])
   program.signal('SIGTERM')
@@ -83,7 +83,7 @@ test('a stop ends a backup that is under way, and leaves nothing of it', async (
   )
 })
 
-test('the start refuses a folder that cannot have backups, before it makes a store', async (t) => {
+test('the start refuses an unsuitable folder for backups before it creates a store', async (t) => {
   const folder = tempFolder(t)
   writeFileSync(join(folder, 'file'), '')
   for (const [backups, why] of [

@@ -10,7 +10,7 @@ import { run, startServer, TOKEN } from '../support/process.ts'
 
 const env = { PLANTSTORE_TOKEN: TOKEN }
 
-test('status tells what a store holds and how its service is, in words and as JSON', async (t) => {
+test('status prints the contents of a store and the state of its service, as text or JSON', async (t) => {
   const backups = tempFolder(t)
   const schedule = ['--backup-every', '1m', '--backup-folder', backups]
   const { address, storePath } = await startServer(t, tempFolder(t), schedule)
@@ -50,7 +50,7 @@ test('status tells what a store holds and how its service is, in words and as JS
   assert.deepEqual([isReady, engine, creates, failedBackups, rest['plants']], [true, 'sqlite', 0, 0, 1])
 })
 
-test('tokens are created and listed as JSON', async (t) => {
+test('token create and token list print JSON with --json', async (t) => {
   const store = ['--store', `sqlite:${join(tempFolder(t), 'plants.db')}`]
   const created = await run(t, ['token', 'create', '--name', 'Kew app', '--expires', '90d', '--json', ...store])
   const { secret, name } = JSON.parse(created.stdout) as Record<string, unknown>
@@ -62,7 +62,7 @@ test('tokens are created and listed as JSON', async (t) => {
   assert.match(String(token['expiresAt']), /^\d{4}-\d\d-\d\dT/)
 })
 
-test('status says why it has no answer', async (t) => {
+test('status says why it cannot read a store or reach its service', async (t) => {
   const folder = tempFolder(t)
   const { address } = await startServer(t, folder)
   const [missing, nowhere, unknown, both] = await Promise.all([
@@ -78,7 +78,7 @@ test('status says why it has no answer', async (t) => {
   assert.deepEqual([missing.code, nowhere.code, unknown.code, both.code], [1, 1, 1, 2])
 })
 
-test('status counts what a PostgreSQL store holds', async (t) => {
+test('status counts the contents of a PostgreSQL store', async (t) => {
   const store = ['--store', await newDatabase((work) => cleanUp(t, work))]
   const { stdout: secret } = await run(t, ['token', 'create', '--name', 'x', ...store])
   assert.ok(secret.length > 0)

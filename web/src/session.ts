@@ -55,8 +55,8 @@ export function signOut(why = ''): void {
 }
 
 /**
- * Takes the token from a link such as `/#token=ps_…`. Browsers send no fragment to a server. The page first removes the
- * token from the address, so that neither the history nor a copied address contains it.
+ * Takes the token from a link such as `/#token=ps_…`. Browsers send no fragment to a server. The page removes the token
+ * from the address at once, so that neither the history nor a copied address contains it.
  */
 export function takeFromAddress(): boolean {
   const token = /^#token=(.+)$/.exec(location.hash)?.[1]
