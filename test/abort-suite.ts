@@ -4,7 +4,7 @@ import type { PlantQuery } from '../src/plant-query.ts'
 import { EVERYTHING, exportAll, importAll } from './support/store-calls.ts'
 import { type OpenStore, plant, type Suite } from './support/store-under-test.ts'
 
-/** No plant has both, and half of them have each. A tag without words narrows no index of words. */
+/** A slow query: half of the plants have the tag, the other half the word, and no plant has both. */
 const SLOW: PlantQuery = { tags: ['-'], words: ['odd'], order: 'name', after: undefined }
 const PLANTS = Array.from({ length: 20_000 }, (_, i) =>
   i % 2 === 0 ? plant(BigInt(i), 'Aloe', '-') : plant(BigInt(i), 'odd'),

@@ -38,7 +38,7 @@ class Clock {
 
 test('the writer commits on the event loop while commits are fast', async (t) => {
   const { writer, path } = newWriter(t, new Clock().now)
-  // Fewer commits than make the thread fold in the log.
+  // Fewer commits than make the thread checkpoint the log.
   for (let id = 1n; id <= 50n; id++) {
     const answer = writer.createPlants([put(id)])
     assert.equal(writer.commitsOn, 'event loop')
@@ -75,7 +75,7 @@ test('the writer stays on the event loop when few commits are slow', async (t) =
   const clock = new Clock()
   const { writer } = newWriter(t, clock.now)
   for (let id = 1n; id <= 200n; id++) {
-    // Five in a row, and then one in twenty.
+    // Five slow commits in a row, then one in twenty.
     clock.step = id <= 5n || id % 20n === 0n ? 5 : 0
     await writer.createPlants([put(id)])
   }

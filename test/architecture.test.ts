@@ -6,7 +6,7 @@ import { suite, test } from 'node:test'
 const ROOT = new URL('../', import.meta.url)
 const files = globSync('src/**/*.ts', { cwd: ROOT }).map((file) => file.replaceAll('\\', '/'))
 
-/** The files that each file imports, as paths from the root of the project. */
+/** The imports of each file, as paths from the root of the project. */
 const imports = new Map(
   files.map((file) => {
     const text = readFileSync(new URL(file, ROOT), 'utf8')

@@ -17,7 +17,7 @@ test('SQLite: one commit with creates of several tokens writes one row of the ch
   const put = (i: number, actor: string): Put => ({ plant: plant(BigInt(i)), mode: 'add', actor })
   const puts = Array.from({ length: 50 }, (_, i) => put(i, i % 3 === 0 ? 'one' : 'two'))
   writer.createPlants(puts)
-  // Plants that exist already are no changes.
+  // Creating a plant that exists already changes nothing.
   writer.createPlants([...puts.slice(0, 20), put(60, 'three')])
   writer.changePlants([
     { change: { kind: 'replace', plant: plant(70n), expected: NO_EXPECTATION }, actor: 'one' },

@@ -166,7 +166,7 @@ function deleteTests(suite: Suite, open: OpenStore): void {
   })
 }
 
-/** One of the three writes that can have an expectation, on plant 1. */
+/** The three writes that can have an expectation, on plant 1. */
 const WRITES: readonly ((store: Store, by: string, expected: Expectation) => Promise<unknown>)[] = [
   (store, by, expected) => store.replacePlant(plant(1n, by), expected, TESTER),
   (store, by, expected) => store.updatePlant(1n, { name: by }, expected, TESTER),
@@ -186,7 +186,7 @@ function raceTests(suite: Suite, open: OpenStore): void {
       const losers = results.filter((result) => result.status === 'rejected')
       assert.equal(losers.length, 1)
       const [reason] = losers.map((loser): unknown => loser.reason)
-      // After a delete the others find no plant; for a replacement that is an expectation that does not hold.
+      // After a delete the other writes find no plant. For a replace this is a failed expectation.
       if ((await store.getPlant(1n)) === undefined) assert.match(String(reason), /there is no plant with the id 1/)
       else refusal(41201)(reason)
     }
@@ -235,7 +235,7 @@ function raceTests(suite: Suite, open: OpenStore): void {
       store.replacePlant(plant(1n), NO_EXPECTATION, TESTER),
       store.deletePlant(5n, NO_EXPECTATION, TESTER),
       store.replacePlant(plant(2n), { at: 'any' }, TESTER),
-      // Validation refuses such an id. Here it stands for a refusal by a future engine or schema.
+      // Validation refuses this id before a store does. Here it stands for any refusal by an engine.
       store.replacePlant(plant(2n ** 63n), NO_EXPECTATION, TESTER),
       store.updatePlant(6n, { name: 'x' }, NO_EXPECTATION, TESTER),
       store.replacePlant(plant(3n), NO_EXPECTATION, TESTER),

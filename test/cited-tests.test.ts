@@ -5,7 +5,7 @@ import { suite, test } from 'node:test'
 const ROOT = new URL('../', import.meta.url)
 const read = (path: string): string => readFileSync(new URL(path, ROOT), 'utf8')
 
-/** Titles of tests have parts that are known only at run time, such as the name of a case. */
+/** The titles in a file. Those of generated tests contain `${…}`. */
 const titlesIn = (source: string): string[] =>
   [...source.matchAll(/\b(?:test|suite)\(\s*(['"`])(.*?)\1,/gs)].map(([, , title = '']) => title)
 
@@ -38,7 +38,7 @@ suite('the tests that the reference cites', () => {
   })
 })
 
-/** Whether a title with `${…}` can become this one. A title of nothing but `${…}` fits none. */
+/** Whether a title with `${…}` can become this one. A title that is hardly more than `${…}` fits none. */
 function fits(template: string, title: string): boolean {
   const parts = template.split(/\$\{[^}]*\}/)
   if (parts.length === 1 || parts.join('').length < 6) return false

@@ -91,7 +91,7 @@ test('SIGHUP applies the log level, names settings that need a restart, and refu
   const folder = tempFolder(t)
   const file = join(folder, 'plants.conf')
   writeFileSync(file, 'PLANTSTORE_LOG_LEVEL=warn\n')
-  // The environment goes before the file.
+  // An environment variable would override the file.
   const env = { PLANTSTORE_LOG_LEVEL: '' }
   const { program, address } = await startServer(t, folder, ['--config', file], { env })
   writeFileSync(file, 'PLANTSTORE_LOG_LEVEL=debug\nPLANTSTORE_MAX_SEARCHES=9\n')

@@ -68,7 +68,7 @@ const CASES: { readonly [K in Key]: { right: readonly [string, Config[K]][]; wro
       ['sqlite:/srv/plants.db', { engine: 'sqlite', path: '/srv/plants.db', isDefault: false }],
       ['sqlite:data/plants.db', { engine: 'sqlite', path: 'data/plants.db', isDefault: true }],
     ],
-    // Those of PostgreSQL are in postgres-address.test.ts.
+    // test/postgres-address.test.ts tests addresses of PostgreSQL.
     wrong: ['', 'sqlite:', 'plants.db', 'mysql://localhost', 'SQLITE:x', 'postgres:x', 'postgres://host:port/db'],
   },
   storeConnections: {
@@ -177,7 +177,7 @@ const CASES: { readonly [K in Key]: { right: readonly [string, Config[K]][]; wro
       'schlüssel-schlüssel',
       '0123456789abcdef\n',
       '====k7Qz-3fV0.pW9~mX',
-      // Easy to guess.
+      // Guessable tokens.
       'aaaaaaaaaaaaaaaaaaaaaaaa',
       'abababcdcdcdefefef',
       'secret89secret89',

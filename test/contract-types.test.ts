@@ -11,7 +11,7 @@ import { tempFolder } from './support/files.ts'
 
 const SOURCE = readFileSync(join(ROOT, 'openapi.yaml'), 'utf8')
 
-/** The output of the type check of the program when openapi.yaml has `to` instead of `from`. */
+/** Type-checks the program with `to` in place of `from` in openapi.yaml. */
 function typeCheck(t: TestContext, from: string, to: string): { status: number | null; output: string } {
   assert.ok(SOURCE.includes(from), `${from} is not in the contract`)
   const folder = tempFolder(t)

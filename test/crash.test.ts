@@ -15,7 +15,7 @@ test('the service loses no acknowledged write when it is killed under load again
     assert.ok(isIntact(storePath))
     const load = new Load(address, { firstId: BigInt(round) * 1_000_000n, nameLength: round % 2 === 0 ? 20 : 6000 })
     loads.push(load)
-    // Some rounds end among the first commits, others after a log has been folded into the file.
+    // Some rounds end among the first commits, others after a checkpoint.
     await load.reaches([1, 300, 2500][round % 3] ?? 1)
     await program.kill()
     await load.done

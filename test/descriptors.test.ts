@@ -7,11 +7,10 @@ import { isLinux, notTestedHere } from './support/not-tested.ts'
 
 const SCRIPT = fileURLToPath(new URL('support/without-descriptors.ts', import.meta.url))
 
-/** The lines that the script prints. */
+/** Runs the script and returns its lines. */
 async function linesOf(warmth: 'cold' | 'warm', engine: 'sqlite' | 'postgres'): Promise<string[]> {
   const command = 'ulimit -n 100; exec "$0" "$@"'
-  // Without the variable it does not take itself for a part of this test; the runner's own lines come behind the
-  // script's.
+  // Without the variable, the script is no part of this test run. Its own test runner prints lines after its lines.
   const env = { ...process.env, NODE_TEST_CONTEXT: undefined }
   const { stdout } = await promisify(execFile)('sh', ['-c', command, process.execPath, SCRIPT, warmth, engine], { env })
   return stdout.split('\n').slice(0, engine === 'postgres' ? 4 : 2)
@@ -23,7 +22,7 @@ const WELL = '200 200 {"status":"ready"}'
 test('SQLite: the service reports that it is not ready while it has no descriptor for searches', async (t) => {
   if (!isLinux) return notTestedHere(t, 'the limit of descriptors, which is set as on Linux')
   assert.deepEqual(await linesOf('cold', 'sqlite'), [NONE, WELL])
-  // With an open reader, searches go on.
+  // Searches continue with a reader that is open already.
   assert.deepEqual(await linesOf('warm', 'sqlite'), [WELL, WELL])
 })
 

@@ -41,7 +41,7 @@ export function exportTests(suite: Suite, open: OpenStore): void {
       const exported = []
       for await (const chunk of store.exportPlants(EVERYTHING, order)) {
         exported.push(...chunk)
-        // After and before the present position of the export, in all orders.
+        // In every order some of these plants come before the present position of the export, and others after it.
         await Promise.all([
           store.deletePlant(MANY[exported.length % 100]?.id ?? 0n, NO_EXPECTATION, TESTER).catch(refusal(40402)),
           store.deletePlant(MANY.at(-exported.length % 100)?.id ?? 0n, NO_EXPECTATION, TESTER).catch(refusal(40402)),

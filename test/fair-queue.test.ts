@@ -6,7 +6,7 @@ import { refusal } from './support/store-under-test.ts'
 const NEVER = new AbortController().signal
 const turns = async (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
-/** A queue, and its work in the order of its beginning. */
+/** A queue, and the names of its work in the order in which it began. */
 function queueOf(options: Partial<QueueOptions> = {}) {
   const queue = new FairQueue({
     noun: 'searches',

@@ -12,7 +12,7 @@ import { hasTerminal, ON_TERMINAL } from './support/terminal.ts'
 
 const FILE = 'plants.db.first-token'
 
-/** Starts a server without a token of its own; resolves with its first lines once all of them are there. */
+/** Starts a server without a configured token. Resolves with its banner. */
 async function start(t: TestContext, cwd: string, options: ProgramOptions = {}): Promise<[Program, string]> {
   const program = new Program(t, ['serve', '--port', '0', '--store', 'sqlite:plants.db'], { cwd, ...options })
   return [program, await program.says((stdout) => (/curl .*\r?\n/.test(stdout) ? stdout : undefined))]

@@ -5,7 +5,7 @@ import { compareCodePoints, fold, SORT_KEY_LENGTH, sortKey, words } from '../src
 import { anyText } from './support/plants.ts'
 import { holds } from './support/property.ts'
 
-/** Every character that there is or could be, but for surrogates. */
+/** Every code point, assigned or not, except surrogates. */
 function* characters(): Iterable<string> {
   for (let code = 0; code <= 0x10ffff; code++) {
     if (code < 0xd800 || code > 0xdfff) yield String.fromCodePoint(code)

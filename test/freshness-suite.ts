@@ -16,7 +16,7 @@ const FIRST_PAGE: PlantQuery = { ...EVERYTHING, order: 'id', after: undefined }
 
 const ids = (plants: readonly NewPlant[]) => plants.map(({ id }) => id)
 
-/** Lists beside writes: they never miss an acknowledged plant, and never show an old state of one. */
+/** The specification of Store for lists during writes. */
 export function freshnessTests(suite: Suite, open: OpenStore): void {
   suite('the first list after an acknowledged write returns the plant as written', async (t) => {
     const { store } = await open(t)
@@ -105,7 +105,7 @@ export function freshnessTests(suite: Suite, open: OpenStore): void {
     try {
       for (let i = 0; i < 60; i++) {
         const filter = i % 2 === 0 ? { words: ['some'], tags: [] } : { words: [], tags: ['some'] }
-        // In one page: by name, a plant may move from one page to the next meanwhile.
+        // One page, because by name a plant may move between pages while they are read.
         const page = await store.listPlants({ ...filter, order: PLANT_ORDERS[i % 4] ?? 'id', after: undefined }, 1000)
         assert.equal(page.length, 500)
       }
@@ -117,7 +117,7 @@ export function freshnessTests(suite: Suite, open: OpenStore): void {
 }
 
 export function propertyTests(suite: Suite, open: OpenStore): void {
-  // Few pieces, so that words, tags and names meet; and texts that are anything.
+  // Few pieces, so that words, tags and names coincide, and sometimes any text.
   const piece = fc.constantFrom(
     'a',
     'A',

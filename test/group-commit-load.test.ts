@@ -5,7 +5,7 @@ import { newCommitStats } from '../src/commit-stats.ts'
 import { AppError } from '../src/errors.ts'
 import { GroupCommit, type GroupCommitOptions } from '../src/group-commit.ts'
 
-/** Commits that wait until the test ends them, one after the other. */
+/** A group commit whose commits end, one after the other, when the test calls `finish`. */
 function make(options: Partial<GroupCommitOptions<string>>) {
   const ends: PromiseWithResolvers<readonly string[]>[] = []
   const commit = async (rows: readonly string[]) => {
@@ -24,7 +24,7 @@ function make(options: Partial<GroupCommitOptions<string>>) {
   return { group, finish }
 }
 
-/** Enough turns for everything that waits for no commit. */
+/** Waits for all work that needs no commit. */
 async function turns(): Promise<void> {
   for (let i = 0; i < 5; i++) await turn()
 }
@@ -41,7 +41,7 @@ test('rows beyond one group are refused while queued rows would take longer than
   assert.deepEqual(await first, ['a', 'b'])
   const second = group.submit('d')
   await turns()
-  // Fewer rows than a group wait: the next commit has this one, however long it takes.
+  // Fewer rows than a group wait, so the next commit includes this row whatever its delay.
   const third = group.submit('e')
   await finish(1)
   await finish(2)

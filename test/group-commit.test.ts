@@ -35,7 +35,7 @@ async function turns(): Promise<void> {
   for (let i = 0; i < 5; i++) await turn()
 }
 
-/** A row weighs as much as it has characters. */
+/** A group commit in which the weight of a row is its number of characters. */
 function make(options: Partial<GroupCommitOptions<string>> = {}) {
   const commits = new Commits()
   const weigh = (row: string) => row.length
@@ -43,7 +43,7 @@ function make(options: Partial<GroupCommitOptions<string>> = {}) {
   return { commits, group: new GroupCommit<string, string>(commits.commit, limits) }
 }
 
-/** The results of promises, in the order in which they settle. */
+/** Collects the results of promises in the order in which they settle. */
 function watch(promises: Record<string, Promise<string>>): string[] {
   const settled: string[] = []
   for (const [name, promise] of Object.entries(promises)) {

@@ -49,9 +49,7 @@ test('a failed read rejects the calls of its turn and no later calls', async () 
   assert.equal(await group.get('good'), 4)
 })
 
-/**
- * Reads two texts in a turn, and looks up the size of three. Texts of one character are small.
- */
+/** A group read that reads two texts and looks up three sizes per turn. Texts of one character count as small. */
 function makeNarrow(maxDelay = 60_000) {
   const groups: string[][] = []
   const read = (texts: readonly string[]) => {
@@ -99,7 +97,7 @@ test('every other turn reads small values, however many large ones wait', async 
   const small = ['a', 'b', 'c', 'd'].map(ask)
   await Promise.all([...large, ...small])
   const before = (text: string) => done.slice(0, done.indexOf(text)).filter((one) => one.length > 1).length
-  // Each turn looks up the size of three waiting texts, so some turns pass before these are known.
+  // Each turn looks up three sizes, so some turns pass before all sizes are known.
   assert.ok(before('d') <= before('a') + 4, done.join())
   assert.ok(before('large 29') >= 29, 'and large ones go on')
   assert.equal(done.length, 34)

@@ -7,7 +7,7 @@ import { TESTER } from './support/actor.ts'
 import { importAll } from './support/store-calls.ts'
 import { type OpenStore, plant, type Suite } from './support/store-under-test.ts'
 
-/** Plants in the store, imported plants, and the result of each in each mode. */
+/** Plants in the store. COMING has imported plants with the result of each mode. */
 const BEFORE = [plant(1n, 'Monstera', 'houseplant'), plant(2n, 'Aloe'), plant(3n, 'Ficus', '')]
 const COMING: readonly (readonly [NewPlant, add: ImportResult | number, update: ImportResult])[] = [
   [plant(1n, 'Monstera', 'houseplant'), 'unchanged', 'unchanged'],
@@ -123,7 +123,7 @@ export function importTests(suite: Suite, open: OpenStore): void {
   })
 }
 
-/** Whether each import has a single commit. */
+/** The specification of imports for a store that commits each import as a whole. */
 export function wholeImportTests(suite: Suite, open: OpenStore): void {
   suite('concurrent imports run one after the other', async (t) => {
     const { store, plants } = await open(t)

@@ -17,7 +17,7 @@ function numberOf(work: () => unknown): number {
   return assert.fail('nothing was refused')
 }
 
-/** JSON texts with the spacing, the escapes and the member names that trip readers up. */
+/** JSON texts with spacing, escapes and member names that faulty parsers misread. */
 const json = fc
   .tuple(fc.json({ maxDepth: 5, stringUnit: 'binary' }), fc.constantFrom('', ' ', '\n\t'))
   .map(([text, space]) => `${space}${text}${space}`)

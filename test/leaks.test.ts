@@ -21,11 +21,11 @@ import { TOKEN } from './support/process.ts'
 
 const ROUNDS = 15
 
-/** The resources of this process: kinds of active resources with their number, and on Linux descriptors and threads. */
+/** Counts the resources of this process by kind, and on Linux its descriptors and threads. */
 function held(): Record<string, number> {
   const counts: Record<string, number> = {}
   for (const kind of process.getActiveResourcesInfo()) counts[kind] = (counts[kind] ?? 0) + 1
-  // Made by one turn of the event loop for the next; this test is always in one.
+  // The test itself runs in an immediate.
   delete counts['Immediate']
   if (isLinux) {
     counts['descriptors'] = readdirSync('/proc/self/fd').length
@@ -34,7 +34,7 @@ function held(): Record<string, number> {
   return counts
 }
 
-/** The result of held() once it is stable: the runtime ends threads and sockets after it has reported their end. */
+/** Returns held() once it is stable: the runtime frees threads and sockets after it has reported their end. */
 async function heldAtRest(): Promise<Record<string, number>> {
   let last = held()
   for (let same = 0; same < 20; same++) {
@@ -46,7 +46,7 @@ async function heldAtRest(): Promise<Record<string, number>> {
   return last
 }
 
-/** Whether repeated `work` leaves nothing behind. Its first run may, such as a pool of threads. */
+/** Checks that repeated `work` releases all resources. The first run may keep some, such as a pool of threads. */
 async function assertNoLeak(t: TestContext, work: () => Promise<void>): Promise<void> {
   if (!isLinux) notTestedHere(t, 'leaks of descriptors and threads, because only Linux lists them')
   await work()

@@ -32,7 +32,7 @@ function orderTests(suite: Suite, open: OpenStore): void {
     const { store } = await open(t)
     const fits = 4
     const text = PAGE_TEXT / fits
-    // Letters of one byte, of three, and of two UTF-16 units each; some in the tag.
+    // Letters of one byte, of three bytes, and of two UTF-16 code units; some in the tag.
     const texts = ['x'.repeat(text), '銀'.repeat(text), '🌵'.repeat(text / 2)]
     const plants = Array.from({ length: 24 }, (_, i) => {
       const long = `word ${texts[i % 3]}`
@@ -73,7 +73,7 @@ function orderTests(suite: Suite, open: OpenStore): void {
 
   suite('pages of any size together have each plant once', async (t) => {
     const { store } = await open(t)
-    // Equal names, and names with equal sort keys.
+    // Some names are equal, others have equal sort keys.
     const alike = Array.from({ length: 40 }, (_, i) => plant(BigInt(i), `${'Á'.repeat(130 + (i % 2))}${i % 7}`))
     await importAll(store, [...PLANTS.filter(({ id }) => id < 0n || id > 40n), ...alike])
     for (const order of PLANT_ORDERS) {

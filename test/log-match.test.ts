@@ -14,7 +14,7 @@ const PAGE = 4096
 const LOG_HEADER = 32
 const FRAME = PAGE + 24
 
-/** A store on a disk: its file and its log. */
+/** The bytes of a store: its file and its log. */
 interface Image {
   readonly file: Buffer
   readonly log: Buffer
@@ -22,7 +22,7 @@ interface Image {
 
 interface Scene {
   readonly db: DatabaseSync
-  /** The files after a crash at this moment. */
+  /** Returns the files as a crash at this moment would leave them. */
   image(): Image
   judge(file: Buffer, log: Buffer): string
 }
@@ -62,7 +62,7 @@ function create(db: DatabaseSync, plants: number): void {
 
 const mark = (db: DatabaseSync): void => transaction(db, () => advanceMark(db))
 
-/** The file while it is folded in: its first pages are those of after. */
+/** The file in the middle of a checkpoint: its first pages are those of `after`. */
 const partly = (before: Buffer, after: Buffer, pages: number): Buffer =>
   Buffer.concat([after.subarray(0, pages * PAGE), before.subarray(pages * PAGE)])
 
@@ -80,7 +80,7 @@ test('the log of a crash at any point matches its store, and an older or newer l
     }
     db.exec('PRAGMA wal_checkpoint(PASSIVE)')
     const folded = image()
-    // The pages are folded in by their order.
+    // A checkpoint copies pages in order.
     for (let pages = 0; pages * PAGE <= folded.file.length; pages++) {
       assert.equal(judge(partly(before.file, folded.file, pages), before.log), 'own', `${pages} pages are folded in`)
     }
@@ -96,7 +96,7 @@ test('the log of a crash at any point matches its store, and an older or newer l
     ]) {
       assert.equal(judge(folded.file, after.log.subarray(0, length)), 'own', `${length} bytes of the next log`)
     }
-    // A disk may have kept the old log where the new one begins.
+    // A disk may still have old frames behind the header of the new log.
     const torn = Buffer.concat([after.log.subarray(0, LOG_HEADER), before.log.subarray(LOG_HEADER)])
     assert.equal(judge(folded.file, torn), 'own')
     bases.push(before)

@@ -19,7 +19,7 @@ function folderOf(t: TestContext, files: Record<string, string>): URL {
   return pathToFileURL(`${folder}/`)
 }
 
-/** A store of a program that knew only the first `count` migrations. */
+/** Creates a store with only the first `count` migrations. */
 function oldStore(path: string, count: number): void {
   const db = new DatabaseSync(path)
   db.exec(`PRAGMA journal_mode = WAL; PRAGMA application_id = ${APPLICATION_ID}`)
@@ -113,7 +113,7 @@ test('a failed migration leaves the store unchanged', (t) => {
   db.close()
 })
 
-/** Many real processes open the same store at once, and each creates a token. */
+/** Starts 20 processes at once that open the same store, and each create a token. */
 async function startMany(t: TestContext, path: string): Promise<void> {
   const starts = Array.from({ length: 20 }, (_, i) =>
     run(t, ['token', 'create', '--name', `number ${i}`, '--store', `sqlite:${path}`]),

@@ -28,25 +28,25 @@ interface Model {
   readonly tokens: Map<string, Token>
 }
 
-/** Events that may happen at any time to the indexer and to the index. */
+/** Disturbances of the indexer and of the index, which may come at any time. */
 const DISTURBANCES = ['step', 'catch up', 'stop', 'kill', 'remove'] as const
 export type Disturbance = (typeof DISTURBANCES)[number]
 
-/** A store, new for every run. */
+/** A new store for each run. */
 export interface ModelStore {
   readonly store: Store
-  /** Closes it and opens it again. */
+  /** Closes the store and opens it again. */
   reopen(): Promise<void>
-  /** Opens it in its state after a crash; absent where the test can't simulate one. */
+  /** Opens the store in its state after a crash. Absent if the test cannot simulate one. */
   readonly crash?: () => Promise<void>
-  /** Disturbs the data that the engine derives from the plants; absent where it derives none. */
+  /** Disturbs the data that the engine derives from plants. Absent if it derives none. */
   readonly disturb?: (disturbance: Disturbance) => Promise<void>
-  /** All stored plants by id, read past the store. */
+  /** All stored plants by id, read without the store. */
   plants(): Promise<NewPlant[]>
   close(): Promise<void>
 }
 
-/** @param open called for each run, with a test that is over after all of them */
+/** @param open called for each run; its test ends after all runs */
 export function modelSuite(name: string, open: (t: TestContext) => Promise<ModelStore>): void {
   test(`${name}: the store behaves like a map under any operations of several clients`, async (t) => {
     const property = fc.asyncProperty(fc.commands(COMMANDS, { maxCommands: 30 }), async (sequence) => {
@@ -63,7 +63,7 @@ export function modelSuite(name: string, open: (t: TestContext) => Promise<Model
   })
 }
 
-/** A step of a run, in the form of fast-check. */
+/** A step of a run, as a command of fast-check. */
 class Step implements fc.AsyncCommand<Model, ModelStore> {
   readonly #name: string
   readonly #work: (model: Model, real: ModelStore) => Promise<void>
@@ -78,7 +78,7 @@ class Step implements fc.AsyncCommand<Model, ModelStore> {
   toString = () => this.#name
 }
 
-/** Clients that work at the same time, each on plants of its own. */
+/** Concurrent work of several clients, each on its own plants. */
 const together = (work: readonly (readonly Action[])[]) =>
   new Step(`together(${inspect(work, { depth: 9 })})`, async ({ plants }, { store }) => {
     await Promise.all(
@@ -88,11 +88,11 @@ const together = (work: readonly (readonly Action[])[]) =>
     )
   })
 
-/** Creates of the same few ids at the same time. */
+/** Concurrent creates of the same few ids. */
 const rivals = (creates: readonly NewPlant[]) =>
   new Step(`rivals(${inspect(creates)})`, async ({ plants }, { store }) => {
     const results = await Promise.allSettled(creates.map((plant) => createPlant(store, plant, { mustBeNew: false })))
-    // The store decides which of several creates of a new id comes first. Everything else follows from that.
+    // The store decides which of several creates of a new id comes first. That decides all other results.
     for (const [i, plant] of creates.entries()) {
       const result = results[i]
       if (result?.status !== 'fulfilled' || result.value !== 'created') continue
@@ -176,7 +176,7 @@ const clients = Array.from({ length: Number(CLIENTS) }, (_, client) =>
 const tokenName = fc.constantFrom('a', 'b', 'c')
 const time = fc.date({ noInvalidDate: true, min: new Date(0), max: new Date('9999-12-31') })
 const COMMANDS = [
-  // Repeated entries are more frequent in the runs.
+  // A repeated entry makes its step more frequent.
   fc.tuple(...clients).map(together),
   fc.tuple(...clients).map(together),
   fc.tuple(...clients).map(together),

@@ -21,7 +21,7 @@ const read = (path: string): string => readFileSync(new URL(`../${path}`, import
 interface Monitored {
   readonly program: Program
   readonly address: string
-  /** Of the port for monitors. */
+  /** The address of the port for monitors. */
   readonly monitors: string
 }
 
@@ -37,7 +37,7 @@ const ask = async (address: string, path: string) => {
   return { status: response.status, body: await response.text() }
 }
 
-/** The answer as it comes, without what the tests know of the contract for the other port. */
+/** Sends a request line over TCP: the recorder would hold answers against the contract of the main port. */
 const askRaw = (address: string, line: string): Promise<string> => {
   const { hostname, port } = new URL(address)
   const socket = connect(Number(port), hostname)
@@ -55,7 +55,7 @@ const settled = async (address: string, isSettled: (now: Scrape) => boolean): Pr
 
 const isCounted = (one: Scrape): boolean => !Number.isNaN(one.value('plantstore_plants') ?? Number.NaN)
 
-/** What a SQLite service and a PostgreSQL service show after some requests. */
+/** The metrics of a SQLite service and of a PostgreSQL service after some requests. */
 const scrapes: { sqlite?: Scrape; postgres?: Scrape } = {}
 const both = (): Scrape[] => [scrapes.sqlite ?? assert.fail(), scrapes.postgres ?? assert.fail()]
 
@@ -221,7 +221,7 @@ suite('the alerts and the dashboard in monitoring/', () => {
   before(() => {
     for (const { names } of both()) for (const name of names) known.add(name)
   })
-  /** Names of metrics in an expression, without the texts in it. */
+  /** Returns the names of metrics in an expression, but none in its strings. */
   const metricsIn = (expression: string): string[] =>
     expression.replaceAll(/"[^"]*"/g, '').match(/\b(?:plantstore|nodejs|process)_\w+/g) ?? []
 

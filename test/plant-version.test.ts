@@ -8,7 +8,7 @@ import { holds } from './support/property.ts'
 
 suite('murmur3', () => {
   test('has the published values of MurmurHash3_x86_32, where these hash whole UTF-16 units', () => {
-    // https://en.wikipedia.org/wiki/MurmurHash and smhasher's own checks; bytes in pairs, as UTF-16LE has them.
+    // From https://en.wikipedia.org/wiki/MurmurHash and the checks of smhasher; bytes in pairs, as in UTF-16LE.
     const vectors: readonly [number[], number, number][] = [
       [[], 0, 0],
       [[], 1, 0x514e28b7],
@@ -67,7 +67,7 @@ suite('the version of a plant', () => {
       ]
       for (const plant of plants) versions.add(versionOf(plant))
     }
-    // The four kinds have no plant in common.
+    // No plant is of two of the four kinds.
     assert.equal(versions.size, 200_000)
   })
 
@@ -98,7 +98,7 @@ suite('the version of a plant', () => {
   })
 })
 
-/** In bigints and by bytes, to share nothing with the program's. */
+/** Hashes byte by byte in bigints, so that it shares no code with the program. */
 function reference(bytes: Buffer, seed: number): number {
   const mask = 0xffffffffn
   const rotate = (value: bigint, by: bigint) => ((value << by) | (value >> (32n - by))) & mask

@@ -4,7 +4,7 @@ import { suite, test } from 'node:test'
 import { inspect } from 'node:util'
 import { readPostgresAddress } from '../src/postgres-address.ts'
 
-/** Read, with the password in the open. */
+/** Reads an address, and shows its password. */
 function read(text: string, environment: NodeJS.ProcessEnv = {}) {
   const { password, ...rest } = readPostgresAddress(text, environment)
   return { ...rest, password: password() }

@@ -19,9 +19,7 @@ import { tcpProxy } from './support/tcp-proxy.ts'
 const database = (t: TestContext) => newDatabase((work) => cleanUp(t, work))
 const ALL: PlantQuery = { tags: [], words: ['plant'], order: 'name', after: undefined }
 
-/**
- * The address of a database for a role with a limit of connections, and a function that removes the limit.
- */
+/** Creates a role with a limit of connections. `lift` removes the limit. */
 async function limitedRole(t: TestContext, limit: number): Promise<{ url: string; lift: () => Promise<unknown> }> {
   const url = await database(t)
   const name = new URL(url).pathname.slice(1)
@@ -103,7 +101,7 @@ test('every request to a hanging server is refused by its deadline', async (t) =
     () => store.startDryRun('add'),
   ]
   const times: Promise<number>[] = []
-  // Later requests queue after others.
+  // Requests of later waves queue behind those of earlier ones.
   for (let wave = 0; wave < 4; wave++) {
     times.push(...requests.flatMap((request) => [timed(request), timed(request)]))
     await sleep(400)
@@ -152,7 +150,7 @@ suite('the pool divides its connections', () => {
   })
 })
 
-/** Statements that wait for the lock of the plants. */
+/** Counts the statements that wait for the lock of the table of plants. */
 async function waiting(url: string): Promise<number> {
   const rows = await query(
     url,

@@ -1,12 +1,9 @@
-// Runs the tests of the service on PostgreSQL, since it keeps its promises on every engine.
+// Runs the tests of the service on PostgreSQL: the service keeps its promises on every engine.
 import { globSync } from 'node:fs'
 import { basename } from 'node:path'
 import { engine } from './support/engine-under-test.ts'
 
-/**
- * Tests of connections, memory, texts and bytes, which do not depend on the engine: they read at most one plant of the
- * store.
- */
+/** Tests of connections, memory, texts and bytes. They do not depend on the engine, as they read one plant at most. */
 const NOT_ABOUT_STORES = new Set([
   ...['auth-bounds', 'body', 'body-memory', 'client-address', 'compressed-files', 'compression', 'connection'],
   ...['connection-bounds', 'cors', 'docs-page', 'event-loop', 'failed-authentication', 'floods', 'framing'],

@@ -19,7 +19,7 @@ import { plant } from './support/store-under-test.ts'
 
 const COUNT = 30_000
 
-/** Plants of which each has a word of its own, and one of a thousand tags. */
+/** Fills the store with plants that each have a unique word, and one of a thousand tags. */
 async function fill(t: TestContext, url: string): Promise<void> {
   const store = await openStore(t, url)
   for (let first = 0; first < COUNT; first += 1000) {
@@ -37,7 +37,7 @@ interface Plan {
   readonly Plans?: readonly Plan[]
 }
 
-/** Every part of a plan. */
+/** The plan and all of its parts. */
 const parts = (plan: Plan): Plan[] => [plan, ...(plan.Plans ?? []).flatMap(parts)]
 
 function literal(value: unknown): string {
@@ -45,14 +45,14 @@ function literal(value: unknown): string {
   return typeof value === 'string' ? `'${value.replaceAll("'", "''")}'` : String(value)
 }
 
-/** The plans of all statements of a search, with what they really read, in a session like those of the store. */
+/** Explains and analyzes all statements of a search in a session like those of the store. */
 async function plansOf(url: string, wanted: PlantQuery): Promise<Plan[]> {
   const pool = new Pool({ address: readPostgresAddress(url, {}), max: 1, timeout: 60_000, onTrouble: () => {} })
   const plans: Plan[] = []
   try {
     await new PoolShare(pool, 1).with(async (run) => {
       const explained: Run = async (statement) => {
-        // Only a statement that ran under its name has its real plan.
+        // A prepared statement has its real plan only after it has run under its name.
         const outcome = await run(statement)
         const values = (statement.values ?? []).map(literal).join(', ')
         const { rows } = await run({ text: `EXPLAIN (ANALYZE, FORMAT JSON) EXECUTE "${statement.name}" (${values})` })
@@ -80,7 +80,7 @@ test('every search uses an index, and reads few more plants than its page needs'
   const [frequent, other, rare, often] = [wordOf(genus(0)), wordOf(genus(1)), wordOf(genus(3000)), wordOf(epithet(0))]
   const texts = ['', frequent, `${frequent} ${often}`, `${rare} ${often}`, `${frequent} ${other}`, 'zzzz yyyy', 'a b c']
   const tagLists = [[], [tag(0)], [tag(700)], [tag(0), tag(700), 'none']]
-  // With the statistics of the server, and without any.
+  // With statistics of the table, and without any.
   for (const statistics of ['ANALYZE plants', "DELETE FROM pg_statistic WHERE starelid = 'plants'::regclass"]) {
     await query(url, statistics)
     for (const text of texts) {
@@ -104,7 +104,7 @@ test('every search uses an index, and reads few more plants than its page needs'
 
 test('a search with frequent, rare or no words equals filtering and sorting all plants', async (t) => {
   const store = await openStore(t, await newDatabase((work) => cleanUp(t, work)))
-  // Enough plants that the first walk and the first sets are too small.
+  // So many plants that the first bounds of a search are too small, and it has to extend them.
   const plants = Array.from({ length: 30_000 }, (_, i) =>
     plant(BigInt(i), i < 25_000 ? `common ${i % 7 === 0 ? 'half ' : ''}x${i}` : `other common${i % 2}`, `tag ${i % 2}`),
   )
@@ -184,7 +184,7 @@ test('a search finds exactly the matching texts, even those too long for the ind
   assert.deepEqual(await idsOf(`${'a'.repeat(100)}c`), [4])
   assert.deepEqual(await idsOf('🌵'), [5])
   assert.deepEqual(await idsOf('nothing'), [])
-  // The first is looked at because of its many words; its place is taken by what comes behind.
+  // Plant 1 has too many words for the index, so the search reads it and finds that it does not match.
   assert.deepEqual(await idsOf('fern', 3), [2, 10, 11])
   assert.deepEqual(await idsOf('fern', 22), [2, ...Array.from({ length: 20 }, (_, i) => 10 + i)])
   assert.deepEqual(await idsOf('fern', 2, '-name'), [2, 29])

@@ -18,7 +18,7 @@ import { plant, refusal } from './support/store-under-test.ts'
 import { tcpProxy } from './support/tcp-proxy.ts'
 import { token } from './token-suite.ts'
 
-/** Two stores on one database, like those of two instances of the service. */
+/** Opens two stores on one database, as two instances of the service do. */
 async function twoStores(t: TestContext): Promise<{ url: string; stores: readonly [PostgresStore, PostgresStore] }> {
   const url = await newDatabase((work) => cleanUp(t, work))
   return { url, stores: [await openStore(t, url), await openStore(t, url)] }
@@ -198,7 +198,7 @@ test('every instance refuses a revoked token within a second', async (t) => {
   assert.deepEqual(await ask(), [200, 200])
   const { stdout: list } = await run(t, ['token', 'list'], { env })
   const id = /^(tok_\w+) /m.exec(list)?.[1] ?? assert.fail(list)
-  // Constant use, so that each instance has cached the token as late as possible.
+  // Constant use, so that each instance caches the token as late as possible.
   let revoked = false
   const asking = (async () => {
     while (!revoked) await ask()

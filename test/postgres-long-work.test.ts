@@ -7,7 +7,7 @@ import { errorOf, messageOf, SECRET, type Service } from './support/service.ts'
 
 engine.current = 'postgres'
 
-/** The metrics of the connections of a share. */
+/** Reads the metrics of the connections for one kind of work. */
 async function connectionsOf(service: Service, work: string): Promise<{ taken: number; limit: number }> {
   const { body } = await service.send('GET', '/metrics')
   const read = (name: string) =>

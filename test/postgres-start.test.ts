@@ -18,14 +18,14 @@ import { Program, run, serveStore, TOKEN } from './support/process.ts'
 
 const database = (t: TestContext, options = '') => newDatabase((work) => cleanUp(t, work), options)
 
-/** An address that differs in some of its parts. */
+/** Returns the address after a change of its parts. */
 function with_(url: string, change: (parts: URL) => void): string {
   const parts = new URL(url)
   change(parts)
   return parts.href
 }
 
-/** A refused start prints one line with the reason, and nothing else; above all no password. */
+/** Checks that the start fails and prints only one line, with the reason and without the password. */
 async function assertRefused(t: TestContext, url: string, why: RegExp, wait = '0s'): Promise<void> {
   const env = { PLANTSTORE_STORE: url, PLANTSTORE_STORE_WAIT: wait, PLANTSTORE_LOG_LEVEL: 'warn' }
   const { code, stdout, stderr } = await run(t, ['serve', '--port', '0'], { env, cwd: tempFolder(t) })

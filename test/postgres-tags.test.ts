@@ -8,7 +8,7 @@ import { newDatabase, query } from './support/postgres.ts'
 import { importAll } from './support/store-calls.ts'
 import { plant } from './support/store-under-test.ts'
 
-/** More plants than are written between two additions. */
+/** More plants than the store writes before it adds up changes of the counts. */
 const PLANTS = 21_000
 const tagOf = (i: number): string | undefined => (i % 7 === 0 ? undefined : `${'long '.repeat(i % 50)}${i % 300}`)
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ReadCache } from '../src/sqlite/read/read-cache.ts'
 
-/** Reads words with the number of letters in the key, and records the keys. */
+/** A cache of words with as many letters as the key says. Records the keys of all reads. */
 function make(maxText: number) {
   const cache = new ReadCache<number, { word: string }>(maxText, ({ word }) => word.length)
   const asked: number[] = []

@@ -25,7 +25,7 @@ const RIGHT: Omit<Case, 'way'> = {
 }
 const WRONG = '{"status":"dead"}'
 
-/** Receives each answer by every kind of client, and compares the findings with the pattern; undefined: no findings. */
+/** Receives each answer by every kind of client, and compares the fault found with the pattern; undefined: no fault. */
 async function expectFaults(...expected: readonly [other: Partial<Case>, fault: RegExp | undefined][]): Promise<void> {
   const cases = expected.flatMap(([other]) => WAYS.map((way): Case => ({ ...RIGHT, way, ...other })))
   const { stdout } = await promisify(execFile)(process.execPath, [PROGRAM, JSON.stringify(cases)])

@@ -12,7 +12,7 @@ import { send } from './support/load.ts'
 import { isLinux, isRoot, notTestedHere, runs } from './support/not-tested.ts'
 import { run, startServer, TOKEN } from './support/process.ts'
 
-/** A folder with a store that was served and stopped in order. */
+/** Serves a new store, and stops the server in order. */
 async function servedStore(t: TestContext): Promise<{ folder: string; path: string }> {
   const folder = tempFolder(t)
   const { program, address, storePath } = await startServer(t, folder)
@@ -22,7 +22,7 @@ async function servedStore(t: TestContext): Promise<{ folder: string; path: stri
   return { folder, path: storePath }
 }
 
-/** Checks that a start fails with one line that gives the reason and names the store, and changes no file. */
+/** Checks that a start fails, prints one line with the store and the reason, and changes no file. */
 async function assertRefused(t: TestContext, folder: string, path: string, why: RegExp): Promise<void> {
   const before = snapshot(folder)
   const commands = [
@@ -120,7 +120,7 @@ test('the start refuses a store on a read-only file system', async (t) => {
     await assertRefused(t, mountPoint, join(mountPoint, 'plants.db'), /can't be written/)
     await assertRefused(t, mountPoint, join(mountPoint, 'new.db'), /can't be written/)
   } else {
-    // No permission stops root, so without a mount there is no refusal to test.
+    // Root may write everywhere except on a read-only mount.
     if (isRoot) return notTestedHere(t, 'a read-only file system, because this root may not mount one')
     chmodSync(path, 0o400)
     await assertRefused(t, folder, path, /can't be written/)

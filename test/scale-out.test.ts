@@ -14,7 +14,7 @@ import { newDatabase, plantsOf } from './support/postgres.ts'
 import { type Served, serveStore } from './support/process.ts'
 
 const guide = readFileSync(new URL('../docs/guides/scale-out.md', import.meta.url), 'utf8')
-/** The flags of the instances. */
+/** The flags of the instances in the guide. */
 const FLAGS = /`(--drain-window \w+)`/.exec(guide)?.[1]?.split(' ') ?? assert.fail('the guide has no drain window')
 
 /** The configuration of the guide, with other addresses. */
@@ -33,7 +33,7 @@ async function startNginx(t: TestContext, configuration: string, port: number): 
   const paths = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
     (name) => `${name}_temp_path ${folder}/${name};`,
   )
-  // By default it would close each connection after a thousand requests.
+  // By default nginx closes each connection after a thousand requests.
   const whole = `daemon off; pid ${folder}/pid; error_log ${folder}/error.log;
     events {} http { access_log off; keepalive_requests 1000000000; ${paths.join(' ')} ${configuration} }`
   writeFileSync(join(folder, 'nginx.conf'), whole)
@@ -70,7 +70,7 @@ test('a rolling restart of two instances behind nginx, as in the guide, fails no
   const addresses = {
     '10.0.0.11:8080': `127.0.0.1:${ports[0]}`,
     '10.0.0.12:8080': `127.0.0.1:${ports[1]}`,
-    // The load has no TLS, so that the machine is busy with nginx and not with encryption.
+    // Without TLS, so that the load does not spend its time on encryption.
     'listen 443 ssl;': `listen 127.0.0.1:${port};`,
     'ssl_certificate /etc/ssl/plants.example.pem;': '',
     'ssl_certificate_key /etc/ssl/plants.example.key;': '',

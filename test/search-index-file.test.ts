@@ -16,10 +16,10 @@ import { assertIndexMatches, indexAll, inFile } from './support/sqlite-indexes.t
 import { EVERYTHING, importAll, listAll } from './support/store-calls.ts'
 import { plant } from './support/store-under-test.ts'
 
-/** More than a search looks up one by one, so that it waits for the index. */
+/** More plants than a search reads without an index, so that it waits for the index. */
 const MANY = Array.from({ length: 12_000 }, (_, i) => plant(BigInt(i), `Monstera ${i}`, `tag ${i % 3}`))
 
-/** Runs a script on a file, in another process, so that no lock of this one is dropped. */
+/** Runs a script on a file in another process: opening and closing the file here would drop locks of this process. */
 function change(file: string, script: string): void {
   execFileSync(process.execPath, ['-e', `const fs = require('node:fs'), file = ${JSON.stringify(file)}; ${script}`])
 }
@@ -27,7 +27,7 @@ function change(file: string, script: string): void {
 const inOtherProcess = (script: string) => (path: string) => change(indexPath(path), script)
 const inIndex = (sql: string) => (path: string) => inFile(indexPath(path), (db) => db.exec(sql))
 
-/** Events that may happen to the index of a store. */
+/** Kinds of damage to the index of a store. */
 const DAMAGES: Readonly<Record<string, (path: string) => void>> = {
   removed: inOtherProcess("for (const end of ['', '-wal', '-shm']) fs.rmSync(file + end, { force: true })"),
   'removed without its log': inOtherProcess('fs.rmSync(file)'),
@@ -43,7 +43,7 @@ const DAMAGES: Readonly<Record<string, (path: string) => void>> = {
   'without an entry': inIndex("DELETE FROM names; DELETE FROM recent_names WHERE key = 'monstera 7'"),
 }
 
-/** Retries as the refusal asks. */
+/** Retries after the time that the refusal names. */
 async function patiently<T>(read: () => Promise<T>): Promise<T> {
   for (;;) {
     try {
@@ -66,7 +66,7 @@ async function assertFound(store: Store, plants: readonly NewPlant[]): Promise<v
   assert.deepEqual(await patiently(() => store.listPlants(byName, 100)), expectedPlants(plants, byName, 100))
 }
 
-/** A store with many plants, and its index, which has all of them. */
+/** A store with many plants and a complete index. */
 async function indexedStore(t: TestContext) {
   const path = join(tempFolder(t), 'plants.db')
   const opened = await openSqlite(t, { path })
@@ -83,8 +83,8 @@ async function write(store: Store): Promise<void> {
   await store.deletePlant(8n, NO_EXPECTATION, TESTER)
 }
 
-/** Waits until the index has all changes, whether it is rebuilt or not. */
-async function assertMadeAnew(path: string, close: () => Promise<void>): Promise<void> {
+/** Closes the store, completes its index, and checks that the index contains exactly the plants. */
+async function assertRebuilt(path: string, close: () => Promise<void>): Promise<void> {
   await close()
   indexAll(path)
   assertIndexMatches(path)
@@ -99,7 +99,7 @@ for (const [what, damage] of Object.entries(DAMAGES)) {
     const again = await reopen()
     await write(again)
     await assertFound(again, AFTER)
-    await assertMadeAnew(path, () => again.close())
+    await assertRebuilt(path, () => again.close())
   })
 
   test(`an open store rebuilds an index that is ${what}, and searches find every plant`, async (t) => {
@@ -107,7 +107,7 @@ for (const [what, damage] of Object.entries(DAMAGES)) {
     damage(path)
     await write(store)
     await assertFound(store, AFTER)
-    await assertMadeAnew(path, () => store.close())
+    await assertRebuilt(path, () => store.close())
   })
 }
 
@@ -124,10 +124,10 @@ test('the store rebuilds an index that is ahead of it after a restore', async (t
   await later.close()
   indexAll(path)
   copyAsAfterCrash(backup, path)
-  // The same position of the log, with another change.
+  // The restored store has another change at the same position of the change log.
   const { store: restored } = await openSqlite(t, { path })
   const kept = plant(20_001n, 'Monstera kept')
   await importAll(restored, [kept])
   await assertFound(restored, [...MANY, kept])
-  await assertMadeAnew(path, () => restored.close())
+  await assertRebuilt(path, () => restored.close())
 })

@@ -11,7 +11,7 @@ import { holds } from './support/property.ts'
 
 const ASCII = Array.from({ length: 127 }, (_, i) => String.fromCharCode(i + 1))
 
-/** The full-text index of one plant. */
+/** Creates a full-text index of one plant. */
 function indexOf(plant: Plant): DatabaseSync {
   const db = new DatabaseSync(':memory:')
   db.exec(readFileSync(new URL('../sql/sqlite-index.sql', import.meta.url), 'utf8'))
@@ -22,7 +22,7 @@ function indexOf(plant: Plant): DatabaseSync {
 
 const starts = (word: string): string[] => Array.from(word).map((_, i, all) => all.slice(0, i + 1).join(''))
 
-/** Checks that the index has exactly the cut words of the plant, and finds the plant by every start of each. */
+/** Checks that the index contains exactly the cut words of the plant, and that each prefix of each finds the plant. */
 function assertIndexed(plant: Plant): void {
   const db = indexOf(plant)
   try {

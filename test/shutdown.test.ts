@@ -26,7 +26,7 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) {
 
 test('during the drain window the service answers, is not ready, and closes each connection', async (t) => {
   const { program, address } = await startServer(t, tempFolder(t), ['--drain-window', '3s'])
-  // A connection that is open when the signal comes makes it wait for the window.
+  // A connection that is open at the signal makes the service wait for the drain window.
   const idle = connect(Number(new URL(address).port))
   await once(idle, 'connect')
   program.signal('SIGTERM')
@@ -79,7 +79,7 @@ test('a request that is incomplete at the end of the drain window gets 503', asy
   await body.until('100 Continue')
   body.write('{"id":1,')
   head.write('POST /plants HTTP/1.1\r\nHost: a\r\n')
-  // Its bytes are there once those of a later connection were answered.
+  // The answer on a later connection shows that the service has received these bytes too.
   assert.equal((await send('GET', `${address}/health/live`)).status, 200)
   const began = performance.now()
   program.signal('SIGTERM')
@@ -114,7 +114,7 @@ test('shutdown finishes an export within the drain window, and closes the store 
   assert.equal((await program.outcome).code, 0)
 })
 
-/** Whether connections to the port are still accepted. */
+/** Whether the service still accepts connections. */
 async function accepts(port: number): Promise<boolean> {
   const { socket } = new RawConnection(port)
   const opened = await Promise.race([

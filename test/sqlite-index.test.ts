@@ -17,10 +17,10 @@ import { plant, type StoreUnderTest, type Suite } from './support/store-under-te
 import { tagTests } from './tag-suite.ts'
 
 const READS = new Set<unknown>(['listPlants', 'listTags', 'exportPlants'])
-/** Small bounds: a few plants take several steps, and names are merged often. */
+/** Small bounds, so that a few plants take several steps and names are merged often. */
 const SMALL = { batch: 3, mergeFrom: 7 }
 
-/** A store whose index takes all changes, the oldest ones or none before each read. */
+/** A store whose index takes in all changes, the oldest ones or none before each read. */
 async function openIndexing(t: TestContext, options: { maxWaiting?: number } = {}): Promise<StoreUnderTest> {
   const path = join(tempFolder(t), 'plants.db')
   const opened = await openSqlite(t, { ...options, path, startFollower: () => IDLE })

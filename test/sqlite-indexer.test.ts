@@ -53,7 +53,7 @@ test('building the index continues after a restart, includes new writes, and rep
 test('without an index a search by id reads 50,000 plants, and other searches are 50301', async (t) => {
   const path = join(tempFolder(t), 'plants.db')
   const many = Array.from({ length: 51_000 }, (_, i) => plant(BigInt(i), i < 50_500 ? 'Monstera' : 'Aloe'))
-  // A command does not wait for an index.
+  // Commands do not wait for the index.
   const command = await openSqlite(t, { path, serving: false })
   await importAll(command.store, many)
   await command.store.close()
@@ -78,7 +78,7 @@ test('without an index a search by id reads 50,000 plants, and other searches ar
     assert.match(String(outcome.reason), /the search index is being built: 0% done; /)
   }
   assert.equal((await page([])).length, 1000)
-  // A batch of an index leads to some of them.
+  // After one batch the index contains some plants.
   const indexer = new Indexer(path)
   indexer.step()
   indexer.close()
@@ -87,7 +87,7 @@ test('without an index a search by id reads 50,000 plants, and other searches ar
 
 test('while indexing fails, the store logs one notice, takes writes, and answers small searches', async (t) => {
   const path = join(tempFolder(t), 'plants.db')
-  // A folder has the name of the file.
+  // A folder in place of the file makes indexing fail.
   mkdirSync(indexPath(path))
   const notices: string[] = []
   const { store } = await openSqlite(t, { path, onNotice: (text) => notices.push(text) })
@@ -136,7 +136,7 @@ test('the store keeps changes in the change log for the configured time', async 
   assert.equal(changesIn(path).length, 16)
 })
 
-/** A store of a program that kept its indexes in the store: some plants are indexed, others are in its journal. */
+/** Creates a store of a version with its indexes in the store: they have some plants, and a journal has the others. */
 function oldStore(path: string): void {
   inFile(path, (db) => {
     const [first, second] = readMigrations(new URL('../sql/sqlite/', import.meta.url))

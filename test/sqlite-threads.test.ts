@@ -83,7 +83,7 @@ test('sixteen tasks run at once, and the next one starts when one of them ends o
   }
   for (let key = 0; key < 18; key++) runner.add(key, task(key))
   assert.equal(started.length, 16)
-  // One that waits, and one that runs.
+  // Aborts a waiting task and a running one.
   runner.abort(16)
   runner.abort(0)
   assert.deepEqual(started.slice(16), [17])

@@ -9,7 +9,7 @@ import { send } from './support/load.ts'
 import { notTestedHere, runs } from './support/not-tested.ts'
 import { Program, run, startServer, TOKEN } from './support/process.ts'
 
-/** Starts a server as a person does the first time: without any setting but a free port. */
+/** Starts a server without any setting except a free port, as a new user does. */
 async function startPlain(t: TestContext, cwd: string): Promise<{ program: Program; banner: string }> {
   const program = new Program(t, ['serve', '--port', '0'], { cwd })
   const banner = await program.says((stdout) => (/curl .*\n/.test(stdout) ? stdout : undefined))
@@ -133,7 +133,7 @@ test('the service writes the banner to standard output, and its log as JSON to s
     .split('\n')
     .map((line) => JSON.parse(line) as { msg: string })
   const messages = lines.map(({ msg }) => msg)
-  // A line of the audit log is written up to 100 ms later.
+  // Lines of the audit log come up to 100 ms later, in any place.
   assert.deepEqual(
     messages.filter((message) => message !== 'audit'),
     ['serving', 'answered', 'stopping', 'stopped'],

@@ -18,14 +18,14 @@ import { Load, send } from './support/load.ts'
 import { isLinux, isRoot, notTestedHere, runs } from './support/not-tested.ts'
 import { run, startServer } from './support/process.ts'
 
-/** The work on a store that is not served. */
+/** The commands that open a store which no service has open. */
 const COMMANDS = [
   ['serve', '--port', '0'],
   ['token', 'create', '--name', 'x'],
   ['token', 'list'],
 ]
 
-/** Checks that every command refuses the store in one line with the reason, and changes no file. */
+/** Checks that every command refuses the store, prints one line with the reason, and changes no file. */
 async function assertRefused(t: TestContext, folder: string, path: string, why: RegExp): Promise<void> {
   const before = snapshot(folder)
   for (const command of COMMANDS) {
@@ -37,7 +37,7 @@ async function assertRefused(t: TestContext, folder: string, path: string, why: 
   }
 }
 
-/** Serves the store, creates `plants` plants, and then kills the server or stops it in order. */
+/** Serves the store, creates plants, and then kills the server or stops it in order. */
 async function serve(t: TestContext, folder: string, load: { first: bigint; plants: number; end: 'kill' | 'stop' }) {
   const { program, address, storePath } = await startServer(t, folder, ['--drain-window', '0s'])
   const creates = new Load(address, { clients: 4, firstId: load.first })
@@ -98,7 +98,7 @@ test('the log of another store is refused', async (t) => {
   await assertRefused(t, folder, path, /the log \S+-wal belongs to another file; put that file back/)
 })
 
-/** Ways to make a backup, each while the store is served or not. */
+/** Ways to make a backup without `plantstore backup`. */
 const BACKUPS: Readonly<Record<string, (path: string, backup: string) => void>> = {
   'VACUUM INTO': (path, backup) => query(path, `VACUUM INTO '${backup}'`),
   'a copy that was closed in order': (path, backup) => copyFileSync(path, backup),

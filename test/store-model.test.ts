@@ -15,7 +15,7 @@ import { type Disturbance, type ModelStore, modelSuite } from './model-suite.ts'
 import { copyAsAfterCrash, plantsIn, tempFolder } from './support/files.ts'
 import { IDLE } from './support/sqlite-indexes.ts'
 
-/** A store that moves to another file by a crash. */
+/** A store of which each crash makes a copy, which is then used. */
 async function openModel(
   t: TestContext,
   options: Partial<SqliteStoreOptions> = {},
@@ -54,9 +54,7 @@ async function openModel(
   }
 }
 
-/**
- * The same with an index that takes a few changes at a time and only on request, and that is sometimes lost.
- */
+/** The same with an index that takes in a few changes at a time, only on request, and is sometimes removed. */
 async function openDisturbed(t: TestContext): Promise<ModelStore> {
   const model = await openModel(t, { startFollower: () => IDLE })
   let indexer: Indexer | undefined
@@ -87,7 +85,7 @@ async function openDisturbed(t: TestContext): Promise<ModelStore> {
   }
 }
 
-/** Starts the thread of the indexer, and ends it at any point after a while. */
+/** Starts the thread of the indexer, and terminates it at a random moment. */
 async function killAmidWork(path: string): Promise<void> {
   const thread = new Worker(new URL('../src/sqlite/worker/entry.ts', import.meta.url), {
     workerData: { role: 'index', path } satisfies ThreadData,

@@ -173,7 +173,7 @@ function concurrencyTests(suite: Suite, open: OpenStore): void {
 
   suite('an import stores the other rows when the engine refuses one', async (t) => {
     const { store, plants } = await open(t)
-    // Validation refuses such an id. Here it stands for a refusal by a future engine or schema.
+    // Validation refuses this id before a store does. Here it stands for any refusal by an engine.
     const impossible = plant(2n ** 63n)
     const creates = [plant(1n), impossible, plant(3n)].map((one) => createPlant(store, one, lenient))
     const results = await Promise.allSettled(creates)

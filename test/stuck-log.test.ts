@@ -14,7 +14,7 @@ const DEBUG = { PLANTSTORE_LOG_LEVEL: 'debug' }
 const NO_PIPE = 'a log that nobody reads, because no pipe can be made'
 
 interface Stuck extends Server {
-  /** The end of the pipe without a reader. */
+  /** The descriptor of the pipe's read end, which nobody reads. */
   readonly pipe: number
 }
 
@@ -71,7 +71,7 @@ test('while nobody reads its log, a second SIGTERM ends the service at once', as
   if (server === undefined) return notTestedHere(t, NO_PIPE)
   server.program.signal('SIGTERM')
   server.program.signal('SIGTERM')
-  // The two may arrive as one.
+  // The system may merge two signals into one.
   const again = setInterval(() => server.program.signal('SIGTERM'), 20)
   cleanUp(t, () => clearInterval(again))
   assert.equal((await server.program.outcome).code, 130)
@@ -98,10 +98,10 @@ test('the service drops log lines beyond the bound for a slow reader, and logs t
   const lines = text.trim().split(/\n+/)
   const dropped = Number(/"dropped":(\d+)/.exec(lines.at(-1) ?? '')?.[1])
   assert.ok(dropped > 0)
-  // The lines about serving and about the metrics are two more.
+  // Two more lines are about serving and about the metrics.
   assert.equal(lines.length - 1 + dropped, REQUESTS + 2)
   assert.ok(counted > 0 && counted <= dropped, `${counted} of ${dropped} were counted by then`)
-  // The pipe was full of newlines.
+  // The test had filled the pipe with newlines.
   const kept = text.trim().length
   assert.ok(kept < 1.2 * 2 ** 16, `${kept} characters were kept`)
 })
@@ -117,7 +117,7 @@ test('on a stopped terminal the service answers and shuts down on SIGTERM', asyn
   assert.equal((await program.outcome).code, 0)
 })
 
-/** The path of a terminal whose program does not read, as after Ctrl-S, and which is full. */
+/** Opens a terminal whose program does not read, as after Ctrl-S, and fills its buffer. @returns its path */
 async function stuckTerminal(t: TestContext, note: string): Promise<string | undefined> {
   if (!isLinux || !runs('script', '-qec', 'true', '/dev/null')) return undefined
   const script = spawn('script', [
@@ -130,7 +130,7 @@ async function stuckTerminal(t: TestContext, note: string): Promise<string | und
   const path = readFileSync(note, 'utf8').trim()
   script.kill('SIGSTOP')
   const terminal = openSync(path, constants.O_WRONLY | constants.O_NONBLOCK | constants.O_NOCTTY)
-  // The kernel passes some on to the program's side a little later.
+  // The kernel moves some bytes to the program's side later, which makes room again.
   for (let round = 0; round < 20; round++) {
     fill(terminal)
     await sleep(10)

@@ -28,7 +28,7 @@ test('a token revoked while the store is served stops working within a second', 
   const status = async () => (await send('POST', `${address}/plants`, { token, body: '{"id":1,"name":"a"}' })).status
   assert.equal(await status(), 200)
   const id = /^(tok_\w+) /m.exec((await run(t, ['token', 'list', ...store])).stdout)?.[1] ?? ''
-  // Constant use: a token must not stay cached because it is in use.
+  // Constant use must not keep the token in the cache.
   let stopped = false
   const use = (async () => {
     while (!stopped) await status()

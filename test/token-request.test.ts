@@ -32,7 +32,7 @@ suite('the body of a new token', () => {
     const body = fc.record({ name: fc.oneof(name, odd), scopes, expiresAt, x: odd }, { requiredKeys: [] })
     await holds(
       fc.property(body, (one) => {
-        // Lone surrogates are no JSON.
+        // Lone surrogates are not valid in JSON.
         fc.pre(JSON.stringify(one).isWellFormed() && !/\\\\ud[89a-f]/i.test(JSON.stringify(one)))
         assert.equal(isAccepted(one), isValid(one), JSON.stringify(one))
       }),

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { hashSecret, makeSecret, makeTokenId, type Token } from '../src/token.ts'
 import type { OpenStore, Suite } from './support/store-under-test.ts'
 
-/** A token like those of `plantstore token create`, with the given parts. */
+/** A token as `plantstore token create` makes it, with the given members. */
 export const token = (name: string, more: Partial<Token> = {}): Token => ({
   id: makeTokenId(),
   name,
@@ -159,13 +159,13 @@ export function tokenTests(suite: Suite, open: OpenStore): void {
         hashSecret(`ended ${i}`),
       )
     }
-    // Active at that time, so none of the bound.
+    // This token is active at that time, so it does not count as ended.
     const lasting = token('lasting', { createdAt: new Date(now + 20), expiresAt: new Date(now + 300) })
     await tokens.createToken(lasting, hashSecret('lasting'))
     await issue('one', now + 200)
     assert.equal((await listed()).length, 22, 'as many as may be listed stay')
     await issue('two', now + 301)
-    // The excess of one, and a tenth of the bound: 19, 18 and 17 ended first.
+    // One token exceeds the bound; with it the store removes a tenth of the bound. 19, 18 and 17 ended first.
     const rest = Array.from({ length: 17 }, (_, i) => `ended ${i}`)
     assert.deepEqual(await listed(), [...rest, 'lasting', 'one', 'two'])
     assert.deepEqual(await tokens.findToken(hashSecret('one')), (await tokens.listTokens()).at(-2))

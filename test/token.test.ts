@@ -24,7 +24,7 @@ suite('a secret', () => {
     const values = secrets.map((secret) => valueIn(secret.slice(3, 46)))
     for (let bit = 0n; bit < 256n; bit++) {
       const set = values.filter((value) => (value >> bit) & 1n).length
-      // Ten standard deviations: chance alone never gets there.
+      // Ten standard deviations, which chance does not reach.
       assert.ok(Math.abs(set - 500) < 160, `bit ${bit} is set ${set} times in 1000`)
     }
   })

@@ -26,7 +26,7 @@ async function importRows({ address }: Server, file: Iterable<string>): Promise<
   return JSON.parse(await answered) as { added: number; refused: number }
 }
 
-/** The bytes of an export, counted as they come. */
+/** Counts the bytes of an export. */
 async function exportSize({ address }: Server): Promise<number> {
   const response = await fetch(`${address}/plants/export`, { headers: HEADERS })
   let size = 0
@@ -45,7 +45,7 @@ function* rows(first: number, count: number): Generator<string> {
   yield text
 }
 
-/** Rows that are no plants. */
+/** Yields invalid rows. */
 function* rubbish(count: number): Generator<string> {
   for (let written = 0; written < count; written += 1000) yield 'x\n'.repeat(1000)
 }
@@ -62,9 +62,9 @@ const BOUND = 300e6
 
 test('importing and exporting through the service takes bounded memory for any number of plants', async (t) => {
   if (!isLinux) return notTestedHere(t, NOT_ELSEWHERE)
-  // As npm start does.
+  // The flag of npm start.
   const server = await startServer(t, tempFolder(t), [], { nodeArgs: ['--max-semi-space-size=16'] })
-  // By then all caches are full.
+  // Fills all caches before the measurement.
   await importRows(server, rows(0, 30_000))
   await importRows(server, rubbish(100_000))
   await exportSize(server)
@@ -83,7 +83,7 @@ test('importing straight into a store takes bounded memory for any number of pla
   const program = new Program(t, ['import', '-', '--format', 'ndjson', '--store', store], { hasInput: true })
   const input = program.child.stdin ?? assert.fail()
   await pipeline(Readable.from(rows(0, 100_000)), input, { end: false })
-  // All but the last pieces have been read by now.
+  // The program has read everything except the last pieces.
   const peak = peakOf(program)
   input.end()
   const { code, stderr } = await program.outcome

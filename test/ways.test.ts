@@ -16,7 +16,7 @@ function filesIn(heading: string): string[] {
   return [...section.matchAll(/`([\w/.-]+\.ts)`/g)].map(([, file = '']) => file).sort()
 }
 
-/** Fewer than make the store move its commits to a thread, however slow the disk is. */
+/** Fewer creates than make the store move its commits to the thread, even on a slow disk. */
 const ROUNDS = 4
 /** Milliseconds that the search index may take to catch up with the wanted plant. */
 const CATCH_UP = 20_000
@@ -46,7 +46,7 @@ suite('CONTRIBUTING.md names exactly the files', () => {
     await create(send, -1)
     const coverage = await SourceCoverage.start(t)
     const named = filesIn('The way of a create')
-    // The indexer follows each create in its thread, and on a slow machine during each of them.
+    // The indexer runs in its thread during or after each create.
     const deadline = performance.now() + CATCH_UP
     let id = 0
     let files: string[]

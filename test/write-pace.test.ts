@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { WritePace } from '../src/sqlite/search-index/write-pace.ts'
 
-/** An index that takes `rate` plants a millisecond, and writers that bring `rows` at a time as soon as they may. */
+/** Simulates an index that takes in `rate` plants per ms, and writers that write `rows` plants as often as allowed. */
 function behindAfter(seconds: number, rate: number, rows: number, groupTime: number): number {
   let now = 0
   let behind = 0

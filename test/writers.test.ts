@@ -25,7 +25,7 @@ for (const [place, other] of [
       return from === 'thread' ? writer.thread.createPlants(rows) : writer.createPlants(rows)
     }
     const first = create(place, 1n)
-    // Sent before the client knows of the fault.
+    // The writer gets this call before the caller learns of the fault.
     const second = place === 'thread' ? create('thread', 2n) : undefined
     await assert.rejects(first, isOutOfReach)
     if (second !== undefined) await assert.rejects(second, isOutOfReach)

@@ -30,7 +30,6 @@ const plantsIn = (store: string) => using(store, (open) => exportAll(open, EVERY
 const copy = (t: TestContext, from: string, to: string, ...args: string[]) =>
   run(t, ['copy', '--from', from, '--to', to, ...args])
 
-/** Reads one plant of a store past the program, if there is one. */
 const SOME = 'SELECT 1 FROM plants LIMIT 1'
 async function hasPlants(store: string): Promise<boolean> {
   const path = store.replace('sqlite:', '')
@@ -91,7 +90,7 @@ for (const [direction, signal] of [
     const [from, to] = signal === 'SIGTERM' ? [database, file] : [file, database]
     const plants = Array.from({ length: 30_000 }, (_, i) => plant(BigInt(i)))
     await put(from, plants)
-    // The network is so slow that the copy is still under way when the test sees its beginning.
+    // On this slow network the copy is still in progress when the test sees its first plants.
     const proxy = await tcpProxy(t, Number(new URL(database).port))
     proxy.delay = 100
     const slow = new URL(database)

@@ -9,7 +9,7 @@ import { run } from '../support/process.ts'
 
 const asMap = (plants: typeof PLANTS) => new Map(plants.map(({ id, name, tag }) => [id, { name, tag }]))
 
-/** What the summary counts. */
+/** The pattern of a summary with these counts. */
 const COUNTS = (added: number, updated: number, unchanged: number, refused: number | string) =>
   new RegExp(`: ${added} added, ${updated} updated, ${unchanged} unchanged, ${refused} refused; .* rows in .*s, .*/s\n`)
 
@@ -133,7 +133,7 @@ suite('plantstore import into a store', () => {
   })
 })
 
-/** The case, the name and the content of a file, and its refusal. Nothing is stored, and the exit code is 1. */
+/** The case, the name and the content of each refused file, and the message. */
 const BAD_FILES: readonly (readonly [what: string, name: string, bytes: Buffer | string | undefined, says: RegExp])[] =
   [
     ['is not there', 'plants.csv', undefined, /^plantstore: plants\.csv: there is no such file or folder\n$/],

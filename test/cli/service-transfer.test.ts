@@ -12,7 +12,7 @@ import { contentOf, manyPlants, PLANTS, textOf, writePlantFile } from '../suppor
 import { Program, run, type Server, startServer, TOKEN } from '../support/process.ts'
 
 const env = { PLANTSTORE_TOKEN: TOKEN }
-/** More than one request of an import. */
+/** More plants than one request of an import sends. */
 const MANY = manyPlants(20_000)
 
 interface Scene extends Server {
@@ -25,7 +25,7 @@ async function served(t: TestContext): Promise<Scene> {
 }
 
 suite('plantstore import and export through a service', () => {
-  // The same code reads and writes files of all kinds without a service (test/cli/export.test.ts).
+  // test/cli/export.test.ts tests the other kinds of files, with the same code.
   test('take gzipped NDJSON and CSV, and give back the same bytes', async (t) => {
     const { folder, address, storePath } = await served(t)
     for (const name of ['plants.jsonl.gz', 'plants.csv']) {
@@ -164,7 +164,7 @@ suite('over a failing network', () => {
   test('an import repeats unanswered requests until every plant is stored', async (t) => {
     const { folder, address, storePath } = await served(t)
     writePlantFile(join(folder, 'plants.ndjson'), MANY)
-    // Two connections break while a request is being sent, after the first of each.
+    // Two connections break in the middle of their second request.
     const proxy = await cuttingProxy(t, address, { sent: 400_000, connections: 2 })
     const { code, stderr } = await run(t, ['import', 'plants.ndjson', '--url', proxy.address], { cwd: folder, env })
     assert.equal(code, 0, stderr)

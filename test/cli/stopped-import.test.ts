@@ -7,7 +7,7 @@ import { isIntact, plantsIn, tempFolder } from '../support/files.ts'
 import { manyPlants, textOf } from '../support/plant-files.ts'
 import { Program, run } from '../support/process.ts'
 
-/** More than an import reads before it stores. */
+/** More plants than an import reads before it stores some. */
 const PLANTS = manyPlants(20_000)
 const TEXT = textOf('ndjson', PLANTS)
 
@@ -29,7 +29,7 @@ for (const [signal, exitCode] of [
     const path = join(folder, 'plants.db')
     const args = ['import', '-', '--format', 'ndjson', '--store', `sqlite:${path}`]
     const program = new Program(t, args, { hasInput: true })
-    // The input has no end, so the command waits for more.
+    // The input stays open, so the command waits for more.
     program.child.stdin?.write(TEXT)
     await stored(path)
     program.signal(signal)

@@ -20,7 +20,7 @@ suite('on a terminal', () => {
     writePlantFile(join(folder, 'plants.ndjson'), manyPlants(100_000))
     const { code, stdout } = await onTerminal(t, folder, 'import', 'plants.ndjson', ...STORE)
     const told = stdout.match(/created a new store at .*\r\n/)?.[0] ?? assert.fail(stdout)
-    // The line erases the bar, if one is shown by then.
+    // Before it prints a line, the command erases the bar if there is one.
     const drawings = stdout.replace(`${ERASE}${told}`, '').replace(told, '').split(ERASE)[0]?.split('\u001b[K') ?? []
     assert.ok(drawings.length > 1, JSON.stringify(stdout))
     for (const drawing of drawings.slice(0, -1)) {

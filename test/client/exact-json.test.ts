@@ -18,7 +18,7 @@ test('the client reads every int64 and every text exactly, at any place in the J
   const plants = fc.array(fc.record({ id, name: text, tag: text }), { maxLength: 5 })
   holds(
     fc.property(plants, (given) => {
-      // The service has no U+0000 in its texts.
+      // The service never sends U+0000 in a text.
       const sent = given.map(({ id, name, tag }) => ({
         id,
         name: name.replaceAll('\0', ''),

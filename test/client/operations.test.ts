@@ -9,7 +9,7 @@ import { all, clientOf, urlOf } from './support.ts'
 const EDGE = 2n ** 53n
 const IDS = [MIN_ID, -EDGE - 1n, -1n, 0n, 1n, EDGE, EDGE + 1n, MAX_ID]
 
-/** How `assert.rejects` knows a refusal. */
+/** A check for `assert.rejects`: whether the error is a refusal with this number. */
 const refusal = (number: number) => (error: unknown) => error instanceof PlantstoreError && error.number === number
 
 suite('the client', () => {

@@ -18,7 +18,7 @@ import { PROGRAM, TOUR, tourFrom } from './tour.ts'
 /** Packs the client and installs it in a new folder. */
 function install(scene: Scene): string {
   const folder = temporaryFolder(scene)
-  // The project's own configuration keeps packages from running scripts; this one is ours, and makes the types.
+  // The configuration of the project forbids scripts of packages. The script of this package makes its types.
   npm(join(ROOT, 'client'), 'pack', '--silent', '--ignore-scripts=false', '--pack-destination', folder)
   writeFileSync(join(folder, 'package.json'), '{"private":true,"type":"module"}')
   const archive = readdirSync(folder).find((name) => name.endsWith('.tgz')) ?? assert.fail('npm packed nothing')

@@ -8,7 +8,7 @@ import { cuttingProxy } from '../support/cutting-proxy.ts'
 import { withService } from '../support/service.ts'
 import { all, clientOf } from './support.ts'
 
-/** A service that gives these answers in turn; undefined cuts the connection. */
+/** A server that gives these answers in turn; undefined closes the connection. */
 async function scripted(t: TestContext, answers: readonly (((response: ServerResponse) => void) | undefined)[]) {
   let asked = 0
   const server = createServer((request, response) => {
@@ -34,7 +34,7 @@ const refuse =
 const live = (response: ServerResponse): void => void response.end('{"status":"live"}')
 
 suite('after a lost answer the client reaches the requested state', () => {
-  /** A service whose first answer is lost, and a client of it. */
+  /** A service, a direct client of it, and clients that never get their first answer. */
   async function withLoss(t: TestContext) {
     const service = await withService(t)
     const direct = clientOf(service)

@@ -1,6 +1,6 @@
 import { stripTypeScriptTypes } from 'node:module'
 
-/** What a user of the package writes: every kind of call, ids beyond 2^53, in one module. */
+/** A module of a user of the package: every kind of call, with ids beyond 2^53. */
 export const PROGRAM = `
 export async function tour(client: PlantstoreClient): Promise<string[]> {
   const id: bigint = 9007199254740993n
@@ -17,7 +17,7 @@ export async function tour(client: PlantstoreClient): Promise<string[]> {
   texts.push(secret.slice(0, 3))
   return texts
 }`
-/** What it returns of an empty store. */
+/** The result of the program on an empty store. */
 export const TOUR = [
   'tagged',
   '41201',
@@ -30,6 +30,6 @@ export const TOUR = [
   'ps_',
 ]
 
-/** The program in JavaScript, which has the client from there. */
+/** The program in JavaScript, with the client imported from `specifier`. */
 export const tourFrom = (specifier: string): string =>
   stripTypeScriptTypes(`import { type PlantstoreClient, PlantstoreError } from '${specifier}'\n${PROGRAM}`)

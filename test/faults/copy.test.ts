@@ -19,7 +19,7 @@ test('a copy to a full disk says so and leaves an intact store, and repeating it
   const plants = Array.from({ length: 3000 }, (_, i) => plant(BigInt(i), 'x'.repeat(1000)))
   await withStore(source, { create: true, quiet: true }, (store) => store.importPlants(plants, 'add', TESTER))
   const copy = () => run(t, ['copy', '--from', `sqlite:${from}`, '--to', `sqlite:${to}`])
-  // The store as it begins; what is copied comes to a disk with half of what it needs.
+  // Creates the target store first, then leaves half of the space that the copy needs.
   assert.equal((await run(t, ['token', 'create', '--name', 'x', '--store', `sqlite:${to}`])).code, 0)
   fillDisk(disk, 'ballast', 3 * 2 ** 20)
   const full = await copy()

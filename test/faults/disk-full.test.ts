@@ -76,7 +76,7 @@ for (const end of ['SIGTERM', 'SIGKILL'] as const) {
     fillDisk(disk)
 
     let stored = 0
-    // The second start has the rest of the reserve of the first one.
+    // The second start uses what the first start left of the reserve.
     for (let start = 0; start < 2; start++) {
       const { program, address, storePath } = await startServer(t, disk)
       const [[id] = []] = load.acknowledged
@@ -104,9 +104,7 @@ for (const end of ['SIGTERM', 'SIGKILL'] as const) {
   })
 }
 
-/**
- * Creates plants until one is refused for lack of space. The search index frees some space when it lacks space itself.
- */
+/** Creates plants until one is refused for lack of space. The search index may free some space meanwhile. */
 async function storedBefore50304(disk: string, address: string, start: number): Promise<number> {
   for (let stored = 0; ; stored++) {
     fillDisk(disk, `ballast-${start}-${stored}`)
@@ -127,7 +125,7 @@ test('the service checkpoints a log that has filled the disk before it writes an
   fillDisk(disk)
   await load.until(() => (load.refused.get(50304) ?? 0) >= 20)
   const full = statSync(`${storePath}-wal`).size
-  // As much as the log has beyond the file, and no more than that.
+  // Frees as much space as the checkpoint needs, and no more.
   truncateSync(join(disk, 'ballast'), statSync(join(disk, 'ballast')).size - full)
   const before = load.acknowledged.size
   await load.reaches(before + 1)
@@ -156,13 +154,13 @@ test('the service keeps the log of a small store small', async (t) => {
 interface Disk {
   fill(): void
   free(): void
-  /** Whether even the readiness check lacks space, which needs almost none. */
+  /** Whether the readiness check fails too. It needs almost no space. */
   readonly isNoticed: boolean
-  /** UTF-16 units. */
+  /** UTF-16 code units. */
   readonly nameLength: number
 }
 
-/** Load before, during and after a time without space: nothing acknowledged is lost and no restart is needed. */
+/** Checks under load that a time without space loses no acknowledged plant and needs no restart. */
 async function assertSurvives({ program, address, storePath }: Server, disk: Disk): Promise<void> {
   const load = new Load(address, { clients: 8, nameLength: disk.nameLength })
   await load.reaches(50)
@@ -185,7 +183,7 @@ async function assertSurvives({ program, address, storePath }: Server, disk: Dis
   assert.ok(isIntact(storePath))
 }
 
-/** Asks for readiness until it has changed, since the result of a check is reused for a second. */
+/** Waits until readiness has this status: the service reuses the result of a check for a second. */
 async function readiness(address: string, status: number): Promise<void> {
   for (;;) {
     const answer = await send('GET', `${address}/health/ready`)

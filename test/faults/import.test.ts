@@ -12,7 +12,7 @@ test('an import that fills the disk says how far it got, and repeating it comple
   const connection = beginImport({ port }, rowsFrom(1, 100), 'Connection: close')
   while ((await send('GET', `${address}/plants/100`, { token: SECRET })).status !== 200);
   lid.close()
-  // More than the free space in the pages of the file.
+  // More rows than fit into free pages of the file.
   connection.write(chunk(rowsFrom(101, 5000)) + LAST_CHUNK)
   const { status, error, message } = await outcomeOf(connection)
   assert.deepEqual([status, error], [503, 50304])

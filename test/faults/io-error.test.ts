@@ -21,7 +21,7 @@ const strace = (call: string, when: string): string[] => [
   `inject=${call}:error=EIO:${when}`,
 ]
 
-/** System calls that fail in the writer's thread, after its start and amid the load. */
+/** System calls that fail in the thread of the writer under load, after its start. */
 const FAULTS = [
   ['fsync', 'when=30+', 'fails from now on'],
   ['fsync', 'when=30', 'fails once'],
@@ -36,7 +36,7 @@ for (const [call, when, fails] of FAULTS) {
     const { program, address, storePath } = await startServer(t, folder, [], { under: strace(call, when) })
     const load = new Load(address, { clients: 8 })
     await load.until(() => load.refused.has(50301))
-    // Whether it still answers depends on the time of its exit. It must not report that it is ready.
+    // The process may still run or not, but it must not report that it is ready.
     const readiness = await send('GET', `${address}/health/ready`).catch(() => undefined)
     assert.notEqual(readiness?.status, 200)
     await load.done
@@ -94,7 +94,7 @@ for (const [what, remove] of [
   })
 }
 
-/** As a careless restore does. The server is another process, so reading its file here drops no lock of it. */
+/** Replaces the file by a copy, as a careless restore does. The server is another process, so it keeps its locks. */
 function replaceByCopy(path: string): void {
   const folder = `${path}.copies`
   mkdirSync(folder)
@@ -108,7 +108,7 @@ test('an export that cannot be flushed to disk leaves no file under its name', a
   const folder = tempFolder(t)
   const { address } = await startServer(t, folder)
   await send('POST', `${address}/plants`, { body: '{"id":1,"name":"a"}' })
-  // The first flush of this process is that of the file: a rename before it would leave the file there.
+  // The first flush of the process is that of the file. A rename before the flush would leave the file.
   const { code, stderr } = await run(t, ['export', 'plants.csv', '--url', address], {
     cwd: folder,
     env: { PLANTSTORE_TOKEN: TOKEN },

@@ -27,7 +27,7 @@ test('the service loses no acknowledged plant when the database crashes four tim
     delays.push(performance.now() - back)
     await ready(served.address, 200)
   }
-  // Of four recoveries, at least one was delayed by the service alone.
+  // In at least one of four recoveries only the service itself causes the delay.
   assert.ok(Math.min(...delays) < 2000, `the service took ${delays.map(Math.round)} ms to find the database again`)
   await load.reaches(load.acknowledged.size + 300)
   await assertKept(load, served, url)
@@ -39,7 +39,7 @@ test('the service replaces connections that an administrator has terminated', as
   const served = await serveStore(t, url)
   const load = new Load(served.address)
   const endAll = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'plantstore'`
-  // Until one of them was busy.
+  // Continues until a terminated connection was busy.
   for (let round = 0; round < 10 || refusals(load) === 0; round++) {
     await load.reaches(load.acknowledged.size + 200)
     await query(url, endAll)
@@ -61,7 +61,7 @@ test('the service replaces connections whose backends hang', async (t) => {
   await before.reaches(300)
   await before.stop()
   assert.deepEqual([...before.refused], [])
-  // Only while they are idle: a backend that stops in the middle of a commit stops the whole server.
+  // Stops only idle backends: one that stops in the middle of a commit stops the whole server.
   const rows = await query<{ pid: number }>(
     url,
     "SELECT pid FROM pg_stat_activity WHERE application_name = 'plantstore'",

@@ -9,17 +9,17 @@ import { isLinux, notTestedHere, runs } from '../support/not-tested.ts'
 import { startServer } from '../support/process.ts'
 import { assertSearchable, behind } from '../support/sqlite-indexes.ts'
 
-/** A power cut, as power-cut.c simulates it. */
+/** A power cut that power-cut.c simulates. */
 interface PowerCut {
-  /** Creates to wait for before it. */
+  /** The number of acknowledged creates before the power cut. */
   readonly after: number
   readonly nameLength: number
   readonly nodeArgs?: readonly string[]
-  /** Waits also until the disk has a part of the search index. */
+  /** Waits until the disk has a part of the search index, too. */
   readonly hasIndex?: boolean
 }
 
-/** Compiles the disk that forgets; undefined where that is not possible. */
+/** Compiles the library that simulates a disk; undefined if this machine cannot. */
 function forgetfulDisk(t: TestContext): string | undefined {
   const library = join(tempFolder(t), 'power-cut.so')
   const source = fileURLToPath(new URL('power-cut.c', import.meta.url))
@@ -27,7 +27,7 @@ function forgetfulDisk(t: TestContext): string | undefined {
   return canCompile ? library : undefined
 }
 
-/** Runs a server under load until the power cut. @returns the load, and a folder with the content of the disk */
+/** Runs a server under load until the power cut. @returns the load, and a folder with the contents of the disk */
 async function cutPower(t: TestContext, library: string, cut: PowerCut): Promise<{ load: Load; disk: string }> {
   const folder = realpathSync(tempFolder(t))
   const disk = join(tempFolder(t), 'disk')
@@ -36,7 +36,7 @@ async function cutPower(t: TestContext, library: string, cut: PowerCut): Promise
   first.program.signal('SIGTERM')
   await first.program.outcome
   copyFileSync(first.storePath, join(disk, 'plants.db'))
-  // Else the next start makes it, on this disk.
+  // Without this, the next start would create the index on a disk without the simulation.
   rmSync(`${first.storePath}-index`, { force: true })
 
   const { program, address } = await startServer(t, folder, [], {
@@ -56,7 +56,7 @@ const NOT_HERE = 'a power cut, because there is no C compiler or no LD_PRELOAD'
 test('a power cut loses no acknowledged plant, even around a checkpoint', async (t) => {
   const library = forgetfulDisk(t)
   if (library === undefined) return notTestedHere(t, NOT_HERE)
-  // The second fills the log of 16 MiB, so that it is folded into the file and started again.
+  // The second load fills the log of 16 MiB, so that SQLite checkpoints and restarts it.
   for (const cut of [
     { after: 400, nameLength: 20 },
     { after: 4000, nameLength: 6000 },

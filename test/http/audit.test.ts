@@ -12,7 +12,7 @@ type Line = Readonly<Record<string, unknown>>
 const linesOf = (service: Service, from = 0): Line[] =>
   service.audited.slice(from).map((line) => JSON.parse(line) as Line)
 
-/** What changes with each run is left out. */
+/** Leaves out members that differ in each run. */
 const known = ({ time: _time, req: _req, level: _level, msg: _msg, ...rest }: Line): Line => rest
 
 const JSON_BODY = { 'Content-Type': 'application/json' }

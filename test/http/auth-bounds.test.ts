@@ -28,7 +28,7 @@ function countLookUps(t: TestContext, service: Service): { readonly count: () =>
   return { count: () => spy.mock.callCount() }
 }
 
-/** An audit trail, and the lines that uses of one revoked token leave in it. */
+/** An audit trail, and its lines about uses of one revoked token. */
 function revokedUses(t: TestContext) {
   const lines: string[] = []
   const addresses = new ClientAddresses([])

@@ -110,7 +110,7 @@ suite('a token', () => {
     const authorization = `Bearer ${secret}`
     assert.equal((await service.create(PLANT, { authorization })).status, 200)
     assert.equal(await service.store.tokens.revokeToken(token.id), 'revoked')
-    // The second begins at the revocation, not at the last use, so that constant use does not prolong it.
+    // The second begins at the revocation: constant use must not prolong it.
     const until = performance.now() + 1000
     while (performance.now() < until) {
       await service.create(PLANT, { authorization })
@@ -133,7 +133,7 @@ suite('a token', () => {
     assert.ok(noted !== undefined && noted.getTime() >= before && noted.getTime() <= Date.now())
     await sleep(1100)
     await service.create(PLANT, { authorization: `Bearer ${secret}` })
-    // This write comes after any note of that use: the store's writes keep their order.
+    // The store writes in order, so a record of that use would be stored before this token.
     await service.issueToken(['plants:write'])
     assert.deepEqual(await lastUse(), noted)
   })

@@ -17,7 +17,7 @@ async function untilBodiesTake(service: Service, is: (bytes: number) => boolean)
 const create = async (service: Service, body: string, sending: Sending = {}): Promise<number> =>
   (await service.send('POST', '/plants', { headers: { 'Content-Type': 'application/json' }, body, ...sending })).status
 
-/** A connection that has sent a part of a body. */
+/** Sends a part of a body on a new connection. */
 function part(t: TestContext, service: Service, secret: string, bytes: number): RawConnection {
   const connection = new RawConnection(service.port)
   t.after(() => connection.socket.destroy())

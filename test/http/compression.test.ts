@@ -24,7 +24,7 @@ suite('an answer of a kilobyte or more', () => {
     const service = await withService(t, { compressionLimit: '2000' })
     await service.create({ id: 1, name: NAME })
     const asked = { 'Accept-Encoding': 'br' }
-    // Node compresses in threads, so that several requests come before the first answer is compressed.
+    // Node.js compresses in threads, so several requests arrive before the first answer is compressed.
     const answers = await Promise.all(Array.from({ length: 30 }, () => fetched(service, '/plants/1', asked)))
     const codings = answers.map(({ fields }) => fields['content-encoding'])
     assert.ok(codings.includes('br') && codings.includes(undefined), codings.join())

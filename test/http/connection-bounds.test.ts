@@ -13,7 +13,7 @@ import { type Scene, SECRET, type Service, withService } from '../support/servic
 const metric = async (service: Service, name: string): Promise<number> =>
   Number(new RegExp(`^${name} (\\d+)`, 'm').exec((await service.send('GET', '/metrics')).body)?.[1])
 
-/** More connections than Node lets wait by default. */
+/** More connections than Node.js lets the system queue by default. */
 const BURST = 700
 
 async function opened(t: Scene, service: Service, bytes: string): Promise<RawConnection> {
@@ -26,7 +26,7 @@ async function opened(t: Scene, service: Service, bytes: string): Promise<RawCon
 
 const create = (id: number): string => whole().replace('"id":1', `"id":${id}`)
 
-/** Connections on which a create waits for the store. */
+/** Opens connections on which a create waits for the store. */
 async function busy(t: Scene, service: Service, count: number): Promise<() => Promise<void>> {
   await service.create({ id: 0, name: 'so that the token is known' })
   service.agent.destroy()
@@ -72,7 +72,7 @@ suite('connections beyond the bound', () => {
   test('do not replace a connection that got an answer within the last second', async (t) => {
     const service = await withService(t, { maxConnections: '1' })
     let elapsed = Number.POSITIVE_INFINITY
-    // On a slow machine, a moment can be longer than the second that it is spared for.
+    // On a slow machine, the round may take longer than the second in which a connection is not replaced.
     for (let round = 0; round < 30 && elapsed > 1000; round++) {
       const asked = performance.now()
       const active = await opened(t, service, `${LIVE}\r\n`)
@@ -111,7 +111,7 @@ suite('connections beyond the bound', () => {
     const service = await withService(t, { maxConnections: '3' })
     const release = await busy(t, service, 3)
     let told = 0
-    // On a slow machine, the second in which the first of them may ask can be over before the last one has come.
+    // On a slow machine, the first refused connections may time out before the last one arrives.
     for (let round = 0; round < 10 && told !== 8; round++) {
       const refused = await Promise.all(Array.from({ length: 20 }, () => opened(t, service, '')))
       let closed = 0
@@ -134,7 +134,7 @@ suite('connections beyond the bound', () => {
   })
 })
 
-/** A service whose process may have few files open, and the function that reads one of its metrics. */
+/** A service with a low limit of open files, and a function that reads one of its metrics. */
 async function withFewDescriptors(t: TestContext, most: number, flags: readonly string[]) {
   const { address } = await startServer(t, tempFolder(t), flags, {
     under: ['bash', '-c', `ulimit -n ${most} && exec "$@"`, 'bash'],
@@ -151,7 +151,7 @@ test('a burst of connections waits while the service is busy, and none of them i
   program.signal('SIGSTOP')
   const burst = Array.from({ length: BURST }, () => new RawConnection(Number(new URL(address).port)))
   t.after(() => burst.forEach(({ socket }) => void socket.destroy()))
-  // The system accepts them for the service. Those beyond its limit would wait until that goes on.
+  // The system completes these connections while the service is paused, up to the length of its queue.
   await Promise.all(burst.map(({ socket }) => once(socket, 'connect')))
   for (const connection of burst) connection.write(`${LIVE}Connection: close\r\n\r\n`)
   program.signal('SIGCONT')
@@ -203,7 +203,7 @@ test('the connection with most waiting requests is refused even while its input 
   const service = await withService(t, { pipelineLimit: '64KiB' })
   const release = await busy(t, service, 1)
   const most = await opened(t, service, `${create(5)}${`${LIVE}\r\n`.repeat(20)}`)
-  // Longer than it takes until the service reads further behind waiting requests, and so in parts.
+  // After this time the service reads more input behind the waiting requests, in parts.
   await sleep(300)
   await opened(t, service, `${create(6)}${`${LIVE}\r\n`.repeat(15)}`)
   const answers = most.untilClosed()
@@ -225,7 +225,7 @@ suite('an unread answer', () => {
     return service
   }
 
-  /** Sends more requests than the buffers of the system hold answers, and reads nothing. */
+  /** Sends so many requests that the answers exceed the buffers of the system, and reads nothing. */
   async function unread(t: Scene, service: Service): Promise<RawConnection> {
     const connection = await opened(t, service, LIST.repeat(10))
     connection.socket.pause()
@@ -250,7 +250,7 @@ suite('an unread answer', () => {
       closed = true
     })
     while (!closed) {
-      // One chunk, however long a turn of the event loop takes here.
+      // Reads one chunk, however long a turn of the event loop takes.
       connection.socket.once('data', () => connection.socket.pause()).resume()
       await sleep(200)
       if ((await metric(service, 'plantstore_answers_cut_total')) === 1) break
@@ -266,7 +266,7 @@ suite('an unread answer', () => {
     const tag = async () => (await service.plants()).find(({ id }) => id === 7n)?.tag
     let refused = await patch('stays')
     assert.equal(refused.status, 200)
-    // On a slow machine, the answer may have waited for a second before the patch comes, and makes room for it.
+    // On a slow machine, the unread answer may be cut off before the patch arrives, which makes room for the patch.
     for (let round = 0; round < 10 && refused.status === 200; round++) {
       assert.equal((await patch('stays')).status, 200)
       await unread(t, service)
@@ -284,7 +284,7 @@ suite('an unread answer', () => {
     const service = await withLargePlants(t, { unreadLimit: '3MiB' })
     await Promise.all([1, 2, 3, 4].map(() => unread(t, service)))
     let status = 503
-    // The refusals ask for a retry in a second. By then a client with an unread answer has made room.
+    // The refusal asks for a retry in a second. By then the service has cut off an unread answer.
     for (let tries = 0; status === 503 && tries < 15; tries++) {
       await sleep(1000)
       assert.ok((await metric(service, 'plantstore_unread_answer_bytes')) <= 3 * 2 ** 20)

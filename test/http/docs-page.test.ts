@@ -52,7 +52,7 @@ suite('the page at /docs, in a browser', () => {
   inBrowser(
     'shows every operation, and each succeeds with the values that the page fills in',
     async (page, service) => {
-      // The example of the contract.
+      // The contract has this id as its example.
       await service.store.tokens.createToken(token('x', { id: 'tok_4bXm09TzQ1r' }), hashSecret('x'))
       await page.getByLabel('Access token').fill(SECRET)
       const sections = await page.locator('main section:has(form)').evaluateAll((found) => found.map(({ id }) => id))

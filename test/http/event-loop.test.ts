@@ -4,8 +4,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { withService } from '../support/service.ts'
 
 /**
- * Milliseconds of processor time, here shared with the client, for a machine that is several times as slow as one on
- * which 50 are kept (bench/hostile-bodies.ts). Each of these requests took more than 400 on that one.
+ * Milliseconds of processor time, which the client shares. bench/hostile-bodies.ts holds 50 on a fast machine; this
+ * limit is for one several times as slow. Without its mend, each of these requests took more than 400 on the fast one.
  */
 const LIMIT = 200
 
@@ -32,7 +32,7 @@ suite('the event loop is never blocked for long', () => {
   }
 })
 
-/** Tells the most processor time that this thread took between two turns of a timer. */
+/** Measures the most processor time that this thread takes between two runs of a timer. */
 class Probe {
   longest = 0
   turns = 0

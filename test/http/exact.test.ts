@@ -7,7 +7,7 @@ import { exactInteger, integerSpelling, numberText } from '../support/numbers.ts
 import { holds } from '../support/property.ts'
 import { errorOf, messageOf, withService } from '../support/service.ts'
 
-/** Each run takes a commit, so there are fewer runs than in memory. */
+/** Fewer runs than by default, because each needs a commit. */
 const RUNS = { numRuns: 60 }
 
 const int64 = fc.oneof(
@@ -15,9 +15,7 @@ const int64 = fc.oneof(
   fc.constantFrom(MIN_ID, MIN_ID + 1n, -1n, 0n, 2n ** 53n, 2n ** 53n + 1n, -(2n ** 53n) - 1n, MAX_ID - 1n, MAX_ID),
 )
 
-/**
- * Any text that a plant may have: every code point but U+0000 and the surrogates, which stand for no character alone.
- */
+/** Any valid text of a plant: all code points except U+0000 and surrogates. */
 const text = fc
   .oneof(fc.string({ unit: 'binary', maxLength: 40 }), fc.string({ unit: 'grapheme', maxLength: 40 }))
   .map((string) => string.replaceAll('\0', '\u{10ffff}'))

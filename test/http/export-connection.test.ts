@@ -8,7 +8,7 @@ import { LIVE, untilNoConnection } from '../support/requests.ts'
 import { type Scene, SECRET, type Service, withService } from '../support/service.ts'
 
 const COUNT = 1500
-/** More than the buffers of a connection hold. */
+/** So long that an export exceeds the buffers of its connection. */
 const NAME = 'x'.repeat(10_000)
 
 async function withMuch(scene: Scene, flags: Parameters<typeof withService>[1] = {}): Promise<Service> {
@@ -21,7 +21,7 @@ async function withMuch(scene: Scene, flags: Parameters<typeof withService>[1] =
 const exportHead = (...fields: string[]): string =>
   ['GET /plants/export HTTP/1.1', 'Host: a', `Authorization: Bearer ${SECRET}`, ...fields, '', ''].join('\r\n')
 
-/** An export whose client stops reading after the beginning. */
+/** Begins an export whose client stops reading after the beginning. */
 async function stalledExport(service: Service, bytes = exportHead('Connection: close')): Promise<RawConnection> {
   const connection = new RawConnection(service.port)
   connection.write(bytes)
@@ -53,7 +53,7 @@ suite('a long export', () => {
   })
 
   test('is completed when the service shuts down, and its connection closes then', async (t) => {
-    // An idle connection stays open for longer than the test waits.
+    // The service keeps an idle connection open for longer than the test waits.
     const service = await withMuch(t, { keepAliveTimeout: '10m' })
     const alone = await stalledExport(service, exportHead())
     const followed = await stalledExport(service, `${exportHead()}${LIVE}\r\n`)

@@ -11,11 +11,11 @@ const withToken = (service: Service, token: string, from?: string): Promise<Answ
   return service.create(PLANT, from === undefined ? sending : { ...sending, headers: { 'X-Forwarded-For': from } })
 }
 
-/** A service before which this machine is a trusted proxy, with two bad tokens a minute allowed. */
+/** A service that trusts this machine as a proxy, and allows two bad tokens a minute. */
 const behindProxy = (t: TestContext): Promise<Service> =>
   withService(t, { authFailureLimit: '2', trustedProxies: '127.0.0.1' })
 
-/** Sends bad tokens until they are answered 429, at most three. */
+/** Sends bad tokens until the third gets 429. */
 async function block(service: Service, from?: string): Promise<void> {
   for (const expected of [40102, 40102, 42901]) {
     assert.equal(errorOf(await withToken(service, 'nonsense', from)), expected)

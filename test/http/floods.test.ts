@@ -8,14 +8,14 @@ import { isLinux, notTestedHere, systemBacklog } from '../support/not-tested.ts'
 import { type Program, type Served, startServer, TOKEN } from '../support/process.ts'
 import { RawConnection } from '../support/raw.ts'
 
-/** So few that none of them, and not those of the other client, are reset by the system before the service has them. */
+/** So few connections that the system resets none of them before the service accepts them. */
 const CONNECTIONS = Math.min(400, Math.floor(systemBacklog() / 2))
 const MIB = 2 ** 20
 const FIELDS = `Host: a\r\nAuthorization: Bearer ${TOKEN}\r\n`
 const LARGE = 'x'.repeat(MIB - 100)
 /** Longer than the service may take to notice that the clients of a flood have left. */
 const TIMEOUTS = ['--headers-timeout', '2m', '--request-timeout', '2m', '--stall-timeout', '2m']
-/** A second on a quiet machine. */
+/** Milliseconds in which a create must succeed: a second on a quiet machine. */
 const SOON = 10_000
 
 /** The service under test, in a process of its own. */
@@ -43,9 +43,9 @@ class Flooded {
 
   /**
    * Sends the bytes on many connections that read nothing, while another client creates plants over an old connection
-   * and over new ones. Its creates have to succeed, and the service has to free all that the flood held.
+   * and over new ones. Its creates must succeed, and the service must release all resources of the flood.
    *
-   * @returns the most MiB by which the process grew
+   * @returns the maximum growth of the process, in MiB
    */
   async flood(bytes: string): Promise<number> {
     const before = await this.metric('process_resident_memory_bytes')
@@ -83,7 +83,7 @@ class Flooded {
   }
 
   async #untilLeft(): Promise<void> {
-    // The client's own connections stay: that of the agent, and those of fetch.
+    // The connections of this client stay: those of the agent and of fetch.
     while ((await this.metric('plantstore_connections')) > 5) await sleep(50)
     assert.equal(await this.metric('plantstore_pipelined_bytes'), 0)
     assert.equal(await this.metric('plantstore_unread_answer_bytes'), 0)

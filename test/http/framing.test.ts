@@ -4,7 +4,7 @@ import { assertConforms, type Seen } from '../support/conforms.ts'
 import { raw } from '../support/raw.ts'
 import { type Scene, SECRET, type Service, withService } from '../support/service.ts'
 
-/** A request on a connection that stays open, with a body if one is given. */
+/** A request on a persistent connection. */
 function request(method: string, target: string, fields: readonly string[] = [], body?: string): string {
   const length = body === undefined ? [] : [`Content-Length: ${Buffer.byteLength(body)}`]
   const head = [`${method} ${target} HTTP/1.1`, 'Host: a', `Authorization: Bearer ${SECRET}`, ...fields, ...length]

@@ -57,7 +57,7 @@ suite('while an import is under way', () => {
     await connection.until('"added":2')
     connection.write(`${LIVE}\r\n`)
     await connection.until('"live"')
-    // The next request of the connection has a limit again.
+    // The next request of the connection has the limit again.
     connection.write('POST /plants HTTP/1.1\r\nHost: a\r\n')
     assert.match((await connection.untilClosed()).toString(), /"error":40801/)
   })
@@ -70,7 +70,7 @@ suite('while an import is under way', () => {
     await untilStored(service, 1)
     const release = await service.under.lock()
     for (let i = 0; i < 400; i++) connection.write(chunk(`{"id":${i + 2},"name":"${'x'.repeat(50_000)}"}\n`))
-    // The count is final once it has not moved for a while.
+    // Waits until the count of bytes stays the same.
     for (let before = -1; socket.bytesRead > before; await sleep(200)) before = socket.bytesRead
     const read = socket.bytesRead
     await release()
@@ -154,7 +154,7 @@ suite('the body of an import', () => {
   test('is read to its end after a refusal midway, so that every client gets the answer', async (t) => {
     const service = await withService(t)
     const connection = new RawConnection(service.port)
-    // This client does not listen before it has sent everything.
+    // This client reads nothing before it has sent everything.
     connection.socket.pause()
     connection.write(importHead('text/csv') + chunk('not,a,header\n'))
     for (let i = 0; i < 400; i++) connection.write(chunk('1,x,\n'.repeat(10_000)))

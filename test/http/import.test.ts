@@ -22,7 +22,7 @@ const send = (
 ): Promise<Answer> =>
   service.send('POST', `/plants/import${query}`, { ...sending, body, headers: { 'Content-Type': type, ...headers } })
 
-/** Added, updated, unchanged and refused. */
+/** Returns the counts of added, updated, unchanged and refused rows. */
 function countsOf(answer: Answer): number[] {
   assert.equal(answer.status, 200, answer.body)
   const { added, updated, unchanged, refused } = answer.json as Report

@@ -34,7 +34,7 @@ suite('exports', () => {
     const connections = Array.from({ length: 250 }, () => unreadExport(service))
     await untilRunning(service, 'export', 2)
     while ((await workMetric(service, 'refused_total', 'work="export",bound="token"')) < 248) await sleep(25)
-    // SQLite has a file and a log for each, PostgreSQL a session.
+    // An export needs two descriptors on SQLite, for file and log, and a session on PostgreSQL.
     assert.ok((await service.under.opened()) <= before + 2 * 3)
     assert.equal((await service.create({ id: 5000, name: 'x' })).status, 200)
     for (const { socket } of connections) socket.destroy()

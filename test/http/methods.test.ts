@@ -165,7 +165,7 @@ suite('scopes', () => {
   })
 })
 
-/** Without what is another one in each answer. */
+/** Leaves out headers that differ in each answer. */
 const withoutNames = ({ date: _, 'x-request-id': __, ...headers }: IncomingHttpHeaders) => headers
 
 const both = async (service: Service, path: string, headers: Record<string, string>) =>

@@ -3,7 +3,7 @@ import { suite, test } from 'node:test'
 import { contract } from '../support/conforms.ts'
 import { errorOf, type Service, withService } from '../support/service.ts'
 
-/** One request for each operation. Its answer does not matter. */
+/** Sends one request to each operation and ignores the answers. */
 async function sendAll(service: Service): Promise<void> {
   for (const { method, path } of contract.operations) {
     const target = path.replace('{id}', '1').replace('{file}', 'page.js')

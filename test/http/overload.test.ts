@@ -3,7 +3,7 @@ import { suite, test } from 'node:test'
 import { type MemoryUse, Overload } from '../../src/http/admission/overload.ts'
 import { errorOf, messageOf, withService } from '../support/service.ts'
 
-/** Keeps the event loop busy, as real work of this length would. */
+/** Blocks the event loop for this time. */
 function work(milliseconds: number): void {
   const end = performance.now() + milliseconds
   while (performance.now() < end);
@@ -61,7 +61,7 @@ suite('overload', () => {
     const service = await withService(t, { maxDelay: '500ms' })
     const { getPlant } = service.store
     const sendAll = () => Promise.all(Array.from({ length: 60 }, (_, id) => service.send('GET', `/plants/${id}`)))
-    // Requests on connections that are open come in one turn.
+    // On open connections, all requests arrive in one turn of the event loop.
     await sendAll()
     service.store.getPlant = (...asked) => {
       work(40)

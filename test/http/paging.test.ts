@@ -29,7 +29,7 @@ suite('the pages of a list', () => {
   test('keep the parameters of their request in their links, even a query without words', async (t) => {
     const service = await withService(t)
     for (let id = 0; id < 3; id++) await service.create({ id, name: 'x' })
-    // More reads than it takes to get a value into the cache.
+    // More reads than the cache needs to keep a value.
     for (let i = 0; i < 4; i++) {
       for (const query of ['limit=1', 'limit=1&q=***', 'limit=1&q=%3F']) {
         const link = String((await service.send('GET', `/plants?${query}`)).headers['link'])

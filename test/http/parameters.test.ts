@@ -7,7 +7,7 @@ import { anyText } from '../support/plants.ts'
 import { holds } from '../support/property.ts'
 import { errorOf, messageOf, withService } from '../support/service.ts'
 
-/** A path of the operation. */
+/** Fills in the parameters of a path. */
 const at = (path: string): string =>
   path.replace('/tokens/{id}', '/tokens/tok_4bXm09TzQ1r').replace('{id}', '1').replace('{file}', 'start.js')
 

@@ -97,7 +97,7 @@ suite('valid requests before invalid bytes', () => {
     post('1\r\n{}\r\n0\r\n\r\n', 'Transfer-Encoding: chunked'),
   ]
 
-  /** From here on, the service parses the bytes of the connection in small parts. */
+  /** After a body this large, the service parses the input of the connection in small parts. */
   const LARGE_PLANT = JSON.stringify({ id: 2, name: 'x'.repeat(150_000) })
   const LARGE = post(LARGE_PLANT, `Content-Length: ${LARGE_PLANT.length}`)
 
@@ -171,7 +171,7 @@ suite('valid requests before invalid bytes', () => {
     const release = await service.under.lock()
     connection.write(`${whole()}${LARGE}${LARGE}${LIVE}Connection: close\r\n\r\n`)
     while (!/plantstore_creates_waiting 1\n/.test((await service.send('GET', '/metrics')).body)) await sleep(10)
-    // Longer than the service pauses reading.
+    // Longer than the service pauses its reading.
     await sleep(1500)
     await release()
     assert.deepEqual(

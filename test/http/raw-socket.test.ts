@@ -205,7 +205,7 @@ suite('methods', () => {
       ['BREW  HTTP/1.1\r\n\r\n', 40004],
       ['BREW\r\n\r\n', 40004],
       ['BREW /pl\0nts HTTP/1.1\r\n\r\n', 40004],
-      // The rest does not come.
+      // A request that stays incomplete.
       ['BREW /plants HT', 40004],
     ]
     const cases = lines.flatMap(([bytes, error]) => [0, 1, 2, 4, 7, 13, 20].map((cut) => ({ bytes, error, cut })))

@@ -48,7 +48,7 @@ suite('a token that is revoked', () => {
     await untilRunning(service, 'import', 3)
     await service.store.tokens.revokeToken(revoked.token.id)
     await untilRunning(service, 'import', 2)
-    // More than once around.
+    // The service checks the tokens of open work once a second, so it has checked the others too.
     await sleep(1000)
     for (const connection of open.slice(1)) {
       connection.write(chunk(rowsFrom(1, 3)) + LAST_CHUNK)

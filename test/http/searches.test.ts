@@ -35,7 +35,7 @@ suite('searches', () => {
     const before = answered
     const found = await service.send('GET', SLOW, { authorization: `Bearer ${other.secret}` })
     assert.equal(found.status, 200)
-    // One search that ran, one before the other token's turn, and those that ended before their answers arrived.
+    // The running search, one before the turn of the other token, and some whose answers arrive late.
     assert.ok(answered - before <= 16, `${answered - before} came before it`)
     assert.deepEqual(new Set(await Promise.all(many)), new Set([200]))
   })

@@ -40,7 +40,7 @@ suite('health', () => {
     const service = await withService(t)
     assert.equal((await service.send('GET', '/health/ready', FREE)).status, 200)
     await service.under.takeAway()
-    // The result of a check is reused for a second.
+    // The service reuses the result of a check for a second.
     await sleep(1100)
     const answer = await service.send('GET', '/health/ready', FREE)
     assert.deepEqual([answer.status, errorOf(answer)], [503, 50301])

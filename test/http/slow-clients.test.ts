@@ -5,7 +5,7 @@ import { chunk, rowsFrom } from '../support/import.ts'
 import { openImport, unreadExport, untilIdle, untilRunning, withMuch } from '../support/long-work.ts'
 import { SECRET, withService } from '../support/service.ts'
 
-/** Each client moves all the time, so that it never stalls, but always below this speed. */
+/** No client reaches this speed, and none stalls. */
 const SLOW = { stallTimeout: '1s', leastSpeed: '512MiB' }
 
 suite('a client below the least speed', () => {

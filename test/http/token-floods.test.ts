@@ -16,13 +16,13 @@ const CONNECTIONS = 1000
 const TOKENS = 1000
 const FIELDS = `Host: a\r\nAuthorization: Bearer ${TOKEN}\r\nContent-Type: application/json\r\n`
 const HELD = ['pipelined_bytes', 'unread_answer_bytes', 'body_bytes']
-/** Far more than it takes on a loaded machine. */
+/** Milliseconds, far more than a loaded machine needs. */
 const PATIENCE = 40_000
 
-/** All connections come from one address; no time-out lets go what the service has to let go by itself. */
+/** All connections come from one address. No time-out releases what the service must release by itself. */
 const FLAGS = ['--max-address-connections', '3000', '--stall-timeout', '5m', '--request-timeout', '5m']
 
-/** A service with many tokens, and the secret of another client. */
+/** Starts a service with many tokens, one of them for another client. */
 async function startWithTokens(t: TestContext): Promise<Served & { readonly secret: string }> {
   const path = join(tempFolder(t), 'plants.db')
   const onFatal = (error: Error) => assert.fail(error)
@@ -34,7 +34,7 @@ async function startWithTokens(t: TestContext): Promise<Served & { readonly secr
   return { ...(await serveStore(t, `sqlite:${path}`, FLAGS)), secret }
 }
 
-/** Sends the bytes on many connections that read nothing, serves another client meanwhile, and leaves half-way. */
+/** Sends the bytes on many connections that read nothing and then close, while another client sends requests. */
 async function flood({ address, secret }: Served & { readonly secret: string }, bytes: string): Promise<void> {
   const before = await metricsOf(address)
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })
@@ -66,7 +66,7 @@ async function flood({ address, secret }: Served & { readonly secret: string }, 
   const left = performance.now()
   for (;;) {
     const { connections: open, held } = await metricsOf(address)
-    // Those of fetch stay.
+    // The connections of fetch stay.
     if (open <= 5 && held === 0) break
     assert.ok(performance.now() - left < PATIENCE, `${open} connections, ${held} bytes or requests are still held`)
     await sleep(50)

@@ -16,7 +16,7 @@ function divided(file: Buffer, pieces: number): CsvRow[] {
   return all
 }
 
-/** The rows as csv-parse reads them; undefined where it refuses the file. */
+/** Parses the file by csv-parse; undefined if csv-parse refuses it. */
 function parsed(file: Buffer): (string | undefined)[][] | undefined {
   try {
     return parse(file, {

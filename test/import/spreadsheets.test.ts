@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { suite, test } from 'node:test'
 import { readAll } from './support.ts'
 
-/** Files that LibreOffice 7.4 has written, of one sheet with a blank row and a fourth column without a name. */
+/** Files that LibreOffice 7.4 wrote of a sheet with a blank row, and a fourth column without a name. */
 const fixture = (name: string): Buffer => readFileSync(new URL(`fixtures/${name}`, import.meta.url))
 
 const plant = (id: bigint, name: string, tag?: string) => ({ id, name, tag })

@@ -4,7 +4,7 @@ import type { NewPlant } from '../../src/plant.ts'
 
 export const OPTIONS: ReadOptions = { textLimit: 2 ** 20, nestingLimit: 32 }
 
-/** The content of a file, row by row in the order of its lines. */
+/** The result of reading a file, in the order of its lines. */
 export interface Read {
   readonly plants: readonly (readonly [line: number, plant: NewPlant])[]
   readonly refused: readonly (readonly [line: number, error: number, message: string])[]
@@ -12,7 +12,7 @@ export interface Read {
   readonly fault: string | undefined
 }
 
-/** @param pieces bytes in each chunk; by default the file is one */
+/** @param pieces bytes in each chunk; by default the whole file */
 export async function readAll(
   format: Format,
   file: string | Buffer,

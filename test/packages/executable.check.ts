@@ -14,7 +14,7 @@ test('the executable file needs no other file, and creates plants on both engine
   const folder = tempFolder(t)
   const program = await executable(folder)
   t.diagnostic(`${(statSync(program).size / 1e6).toFixed(1)} MB`)
-  // Neither Node.js nor the project can be found.
+  // Hides Node.js and the project.
   const env = { PATH: '/nowhere', HOME: '/nowhere' }
   await t.test('SQLite', (t) => createsPlant(t, [program, 'serve'], folder, { env }))
   await t.test('PostgreSQL', async (t) => {

@@ -11,7 +11,7 @@ import { notTestedHere, runs } from '../support/not-tested.ts'
 import { canLayer, inNamespace, LAYERED_ROOT } from './layered-root.ts'
 import { createsPlant } from './support.ts'
 
-/** What the last stage of the Dockerfile says, by instruction. */
+/** The arguments of the last stage of the Dockerfile, by instruction. */
 function image(): (name: string) => string {
   const text = readFileSync(join(ROOT, 'packaging/docker/Dockerfile'), 'utf8').replaceAll(/\\\n/g, '')
   const stage = text.slice(text.lastIndexOf('\nFROM '))

@@ -1,8 +1,8 @@
 import { isLinux, isRoot, runs } from '../support/not-tested.ts'
 
 /**
- * The root of this machine at `$1/root`, with a layer in memory over it that ends with the mount namespace: what is
- * installed there is not installed here.
+ * Mounts the root of this machine at `$1/root`, with a layer in memory over it. The layer takes all changes, and ends
+ * with the mount namespace.
  */
 export const LAYERED_ROOT = `
 mount --make-rprivate /
@@ -12,7 +12,7 @@ mount -t overlay overlay -o "lowerdir=/,upperdir=$1/upper,workdir=$1/work" "$1/r
 for each in proc dev sys; do mount --rbind "/$each" "$1/root/$each"; done
 `
 
-/** The command that runs a script of root in a namespace of its own, with these arguments from `$1` on. */
+/** The command that runs a script as root in its own namespaces. `args` are `$1` and following. */
 export const inNamespace = (script: string, ...args: readonly string[]): readonly string[] => [
   'unshare',
   '-m',

@@ -13,11 +13,11 @@ import { createsPlant, linesFor } from './support.ts'
 test('the npm package runs once installed, without network, TypeScript or a Node.js of its own', async (t) => {
   const folder = tempFolder(t)
   const project = join(folder, 'project')
-  // Else npm installs into a folder above that has one.
+  // Without it, npm installs into a parent folder that has one.
   mkdirSync(join(project, 'node_modules'), { recursive: true })
   npmPackage(project)
   await t.test('the lines of the guide install and start the program, which creates a plant', async (t) => {
-    // The cache is empty, so nothing comes from there either.
+    // An empty cache, so that npm takes nothing from it.
     const env = { npm_config_offline: 'true', npm_config_cache: join(folder, 'cache'), npm_config_audit: 'false' }
     await createsPlant(t, ['sh', '-e', '-c', linesFor('npm install')], project, { env })
   })

@@ -37,7 +37,7 @@ test('the packaged files name only settings that exist', () => {
 })
 
 test('install.sh refuses wrong arguments and other users than root in one line, and changes nothing', () => {
-  // By standard input: another user may not read the project.
+  // The script comes by standard input, because another user may be unable to read the project.
   const outcome = (command: string, ...args: string[]) => {
     const options = { encoding: 'utf8', cwd: '/', input: read('packaging/systemd/install.sh') } as const
     const { status, stdout, stderr } = spawnSync(command, args, options)
@@ -63,7 +63,7 @@ test('npm run package refuses an unknown kind of package', () => {
 test('systemd-analyze rates the security of the unit as OK', (t) => {
   if (!runs('systemd-analyze', '--version')) return notTestedHere(t, 'what systemd says of the unit')
   const unit = join(ROOT, 'packaging/systemd/plantstore.service')
-  // A tenth of the exposure, of which less than 5.0 is OK.
+  // The threshold is in tenths of the exposure. Less than 5.0 is rated OK.
   const args = ['security', '--offline=true', '--threshold=49', unit]
   const { status, stdout } = spawnSync('systemd-analyze', args, { encoding: 'utf8' })
   assert.equal(status, 0, stdout)

@@ -18,7 +18,7 @@ function archive(t: TestContext, path: string, content: string): Buffer {
   return execFileSync('tar', ['-czf', '-', '-C', folder, path])
 }
 
-/** A release and the package made of it, for Linux and for Windows. */
+/** A release for Linux and Windows, and the packages made of it. */
 function release(t: TestContext, packedProgram = 'the program', sumsOf = (archive: Buffer) => archive) {
   const packed = archive(t, 'package/bin/node', packedProgram)
   const windows = archive(t, 'package/bin/node.exe', packedProgram)

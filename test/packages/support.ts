@@ -8,7 +8,7 @@ import { blocksOf } from '../support/guide.ts'
 import { TOKEN } from '../support/process.ts'
 import { expectService } from '../support/recorder.ts'
 
-/** The lines that the guide has for one way to install. */
+/** The lines of the guide for one way to install. */
 export function linesFor(beginning: string): string {
   const blocks = blocksOf('docs/guides/installing.md').filter(({ language }) => language === 'sh')
   return blocks.find(({ text }) => text.startsWith(beginning))?.text ?? assert.fail(`no block begins: ${beginning}`)
@@ -16,14 +16,11 @@ export function linesFor(beginning: string): string {
 
 interface ServeOptions {
   readonly env?: Readonly<Record<string, string>>
-  /** Called when the plant is there. */
+  /** Called once the plant is created. */
   whileServing?(): Promise<void> | void
 }
 
-/**
- * Starts the installed program by a command that serves, in a folder, creates a plant by HTTP, and finds it. A signal to all processes
- * of the command ends the program.
- */
+/** Starts the service by a command in a folder, creates a plant, finds it, and stops the service by a signal. */
 export async function createsPlant(
   t: TestContext,
   command: readonly string[],
@@ -35,7 +32,7 @@ export async function createsPlant(
     cwd: folder,
     env: {
       ...process.env,
-      // The Node.js of this run, and not one that the machine has.
+      // Prefers the Node.js of this run to one of the machine.
       PATH: `${dirname(process.execPath)}:${process.env['PATH']}`,
       PLANTSTORE_PORT: '0',
       PLANTSTORE_TOKEN: TOKEN,
@@ -43,7 +40,7 @@ export async function createsPlant(
       ...env,
     },
     stdio: ['ignore', 'pipe', 'inherit'],
-    // A group of its own: npx starts the program through a shell.
+    // Its own process group, because npx starts the program through a shell.
     detached: true,
   })
   const closed = once(child, 'close')
@@ -58,7 +55,7 @@ export async function createsPlant(
   const created = await fetch(`${address}/plants`, { method: 'POST', headers, body })
   assert.equal(await created.text(), '{"name":"Monstera deliciosa","tag":"houseplant"}')
   assert.equal(created.status, 200)
-  // A search reads by threads, and the page is a file of the program.
+  // A search needs the threads, and the page needs the files of the program.
   const found = await fetch(`${address}/plants?q=monst`, { headers })
   assert.equal(await found.text(), `[${body}]`)
   assert.equal((await fetch(`${address}/docs`)).status, 200)
@@ -68,7 +65,7 @@ export async function createsPlant(
   await closed
 }
 
-/** Reads on to the end: the pipe closes when the last process of the group has ended, and `close` comes then. */
+/** Reads to the end, because `close` comes once the last process of the group has closed the pipe. */
 function addressOf({ stdout }: ChildProcess): Promise<string> {
   let printed = ''
   return new Promise((resolve, reject) => {

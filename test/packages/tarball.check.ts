@@ -8,7 +8,7 @@ import { canLayer, inNamespace, LAYERED_ROOT } from './layered-root.ts'
 import { createsPlant, linesFor } from './support.ts'
 
 const hasAnalyzer = runs('systemd-analyze', '--version')
-/** Below 5.0 is "OK". */
+/** systemd-analyze rates an exposure below 5.0 as OK. */
 const SYSTEMD = hasAnalyzer
   ? `said=$(systemd-analyze verify plantstore.service 2>&1) || fail "$said"
 [ -z "$said" ] || fail "$said"

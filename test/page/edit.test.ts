@@ -16,12 +16,12 @@ import {
 import { SECRET, type Service } from '../support/service.ts'
 import { untilRefused } from '../support/tokens.ts'
 
-/** What Chromium says of a request that gets no answer. */
+/** Chromium's message for a request without an answer. */
 const NO_NETWORK = /net::ERR_/
 
 let last = 0n
 
-/** A plant of the test's own, in a table that shows no other. */
+/** Creates a plant for the test, and filters the table so that it shows only this plant. */
 async function plantIn({ page, service }: Opened, name: string, tag = 'tree'): Promise<{ id: string; row: Locator }> {
   last += 1n
   const id = String(last)

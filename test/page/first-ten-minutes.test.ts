@@ -12,7 +12,7 @@ const SIZE = { width: 1000, height: 640 }
 /** A twelfth of the pictures may differ: other machines have other fonts. */
 const TOLERANCE = 1 / 12
 
-/** As a nursery has it: columns in its own words, ids nowhere, one row without a name. */
+/** The sheet of a nursery: columns with names of its own, no ids, and one row without a name. */
 const SHEET = `Pflanze;Kategorie
 Acer palmatum ‘Osakazuki’;greenhouse 1
 Acer griseum;greenhouse 2
@@ -29,8 +29,8 @@ Welwitschia mirabilis;greenhouse 2
 `
 
 /**
- * The steps of the guide. Its pictures are taken here: PLANTSTORE_PICTURES=write writes them, and otherwise the test
- * fails where one of them no longer shows what the page looks like.
+ * Follows the steps of the guide, and takes its pictures. PLANTSTORE_PICTURES=write writes them. Otherwise the test
+ * fails if a picture no longer looks like the page.
  */
 suite('the guide for the first ten minutes', () => {
   const inBrowser = pageTests()
@@ -83,7 +83,7 @@ suite('the guide for the first ten minutes', () => {
   )
 })
 
-/** Drops a file on the page, as from a folder. */
+/** Drops a file on the page. */
 async function drop(page: Page, name: string, text: string): Promise<void> {
   const transfer = await page.evaluateHandle<DataTransferLike>(
     `(() => {
@@ -112,9 +112,9 @@ async function compare(page: Page, name: string): Promise<void> {
   )
 }
 
-/** How much two pictures differ, in squares of 20 pixels: from 0 to 1. */
+/** The difference of two pictures, averaged over squares of 20 pixels: from 0 to 1. */
 async function differenceOf(page: Page, one: Buffer, other: Buffer): Promise<number> {
-  // The page itself may not show a picture that is not the service's.
+  // The content security policy of the page forbids pictures that the service does not serve.
   const blank = await page.context().newPage()
   try {
     return await blank.evaluate<number>(`(async () => {

@@ -17,7 +17,7 @@ import type { Service } from '../support/service.ts'
 
 const fixture = (name: string): Buffer => readFileSync(new URL(`../import/fixtures/${name}`, import.meta.url))
 
-/** What LibreOffice's files have. */
+/** The plants in the files of LibreOffice. */
 const PLANTS: readonly (readonly [string, string, string?])[] = [
   ['101', 'Monstera deliciosa', 'houseplant'],
   ['9223372036854775807', 'Rosa "Peace"; white, double'],
@@ -53,7 +53,7 @@ async function chooseByKeyboard(page: Page, name: string, buffer: Buffer): Promi
   await pressOn(page, page.getByRole('link', { name: 'Import' }))
   const file = page.getByLabel('Drop a spreadsheet here')
   await tabTo(page, file)
-  // The dialog for files is the browser's own.
+  // The browser draws its own dialog for files, which Playwright cannot use.
   await file.setInputFiles({ name, mimeType: 'text/csv', buffer })
 }
 
@@ -70,7 +70,7 @@ const importAll = async (page: Page): Promise<void> => {
   await page.getByRole('heading', { name: 'Imported' }).waitFor()
 }
 
-/** Closes the tab, and stays when the browser asks. */
+/** Tries to close the tab, and chooses to stay when the browser asks. */
 async function refuseToLeave(page: Page): Promise<void> {
   const [dialog] = await Promise.all([page.waitForEvent('dialog'), page.close({ runBeforeUnload: true })])
   assert.equal(dialog.type(), 'beforeunload')

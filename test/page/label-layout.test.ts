@@ -15,7 +15,7 @@ suite('sheets of labels', () => {
     assert.deepEqual([labelsPerPage(L7160), labelsPerPage(A5160), labelsPerPage(roll(62, 29))], [21, 30, 1])
     const [first, last] = [placeOf(L7160, 0), placeOf(L7160, 20)]
     assert.deepEqual(first, { page: 0, x: 7.25, y: 15.15 })
-    // The same margins on the other side of A4.
+    // The margins on the opposite sides of A4 are the same.
     near(last.x + 63.5 + 7.25, 210)
     near(last.y + 38.1 + 15.15, 297)
     const [begin, end] = [placeOf(A5160, 0), placeOf(A5160, 29)]

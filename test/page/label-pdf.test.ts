@@ -17,7 +17,7 @@ const jobOf = (sheet: Sheet, count: number, skip = 0): LabelJob => ({
   addressOf,
 })
 
-/** All of it is black. */
+/** A bitmap that is all black. */
 const raster = (): Bitmap => ({ width: 9, height: 2, bits: Uint8Array.of(0xff, 0x80, 0xff, 0x80) })
 
 async function bytesOf(job: LabelJob): Promise<Uint8Array> {
@@ -46,7 +46,7 @@ suite('labels as a PDF file', () => {
   }
 
   test('have sharp codes: each pixel is black or white at the resolution of the printer', async () => {
-    // Inches have a whole number of dots, so the drawing is no smaller or larger than the page.
+    // An inch is a whole number of dots, so the drawing is exactly as large as the page.
     const blank = (): Bitmap => ({ width: 8, height: 1, bits: Uint8Array.of(0) })
     const file = await pdfOf(jobOf(roll(2 * 25.4, 25.4), 1), { measure, raster: blank, onPage: () => {} })
     const [page] = await drawPages(new Uint8Array(await file.arrayBuffer()), 600)
@@ -95,7 +95,7 @@ suite('labels as a PDF file', () => {
 const near = (actual: number, expected: number): void =>
   assert.ok(Math.abs(actual - expected) < 0.1, `${actual} mm instead of ${expected} mm`)
 
-/** A decoder reads every label's address where the label has its code. */
+/** Checks that a decoder reads the address of each label at the place of its code. */
 async function assertCodes(page: DrawnPage, job: LabelJob, number: number): Promise<void> {
   const expected = labelsOfPage(job, number, measure)
   const found = await codesOn(page)
@@ -104,7 +104,7 @@ async function assertCodes(page: DrawnPage, job: LabelJob, number: number): Prom
   for (const { x, y, label, layout, code } of expected) {
     const { left, top, right, bottom } = found.find(({ text }) => text === addressOf(label.id)) ?? assert.fail()
     const grid = moduleGrid(code, layout.code)
-    // Large enough for the camera of a phone, with its blank edge on the label.
+    // Modules large enough for the camera of a phone, and a quiet zone inside the label.
     assert.ok(grid.module >= 0.33, `${grid.module} mm`)
     assert.ok(grid.x >= QUIET * grid.module)
     near(left, x + grid.x)

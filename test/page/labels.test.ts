@@ -8,7 +8,7 @@ import { assertAccessible, assertFits, DESKTOP, type Opened, PHONE, pageTests } 
 import { codesOn, type DrawnPage, drawPages } from '../support/pdf-pages.ts'
 
 const DPI = 300
-/** One of each kind of script that a nursery may write, an id of each end, and names that are hard to place. */
+/** Plants with names in several scripts or hard to lay out, and with the smallest and the largest id. */
 const PLANTS = [
   { id: -(2n ** 63n), name: 'Ficus × crème brûlée “Żółw”', tag: 'greenhouse 2' },
   { id: 2n ** 63n - 1n, name: 'שושן צחור (Lilium candidum)', tag: 'גינה' },
@@ -49,7 +49,7 @@ async function save(page: Page): Promise<DrawnPage[]> {
   return drawPages(await readFile(await file.path()), DPI)
 }
 
-/** What the browser gives to a printer. */
+/** The pages that the browser gives to a printer. */
 async function print(page: Page): Promise<DrawnPage[]> {
   await page.getByRole('button', { name: 'Print', exact: true }).click()
   await page.locator('.printed').waitFor({ state: 'attached' })
@@ -58,7 +58,7 @@ async function print(page: Page): Promise<DrawnPage[]> {
   return drawPages(pdf, DPI)
 }
 
-/** The browser of the tests has nobody who would close its dialog. */
+/** Disables the dialog for printing, which nobody would close. */
 const withoutDialog = ({ page }: Opened): Promise<unknown> => page.evaluate('window.print = () => {}')
 
 suite('labels', () => {
@@ -244,7 +244,7 @@ function inkIn({ pixels, scale }: DrawnPage, box: { x: number; y: number; width:
   return { width: width ?? 0, dots, size: dots.size }
 }
 
-/** The share of the dots that have a dark one in the other drawing, at most two dots away. */
+/** The share of the dark dots that have a dark dot in the other drawing, at most two dots away. */
 function shareNear(one: Ink, other: Ink): number {
   const steps = [-2, -1, 0, 1, 2]
   const around = steps.flatMap((down) => steps.map((across) => down * one.width + across))

@@ -3,7 +3,7 @@ import { suite } from 'node:test'
 import type { Page } from 'playwright-core'
 import { PHONE, pageTests } from '../support/page.ts'
 
-/** The kinds of the dialogs that come up, each of which is agreed to. */
+/** Accepts each dialog, and collects their kinds. */
 function dialogsOf(page: Page): string[] {
   const kinds: string[] = []
   page.on('dialog', async (dialog) => {
@@ -24,7 +24,7 @@ suite('a person who leaves the page', () => {
     await page.reload()
     await page.getByLabel('Name of 1').fill('Larix decidua')
     assert.deepEqual(asked, [], 'nothing was typed')
-    // Browsers ask only those who have touched the page.
+    // Browsers ask only a person who has interacted with the page.
     await page.getByLabel('Name of 1').click()
     await page.reload()
     assert.deepEqual(asked, ['beforeunload'])

@@ -62,7 +62,7 @@ suite('the table of the page', () => {
     await fill(opened)
     const ended: string[] = []
     page.on('requestfailed', (request) => ended.push(request.url()))
-    // The first search gets its answer when the second one has been shown.
+    // Holds the answer of the first search until the page shows that of the second.
     let release = (): void => {}
     const released = new Promise<void>((resolve) => {
       release = resolve

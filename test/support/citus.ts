@@ -4,10 +4,10 @@ import { readPostgresAddress } from '../../src/postgres-address.ts'
 import { PostgresServer } from './postgres-server.ts'
 import { query } from './query.ts'
 
-/** Names a database of a Citus coordinator with workers, as `postgres://…`; tests make databases on all of them. */
+/** The variable with the address of a Citus coordinator with workers (`postgres://…`), where tests create databases. */
 export const CITUS_VARIABLE = 'PLANTSTORE_TEST_CITUS'
 
-/** A folder with `bin/postgres` and the extension citus, for tests that stop servers. */
+/** The variable with a folder with `bin/postgres` and the extension citus, for tests that stop servers. */
 export const CITUS_BUILD_VARIABLE = 'PLANTSTORE_TEST_CITUS_BUILD'
 
 const SETTINGS = ['shared_preload_libraries=citus', 'citus.node_conninfo=sslmode=disable', 'max_connections=150']
@@ -49,7 +49,7 @@ export class CitusCluster {
   }
 }
 
-/** Makes the databases at these addresses, which are there, a coordinator and its workers. */
+/** Makes the existing databases at these addresses a coordinator and its workers. */
 export async function joinCluster(coordinator: string, workers: readonly string[]): Promise<void> {
   for (const url of [coordinator, ...workers]) await query(url, 'CREATE EXTENSION IF NOT EXISTS citus')
   const { hostname, port } = new URL(coordinator)
@@ -74,7 +74,7 @@ export async function workersOf(coordinator: string): Promise<string[]> {
   })
 }
 
-/** Unused databases of this process. They are empty, so that the next test need not create one. */
+/** Empty databases of this process, which the next test uses instead of creating one. */
 const free: string[] = []
 
 /** The address of an empty store on the cluster of this coordinator, for one test. */
@@ -87,7 +87,7 @@ export async function newCitusDatabase(
     const name = new URL(url).pathname.slice(1)
     const sql = 'SELECT datallowconn AS "isOpen" FROM pg_database WHERE datname = $1'
     const [database] = await query<{ isOpen: boolean }>(cluster, sql, [name])
-    // The test took it away.
+    // The test has taken the database away.
     if (database?.isOpen !== true) return
     for (const table of ['plants', 'tokens', 'id_reservations']) await query(url, `TRUNCATE ${table}`)
     free.push(url)
@@ -106,7 +106,7 @@ async function createDatabase(cluster: string): Promise<string> {
   return coordinator
 }
 
-/** The address of a new database that the servers of this coordinator share, without a store. */
+/** Creates a database without a store on all servers of this coordinator. @returns its address */
 export async function joinedDatabase(cluster: string): Promise<string> {
   const name = `plantstore_test_${randomBytes(6).toString('hex')}`
   const servers = [cluster, ...(await workersOf(cluster))]
@@ -117,7 +117,7 @@ export async function joinedDatabase(cluster: string): Promise<string> {
   })
   for (const server of servers) await query(server, `CREATE DATABASE ${name}`)
   process.once('beforeExit', async () => {
-    // A cluster of the test's own has ended before.
+    // A test that has its own cluster has ended it before.
     for (const server of servers) await query(server, `DROP DATABASE ${name} WITH (FORCE)`).catch(() => {})
   })
   const [coordinator = '', ...workers] = urls

@@ -2,7 +2,7 @@ import type { TestContext } from 'node:test'
 
 const pending = new WeakMap<TestContext, (() => Promise<void> | void)[]>()
 
-/** Runs after the test, last registered first: `t.after` alone would remove a folder before its server has ended. */
+/** Runs work after the test, last registered first. `t.after` alone would remove a folder before its server ends. */
 export function cleanUp(t: TestContext, work: () => Promise<void> | void): void {
   const known = pending.get(t)
   if (known !== undefined) {

@@ -27,7 +27,7 @@ const literalFirst = contract.operations.toSorted((a, b) => Number(a.path.includ
 const ajv = schemaCompiler(contract.document)
 const validators = new Map<string, ValidateFunction>()
 
-/** The contract's operation behind a method and path; HEAD is GET without its body (RFC 9110 section 9.3.2). */
+/** Returns the operation of a method and path. HEAD belongs to GET (RFC 9110 section 9.3.2). */
 export function operationIdOf(method: string, url: string): string | undefined {
   const path = decoded(url.split('?', 1)[0] ?? '')
   const found = literalFirst.find((operation) => patternOf(operation.path).test(path))
@@ -35,7 +35,7 @@ export function operationIdOf(method: string, url: string): string | undefined {
   return literalFirst.find((operation) => operation.path === found?.path && operation.method === sought)?.id
 }
 
-/** A path that is no valid UTF-8 stays as it is, and belongs to no operation. */
+/** Decodes a path. One that is not valid UTF-8 stays as it is, and belongs to no operation. */
 function decoded(path: string): string {
   try {
     return decodeURI(path)
@@ -47,13 +47,13 @@ function decoded(path: string): string {
 const patternOf = (path: string): RegExp =>
   new RegExp(`^${path.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[^/]+')}$`)
 
-/** Compares one answer with the contract of its operation: status, headers, body and error number. */
+/** Checks an answer against the contract of its operation: status, headers, body and error number. */
 export function assertConforms(operationId: string, seen: Seen, { hasBody = true } = {}): void {
   assertHeadConforms(operationId, seen)
   if (hasBody) assertBodyConforms(operationId, seen)
 }
 
-/** The same for status and headers alone. */
+/** Checks only the status and the headers. */
 export function assertHeadConforms(operationId: string, { status, headers }: Omit<Seen, 'body'>): void {
   const about = `${operationId} ${status}`
   const { content, ...declared } = declaredOf(operationId, status, about)
@@ -66,7 +66,7 @@ export function assertHeadConforms(operationId: string, { status, headers }: Omi
   }
 }
 
-/** The same for the body alone, which is not compressed. */
+/** Checks only the body, which must be uncompressed. */
 export function assertBodyConforms(operationId: string, { status, headers, body }: Seen): void {
   const about = `${operationId} ${status} ${body.slice(0, 200)}`
   const { content, errors } = declaredOf(operationId, status, about)
@@ -82,7 +82,7 @@ export function assertBodyConforms(operationId: string, { status, headers, body 
 
 const mediaTypeOf = (contentType: string): string => contentType.split(';', 1)[0] ?? ''
 
-/** Every refusal, also one that belongs to no operation, is exactly `{error, message}` with a number of its status. */
+/** Checks that a refusal is exactly `{error, message}` with a number of its status, even without an operation. */
 export function assertError(body: unknown, status: number, allowed?: readonly number[], about = ''): void {
   assert.ok(typeof body === 'object' && body !== null, `${about}: is no object`)
   assert.deepEqual(Object.keys(body).sort(), ['error', 'message'], about)
@@ -93,10 +93,10 @@ export function assertError(body: unknown, status: number, allowed?: readonly nu
   if (allowed !== undefined) assert.ok(allowed.includes(error), `${about}: ${error} is not among [${allowed}]`)
 }
 
-/** The contract of the answers of an operation with one status, read once. */
+/** The contract for answers of one operation with one status. */
 interface Declared {
   readonly headers: ReadonlyMap<string, { readonly isRequired: boolean; readonly validate: ValidateFunction }>
-  /** Undefined where there is no body. */
+  /** undefined: the answer has no body. */
   readonly content: Readonly<Record<string, ValidateFunction>> | undefined
   readonly errors: readonly number[]
 }
@@ -130,7 +130,7 @@ function readDeclared(operationId: string, status: number, about: string): Decla
   }
 }
 
-/** Headers of the message or of its body, which OpenAPI describes elsewhere or not at all. */
+/** Headers of HTTP itself, which an OpenAPI document does not list among the headers of an answer. */
 const OF_THE_MESSAGE = new Set([
   'connection',
   'content-length',

@@ -14,7 +14,7 @@ interface Coverage {
 /** Sends a command of the inspector to one thread. */
 type Post = (method: string, parameters?: object) => Promise<unknown>
 
-/** Finds the files in src whose functions run, on the event loop and in the threads that were started before. */
+/** Finds the files in src whose functions run, on the event loop and in running threads. */
 export class SourceCoverage {
   readonly #threads: readonly Post[]
 
@@ -38,7 +38,7 @@ export class SourceCoverage {
     return new SourceCoverage(threads)
   }
 
-  /** The files that run each time when `work` is repeated, without what a timer happens to run meanwhile. */
+  /** Returns the files that run in every round of `work`. This leaves out files that only a timer runs. */
   async filesOf(work: (round: number) => Promise<void>, rounds: number): Promise<Set<string>> {
     let files: Set<string> | undefined
     for (let round = 0; round < rounds; round++) {
@@ -50,7 +50,7 @@ export class SourceCoverage {
     return files ?? new Set()
   }
 
-  /** The files whose functions have run since the last call; those of a module that is being loaded do not count. */
+  /** Returns the files whose functions have run since the last call. Loading a module does not count. */
   async #take(): Promise<Set<string>> {
     const files = new Set<string>()
     for (const post of this.#threads) {

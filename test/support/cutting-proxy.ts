@@ -5,18 +5,18 @@ import { cleanUp } from './clean-up.ts'
 
 export interface CuttingProxy {
   readonly address: string
-  /** Connections so far. */
+  /** The number of connections so far. */
   readonly connections: number
-  /** Resolves once it has passed on the allowed bytes of answers. */
+  /** Resolves once the proxy has forwarded the allowed bytes of answers. */
   readonly held: Promise<void>
 }
 
 /**
- * A network that fails once a connection has carried a number of bytes.
+ * A proxy that resets a connection after a number of bytes.
  *
- * @param address of the service behind it, `http://host:port`
- * @param limits bytes towards the service (`sent`) or from it (`received`) after which a connection is reset, or only
- *   held up with `holds`; the first so many connections only, when `connections` says so
+ * @param address of the service behind the proxy, `http://host:port`
+ * @param limits bytes to the service (`sent`) or from it (`received`) before the reset; with `holds` the proxy stalls
+ *   the connection instead; `connections` limits this to the first connections
  */
 export async function cuttingProxy(
   t: TestContext,

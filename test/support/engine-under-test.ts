@@ -14,28 +14,28 @@ export interface StoredRow {
   readonly tag: string | null
 }
 
-/** A new store of one engine, with methods that reach it past the service. */
+/** A new store of one engine, with methods that reach the store without the service. */
 export interface EngineUnderTest {
   readonly store: OpenStore
   /** The value for `--store`. */
   readonly address: string
-  /** A name that no answer may contain. */
+  /** The file or database of the store, which no answer may name. */
   readonly place: string
   /** The plants in the store, by id. */
   plants(): Promise<StoredRow[]>
   /** Whether the stored bytes contain a text. */
   holds(text: string): Promise<boolean>
-  /** Locks out all other writers. Resolves with a function that unlocks. */
+  /** Locks the store against all other writers. Resolves with a function that unlocks the store. */
   lock(): Promise<() => Promise<void>>
-  /** Whether it keeps old versions for a reader. */
+  /** Whether a reader holds a snapshot of the store. */
   keepsMoment(): Promise<boolean>
-  /** The number of files or sessions that it has open for readers. */
+  /** The number of files or sessions that are open for readers. */
   opened(): Promise<number>
-  /** Adds the rule `a-rule-of-its-own` to it, which refuses plants with this name. */
+  /** Adds a rule `a-rule-of-its-own` to the schema, which refuses plants with this name. */
   refuseName(name: string): Promise<void>
-  /** Puts it out of reach for good. */
+  /** Puts the store out of reach for good. */
   takeAway(): Promise<void>
-  /** Closes it and removes its files. */
+  /** Closes the store and removes its files. */
   remove(): Promise<void>
 }
 
@@ -94,7 +94,7 @@ async function openSqlite(config: Config): Promise<EngineUnderTest> {
   }
 }
 
-/** Unused databases of this process. They are empty, so that the next test need not create one. */
+/** Empty databases of this process, which the next test uses instead of creating one. */
 const free: string[] = []
 const drops: (() => Promise<void>)[] = []
 after(async () => {
@@ -103,7 +103,7 @@ after(async () => {
 
 async function openPostgres(config: Config): Promise<EngineUnderTest> {
   const url = free.pop() ?? (await newDatabase((drop) => drops.push(drop)))
-  /** Whether the test has changed the database in a way that the next test does not expect. */
+  /** Whether the test has changed the database so that no other test can use it. */
   let isSpoilt = false
   const name = new URL(url).pathname.slice(1)
   const sessions = `SELECT FROM pg_stat_activity WHERE datname = '${name}' AND xact_start IS NOT NULL
@@ -159,8 +159,8 @@ function open(address: string, config: Config): Promise<OpenStore> {
 }
 
 /**
- * Counts the files of a folder that hold the text. In a process of its own: a process that closes a database file which
- * it also has open as a store drops SQLite's locks (https://sqlite.org/howtocorrupt.html section 2.2).
+ * Counts the files of a folder that contain the text. Another process reads them: a process that closes a file of its
+ * own open store drops SQLite's locks (https://sqlite.org/howtocorrupt.html section 2.2).
  */
 function filesWith(folder: string, text: string): number {
   const script = `

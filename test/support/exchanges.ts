@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import type { NewPlant } from '../../src/plant.ts'
 import type { Answer, Sending, Service } from './service.ts'
 
-/** Sends a body to replacePlant: a text or bytes as they are, anything else as JSON. */
+/** Sends a body to replacePlant: a text or bytes unchanged, anything else as JSON. */
 export function put(service: Service, id: unknown, body: unknown, sending: Sending = {}): Promise<Answer> {
   return service.send('PUT', `/plants/${id}`, withBody(body, 'application/json', sending))
 }
@@ -17,7 +17,7 @@ function withBody(body: unknown, type: string, { headers, ...sending }: Sending)
   return { ...sending, headers: { 'Content-Type': type, ...headers }, body: bytes }
 }
 
-/** The plants of an answer, their ids exact. */
+/** Parses the plants of an answer with exact ids. */
 export function plantsIn(body: string): NewPlant[] {
   const exact = (key: string, value: unknown, context?: { source?: string }) =>
     key === 'id' ? BigInt(context?.source ?? assert.fail()) : value
@@ -35,7 +35,7 @@ export function nextOf(answer: Answer): string | undefined {
   return /^<(\/[^<> ]+)>; rel="next"$/.exec(String(link))?.[1] ?? assert.fail(`not a link: ${link}`)
 }
 
-/** All pages from a path on, by the links. Only a single page may be empty. */
+/** Reads all pages from a path on by their links, and checks that none is empty unless it is the only one. */
 export async function pagesFrom(service: Service, path: string, onPage?: () => Promise<void>): Promise<Answer[]> {
   const pages: Answer[] = []
   for (let next: string | undefined = path; next !== undefined; ) {

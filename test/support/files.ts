@@ -8,16 +8,14 @@ import type { TestContext } from 'node:test'
 import type { Plant } from '../../src/plant.ts'
 import { cleanUp } from './clean-up.ts'
 
-/** A new folder that is removed after the test. */
+/** Creates a folder, which is removed after the test. */
 export function tempFolder(t: TestContext): string {
   const folder = mkdtempSync(join(tmpdir(), 'plantstore-test-'))
   cleanUp(t, () => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }))
   return folder
 }
 
-/**
- * Everything below a folder: names, kinds, sizes and bytes. No file in it may be a store that this process has open.
- */
+/** Describes everything below a folder: names, kinds, sizes and bytes. This process must have no store open there. */
 export function snapshot(folder: string): Record<string, string> {
   const entries = readdirSync(folder, { recursive: true, encoding: 'utf8' }).sort()
   return Object.fromEntries(
@@ -32,7 +30,7 @@ export function snapshot(folder: string): Record<string, string> {
   )
 }
 
-/** The plants in a store file, read past the program; through SQLite, so the store may be served meanwhile. */
+/** Reads the plants of a store file by SQLite, so a service may have the store open. */
 export function plantsIn(path: string): Map<bigint, Plant> {
   const db = new DatabaseSync(path, { readOnly: true, readBigInts: true, timeout: 10_000 })
   try {
@@ -47,7 +45,7 @@ export function plantsIn(path: string): Map<bigint, Plant> {
   }
 }
 
-/** Whether SQLite finds the whole file in order. */
+/** Whether SQLite's integrity check passes. */
 export function isIntact(path: string): boolean {
   const db = new DatabaseSync(path, { readOnly: true, timeout: 10_000 })
   try {
@@ -58,8 +56,8 @@ export function isIntact(path: string): boolean {
 }
 
 /**
- * Copies an idle store with its log, as a crash would leave them. Another process does it: a descriptor closed in this
- * one would drop the locks of a store that it has open (https://sqlite.org/howtocorrupt.html section 2.2).
+ * Copies an idle store with its log, as a crash would leave them. Another process copies: closing a file of an open
+ * store in this process would drop the locks (https://sqlite.org/howtocorrupt.html section 2.2).
  */
 export function copyAsAfterCrash(path: string, target: string): void {
   const script = `const { copyFileSync, existsSync } = require('node:fs')

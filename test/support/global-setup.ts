@@ -1,5 +1,5 @@
-// Before the first test file of a run and after the last: one folder for all that the tests leave behind, one seed for
-// their properties, and one PostgreSQL.
+// Runs before the first and after the last test file: one folder for all files of the tests, one seed for their
+// properties, and one PostgreSQL.
 import { randomInt } from 'node:crypto'
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -20,9 +20,9 @@ export async function globalSetup(): Promise<void> {
   // PostgreSQL runs as another user when the tests run as root.
   chmodSync(folder, 0o711)
   process.env['TMPDIR'] = folder
-  // Else each of some hundred processes and threads strips the types of the same files: a third of a small test's time.
+  // Without this cache, hundreds of processes and threads strip the types of the same files: a third of a small test.
   process.env['NODE_COMPILE_CACHE'] ??= join(folder, 'compiled')
-  // Without one, the tests that need it fail and say so; the others have something to tell as well.
+  // Without a PostgreSQL, only the tests that need one fail.
   if ((process.env[SERVER_VARIABLE] ?? '') !== '' || !hasPostgres()) return
   server = await PostgresServer.create()
   process.env[SERVER_VARIABLE] = server.url()

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs'
 
-/** A fenced block of a page. */
+/** A fenced code block of a page. */
 export interface Block {
   readonly language: string
   readonly text: string
-  /** In the page, from 1. */
+  /** The line in the page, from 1. */
   readonly line: number
   /** The reason not to run it, from the comment before it. */
   readonly notRun: string | undefined

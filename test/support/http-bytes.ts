@@ -1,8 +1,6 @@
 import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from 'node:zlib'
 
-/**
- * The body in chunks (RFC 9112 section 7.1) that begins at `from`, and where it ends; undefined where it is cut short.
- */
+/** Reads a chunked body (RFC 9112 section 7.1) from `from` on. @returns undefined if the body is incomplete */
 export function dechunked(bytes: Buffer, from: number): { body: Buffer; end: number } | undefined {
   const chunks: Buffer[] = []
   for (let at = from; ; ) {
@@ -16,7 +14,7 @@ export function dechunked(bytes: Buffer, from: number): { body: Buffer; end: num
   }
 }
 
-/** A body without its content coding. */
+/** Decodes the content coding of a body. */
 export function decoded(body: Buffer, coding: string | undefined): Buffer {
   if (coding === undefined) return body
   const decode = { gzip: gunzipSync, br: brotliDecompressSync, zstd: zstdDecompressSync }[coding]

@@ -6,7 +6,7 @@ import { SECRET, type Service } from './service.ts'
 
 export const NDJSON = 'application/x-ndjson'
 
-/** The head of an import whose body comes in chunks. */
+/** The head of an import with a chunked body. */
 export const importHead = (type: string, ...fields: string[]): string =>
   [
     'POST /plants/import HTTP/1.1',
@@ -25,7 +25,7 @@ export const LAST_CHUNK = '0\r\n\r\n'
 export const rowsFrom = (first: number, count: number): string =>
   Array.from({ length: count }, (_, i) => `{"id":${first + i},"name":"plant ${first + i}"}\n`).join('')
 
-/** An import that has begun: the head and these rows are sent, the end is not. */
+/** Begins an import: sends the head and these rows, but not the end. */
 export function beginImport(service: Pick<Service, 'port'>, rows: string, ...fields: string[]): RawConnection {
   const connection = new RawConnection(service.port)
   connection.write(importHead(NDJSON, ...fields) + chunk(rows))
@@ -40,7 +40,7 @@ export interface ImportOutcome {
   readonly unchanged?: number
 }
 
-/** The answer to an import on a connection that is closed by then. */
+/** Reads the answer to an import once the service has closed the connection. */
 export async function outcomeOf(connection: RawConnection): Promise<ImportOutcome> {
   const answer = answersIn(await connection.untilClosed()).find(({ status }) => status >= 200)
   assert.ok(answer)

@@ -3,20 +3,20 @@ import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { type ProgramOptions, type Server, startServer } from './process.ts'
 
-/** Keeps a store's file from growing, like a full disk. */
+/** Stops the file of a store from growing while it is closed, like a full disk. */
 export interface Lid {
   readonly close: () => void
   readonly open: () => void
 }
 
-/** Starts a server, as startServer does, whose file can not grow while the lid is closed. */
+/** Starts a server like startServer, whose store has a lid. */
 export async function startServerWithLid(
   t: TestContext,
   folder: string,
   env: NonNullable<ProgramOptions['env']> = {},
 ): Promise<Server & { readonly lid: Lid }> {
   const lid = join(folder, 'lid')
-  // Before each transaction the file's greatest size is set anew: none while the lid is there.
+  // Sets the maximum size of the file before each transaction: the present size while the lid is closed.
   const script = `import { existsSync } from 'node:fs'
     import { DatabaseSync } from 'node:sqlite'
     const { exec } = DatabaseSync.prototype

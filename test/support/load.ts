@@ -11,7 +11,7 @@ export interface Answer {
   readonly closes: boolean
 }
 
-/** Sends one request and reads the whole answer; rejects when the connection breaks. */
+/** Sends one request and reads the whole answer. Rejects if the connection breaks. */
 export async function send(
   method: string,
   url: string,
@@ -28,7 +28,7 @@ export async function send(
   return { status: response.statusCode ?? 0, error, closes: response.headers.connection === 'close' }
 }
 
-/** The id goes through a text: some of them are no doubles. */
+/** Writes a plant as JSON. The id is written as text, because a double may be unable to represent it. */
 export const plantBody = (id: bigint, { name, tag }: Plant): string =>
   `{"id":${id},${JSON.stringify({ name, tag }).slice(1)}`
 
@@ -37,11 +37,11 @@ export const plantBody = (id: bigint, { name, tag }: Plant): string =>
  * client leaves at `Connection: close`, when a connection breaks, or at stop().
  */
 export class Load {
-  /** Answered 200. */
+  /** The plants whose creates got 200. */
   readonly acknowledged = new Map<bigint, Plant>()
   /** The number of answers with each error number. */
   readonly refused = new Map<number, number>()
-  /** Connections that broke before the answer. */
+  /** The errors of connections that broke before the answer. */
   readonly broken: string[] = []
   readonly done: Promise<void>
   readonly #address: string
@@ -60,13 +60,13 @@ export class Load {
     this.done = Promise.all(Array.from({ length: clients }, () => this.#client())).then(() => {})
   }
 
-  /** Lets every client finish its request. */
+  /** Stops after every client has finished its request. */
   async stop(): Promise<void> {
     this.#stopped = true
     await this.done
   }
 
-  /** Resolves when this many creates are acknowledged, or no client is left. */
+  /** Resolves once this many creates are acknowledged. Fails if no client is left before. */
   async reaches(count: number): Promise<void> {
     await this.until(() => this.acknowledged.size >= count)
     const { size } = this.acknowledged

@@ -5,7 +5,7 @@ import { chunk, importHead, NDJSON, rowsFrom } from './import.ts'
 import { RawConnection } from './raw.ts'
 import { type Scene, SECRET, type Service, withService } from './service.ts'
 
-/** A service with more plants than the buffers of a connection hold. */
+/** A service with so many plants that an export exceeds the buffers of its connection. */
 export async function withMuch(scene: Scene, flags: Parameters<typeof withService>[1] = {}): Promise<Service> {
   const service = await withService(scene, flags)
   const plants = Array.from({ length: 1500 }, (_, i) => ({ id: BigInt(i), name: 'x'.repeat(10_000), tag: undefined }))
@@ -16,7 +16,7 @@ export async function withMuch(scene: Scene, flags: Parameters<typeof withServic
 const exportHead = (secret = SECRET): string =>
   `GET /plants/export HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${secret}\r\nConnection: close\r\n\r\n`
 
-/** An export whose client reads nothing. */
+/** Begins an export whose client reads nothing. */
 export function unreadExport({ port }: Service, secret?: string): RawConnection {
   const connection = new RawConnection(port)
   connection.write(exportHead(secret))
@@ -24,7 +24,7 @@ export function unreadExport({ port }: Service, secret?: string): RawConnection 
   return connection
 }
 
-/** An import with one row, and without its end. */
+/** Begins an import with one row, and does not end it. */
 export const openImport = ({ port }: Service, secret: string, path = '/plants/import'): RawConnection => {
   const connection = new RawConnection(port)
   const head = importHead(NDJSON).replace(SECRET, secret).replace('/plants/import', path)
@@ -32,7 +32,7 @@ export const openImport = ({ port }: Service, secret: string, path = '/plants/im
   return connection
 }
 
-/** Waits until this much work of a kind runs. */
+/** Waits until this many pieces of work of a kind run. */
 export async function untilRunning(service: Service, work: string, count: number): Promise<void> {
   for (let tries = 0; tries < 400; tries++) {
     if ((await workMetric(service, 'running', `work="${work}"`)) === count) return
@@ -41,7 +41,7 @@ export async function untilRunning(service: Service, work: string, count: number
   assert.fail(`${count} of the kind ${work} do not run`)
 }
 
-/** The value of a gauge or counter of long work. */
+/** Reads a metric of long work. */
 export async function workMetric(service: Service, name: string, labels: string): Promise<number> {
   const { body } = await service.send('GET', '/metrics')
   const line = body.split('\n').find((candidate) => candidate.startsWith(`plantstore_work_${name}{${labels}} `))

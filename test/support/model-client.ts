@@ -13,7 +13,7 @@ import { listAll } from './store-calls.ts'
 
 export type Plants = Map<bigint, NewPlant>
 
-/** The condition of an expectation on the present plant. */
+/** A condition that an expectation sets for the present plant. */
 type Demand = 'nothing' | 'as it is' | 'another' | 'there' | 'not there'
 
 /** An action of a client on its own plants. */
@@ -125,11 +125,11 @@ function numberOf(result: unknown): unknown {
   return result
 }
 
-/** Clients share the ids out by their remainder. */
+/** Each client owns the ids with its remainder. */
 export const CLIENTS = 3n
 export const isOf = (client: number) => (id: bigint) => ((id % CLIENTS) + CLIENTS) % CLIENTS === BigInt(client)
 
-// Few ids and texts, so that plants meet; and some that are anything.
+// Few ids and texts, so that plants coincide, and sometimes any id or text.
 const piece = fc.constantFrom('', 'a', 'A', 'é', 'e\u0301', 'aloe vera', 'Aloe', 'abcdefghij', 'ß SS', '🌵')
 export const text = fc.oneof(
   piece,

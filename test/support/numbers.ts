@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 
-/** Any number as JSON may spell it (RFC 8259 section 6), integers and others, small and absurd. */
+/** Any spelling of a JSON number (RFC 8259 section 6): integers and others, small and huge. */
 export const numberText: fc.Arbitrary<string> = fc
   .record({
     sign: fc.constantFrom('', '-'),
@@ -20,7 +20,7 @@ export const numberText: fc.Arbitrary<string> = fc
   })
   .map(({ sign, whole, fraction, exponent }) => sign + whole + fraction + exponent)
 
-/** Some spelling of exactly this integer: its digits with the point moved, and an exponent that moves it back. */
+/** Spellings of exactly this integer: the decimal point is moved, and an exponent moves it back. */
 export function integerSpelling(value: bigint): fc.Arbitrary<string> {
   return fc
     .record({
@@ -42,8 +42,8 @@ export function integerSpelling(value: bigint): fc.Arbitrary<string> {
 }
 
 /**
- * The value of a JSON number as a fraction of two bigints: the integer it is, or undefined where it is none. Written
- * another way than the program's reader, to be held against it; only for exponents that memory can hold.
+ * Computes a JSON number as a fraction of two bigints. Returns undefined if the value is no integer. This is a
+ * reference for the parser of the program, with another algorithm and for small exponents only.
  */
 export function exactInteger(spelling: string): bigint | undefined {
   const [mantissa = '', exponent = '0'] = spelling.toLowerCase().split('e')

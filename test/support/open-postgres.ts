@@ -5,7 +5,7 @@ import { cleanUp } from './clean-up.ts'
 import { newDatabase, plantsOf } from './postgres.ts'
 import type { StoreUnderTest } from './store-under-test.ts'
 
-/** A store in the database at an address, closed after the test. */
+/** Opens a store in the database at an address, and closes the store after the test. */
 export async function openStore(
   t: TestContext,
   url: string,
@@ -24,7 +24,7 @@ export async function openStore(
   return store
 }
 
-/** A PostgreSQL store in a new database, for the store suite. */
+/** Opens a PostgreSQL store in a new database, for the store suite. */
 export async function openPostgres(t: TestContext, { maxWaiting = 10_000 } = {}): Promise<StoreUnderTest> {
   const url = await newDatabase((work) => cleanUp(t, work))
   let store = await openStore(t, url, { maxWaiting })

@@ -8,7 +8,7 @@ import { cleanUp } from './clean-up.ts'
 import { plantsIn, tempFolder } from './files.ts'
 import type { StoreUnderTest } from './store-under-test.ts'
 
-/** A new SQLite store in a folder of its own. */
+/** Opens a new SQLite store in its own folder. */
 export async function openSqlite(
   t: TestContext,
   {

@@ -6,7 +6,7 @@ import { hasBrowser, withBrowser } from './browser.ts'
 import { notTestedHere } from './not-tested.ts'
 import { SECRET, type Service, withService } from './service.ts'
 
-/** The two sizes at which people use the page. */
+/** The two sizes of the window in which the tests use the page. */
 export const DESKTOP = { width: 1280, height: 800 }
 export const PHONE = { width: 390, height: 844 }
 
@@ -19,15 +19,15 @@ export interface Opened {
 }
 
 interface Opening extends BrowserContextOptions {
-  /** Signs in with it; null opens the page alone. */
+  /** The token to sign in with; null opens the page without signing in. */
   readonly token?: string | null
-  /** What the console may say, as the test wants it to happen. */
+  /** Messages in the console that the test causes on purpose. */
   readonly expected?: RegExp
 }
 
 /**
- * Runs tests of the page at / in one browser, on one service for the file: each in a browser context of its own. Every
- * other message in the console of the browser is a fault.
+ * Runs tests of the page at / in one browser and on one service per file, each in its own browser context. A test fails
+ * at any other message in the console of the browser.
  */
 export function pageTests(): (title: string, run: (opened: Opened) => Promise<void>, opening?: Opening) => void {
   let browser: Browser
@@ -55,7 +55,7 @@ export function pageTests(): (title: string, run: (opened: Opened) => Promise<vo
       context.on('weberror', (error) => faults.push(error.error().message))
       context.on('console', (message) => {
         const text = message.text()
-        // Chromium reports each refusal that fetch receives; the page shows those.
+        // Chromium reports each refusal that fetch receives. The page shows these refusals itself.
         const isRefusal = text.startsWith('Failed to load resource: the server responded with')
         if (!isRefusal && expected?.test(text) !== true) faults.push(text)
       })
@@ -68,10 +68,10 @@ export function pageTests(): (title: string, run: (opened: Opened) => Promise<vo
   }
 }
 
-/** More than any view has places to stop at. */
+/** More than any view has tab stops. */
 const MOST_TABS = 100
 
-/** Goes to an element as people without a mouse do, and fails where they do not get there. */
+/** Presses Tab until an element has the focus, and fails if that does not happen. */
 export async function tabTo(page: Page, target: Locator): Promise<void> {
   await target.waitFor()
   for (let i = 0; i < MOST_TABS; i++) {
@@ -81,7 +81,7 @@ export async function tabTo(page: Page, target: Locator): Promise<void> {
   assert.fail(`the key Tab does not lead to ${target}`)
 }
 
-/** Goes to an element and presses a key there. */
+/** Tabs to an element and presses a key there. */
 export async function pressOn(page: Page, target: Locator, key = 'Enter'): Promise<void> {
   await tabTo(page, target)
   await page.keyboard.press(key)
@@ -92,7 +92,7 @@ export const untilFocused = (page: Page, target: Locator): Promise<void> => focu
 
 const focusedOf = (page: Page, target: Locator): Locator => target.and(page.locator(':focus'))
 
-/** Fails on what axe finds serious or critical. */
+/** Fails if axe finds a serious or critical fault. */
 export async function assertAccessible(page: Page): Promise<void> {
   await page.evaluate(axe.source)
   const found = await page.evaluate<{ id: string; impact: string; nodes: string[] }[]>(
@@ -105,15 +105,15 @@ export async function assertAccessible(page: Page): Promise<void> {
   )
 }
 
-/** Fails where the page is wider than the window. */
+/** Fails if the page is wider than the window. */
 export async function assertFits(page: Page): Promise<void> {
   const [wide, window] = await page.evaluate<[number, number]>('[document.documentElement.scrollWidth, innerWidth]')
   assert.ok(wide <= window, `the page is ${wide} pixels wide in a window of ${window}`)
 }
 
 /**
- * Waits until an expression is true in the page. Playwright's own waiting evaluates texts inside of the page, which its
- * policy forbids.
+ * Waits until an expression is true in the page. The waiting functions of Playwright evaluate texts inside the page,
+ * which its content security policy forbids.
  */
 export async function until(page: Page, expression: string): Promise<void> {
   while (!(await page.evaluate<boolean>(`new Promise((done) => requestAnimationFrame(() => done(${expression})))`)));

@@ -3,13 +3,13 @@ import { fileURLToPath } from 'node:url'
 import { PDFiumLibrary } from '@hyzyla/pdfium'
 import { prepareZXingModule, readBarcodes } from 'zxing-wasm/reader'
 
-/** A page as Chrome's own PDF library draws it. */
+/** A page that Chrome's PDF library has drawn. */
 export interface DrawnPage {
   /** Millimetres. */
   readonly width: number
   readonly height: number
   readonly pixels: Pixels
-  /** Pixels of a millimetre. */
+  /** Pixels per millimetre. */
   readonly scale: number
 }
 
@@ -20,7 +20,7 @@ interface Pixels {
   readonly grey: Uint8Array
 }
 
-/** A code that a decoder has found: what it says, and the outer corners of its modules, in millimetres. */
+/** A decoded code: its text, and the outer corners of its modules in millimetres. */
 export interface FoundCode {
   readonly text: string
   readonly left: number
@@ -43,7 +43,7 @@ export async function drawPages(pdf: Uint8Array, dpi: number): Promise<DrawnPage
     const [width, height] = [originalWidth / POINTS_PER_MM, originalHeight / POINTS_PER_MM]
     const size = { width: Math.round(width * scale), height: Math.round(height * scale) }
     const { data } = await page.render({ ...size, scale: 1, colorSpace: 'Gray', render: 'bitmap' })
-    // A copy: the library draws the next page into the same memory.
+    // Copies the pixels, because the library draws the next page into the same memory.
     pages.push({ width, height, scale, pixels: { ...size, grey: Uint8Array.from(data) } })
   }
   document.destroy()
@@ -55,7 +55,7 @@ let isPrepared = false
 /** Reads the codes of a page with ZXing, which many scanners use. */
 export async function codesOn({ pixels, scale }: DrawnPage): Promise<FoundCode[]> {
   if (!isPrepared) {
-    // Otherwise it loads this file from the internet.
+    // Otherwise ZXing loads this file from the internet.
     const bytes = readFileSync(fileURLToPath(import.meta.resolve('zxing-wasm/reader/zxing_reader.wasm')))
     prepareZXingModule({ overrides: { wasmBinary: Uint8Array.from(bytes).buffer } })
     isPrepared = true
@@ -73,6 +73,6 @@ export async function codesOn({ pixels, scale }: DrawnPage): Promise<FoundCode[]
   }))
 }
 
-/** How dark a place of the page is, in millimetres: from 0, black, to 255. */
+/** The grey value at a point of the page in millimetres, from 0 (black) to 255. */
 export const greyAt = ({ pixels, scale }: DrawnPage, x: number, y: number): number =>
   pixels.grey[Math.floor(y * scale) * pixels.width + Math.floor(x * scale)] ?? Number.NaN

@@ -3,10 +3,10 @@ import { gunzipSync, gzipSync } from 'node:zlib'
 import { type Format, headerOf, writePlants } from '../../src/import/format.ts'
 import { MAX_ID, MIN_ID, type NewPlant } from '../../src/plant.ts'
 
-/** Names of files of every kind that commands know by its extension. */
+/** A name for each kind of file that commands know by its extension. */
 export const KINDS = ['plants.ndjson', 'plants.jsonl.gz', 'plants.csv', 'plants.csv.gz'] as const
 
-/** By id, as an export has them: texts that a file could spoil, and ids that a double would. */
+/** Plants in the order of an export: with texts that a careless file format spoils, and ids that a double rounds. */
 export const PLANTS: readonly NewPlant[] = [
   { id: MIN_ID, name: '', tag: undefined },
   { id: -1n, name: 'Köchin "Ana", 100 %', tag: '' },
@@ -17,7 +17,7 @@ export const PLANTS: readonly NewPlant[] = [
   { id: MAX_ID, name: 'a\tb\u2028c\ufeff', tag: 'tree' },
 ]
 
-/** Many plants with ids from `first` on. */
+/** Plants with ids from `first` on. */
 export function manyPlants(count: number, first = 0): NewPlant[] {
   return Array.from({ length: count }, (_, i) => first + i).map((number) => ({
     id: BigInt(number),
@@ -29,12 +29,12 @@ export function manyPlants(count: number, first = 0): NewPlant[] {
 export const textOf = (format: Format, plants: readonly NewPlant[]): string =>
   headerOf(format) + writePlants(format, plants)
 
-/** Writes a file of these plants, of the kind of its extension. */
+/** Writes a file of these plants. Its extension determines the format. */
 export function writePlantFile(path: string, plants: readonly NewPlant[]): void {
   const bytes = Buffer.from(textOf(path.includes('.csv') ? 'csv' : 'ndjson', plants))
   writeFileSync(path, path.endsWith('.gz') ? gzipSync(bytes) : bytes)
 }
 
-/** The content of a file, unpacked. */
+/** The text of a file, decompressed if necessary. */
 export const contentOf = (path: string, bytes: Buffer): string =>
   (path.endsWith('.gz') ? gunzipSync(bytes) : bytes).toString('utf8')

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { MAX_ID, MIN_ID } from '../../src/plant.ts'
 
-/** Ids at both ends of int64 and where doubles begin to round, among others. */
+/** Any id. Ids at both ends of int64 and where doubles begin to round are frequent. */
 export const anyId = fc.oneof(
   fc.constantFrom(MIN_ID, MIN_ID + 1n, -1n, 0n, 2n ** 53n, 2n ** 53n + 1n, MAX_ID - 1n, MAX_ID),
   fc.bigInt({ min: MIN_ID, max: MAX_ID }),

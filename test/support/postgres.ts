@@ -7,15 +7,15 @@ import { query } from './query.ts'
 
 export { query } from './query.ts'
 
-/** Names the server on which tests make their databases, as `postgres://…`; one that may create databases. */
+/** The variable with the address of the server (`postgres://…`) on which tests create databases. */
 export const SERVER_VARIABLE = 'PLANTSTORE_TEST_POSTGRES'
 
-/** What a test context has to offer for cleaning up; the last registered is cleaned up first by cleanUp alone. */
+/** Registers work for after the test, such as `cleanUp` of a test context. */
 type CleanUp = (work: () => Promise<void>) => unknown
 
 let own: Promise<PostgresServer> | undefined
 
-/** `npm test` starts one server for all files (global-setup.ts); a file that runs alone starts its own. */
+/** The address of the server: global-setup.ts starts one for all files, and a file that runs alone starts its own. */
 async function serverUrl(): Promise<URL> {
   const named = process.env[SERVER_VARIABLE]
   if (named !== undefined && named !== '') return new URL(named)
@@ -23,7 +23,7 @@ async function serverUrl(): Promise<URL> {
   return new URL((await own).url())
 }
 
-/** The address of a new, empty database, which is gone after the test. */
+/** Creates an empty database, which is dropped after the test. @returns its address */
 export async function newDatabase(cleanUp: CleanUp, options = ''): Promise<string> {
   const citus = process.env[CITUS_VARIABLE] ?? ''
   if (citus !== '') return newCitusDatabase(citus, cleanUp)
@@ -36,19 +36,19 @@ export async function newDatabase(cleanUp: CleanUp, options = ''): Promise<strin
   return database.href
 }
 
-/** Takes an exclusive lock on the plants. Resolves with a function that releases it. */
+/** Takes an exclusive lock on the plants. Resolves with a function that releases the lock. */
 export async function lockPlants(url: string): Promise<() => Promise<void>> {
   const client = new Client({ connectionString: url })
   client.on('error', () => {})
   await client.connect()
   await client.query('BEGIN')
   await client.query('LOCK TABLE plants IN ACCESS EXCLUSIVE MODE')
-  // Tokens can still be looked up.
+  // This lock still allows look-ups of tokens.
   await client.query('LOCK TABLE tokens IN EXCLUSIVE MODE')
   return () => client.end()
 }
 
-/** All plants of a database by id, read past the store. */
+/** All plants of a database by id, read without the store. */
 export async function plantsOf(url: string): Promise<NewPlant[]> {
   const rows = await query<{ id: string; name: string; tag: string | null }>(
     url,

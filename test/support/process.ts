@@ -9,7 +9,7 @@ import { expectService } from './recorder.ts'
 
 const BIN = fileURLToPath(new URL('../../bin/plantstore.js', import.meta.url))
 
-/** An access token with all scopes, given to servers by PLANTSTORE_TOKEN. */
+/** The configured token of servers in tests (PLANTSTORE_TOKEN). */
 export const TOKEN = 'only-for-tests-0123456789'
 
 export interface ProgramOptions {
@@ -17,20 +17,20 @@ export interface ProgramOptions {
   readonly cwd?: string
   /** Arguments of Node.js itself. */
   readonly nodeArgs?: readonly string[]
-  /** A command that runs the program under its eyes, with its arguments. */
+  /** A command with arguments that runs the program, such as strace. */
   readonly under?: readonly string[]
-  /** Gives it a standard input, `child.stdin`. By default it has none. */
+  /** Gives the program a standard input, `child.stdin`. By default it has none. */
   readonly hasInput?: true
 }
 
 export interface Outcome {
-  /** null: a signal ended it. */
+  /** null: a signal ended the program. */
   readonly code: number | null
   readonly stdout: string
   readonly stderr: string
 }
 
-/** A running `plantstore`, the real one. It is killed after the test. */
+/** A running `plantstore`, which is killed after the test. */
 export class Program {
   readonly child: ChildProcess
   readonly outcome: Promise<Outcome>
@@ -59,7 +59,7 @@ export class Program {
     this.child.stderr?.setEncoding('utf8').on('data', (text: string) => {
       this.#stderr += text
     })
-    // A program that has ended reads no more.
+    // Writing to a program that has ended fails.
     this.child.stdin?.on('error', () => {})
     this.outcome = once(this.child, 'close').then(([code]) => ({
       code: code as number | null,
@@ -85,20 +85,20 @@ export class Program {
     this.child.kill(signal)
   }
 
-  /** Ends it at once, like a crash. Resolves after its end. */
+  /** Kills the program, like a crash. Resolves after its end. */
   async kill(): Promise<void> {
-    // A command that runs the program would leave it behind, so both go.
+    // Kills the whole group: a killed command would leave the program behind.
     if (this.isRunning && this.#isGroup && this.child.pid !== undefined) process.kill(-this.child.pid, 'SIGKILL')
     else if (this.isRunning) this.child.kill('SIGKILL')
     await this.outcome
   }
 
-  /** Resolves with the result of `find` on the standard output, once it has one. */
+  /** Resolves with the result of `find` in the standard output, once there is one. */
   says<T>(find: (stdout: string) => T | undefined): Promise<T> {
     return this.#until(this.child.stdout, () => find(this.#stdout))
   }
 
-  /** Resolves once its standard error has this. */
+  /** Resolves once the standard error matches. */
   async tells(what: RegExp): Promise<void> {
     await this.#until(this.child.stderr, () => (what.test(this.#stderr) ? true : undefined))
   }
@@ -131,7 +131,7 @@ export interface Server extends Served {
   readonly storePath: string
 }
 
-/** Starts a server on a store in `folder` and a free port; resolves when it has said that it is ready. */
+/** Starts a server on a store in `folder` and on a free port. Resolves once the server has printed that it is ready. */
 export async function startServer(
   t: TestContext,
   folder: string,
@@ -142,7 +142,7 @@ export async function startServer(
   return { ...(await serveStore(t, `sqlite:${storePath}`, args, options)), storePath }
 }
 
-/** The same on the store with this address. */
+/** Starts a server on the store with this address. */
 export async function serveStore(
   t: TestContext,
   store: string,
@@ -158,13 +158,13 @@ export async function serveStore(
   return { program, address }
 }
 
-/** Arguments of Node.js that make it look like another version before the program starts. */
+/** Arguments of Node.js that make it report these versions to the program. */
 export const pretend = (versions: Record<string, string | undefined>) => {
   const script = `Object.defineProperty(process, 'versions', { value: { ...process.versions, ...${JSON.stringify(versions)} } })`
   return ['--import', `data:text/javascript,${encodeURIComponent(script)}`]
 }
 
-/** What the test run was started with, but for settings of a plant store and of PostgreSQL's clients. */
+/** The environment of the test run without settings of Plantstore and of PostgreSQL clients. */
 function ownEnvironment(): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^(?:PLANTSTORE_|PG[A-Z]+$)/.test(name)))
 }

@@ -1,12 +1,12 @@
 import { setTimeout } from 'node:timers/promises'
 import fc, { check, type Parameters, type RunDetails } from 'fast-check'
 
-/** Milliseconds after which a property has been tried often enough, on a machine of any speed. */
+/** Milliseconds after which no further run of a property begins. */
 const BUDGET = 20_000
-/** Milliseconds in which the last run has to end after that. */
+/** Milliseconds after the budget in which the last run must end. */
 const TIMEOUT = 40_000
 
-/** The environment variable with the seed of all properties of a run; test/support/global-setup.ts prints it. */
+/** The environment variable with the seed of all properties of a test run, which global-setup.ts prints. */
 export const SEED_VARIABLE = 'PLANTSTORE_TEST_SEED'
 
 export interface Trials {
@@ -18,10 +18,9 @@ export interface Trials {
 
 /**
  * Tries a property with generated values, `numRuns` times or as often as the budget allows, and at least once. A
- * failure names its seed. Resolves only after the last run has ended, so that the caller can close what the runs have
- * opened.
+ * failure names its seed. Resolves after the last run, so that the caller can close what the runs use.
  *
- * @throws Error where the property does not hold, or a run does not end
+ * @throws Error if the property does not hold or a run does not end
  */
 export function holds<T>(property: fc.IProperty<T>, trials?: Trials): void
 export function holds<T>(property: fc.IAsyncProperty<T>, trials?: Trials): Promise<void>
@@ -65,7 +64,7 @@ function isAsync<T>(property: fc.IProperty<T> | fc.IAsyncProperty<T>): property 
   return property.isAsync()
 }
 
-/** Waits for the last run, which fast-check leaves alone when the time is over. */
+/** Waits for the last run: fast-check does not wait for a run after its time limit. */
 async function ended(run: Promise<unknown>, timeout: number, seed: number): Promise<void> {
   const waiting = new AbortController()
   const tooLong = setTimeout(timeout, TOO_LONG, { signal: waiting.signal }).catch(() => TOO_LONG)

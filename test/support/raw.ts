@@ -4,13 +4,13 @@ import { connect, type Socket } from 'node:net'
 import { assertError, type Seen } from './conforms.ts'
 import { isExpected, recordConnection } from './recorder.ts'
 
-/** Long enough for a loaded machine; a test that needs it all has failed. */
+/** Milliseconds, enough for a loaded machine. A test that waits for longer fails. */
 const TIMEOUT = 80_000
 
 /**
- * Sends the bytes as they are and reads until the service closes the connection.
+ * Sends bytes unchanged, and reads until the service closes the connection.
  *
- * @param methods of the requests in turn, where one of them is HEAD
+ * @param methods the methods of the requests in order; needed if one of them is HEAD
  */
 export async function raw(port: number, bytes: string | Buffer, methods?: readonly string[]): Promise<Seen[]> {
   const connection = new RawConnection(port)
@@ -18,7 +18,7 @@ export async function raw(port: number, bytes: string | Buffer, methods?: readon
   return answersIn(await connection.untilClosed(), methods)
 }
 
-/** The one answer to bytes that are no request; every such answer is JSON in the form of the catalog and closes. */
+/** Sends bytes that are no valid request, and checks that the only answer is a refusal that closes the connection. */
 export async function refusalOfBytes(port: number, bytes: string | Buffer): Promise<{ status: number; error: number }> {
   return assertRefusal(await raw(port, bytes))
 }
@@ -32,12 +32,12 @@ export function assertRefusal(answers: readonly Seen[]): { status: number; error
   return { status, error: json.error }
 }
 
-/** One TCP connection, for tests in which it matters when which bytes are sent. */
+/** A TCP connection, for tests that control when each byte is sent. */
 export class RawConnection {
   readonly socket: Socket
   wasReset = false
   readonly #closed: Promise<void>
-  /** Joined only at a read: otherwise thousands of small answers would be copied again and again. */
+  /** Joined only when read: joining each chunk would copy thousands of small answers repeatedly. */
   #chunks: Buffer[] = []
   readonly #sent: Buffer[] = []
 
@@ -62,7 +62,7 @@ export class RawConnection {
     this.socket.write(bytes)
   }
 
-  /** Everything that came, once the service has closed the connection. */
+  /** Resolves with all received bytes once the service has closed the connection. */
   async untilClosed(): Promise<Buffer> {
     await this.#patiently(this.#closed, 'the connection stays open')
     return this.#received()
@@ -99,8 +99,8 @@ export class RawConnection {
 }
 
 /**
- * The answers in a stream of bytes, told apart by Content-Length; interim ones (1xx), 204 and 304 have neither that nor
- * a body, and those to HEAD no body.
+ * Splits a stream of bytes into answers by Content-Length. Answers of 1xx, 204 and 304 have no Content-Length and no
+ * body; answers to HEAD have no body.
  */
 export function answersIn(bytes: Buffer, methods: readonly string[] = []): Seen[] {
   const answers: Seen[] = []

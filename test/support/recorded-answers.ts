@@ -1,5 +1,5 @@
-// Runs as a process of its own: makes up a server that answers as each of the cases of its argument says, asks it in
-// the case's way, and prints what the recorder found, as a JSON array of texts. Nothing found is an empty text.
+// A script for test/recorder.test.ts. For each case of its argument it runs a fake server, sends a request by the client
+// of the case, and collects the fault that the recorder finds. It prints a JSON array; an empty text means no fault.
 import { once } from 'node:events'
 import { createServer, get } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -18,7 +18,7 @@ export interface Case {
   readonly body: string
   readonly isChunked: boolean
   readonly coding: keyof typeof ENCODERS
-  /** The recorder knows that the port is one of a service. */
+  /** Whether the recorder is told that a service listens on the port. */
   readonly isExpected: boolean
 }
 
@@ -59,7 +59,7 @@ async function faultsOf({ way, path, status, headers, body, isChunked, coding, i
   const expectNoLonger = isExpected ? expectService(port) : () => {}
   found = []
   await ASK[way](new URL(path, `http://127.0.0.1:${port}`))
-  // What the recorder throws, it throws in a turn of its own.
+  // The recorder throws in later turns of the event loop.
   await turn()
   await turn()
   expectNoLonger()

@@ -1,19 +1,19 @@
-// Holds every answer of the service that a test process sees against the contract: whoever asks, by http.request, by
-// fetch or by bytes on a socket. A fault is an uncaught exception, so the test that is running fails.
+// Checks every answer of the service that a test process receives against the contract, whether by http.request, by
+// fetch or on a socket. A fault is an uncaught exception, so the running test fails.
 import assert from 'node:assert/strict'
 import { subscribe } from 'node:diagnostics_channel'
 import type { ClientRequest, IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import { assertBodyConforms, assertError, assertHeadConforms, operationIdOf } from './conforms.ts'
 import { dechunked, decoded } from './http-bytes.ts'
 
-/** Every answer of the service has it. On other ports than those of `services`, it tells them from made-up servers. */
+/** A header of every answer of the service. On unknown ports it distinguishes the service from fake servers. */
 const MARK = 'x-request-id'
-/** Bytes up to which a body is kept to be looked at; exports of tests have more. */
+/** The most bytes of a body that the recorder keeps and checks. Exports in tests are longer. */
 const MOST_KEPT = 2 ** 17
 
 const services = new Set<number>()
 
-/** Makes it a fault when an answer from this port lacks what all answers have. @returns what ends that */
+/** Tells the recorder that a service listens on this port. @returns a function that ends this */
 export function expectService(port: number): () => void {
   services.add(port)
   return () => void services.delete(port)
@@ -22,11 +22,11 @@ export function expectService(port: number): () => void {
 interface Sent {
   readonly method: string
   readonly path: string
-  /** Whether the sender is known without a look at the answer. */
+  /** Whether the port is known to be one of a service. */
   readonly isToService: boolean
 }
 
-/** An answer whose body is still to come. */
+/** An answer without its body. */
 interface Head {
   readonly status: number
   readonly headers: IncomingHttpHeaders
@@ -40,7 +40,7 @@ subscribe('http.client.response.finish', (message) => {
   if (!recordHead(sent, head)) return
   const body = new BodyRecord(sent, head)
   const push = response.push
-  // Seen on its way in: a listener of its own would make the body flow.
+  // Hooks into `push`, because a listener for data would start the flow of the body.
   response.push = (chunk: Buffer | null, ...rest) => {
     if (chunk === null) process.nextTick(() => body.end())
     else body.add(chunk)
@@ -76,7 +76,7 @@ subscribe('undici:request:trailers', (message) => {
   fetched.get((message as { request: UndiciRequest }).request)?.end()
 })
 
-/** Collects a body, and holds it against the contract at its end. */
+/** Collects a body, and checks it against the contract at its end. */
 class BodyRecord {
   readonly #sent: Sent
   readonly #head: Head
@@ -91,7 +91,7 @@ class BodyRecord {
   add(chunk: Buffer): void {
     this.#length += chunk.length
     if (this.#length > MOST_KEPT) this.#chunks = []
-    // A copy: the buffer of the socket is used again.
+    // Copies the chunk, because the socket reuses its buffer.
     else this.#chunks.push(Buffer.from(chunk))
   }
 
@@ -103,7 +103,7 @@ class BodyRecord {
 /** @returns whether it is an answer of the service */
 function recordHead({ method, path, isToService }: Sent, head: Head): boolean {
   const { headers, status } = head
-  // A proxy adds headers of its own.
+  // A proxy adds other headers.
   if (String(headers['server']).startsWith('nginx')) return false
   if (headers[MARK] === undefined && !isToService) return false
   const operationId = operationIdOf(method, path)
@@ -126,9 +126,9 @@ function recordBody({ method, path }: Sent, { status, headers }: Head, bytes: Bu
 }
 
 /**
- * Records a connection that is closed, from the bytes in both directions. What can't be told apart is left out.
+ * Checks the answers on a closed connection, from the bytes in both directions. Skips what it cannot parse.
  *
- * @param isToService it led to a port of `expectService`
+ * @param isToService whether the connection was to a port of `expectService`
  */
 export function recordConnection(sent: Buffer, received: Buffer, isToService: boolean): void {
   const requests = requestsIn(sent, isToService)
@@ -144,7 +144,7 @@ export function recordConnection(sent: Buffer, received: Buffer, isToService: bo
 
 export const isExpected = (port: number): boolean => services.has(port)
 
-/** The requests in their order, up to the first that is no plain HTTP/1.1 with a Content-Length or without a body. */
+/** Parses the requests in order, up to the first that is not HTTP/1.1 with a Content-Length or without a body. */
 function requestsIn(bytes: Buffer, isToService: boolean): Sent[] {
   const requests: Sent[] = []
   for (let rest = bytes; rest.length > 0; ) {
@@ -160,7 +160,7 @@ function requestsIn(bytes: Buffer, isToService: boolean): Sent[] {
   return requests
 }
 
-/** The next final answer, past interim ones; its body is undefined where it is cut short. */
+/** Parses the next final answer, and skips interim ones. The body is undefined if it is incomplete. */
 function answerAt(
   bytes: Buffer,
   from: number,

@@ -3,10 +3,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { SECRET, type Service } from './service.ts'
 
 export const PLANT = '{"id":1,"name":"x"}'
-/** The head of a request without a token, still open for more fields. */
+/** The beginning of the head of a request that needs no token. */
 export const LIVE = 'GET /health/live HTTP/1.1\r\nHost: a\r\n'
 
-/** A request that creates a plant; the fields come before the end of its head, the body after it. */
+/** A request that creates a plant, with further header fields and this body. */
 export const post = (body: string, ...fields: string[]): string =>
   [
     'POST /plants HTTP/1.1',
@@ -18,10 +18,10 @@ export const post = (body: string, ...fields: string[]): string =>
     body,
   ].join('\r\n')
 
-/** The same with the length of a right body. */
+/** A request that creates a valid plant. */
 export const whole = (...fields: string[]): string => post(PLANT, `Content-Length: ${PLANT.length}`, ...fields)
 
-/** Waits until the service has no connection left. */
+/** Waits until the service has no connections. */
 export async function untilNoConnection({ server }: Service): Promise<void> {
   for (let tries = 0; tries < 400; tries++) {
     const open = await new Promise((resolve) => server.getConnections((_error, count) => resolve(count)))

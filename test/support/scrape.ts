@@ -4,7 +4,7 @@ interface Sample {
   readonly value: number
 }
 
-/** Reads the text format (https://prometheus.io/docs/instrumenting/exposition_formats/); throws where it is not it. */
+/** Parses the text format of Prometheus (https://prometheus.io/docs/instrumenting/exposition_formats/), or throws. */
 export class Scrape {
   readonly text: string
   readonly types = new Map<string, string>()
@@ -21,12 +21,12 @@ export class Scrape {
     }
   }
 
-  /** The names that an expression may use. */
+  /** The names of all samples. */
   get names(): Set<string> {
     return new Set(this.samples.map(({ name }) => name))
   }
 
-  /** The one sample with these labels; undefined where there is none. */
+  /** The value of the sample with these labels; undefined if there is none. */
   value(name: string, labels: Readonly<Record<string, string>> = {}): number | undefined {
     const isMeant = (sample: Sample) =>
       sample.name === name && Object.entries(labels).every(([label, value]) => sample.labels[label] === value)

@@ -17,34 +17,34 @@ import { type EngineUnderTest, openEngine, type StoredRow } from './engine-under
 import { decoded } from './http-bytes.ts'
 import { expectService } from './recorder.ts'
 
-/** The configured token of every service here; it has all scopes. */
+/** The configured token of the services of withService. It has all scopes. */
 export const SECRET = 'the-configured-secret-of-the-tests'
 
-/** What a test context has to offer for cleaning up. */
+/** Registers work for after the test: a test context, or an object like it. */
 export interface Scene {
   after(done: () => Promise<void> | void): void
 }
 
-/** Milliseconds that an answer may take on a loaded machine. A test that needs all of them has failed. */
+/** Milliseconds, enough for an answer on a loaded machine. A request that takes longer fails. */
 const TIMEOUT = 80_000
 
 export interface Answer extends Seen {
   /** The body as JSON.parse reads it. */
   readonly json: unknown
-  /** The body as it came, which may be compressed. */
+  /** The received body, which may be compressed. */
   readonly bytes: Buffer
 }
 
 export interface Sending {
-  /** Instead of the configured token; null sends no Authorization header. */
+  /** The Authorization header in place of the configured token; null sends none. */
   readonly authorization?: string | null
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: string | Buffer | undefined
-  /** Without a Content-Length, in chunks. */
+  /** Sends the body in chunks, without Content-Length. */
   readonly chunked?: boolean
 }
 
-/** A folder that is gone after the test. */
+/** Creates a folder, which is removed after the test. */
 export function temporaryFolder(scene: Scene): string {
   const folder = mkdtempSync(join(tmpdir(), 'plantstore-'))
   scene.after(() => rmSync(folder, { recursive: true, force: true }))
@@ -52,9 +52,9 @@ export function temporaryFolder(scene: Scene): string {
 }
 
 /**
- * The whole service on a free port and a real store in a folder of its own.
+ * Starts the whole service on a free port, with a real store in its own folder.
  *
- * @param flags settings as the command line would give them, by their names in Config
+ * @param flags settings in the form of the command line, by their names in Config
  */
 export async function withService(
   scene: Scene,
@@ -127,9 +127,7 @@ export class Service {
     return this.#log.join('')
   }
 
-  /**
-   * Sends a request; an answer that belongs to an operation of the contract is held against it before it is returned.
-   */
+  /** Sends a request, and checks the answer against the contract of its operation. */
   async send(method: string, path: string, sending: Sending = {}): Promise<Answer> {
     const answer = await this.#exchange(method, path, sending)
     const operationId = operationIdOf(method, path)
@@ -142,7 +140,7 @@ export class Service {
     return answer
   }
 
-  /** Sends a body to the create operation: a text or bytes as they are, anything else as JSON. */
+  /** Sends a body to createPlant: a text or bytes unchanged, anything else as JSON. */
   create(body: unknown, { headers, ...sending }: Sending = {}): Promise<Answer> {
     const bytes = typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body)
     return this.send('POST', '/plants', {
@@ -152,7 +150,7 @@ export class Service {
     })
   }
 
-  /** Keeps a new token in the store. */
+  /** Creates a token in the store. */
   async issueToken(scopes: readonly Scope[], expiresAt?: Date): Promise<{ secret: string; token: Token }> {
     const secret = makeSecret()
     const token = {
@@ -168,13 +166,13 @@ export class Service {
     return { secret, token }
   }
 
-  /** Shuts it down after the answers under way, as the end of the drain window does. */
+  /** Shuts the service down after the answers in progress, as at the end of the drain window. */
   stop(): Promise<void> {
     this.state.current = 'closing'
     return this.#app.close()
   }
 
-  /** The plants in the store, read past the service. */
+  /** The plants in the store, read without the service. */
   plants(): Promise<StoredRow[]> {
     return this.under.plants()
   }

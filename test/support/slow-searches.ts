@@ -3,12 +3,12 @@ import { TESTER } from './actor.ts'
 import { type Scene, SECRET, type Service, withService } from './service.ts'
 
 /**
- * Finds none of the plants of withSlowSearches, after every index has led to all of its half: no plant has both the tag
- * and the word, and a tag without words narrows no index of words.
+ * A slow search in the service of withSlowSearches: half of the plants have the tag, the other half the word, and no
+ * plant has both.
  */
 export const SLOW = '/plants?tag=-&q=odd&sort=name&limit=5'
 
-/** A service over plants of which a search takes some time. */
+/** Starts a service with so many plants that SLOW takes some time. */
 export async function withSlowSearches(
   scene: Scene,
   flags: Parameters<typeof withService>[1] = {},

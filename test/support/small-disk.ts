@@ -7,11 +7,11 @@ import { cleanUp } from './clean-up.ts'
 import { tempFolder } from './files.ts'
 import { isLinux, isRoot, runs } from './not-tested.ts'
 
-/** Bytes. Room for a store's log, which grows to 16 MiB before its pages are copied back, and for some load. */
+/** Bytes: room for the log of a store, which grows to 16 MiB before a checkpoint, and for some load. */
 const DISK_SIZE = 64 * 2 ** 20
 export const NO_DISK = 'because no small file system can be mounted'
 
-/** A small file system; undefined where none can be mounted. */
+/** Mounts a small file system; undefined if the machine cannot mount one. */
 export function smallDisk(t: TestContext): string | undefined {
   const disk = join(tempFolder(t), 'disk')
   mkdirSync(disk)
@@ -21,7 +21,7 @@ export function smallDisk(t: TestContext): string | undefined {
   return disk
 }
 
-/** Takes all the space that is left with one file, but for as many bytes. */
+/** Fills the disk with one file, except for `spared` bytes. */
 export function fillDisk(disk: string, name = 'ballast', spared = 0): void {
   const ballast = join(disk, name)
   assert.throws(() => writeFileSync(ballast, Buffer.alloc(DISK_SIZE + 1)), { code: 'ENOSPC' })

@@ -9,7 +9,7 @@ import { expectedTags } from './expected.ts'
 import { plantsIn } from './files.ts'
 import { listAll } from './store-calls.ts'
 
-/** Looks into a file past the store. */
+/** Opens a file of SQLite without the store, for the time of `work`. */
 export function inFile<T>(path: string, work: (db: DatabaseSync) => T): T {
   const db = new DatabaseSync(path, { readBigInts: true, timeout: 10_000, defensive: false })
   try {
@@ -19,7 +19,7 @@ export function inFile<T>(path: string, work: (db: DatabaseSync) => T): T {
   }
 }
 
-/** Brings the index of a store up to date. @returns what each step did */
+/** Brings the index of a store up to date. @returns the progress of each step */
 export function indexAll(path: string, bounds?: ConstructorParameters<typeof Indexer>[1]): IndexProgress[] {
   const indexer = new Indexer(path, bounds)
   const steps: IndexProgress[] = []
@@ -35,9 +35,7 @@ export function indexAll(path: string, bounds?: ConstructorParameters<typeof Ind
 /** An index that only the test updates. */
 export const IDLE: Follower = { wake: () => {}, remake: () => {}, close: async () => {} }
 
-/**
- * Changes of the store that its index does not have; all of them where there is none, or the plants are being scanned.
- */
+/** Counts the changes that the index lacks: all of them if there is no index, or while it is being built. */
 export function behind(path: string): number {
   const head = inFile(path, (db) => Number(db.prepare('SELECT max(position) AS n FROM changes').get()?.['n'] ?? 0))
   const at = (db: DatabaseSync) =>
@@ -45,7 +43,7 @@ export function behind(path: string): number {
   return head - inFile(indexPath(path), at)
 }
 
-/** Compares the index with the plants. */
+/** Checks that the index contains exactly the plants. */
 export function assertIndexMatches(path: string): void {
   const plants = plantsIn(path)
   inFile(indexPath(path), (db) => {
@@ -70,9 +68,7 @@ export function assertIndexMatches(path: string): void {
   })
 }
 
-/**
- * Checks that every plant is found by its words and its tag, in any state of the index, and then updates the index.
- */
+/** Checks that searches find every plant by its words and its tag in any state of the index. Then updates the index. */
 export async function assertSearchable(storePath: string): Promise<void> {
   const plants = plantsIn(storePath)
   const store = await SqliteStore.open(storePath, {

@@ -6,7 +6,7 @@ import { TESTER } from './actor.ts'
 
 export const EVERYTHING: PlantFilter = { tags: [], words: [] }
 
-/** All plants of the query, page by page from its position on. */
+/** Lists all plants of the query page by page, from its position on. */
 export async function listAll(store: Store, query: Partial<PlantQuery> = {}, limit = 1000): Promise<NewPlant[]> {
   const all: NewPlant[] = []
   let whole: PlantQuery = { ...EVERYTHING, order: 'id', after: undefined, ...query }
@@ -14,7 +14,7 @@ export async function listAll(store: Store, query: Partial<PlantQuery> = {}, lim
     const page = await store.listPlants(whole, limit)
     all.push(...page)
     const last = page.at(-1)
-    // A page may have fewer plants than its limit and not be the last.
+    // A page with fewer plants than its limit need not be the last one.
     if (last === undefined) return all
     whole = { ...whole, after: positionOf(whole.order, last) }
   }
@@ -24,7 +24,7 @@ export async function exportAll(store: Store, filter = EVERYTHING, order: PlantO
   return (await Array.fromAsync(store.exportPlants(filter, order))).flat()
 }
 
-/** Plants go in groups of a few thousand, as an import sends them. */
+/** Imports plants in groups of 5,000. */
 export async function importAll(store: Store, plants: readonly NewPlant[], mode: ImportMode = 'add'): Promise<void> {
   for (let i = 0; i < plants.length; i += 5000) {
     for (const result of await store.importPlants(plants.slice(i, i + 5000), mode, TESTER))

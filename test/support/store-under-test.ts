@@ -4,12 +4,12 @@ import { AppError, type ErrorNumber } from '../../src/errors.ts'
 import type { NewPlant } from '../../src/plant.ts'
 import type { Store } from '../../src/store.ts'
 
-/** One engine's store, for the suite. It is closed after the test. */
+/** A store of one engine for the store suite. It is closed after the test. */
 export interface StoreUnderTest {
   readonly store: Store
   /** Closes the store and opens it again. */
   reopen(): Promise<Store>
-  /** All stored plants, read past the store. */
+  /** All stored plants, read without the store. */
   plants(): Promise<NewPlant[]>
 }
 
@@ -23,7 +23,7 @@ export const plant = (id: bigint, name = `plant ${id}`, tag: string | undefined 
   tag,
 })
 
-/** How `assert.rejects` knows a refusal. */
+/** A check for `assert.rejects`: whether the error is a refusal with this number. */
 export const refusal =
   (number: ErrorNumber) =>
   (error: unknown): boolean => {

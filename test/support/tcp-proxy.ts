@@ -4,17 +4,17 @@ import type { TestContext } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { cleanUp } from './clean-up.ts'
 
-/** The state of the network: it `passes` everything on, loses everything (`silent`), or resets connections (`down`). */
+/** The state of the network: it forwards everything (`passes`), drops everything (`silent`) or resets (`down`). */
 export type Weather = 'passes' | 'silent' | 'down'
 
 export interface TcpProxy {
   readonly port: number
   weather: Weather
-  /** Milliseconds that every piece of data takes longer. */
+  /** Milliseconds by which the proxy delays each piece of data. */
   delay: number
 }
 
-/** A network between a client and a server on this machine, whose state the test changes. */
+/** A proxy to a server on this machine that simulates a network in any state. */
 export async function tcpProxy(t: TestContext, target: number): Promise<TcpProxy> {
   const sockets = new Set<Socket>()
   let weather: Weather = 'passes'
@@ -31,7 +31,7 @@ export async function tcpProxy(t: TestContext, target: number): Promise<TcpProxy
     from.on('data', (chunk: Buffer) => {
       if (weather !== 'passes') return
       const { delay } = proxy
-      // One after the other, as they came.
+      // Forwards the pieces in order.
       last = last.then(async () => {
         if (delay > 0) await sleep(delay)
         to.write(chunk)

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import type { Scope } from '../../src/token.ts'
 import type { Answer, Sending, Service } from './service.ts'
 
-/** The body of a token that may read. */
+/** The body of a token that may read plants. */
 export const NEW = { name: 'label printer', scopes: ['plants:read'] }
-/** The body of a token that may create others. */
+/** The body of a token that may create tokens. */
 export const MANAGER = { name: 'manager', scopes: ['tokens'] }
 
 export interface Created {
@@ -16,7 +16,7 @@ export interface Created {
   readonly secret: string
 }
 
-/** Sends a body to createToken: a text as it is, anything else as JSON. */
+/** Sends a body to createToken: a text unchanged, anything else as JSON. */
 export const createToken = (service: Service, body: unknown, { headers, ...sending }: Sending = {}): Promise<Answer> =>
   service.send('POST', '/tokens', {
     ...sending,
@@ -35,7 +35,7 @@ export const as = (secret: string): Sending => ({ authorization: `Bearer ${secre
 export const revoke = (service: Service, id: string, sending?: Sending): Promise<Answer> =>
   service.send('DELETE', `/tokens/${id}`, sending)
 
-/** Resolves when a revoked token is refused, which takes a second at most. */
+/** Waits until the service refuses a revoked token, at most a second. */
 export async function untilRefused(service: Service, secret: string): Promise<void> {
   while ((await service.send('GET', '/tokens/self', as(secret))).status !== 401);
 }

@@ -1,7 +1,6 @@
-// Runs as a process of its own under a low limit of descriptors: starts a service, takes all descriptors that are left,
-// and says in lines what readiness and a search are answered, without a descriptor and with descriptors again. On
-// PostgreSQL it says in between how searches and creates at once end, and what is answered when the open connections
-// have ended too.
+// A script for test/descriptors.test.ts, under a low limit of descriptors. It starts a service, takes all free
+// descriptors, and prints the answers of readiness and of a search, without descriptors and with descriptors again. On
+// PostgreSQL it prints in between how concurrent searches and creates end, and the answers without open connections.
 import { closeSync, openSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Client } from 'pg'
@@ -10,14 +9,14 @@ import { createPlant } from './create-plant.ts'
 import { engine } from './engine-under-test.ts'
 import { withService } from './service.ts'
 
-/** So long a check of readiness is used again. */
+/** Milliseconds after which the service no longer reuses a check of readiness. */
 const FRESH = 1100
 const [, , warmth, kind] = process.argv
 if (kind === 'postgres') engine.current = 'postgres'
 
 const closers: (() => Promise<void> | void)[] = []
 const service = await withService({ after: (close) => closers.push(close) })
-// The connection that all requests here take, and in a warm service a reader.
+// Opens the connection for all requests below, and a reader in a warm service.
 await service.send('GET', warmth === 'warm' ? '/health/ready' : '/health/live')
 const admin = kind === 'postgres' ? new Client({ connectionString: service.under.address }) : undefined
 await admin?.connect()
@@ -43,7 +42,7 @@ function takeAll(): void {
   try {
     for (;;) taken.push(openSync('/dev/null', 'r'))
   } catch {
-    // None is left.
+    // No descriptor is left.
   }
 }
 

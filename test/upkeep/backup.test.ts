@@ -110,7 +110,7 @@ test('a backup of a damaged store fails and leaves no file', async (t) => {
   const path = await storeWith(t, 2000, 200)
   const { size } = statSync(path)
   const file = openSync(path, 'r+')
-  // A page in the middle that is no page any more.
+  // Overwrites a page in the middle with zeros.
   writeSync(file, Buffer.alloc(4096), 0, 4096, (size >> 13) * 4096)
   closeSync(file)
   const folder = tempFolder(t)

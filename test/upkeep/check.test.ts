@@ -13,7 +13,7 @@ import { run } from '../support/process.ts'
 import { IDLE, indexAll } from '../support/sqlite-indexes.ts'
 import { plant } from '../support/store-under-test.ts'
 
-/** A closed store with an index that lacks its last changes. */
+/** Creates and closes a store whose index lacks the last changes. */
 async function storeOf(t: TestContext, { later }: { later: boolean }): Promise<string> {
   const path = join(tempFolder(t), 'plants.db')
   const { store } = await openSqlite(t, { path, startFollower: () => IDLE })

@@ -11,7 +11,7 @@ import { copyAsAfterCrash, isIntact, plantsIn, tempFolder } from '../support/fil
 import { run } from '../support/process.ts'
 import { plant } from '../support/store-under-test.ts'
 
-/** Kills the process behind the nth call that links, renames or removes a file of the store, as a crash would. */
+/** Kills the process after the nth call that links, renames or removes a file of the store, like a crash. */
 const killedAfter = (calls: number): string[] => {
   const script = `import fs from 'node:fs'
     import { syncBuiltinESMExports } from 'node:module'
@@ -28,7 +28,7 @@ const killedAfter = (calls: number): string[] => {
   return ['--import', `data:text/javascript,${encodeURIComponent(script)}`]
 }
 
-/** @param meanwhile done while the store is open */
+/** @param meanwhile called while the store is open */
 async function fill(path: string, ids: readonly bigint[], meanwhile = () => {}): Promise<void> {
   await withStore(readConfig({ store: `sqlite:${path}` }, {}).store, { create: true, quiet: true }, async (store) => {
     await store.importPlants(
@@ -49,12 +49,12 @@ suite('a crash after any step of restore --replace', () => {
     await makeBackup(source, backup)
     mkdirSync(old)
     await fill(join(old, 'plants.db'), [2n, 3n])
-    // A log that is not its own stays beside the store, so that each of the two files has its steps.
+    // Puts the log of another store beside the store, so that the restore has steps for two files.
     await fill(other, [9n], () => copyAsAfterCrash(other, probe))
     copyFileSync(`${probe}-wal`, join(old, 'plants.db-wal'))
     rmSync(`${probe}-wal`)
 
-    /** The ids in the file alone: SQLite itself would read the log of another store. */
+    /** The ids in a copy of the file without its log: SQLite would read the log of another store. */
     const idsIn = (path: string): string => {
       copyFileSync(path, probe)
       assert.ok(isIntact(probe))
@@ -73,7 +73,7 @@ suite('a crash after any step of restore --replace', () => {
       const hasLog = existsSync(`${path}-wal`)
       states.push(`${idsIn(path)}${hasLog ? ' with the log' : ''}`)
       const opening = withStore(readConfig({ store: `sqlite:${path}` }, {}).store, { create: false }, async () => {})
-      // It names what is in its way: the log of the old store, or its second name.
+      // The message names the obstacle: the log of the old store, or a second name of the file.
       if (hasLog) await assert.rejects(opening, /the log \S+-wal belongs to another file|the file has \d names/)
       else await opening
       await restoreBackup(path, backup, { replace: true })

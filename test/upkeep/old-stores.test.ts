@@ -15,13 +15,10 @@ const FIXTURES = new URL('./fixtures/', import.meta.url)
 const SCHEMAS = readdirSync(new URL('../../sql/sqlite/', import.meta.url)).map((name) => Number.parseInt(name, 10))
 /** The oldest schema with a store in the fixtures. */
 const OLDEST = 2
-/** The token of each of these stores. Its secret opens nothing else. */
+/** The secret of the token in each of these stores. It opens nothing else. */
 const SECRET = 'ps_vmKrHTnl7UbjS9mVtZvg73ESKsa7H2gvOpbmp9rS0su48PMdL'
 
-/**
- * The plants of each store: the program of its schema created 23, replaced one, removed the tag of another and deleted
- * a third. docs/decisions/0032-old-stores.md says how the files were made.
- */
+/** The plants of each store after creates, replaces, updates and deletes (docs/decisions/0032-old-stores.md). */
 const EXPECTED = new Map<bigint, Plant>([
   [MIN_ID, { name: '', tag: '' }],
   ...Array.from({ length: 20 }, (_, i): [bigint, Plant] => [
@@ -84,7 +81,7 @@ for (const name of readdirSync(FIXTURES)) {
       [],
     )
 
-    // The way back from an upgrade: the backup that was made before it, which is still of its own schema.
+    // Going back from an upgrade: restores the backup of the older schema that was made before the upgrade.
     mkdirSync(join(folder, 'back'))
     const back = join(folder, 'back/plants.db')
     await restoreBackup(back, backup, { replace: false })

@@ -63,10 +63,10 @@ test('a backup under load, restored elsewhere after a crash, equals the store ro
   copyFileSync(`${storePath}-wal`, `${elsewhere}-wal`)
   const foreign = await run(t, ['token', 'list', '--store', `sqlite:${elsewhere}`])
   assert.match(foreign.stderr, /the log \S+-wal belongs to another file/)
-  // The same holds for the backup itself, put in place by hand beside the log of its own original.
+  // A backup that somebody copies in place beside the log of its original is refused in the same way.
   copyFileSync(file, storePath)
   assert.match((await run(t, ['token', 'list', ...store])).stderr, /the log \S+-wal belongs to another file/)
-  // The command keeps the log together with what lies there.
+  // The command keeps the log together with the file beside it.
   const replaced = await run(t, ['restore', file, '--replace', ...store])
   assert.equal(replaced.code, 0, replaced.stderr)
   const kept = /^kept the replaced store as (\S+)$/m.exec(replaced.stderr)?.[1] ?? assert.fail(replaced.stderr)
@@ -151,7 +151,7 @@ test('restore refuses a file that is not an intact store, and leaves the present
       /it is a store and no backup, as \S+-wal holds/,
     ],
   ]
-  // Files that a reader leaves beside a store that is not served.
+  // A reader leaves these files beside a store that is not served.
   for (const suffix of ['-wal', '-shm']) rmSync(path + suffix, { force: true })
   const before = snapshot(folder)
   for (const [file, why] of wrong) {
@@ -182,7 +182,7 @@ test('restore refuses a log without its store, or keeps that log with --replace'
   )
   const { kept } = await restoreBackup(path, file, { replace: true })
   assert.ok(kept !== undefined)
-  // With its file it is the whole old store again.
+  // With its file, the kept log is the whole old store again.
   copyFileSync(away, kept)
   rmSync(`${kept}-shm`, { force: true })
   assert.deepEqual([...plantsIn(kept).keys()], [1n])

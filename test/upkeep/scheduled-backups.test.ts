@@ -18,7 +18,7 @@ async function metric(address: string, name: string): Promise<number> {
 test('the service makes backups at its start and at each interval, and keeps the newest', async (t) => {
   const [folder, backups] = [tempFolder(t), tempFolder(t)]
   const old = ['20200101T000000Z', '20210101T000000Z', '20220101T000000Z'].map((stamp) => `plants-${stamp}.db`)
-  // Names of other files than backups of this store, and one of a process that has ended.
+  // Files that are no backups of this store, and one that an ended process left.
   const others = [
     'other-20200101T000000Z.db',
     'plants-2020.db',
@@ -47,7 +47,7 @@ test('the service makes backups at its start and at each interval, and keeps the
   program.signal('SIGTERM')
   assert.equal((await program.outcome).code, 0)
 
-  // The next one is due once the newest is a minute old, also for a service that was started since.
+  // The next backup is due when the newest is a minute old, even after a restart.
   rmSync(join(backups, made))
   const recent = `plants-${stampAt(Date.now() - 56_000)}.db`
   writeFileSync(join(backups, recent), '')
