@@ -1,15 +1,15 @@
 import { type Contender, type Running, SHIPPED } from './contender.ts'
 import { type Effort, median, together } from './measure.ts'
 
-/** The most that the audit log may add to the processor time of a create. */
+/** The largest share that the audit log may add to the processor time of a create. */
 const MOST = 0.03
 
 const OFF: Contender = { ...SHIPPED, name: 'audit log off', program: [...SHIPPED.program, '--audit-log', 'off'] }
 const FILE: Contender = { ...SHIPPED, name: 'audit log in a file' }
 
-/** What the audit log adds to the processor time of a create, side by side. */
+/** Compares the processor time of a create with and without the audit log. */
 export async function measureAudit({ rounds, seconds }: Effort): Promise<void> {
-  // Two alike, as what they differ by is what the machine adds.
+  // The first two are the same: their difference is the noise of the machine.
   await together([OFF, { ...OFF, name: 'audit log off, again' }, FILE], async (running) => {
     const times: number[][] = running.map(() => [])
     for (let round = 0; round < rounds; round++) {
@@ -30,7 +30,7 @@ export async function measureAudit({ rounds, seconds }: Effort): Promise<void> {
   })
 }
 
-/** In microseconds of all threads, what they do after the last answer included. */
+/** Microseconds of all threads, including their work after the last answer. */
 async function timeOfCreate(one: Running, seconds: number): Promise<number> {
   const before = one.processorTime()
   const { acknowledged } = await one.load({ connections: 64, seconds, work: 'create' })

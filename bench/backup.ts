@@ -11,7 +11,7 @@ import { type Effort, median } from './measure.ts'
 const PLANTS = 1_000_000
 const WORK = { connections: 64, work: 'create' } as const
 
-/** How long creates take while nothing else happens, and while backups of a million plants run one after the other. */
+/** Measures creates alone, and beside backups of a million plants that run one after the other. */
 export async function measureBackup({ rounds, seconds }: Effort): Promise<void> {
   const file = join(mkdtempSync(join(tmpdir(), 'plantstore-bench-')), 'plants.db')
   fill(file, PLANTS)
@@ -44,7 +44,7 @@ export async function measureBackup({ rounds, seconds }: Effort): Promise<void> 
   }
 }
 
-/** @returns how many backups were made until the signal */
+/** Makes backups until the signal aborts. @returns their number */
 async function backUp(store: string, signal: AbortSignal): Promise<number> {
   const program = join(import.meta.dirname, '../bin/plantstore.js')
   let made = 0

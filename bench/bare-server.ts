@@ -1,8 +1,8 @@
 import { createServer, type ServerResponse } from 'node:http'
 
 /**
- * The yardstick: the most that this runtime can answer. It checks the token, parses the plant of a create, and answers a
- * plant to a read, as a careful but minimal service would, and stores nothing.
+ * The reference: the most requests that this runtime can answer. Like a careful but minimal service, it checks the
+ * token, parses the plant of a create, and answers a plant to a read. It stores nothing.
  */
 const authorization = `Bearer ${process.env['PLANTSTORE_TOKEN']}`
 

@@ -12,14 +12,14 @@ import { type Effort, median, plot, sideBySide } from './measure.ts'
 import { nameOf, tagOf } from './plants.ts'
 import { compareDatabaseTime, type MeasuredStore } from './postgres.ts'
 
-/** Of one PostgreSQL in the same run. */
+/** The floors, as ratios to one PostgreSQL in the same run. */
 const FLOORS = { creates: 0.6, time: 3, imports: 0.5 }
 /** Rows of an import. */
 const ROWS = 50_000
 
 /**
- * Creates and imports over HTTP on a Citus with a coordinator and two workers, for each number of shards, beside one
- * PostgreSQL of the same build.
+ * Measures creates and imports over HTTP on Citus with a coordinator and two workers, for each number of shards, and on
+ * one PostgreSQL of the same build.
  */
 async function measureCitus(build: string, shards: readonly number[], effort: Effort): Promise<void> {
   const plain = await PostgresServer.create({ build })
@@ -64,13 +64,13 @@ async function start(name: string, url: string, running: Running[]): Promise<Mea
   return { running: one, settle }
 }
 
-/** @returns for each store its imported plants a second, over those of the first in the same round */
+/** @returns for each store the ratio of its imported plants per second to those of the first one, in the same round */
 async function compareImports(running: readonly Running[], rounds: number): Promise<number[]> {
   const ratios = running.map((): number[] => [])
   for (let round = 0; round < rounds; round++) {
     const seconds: number[] = []
     for (const one of running) {
-      // Below the ids of the creates.
+      // Negative ids, because the creates use positive ones.
       seconds.push(await importRows(one, -(round + 1) * ROWS))
       await one.settled()
     }

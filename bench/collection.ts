@@ -1,6 +1,6 @@
 /**
- * Plants as a large collection has them: few genera, words and tags are frequent and most are rare (by Zipf's law),
- * names begin with their genus, and a third has no tag. Every id has its plant.
+ * Plants like those of a large collection: few genera, words and tags are frequent and most are rare (Zipf's law),
+ * names begin with their genus, and a third has no tag. The id determines the plant.
  */
 import type { NewPlant } from '../src/plant.ts'
 
@@ -28,7 +28,7 @@ export const epithet = (n: number): string => word(n, 500_003, true)
 const cultivar = (n: number): string => capital(word(n, 900_007, false))
 export const tag = (n: number): string => `${word(n, 77_003, false)} ${n % 3 === 0 ? 'bed' : 'house'}`
 
-/** A pseudo-random number from 0 to 1, a function of its arguments (the finalizer of MurmurHash3). */
+/** A pseudo-random number from 0 to 1, which depends only on the arguments (the finalizer of MurmurHash3). */
 export function chance(id: number, salt: number): number {
   let hash = Math.imul(id ^ (id >>> 16) ^ Math.imul(salt, 0x9e3779b1), 0x85ebca6b)
   hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35)

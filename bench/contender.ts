@@ -13,24 +13,24 @@ const HERE = import.meta.dirname
 /** The most processor time of an idle server in half a second. */
 const IDLE_TICKS = 5
 
-/** A server to measure beside others. */
+/** A server to compare with others. */
 export interface Contender {
   readonly name: string
   /** Path to the program below bench/, and its arguments. */
   readonly program: readonly string[]
-  /** Flags for Node. */
+  /** Flags for Node.js. */
   readonly flags?: readonly string[]
-  /** The only core to run on, where the system can pin it. */
+  /** The only core to run on, if the system can pin processes. */
   readonly core?: number
-  /** The program that runs it, such as strace with its flags. */
+  /** The program that runs the server, such as strace with its flags. */
   readonly under?: readonly string[]
-  /** The address of its store; by default a file in a temporary folder. */
+  /** The address of the store; by default a file in a temporary folder. */
   readonly store?: string
 }
 
 export const BARE: Contender = { name: 'bare node:http', program: ['bare-server.ts'] }
 export const ECHO: Contender = { name: 'raw TCP echo', program: ['echo-server.ts'] }
-/** With the flag of `npm start`. */
+/** The service with the flags of `npm start`. */
 export const SHIPPED: Contender = {
   name: 'as it ships',
   flags: ['--max-semi-space-size=16'],
@@ -44,7 +44,7 @@ export function variant(name: string, decision: string): Contender {
   return { ...SHIPPED, name, program: ['variant-server.ts', decision] }
 }
 
-/** A running contender, with a store of its own in a temporary folder. */
+/** A running contender with its own store. */
 export class Running {
   readonly contender: Contender
   /** Milliseconds from the start of the process until it reported that it is ready. */
@@ -73,7 +73,7 @@ export class Running {
     this.#nextId = plants + 1
   }
 
-  /** @param store a database file to start from, which is not copied. Its `plants` plants have the ids from 1 on */
+  /** @param store a database file, which is used and not copied. Its `plants` plants have the ids from 1 on */
   static async start(
     contender: Contender,
     store = join(mkdtempSync(join(tmpdir(), 'plantstore-bench-')), 'plants.db'),
@@ -95,12 +95,12 @@ export class Running {
         PLANTSTORE_PORT: String(port),
         PLANTSTORE_TOKEN: TOKEN,
         PLANTSTORE_STORE: contender.store ?? `sqlite:${store}`,
-        // Standard error, where it goes by default, is the terminal of the bench.
+        // By default the audit log goes to standard error, which is the terminal of the bench.
         PLANTSTORE_AUDIT_LOG: join(store, '..', 'audit.log'),
       },
       stdio: ['ignore', 'pipe', 'inherit'],
-      // Under another program it has a process group of its own, so that a signal reaches both. Otherwise it has none:
-      // the scheduler shares the cores among such groups, which changes the measurement.
+      // Under another program it has its own process group, so that a signal reaches both. Otherwise it has none,
+      // because the scheduler divides the cores among such groups, which changes the measurement.
       detached: contender.under !== undefined,
     })
     await new Promise<void>((resolve, reject) => {
@@ -121,7 +121,7 @@ export class Running {
     return result
   }
 
-  /** Sends requests at a rate, whether or not they are answered in time. */
+  /** Sends requests at a fixed rate, without waiting for answers. */
   async offer(options: Pick<OfferOptions, 'connections' | 'seconds' | 'work' | 'rate'>): Promise<OfferResult> {
     const all: OfferOptions = { ...options, port: this.port, token: TOKEN, plants: this.#plants, firstId: this.#nextId }
     const args = [join(HERE, 'offered-load.ts'), JSON.stringify(all)]
@@ -131,7 +131,7 @@ export class Running {
     return result
   }
 
-  /** Resolves when the process is idle, so that its remaining work does not slow the next contender. */
+  /** Waits until the process is idle, so that its remaining work does not slow the next contender. */
   async settled(): Promise<void> {
     for (let before = this.#cpuTicks(); ; ) {
       await sleep(500)
@@ -141,12 +141,12 @@ export class Running {
     }
   }
 
-  /** Seconds of all threads so far; 0 where the system does not tell. */
+  /** Processor time of all threads so far, in seconds; 0 if the system does not report it. */
   processorTime(): number {
     return this.#cpuTicks() / 100
   }
 
-  /** Processor time so far in hundredths of a second (proc_pid_stat(5), utime and stime); 0 where there is none. */
+  /** Processor time so far in hundredths of a second (proc_pid_stat(5), utime and stime), or 0. */
   #cpuTicks(): number {
     const file = `/proc/${this.#process.pid}/stat`
     if (!existsSync(file)) return 0
@@ -154,7 +154,7 @@ export class Running {
     return Number(fields[11]) + Number(fields[12])
   }
 
-  /** Resident memory in MB (10^6 bytes) now, and its peak; undefined where the system does not report it. */
+  /** Resident memory now and at its peak, in MB (10^6 bytes); undefined if the system does not report it. */
   memory(): { now: number; peak: number } | undefined {
     const file = `/proc/${this.#process.pid}/status`
     if (!existsSync(file)) return undefined
@@ -172,7 +172,7 @@ export class Running {
   }
 }
 
-/** Only Linux has `taskset`; without it nothing is pinned. */
+/** Whether processes can be pinned to a core: only Linux has `taskset`. */
 export const canPin = process.platform === 'linux' && existsSync('/usr/bin/taskset')
 
 const pin = (core: number | undefined): string[] =>

@@ -2,7 +2,7 @@ import { availableParallelism } from 'node:os'
 import { BARE, canPin, SHIPPED, SINGLE } from './contender.ts'
 import { type Effort, plot, sideBySide, together, verdict } from './measure.ts'
 
-/** Creates per second against the bare server, on all cores and on one. */
+/** Compares creates per second with the bare server, on all cores and on one. */
 export async function measureCreates(effort: Effort): Promise<void> {
   await twoCores(effort)
   await oneCore(effort)
@@ -28,7 +28,7 @@ async function twoCores({ rounds, seconds }: Effort): Promise<void> {
 
 async function oneCore({ rounds, seconds }: Effort): Promise<void> {
   if (!canPin || availableParallelism() < 2) {
-    console.log('Pinned to one core: not measured, as this system can not pin a process.\n')
+    console.log('Pinned to one core: not measured, because this system cannot pin a process.\n')
     return
   }
   await together(

@@ -1,6 +1,6 @@
 import { createServer } from 'node:net'
 
-/** Answers any bytes with the same few bytes, which shows the most that the load generator can drive. */
+/** The answer to any bytes. This server shows the most requests that the load generator can send. */
 const ANSWER = Buffer.from('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}')
 
 createServer((socket) => {

@@ -2,7 +2,7 @@ import type { Remote } from '../src/sqlite/worker/protocol.ts'
 import type { Writer } from '../src/sqlite/write/adaptive-writer.ts'
 import { SqliteWriter } from '../src/sqlite/write/writer.ts'
 
-/** The writer without its thread: every commit, and its fsync, holds up the event loop. */
+/** The writer without its thread: every commit and its fsync block the event loop. */
 export function eventLoopWriter(path: string): Writer {
   const writer = new SqliteWriter(path)
   const thread = new Proxy({} as Remote<SqliteWriter>, {

@@ -7,7 +7,7 @@ import { nameOf, tagOf } from './plants.ts'
 
 const GROUP = 100_000
 
-/** Makes a store with `plants` plants, ids from 1 on, and all of them indexed. */
+/** Creates a store with `plants` indexed plants, with the ids from 1 on. */
 export function fill(path: string, plants: number): void {
   createStoreFile(path)
   const writer = new SqliteWriter(path)

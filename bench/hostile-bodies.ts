@@ -10,14 +10,16 @@ import { SHAPES, type Shape } from './hostile-shapes.ts'
 import type { Hold } from './loop-probe.ts'
 
 const TOKEN = 'bench-only-k7Qz3fV0pW9mX2rT5sN8'
-/** Milliseconds that a request may hold the event loop at most. */
+/** The most milliseconds for which a request may block the event loop. */
 const LIMIT = 50
 /** Milliseconds between two creates of another client. */
 const PACE = 10
 
 /**
- * Sends each hostile shape to the service as it ships, and prints how long it held the event loop, and how long an
- * ordinary create beside it took at most. @returns the names of those that held the loop for too long
+ * Sends each hostile shape to the service as it ships. Prints how long each blocked the event loop, and the longest
+ * time of an ordinary create meanwhile.
+ *
+ * @returns the names of the shapes that blocked the event loop for too long
  */
 export async function measureHostileBodies(rounds: number): Promise<string[]> {
   const service = await Service.start()
@@ -25,7 +27,7 @@ export async function measureHostileBodies(rounds: number): Promise<string[]> {
   try {
     await service.send({ name: '', ...ordinary(1) })
     for (let i = 0; i < 200; i++) await service.send({ name: '', ...ordinary(i) })
-    console.log('held by processor time / wall clock; the slowest create beside it; status')
+    console.log('event loop blocked, by processor time / wall clock; the slowest create meanwhile; status')
     for (const shape of [{ name: '(nothing)', ...ordinary(0) }, ...SHAPES]) {
       const { processor, wall, other, status } = await service.measure(shape, rounds)
       if (processor > LIMIT) slow.push(shape.name)
@@ -97,7 +99,7 @@ class Service {
     return { ...(await this.#held()), other, status }
   }
 
-  /** @returns the status; 0 where the connection broke */
+  /** @returns the status; 0 if the connection broke */
   send({ method, path, headers, body }: Shape): Promise<number> {
     return new Promise((resolve) => {
       const all = {
@@ -116,7 +118,7 @@ class Service {
 
   /** The findings of the probe since the last call. */
   async #held(): Promise<Hold> {
-    // A hold counts once it is over.
+    // The probe counts a block once it is over.
     await sleep(20)
     const answer = once(this.#process, 'message')
     this.#process.send('take')

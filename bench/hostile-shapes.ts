@@ -1,4 +1,4 @@
-/** A valid request of the largest size, in a shape that is meant to take long. */
+/** A valid request of the largest size, in a shape that takes long to parse. */
 export interface Shape {
   readonly name: string
   readonly method: 'POST' | 'PUT' | 'PATCH' | 'GET'
@@ -7,7 +7,7 @@ export interface Shape {
   readonly body?: Buffer
 }
 
-/** The limit of a body. */
+/** Bytes of the largest body. */
 const MOST = 2 ** 20
 /** Bytes of an import with many rows. */
 const FILE = 2 ** 20

@@ -2,9 +2,9 @@ import { connect, type Socket } from 'node:net'
 import { requests, type WorkOptions } from './requests.ts'
 
 /**
- * The load generator: a process of its own that keeps a number of connections busy, each with one request at a time,
- * and prints what came of it as one line of JSON. It speaks HTTP over plain sockets, because any HTTP client of this
- * runtime costs more than the server that it would measure.
+ * The load generator: a separate process that keeps a number of connections busy, each with one request at a time, and
+ * prints its result as one line of JSON. It speaks HTTP over plain sockets, because any HTTP client of this runtime
+ * takes more time than the measured server.
  */
 export interface LoadOptions extends WorkOptions {
   readonly port: number
@@ -14,13 +14,13 @@ export interface LoadOptions extends WorkOptions {
 
 export interface LoadResult {
   readonly perSecond: number
-  /** Milliseconds. */
+  /** Response times in milliseconds. */
   readonly p50: number
   readonly p99: number
   readonly failed: number
   /** Requests answered 2xx in the whole run, warm-up included. */
   readonly acknowledged: number
-  /** The share of the time in which the generator's event loop was busy. */
+  /** The share of the time in which the event loop of the generator was busy. */
   readonly utilization: number
 }
 
@@ -39,7 +39,7 @@ async function run(options: LoadOptions): Promise<LoadResult> {
 
   const drive = (socket: Socket): void => {
     let sentAt = 0
-    /** Missing bytes of the current answer; undefined between answers. */
+    /** Bytes of the current answer that are still to come; undefined between answers. */
     let missing: number | undefined
     const send = () => {
       sentAt = performance.now()

@@ -1,5 +1,5 @@
-// Loaded into the service by `node --import`: tells how long its event loop was held, by wall clock and by processor
-// time. The latter does not count what other processes of a busy machine took meanwhile.
+// Loaded into the service by `node --import`: measures for how long the event loop was blocked, by wall clock and by
+// processor time. Processor time leaves out the time that other processes of a busy machine took.
 export interface Hold {
   readonly wall: number
   readonly processor: number

@@ -16,25 +16,25 @@ const HELP = `npm run bench -- [--rounds N] [--seconds N] [--sizes N,N] [--hosti
 npm run bench -- --page [--rounds N] [--sizes N]
 npm run bench -- --sustained [--seconds N] [--sizes N,N]
 
-Measures on this machine, side by side in one run: a bare node:http server that checks the token, parses and answers,
-storing nothing; the service with one commit per create; and the service as it ships. First creates, then creates, reads
-and searches by the size of the store, then creates in a PostgreSQL that is started for it. Figures are ratios; absolute
-rates are for orientation alone.
+Compares on this machine, side by side in one run: a bare node:http server that checks the token, parses, answers and
+stores nothing; the service with one commit per create; and the service as it ships. It measures creates, then creates,
+reads and searches by the size of the store, then creates in a PostgreSQL that it starts. The figures are ratios;
+absolute rates are for orientation only.
 
---hostile instead sends requests of shapes that are meant to take time, each --rounds times, and tells how long each of
-them held the event loop; the exit code is 1 when one of them did so for more than 50 ms.
+--hostile sends requests of shapes that take long to parse, each --rounds times, and prints for how long each of them
+blocked the event loop. The exit code is 1 if one blocked it for more than 50 ms.
 
---overload instead offers twice as many creates, reads, pages and searches as the service answers at best, over 2,000
-connections; the exit code is 1 when it completes less than 0.9 of its best, or the slowest hundredth takes over 5 s.
+--overload offers twice as many creates, reads, pages and searches as the service answers at best, over 2,000
+connections. The exit code is 1 if the service completes less than 0.9 of its best, or if the slowest hundredth of the
+answers takes more than 5 s.
 
---audit instead measures what the audit log adds to the processor time of a create, and --backup
-how long creates take beside backups.
+--audit measures the processor time that the audit log adds to a create. --backup measures creates beside backups.
 
---page instead measures what a person waits for at the page, in Chromium and in milliseconds: from a key press to its rows,
-from a click on a tag to its rows, and 20 pages of scrolling, with a million plants if nothing is said.
+--page measures in Chromium how many milliseconds a person waits at the page: from a key press to its rows, from a click
+on a tag to its rows, and for 20 pages of scrolling. The default is a million plants.
 
-With --sustained it measures creates without a pause, for 300 s if nothing is said, with a search each 100 ms, from an empty
-store and from one of a million; then an import over HTTP. Each figure is held against its floor.
+--sustained measures creates without a pause, with a search every 100 ms, from an empty store and from one of a million
+plants; then an import over HTTP. The default is 300 s. It compares each figure with its floor.
 `
 const { values } = parseArgs({
   options: {
@@ -86,7 +86,7 @@ await measureCreates(effort)
 await measureSizes((values.sizes ?? '1000000,10000000').split(',').map(Number), effort)
 await measurePostgres(effort)
 
-/** Shows that the generator is not the bottleneck: it drives a server that does next to nothing far harder. */
+/** Shows that the generator is not the bottleneck: it sends far more requests to a server that does almost nothing. */
 async function generatorCeiling(): Promise<void> {
   await together([ECHO], async (running) => {
     const [echo] = await sideBySide(
@@ -95,7 +95,7 @@ async function generatorCeiling(): Promise<void> {
       { rounds: 1 },
     )
     console.log(
-      `The load generator drives a raw TCP server at ${Math.round(echo?.perSecond ?? 0).toLocaleString('en')}/s.\n`,
+      `The load generator reaches ${Math.round(echo?.perSecond ?? 0).toLocaleString('en')}/s with a raw TCP server.\n`,
     )
   })
 }

@@ -9,19 +9,18 @@ export interface Effort {
 
 export interface Measured {
   readonly name: string
-  /** Medians over the rounds. */
+  /** Medians of the rounds. */
   readonly perSecond: number
   readonly p50: number
   readonly p99: number
-  /** Median over the rounds of the ratio to the first contender in the same round. */
+  /** The median of the ratios to the first contender in the same round. */
   readonly ratio: number
   /** The highest share of a core that the load generator took, from 0 to 1. */
   readonly generator: number
 }
 
 /**
- * Loads the contenders in turn, round after round, so that whatever else the machine does hits all of them alike, and
- * compares within each round.
+ * Loads the contenders in turn, round after round, and compares within each round: other load of the machine hits all.
  */
 export async function sideBySide(
   running: readonly Running[],
@@ -55,7 +54,7 @@ export function median(values: readonly number[]): number {
   return sorted[sorted.length >> 1] ?? Number.NaN
 }
 
-/** A line of text per contender, with a bar for its ratio. */
+/** Writes a line per contender, with a bar for its ratio. */
 export function plot(title: string, measured: readonly Measured[]): string {
   const lines = measured.map(({ name, perSecond, ratio, p50, p99 }) => {
     const bar = '█'.repeat(Math.round(ratio * 30)).padEnd(34, '·')
@@ -65,7 +64,7 @@ export function plot(title: string, measured: readonly Measured[]): string {
   return `${title}\n${lines.join('\n')}\n`
 }
 
-/** Runs `work` with running contenders, and stops them after it. */
+/** Starts the contenders, runs `work`, and stops them. */
 export async function together(
   contenders: readonly Contender[],
   work: (running: Running[]) => Promise<void>,

@@ -3,28 +3,28 @@ import { lengthOf } from './load.ts'
 import { requests, type WorkOptions } from './requests.ts'
 
 /**
- * The generator of a load that does not wait for answers: a process of its own in which requests come at a given rate,
- * each on a connection that is free then. It prints what came of them as one line of JSON.
+ * The generator of a load that does not wait for answers: a separate process that sends requests at a given rate, each
+ * on a free connection. It prints its result as one line of JSON.
  */
 export interface OfferOptions extends WorkOptions {
   readonly port: number
   readonly connections: number
   readonly seconds: number
-  /** Requests a second. */
+  /** Requests per second. */
   readonly rate: number
 }
 
 export interface OfferResult {
-  /** Answered 2xx, per second. */
+  /** Requests answered 2xx, per second. */
   readonly perSecond: number
-  /** Refused, per second. */
+  /** Refused requests, per second. */
   readonly refused: number
   /** Requests for which no connection was free, per second. */
   readonly unsent: number
-  /** Milliseconds from sending to the answer, of those answered 2xx. */
+  /** Response times of the requests answered 2xx, in milliseconds. */
   readonly p50: number
   readonly p99: number
-  /** In the whole run, warm-up included. */
+  /** Requests sent in the whole run, warm-up included. */
   readonly sent: number
   /** Connections that broke. */
   readonly broken: number
@@ -34,9 +34,9 @@ const WARM_UP = 1000
 /** Of `HTTP/1.1 200 OK`. */
 const FIRST_STATUS_DIGIT = 9
 const DIGIT_TWO = 0x32
-/** Milliseconds between two looks at what is due. */
+/** Milliseconds after which the generator sends the requests that are due. */
 const PACE = 1
-/** Milliseconds until a broken connection is made again. */
+/** Milliseconds until the generator replaces a broken connection. */
 const AGAIN = 100
 
 async function run(options: OfferOptions): Promise<OfferResult> {

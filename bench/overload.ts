@@ -6,23 +6,23 @@ import { fill } from './fill.ts'
 import { median } from './measure.ts'
 import type { Work } from './requests.ts'
 
-/** Of the best throughput, at twice the load that gives it. */
+/** The least ratio to the best throughput, at twice the load of that throughput. */
 const FLOOR = 0.9
-/** Milliseconds that the slowest hundredth of the accepted requests may take. */
+/** The most milliseconds of the 99th percentile of accepted requests. */
 const LONGEST = 5000
-/** Connections of the best throughput, and of the overload. */
+/** The connections for the best throughput, and for the overload. */
 const BEST = 64
 const OVERLOAD = 2000
 const PLANTS = 20_000
 
-/** All connections come from one address here. */
+/** The service with a higher bound per address, because all connections come from one address. */
 const CONTENDER: Contender = {
   ...SHIPPED,
   program: ['../bin/plantstore.js', 'serve', '--max-address-connections', '10000', '--log-level', 'error'],
 }
 
 /**
- * Offers the service twice as many requests as it answers at best, and prints what became of them.
+ * Offers the service twice as many requests as it answers at best, and prints the results.
  *
  * @returns whether all floors hold
  */

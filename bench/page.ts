@@ -7,15 +7,15 @@ import { type Contender, Running, SHIPPED, TOKEN } from './contender.ts'
 import { fill } from './fill.ts'
 import { median } from './measure.ts'
 
-/** As people type them: one word, two words, a number, letters that many names have. */
+/** Searches like those of people: one word, two words, a number, letters that many names have. */
 const TYPED = ['begonia alba', 'jas jap', '123456', 'a', 'fern hirs']
 const PAGES = 20
 
 const CONTENDER: Contender = { ...SHIPPED, program: [...SHIPPED.program, '--log-level', 'error'] }
 
 /**
- * Measures what a person waits for at the page, in Chromium and with a store of `plants` plants, and prints it in
- * milliseconds. Each time ends with the frame that shows the rows; frames are 17 ms apart.
+ * Measures in Chromium how long a person waits at the page with a store of `plants` plants, and prints milliseconds.
+ * Each time ends with the frame that shows the rows; frames are 17 ms apart.
  */
 export async function measurePage(plants: number, rounds: number): Promise<void> {
   const path = join(mkdtempSync(join(tmpdir(), 'plantstore-bench-')), 'plants.db')
@@ -77,18 +77,18 @@ async function measureOnce(page: Page, address: string, plants: number, times: T
   times.scroll.push(pages.reduce((sum, each) => sum + each, 0))
 }
 
-/** The first page of the rows: an element of its own for each answer. */
+/** The element of the first page of rows, which is a new one after each answer. */
 const ROWS = `document.querySelector('.plants > :not(.heads)')`
 const NEW_ROWS = `${ROWS} !== before`
 const TAGS = `document.querySelector('.tag-filter li') !== null`
 
-/** The time from an event in the page to the frame that shows what `expression` says. */
+/** Measures the time from an event in the page to the first frame in which `expression` is true. */
 async function until(page: Page, event: string, expression: string, act: () => Promise<void>): Promise<number> {
   const watch = await page.evaluateHandle<{ readonly time: Promise<number> }>(`({ time: new Promise((done) => {
     const before = ${ROWS}
     addEventListener('${event}', ({ timeStamp }) => {
       const look = () => requestAnimationFrame(() => {
-        // This frame paints what it finds here.
+        // This frame paints the present state of the document.
         if (${expression}) done(performance.now() - timeStamp)
         else look()
       })

@@ -1,4 +1,4 @@
-/** Plants to measure with: every id has its name and tag, and words are as frequent as in a real collection. */
+/** The parts of names. The id of a plant determines its name and tag; words are as frequent as in a real collection. */
 const STARTS = ['Acanth', 'Begon', 'Calath', 'Dracaen', 'Echever', 'Fritill', 'Gardeni', 'Hydrang', 'Impati', 'Jasmin']
 const ENDS = ['ea', 'ia', 'us', 'um', 'ella', 'opsis', 'odendron', 'anthus', 'phyllum', 'aria']
 const STEMS = ['alb', 'bicolor', 'crisp', 'delicios', 'elegant', 'florid', 'grandi', 'hirsut', 'insign', 'japonic']
@@ -7,7 +7,7 @@ const TAGS = ['houseplant', 'succulent', 'fern', 'tree', 'shrub', 'herb', 'climb
 
 const pick = (list: readonly string[], number: number): string => list[number % list.length] ?? ''
 
-/** 32 pseudo-random bits, a function of the number (the finalizer of MurmurHash3). */
+/** 32 pseudo-random bits, which depend only on the number (the finalizer of MurmurHash3). */
 function mix(number: number): number {
   let hash = Math.imul(number ^ (number >>> 16), 0x85ebca6b)
   hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35)
@@ -25,7 +25,7 @@ const wordsOf = (id: number): [string, string] => {
 export const nameOf = (id: number): string => `${wordsOf(id).join(' ')} ${id}`
 export const tagOf = (id: number): string | undefined => (id % 3 === 0 ? undefined : pick(TAGS, mix(id) >>> 5))
 
-/** The first letters of both words of a plant's name, as a person types them. */
+/** The first letters of both words of a plant's name, as a person types in a search. */
 export function queryOf(id: number): string {
   const length = 3 + (id % 6)
   return wordsOf(id)

@@ -30,8 +30,8 @@ const KINDS: Readonly<Record<string, (n: number) => string>> = {
 const anyWords = (n: number): string[] => words(plantOf(1 + Math.floor(chance(n, 99) * 500_000)).name)
 
 /**
- * Searches a PostgreSQL store over HTTP: queries of every kind, by each order, with and without a tag, by two clients.
- * Prints milliseconds and the database's processor time, and says where a floor was missed.
+ * Searches a PostgreSQL store over HTTP: two clients send queries of every kind, in each order, with and without a tag.
+ * Prints milliseconds, the processor time of the database, and missed floors.
  */
 async function measure(plants: number): Promise<void> {
   const floor = plants > 1_000_000 ? 200 : 50
@@ -75,14 +75,14 @@ async function fill(url: string, plants: number): Promise<void> {
   await query(url, 'VACUUM ANALYZE plants')
 }
 
-/** Sends the requests, and reports on them. */
+/** Sends the requests, and prints their times. */
 async function ask(kind: string, port: number, targets: readonly string[], floor: number): Promise<void> {
   const before = databaseTime()
   const sorted = await times(port, targets)
   report(kind, sorted, floor, (databaseTime() - before) / targets.length)
 }
 
-/** Milliseconds of each request, in order of size. */
+/** Milliseconds of each request, sorted. */
 async function times(port: number, targets: readonly string[]): Promise<number[]> {
   const all: number[] = []
   let next = 0

@@ -6,12 +6,12 @@ import { BARE, type Contender, Running, SHIPPED, variant } from './contender.ts'
 import { type Effort, median, plot, sideBySide } from './measure.ts'
 import { canTellProcessorTime, databaseTime } from './processor-time.ts'
 
-/** The least ratio of grouped creates a second to creates with an INSERT each through a pool of ten. */
+/** The least ratio of grouped creates per second to creates by single INSERTs through a pool of ten connections. */
 const FLOOR = 2.5
 
 /**
- * Creates in a PostgreSQL on the same cores: with an INSERT each through a pool of ten connections, and as it ships,
- * with the processor time that each costs the database.
+ * Measures creates in a PostgreSQL on the same cores, by single INSERTs through a pool of ten connections and as the
+ * service ships, with the processor time of the database for each.
  */
 export async function measurePostgres({ rounds, seconds }: Effort, more: readonly Contender[] = []): Promise<void> {
   const server = await PostgresServer.create()
@@ -48,27 +48,27 @@ export async function measurePostgres({ rounds, seconds }: Effort, more: readonl
 
 export interface MeasuredStore {
   readonly running: Running
-  /** Does what the database has left for later. */
+  /** Completes work that the database has postponed. */
   readonly settle: () => Promise<void>
 }
 
 /**
- * Processor time of all databases, of which only the work for one store at a time is left.
+ * Compares the processor time of the databases, with load on one store at a time.
  *
- * @returns for each store its time for a create, over that of the first
+ * @returns for each store the ratio of its time for a create to that of the first store
  */
 export async function compareDatabaseTime(
   stores: readonly MeasuredStore[],
   { rounds, seconds }: Effort,
 ): Promise<number[]> {
   if (!canTellProcessorTime) {
-    console.log('  Processor time of the database: not measured, as only Linux tells it.\n')
+    console.log('  Processor time of the database: not measured, because only Linux reports it.\n')
     return []
   }
   const costs = stores.map((): number[] => [])
   for (let round = 0; round < rounds; round++) {
     for (const [i, { running, settle }] of stores.entries()) {
-      // What was left for later is done, so that each pays for its own.
+      // Completes postponed work, so that each store is charged only for its own.
       await settle()
       const before = databaseTime()
       const { acknowledged } = await running.load({ connections: 64, seconds, work: 'create' })

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 
-/** Only Linux tells the processor time of other processes. */
+/** Whether the system reports the processor time of other processes: only Linux does. */
 export const canTellProcessorTime = process.platform === 'linux'
 
 /** Milliseconds of processor time that all processes named postgres have used, ended ones included. */
@@ -10,7 +10,7 @@ export function databaseTime(): number {
     const stat = read(`/proc/${pid}/stat`)
     if (!stat.includes('(postgres)')) continue
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-    // utime, stime, and those of ended children: fields 14 to 17, counted from 1, of which two were cut off.
+    // utime, stime, cutime and cstime: fields 14 to 17 of proc_pid_stat(5). `fields` lacks the first two.
     ticks += [11, 12, 13, 14].reduce((total, at) => total + Number(fields[at]), 0)
   }
   return ticks * 10

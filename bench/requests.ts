@@ -1,23 +1,23 @@
 import { writeCursor } from '../src/http/resources/pagination.ts'
 import { nameOf, queryOf, tagOf } from './plants.ts'
 
-/** The kinds of requests that clients repeat. */
+/** The kinds of requests. */
 export type Work =
-  /** New plants, ids counting up. */
+  /** Creates new plants with ascending ids. */
   | 'create'
-  /** New plants, ids all over int64. */
+  /** Creates new plants with random ids. */
   | 'create at random'
-  /** One plant by its id. */
+  /** Reads one plant. */
   | 'get'
-  /** The first page of 50 by id. */
+  /** Lists the first page of 50 by id. */
   | 'page'
-  /** A page of 50 by id from any plant on. */
+  /** Lists a page of 50 by id after a random plant. */
   | 'any page'
-  /** The first 50 that a search for two words finds. */
+  /** Lists the first 50 results of a search for two words. */
   | 'search'
-  /** The first 50 of these by name. */
+  /** Lists the first 50 results by name. */
   | 'search by name'
-  /** Requests that need no store. */
+  /** Asks for liveness, which needs no store. */
   | 'live'
 
 export interface WorkOptions {
@@ -51,7 +51,7 @@ export function requests({ work, token, plants, firstId }: WorkOptions): () => s
   }
 }
 
-/** A cursor in the form of the service's own links (src/http/resources/plant-list.ts). */
+/** Writes a cursor like those in the links of the service (src/http/resources/plant-list.ts). */
 function cursorBehind(id: number): string {
   const place = Buffer.alloc(8)
   place.writeBigInt64BE(BigInt(id))
@@ -70,7 +70,7 @@ function creates(head: string, firstId: number, ids: (() => bigint) | undefined)
   }
 }
 
-/** SplitMix64 of a counter: every id once, in no order. */
+/** SplitMix64 of a counter: yields each id once, in random order. */
 function randomIds(seed: bigint): () => bigint {
   let state = seed
   return () => {

@@ -13,7 +13,7 @@ export interface SearchResult {
 /** Milliseconds between two searches. */
 const INTERVAL = 100
 
-/** Searches for two words every 100 ms, even before the last answer, until it is stopped. */
+/** Searches for two words every 100 ms, without waiting for the last answer. */
 export class Searcher {
   readonly #times: number[] = []
   readonly #agent = new Agent({ keepAlive: true })

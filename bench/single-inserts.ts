@@ -11,7 +11,7 @@ const INSERT = `INSERT INTO plants (id, name, tag, sort_key, words) VALUES ($1, 
   ON CONFLICT (id) DO NOTHING`
 const SELECT = 'SELECT name, tag FROM plants WHERE id = $1'
 
-/** Creates as most programs write them: each is a prepared INSERT through a pool of ten connections. */
+/** Creates plants as most programs do: by a prepared INSERT for each, through a pool of ten connections. */
 export function singleInserts({ hosts, database, user, password }: PostgresAddress): PostgresStore['createPlant'] {
   const pool = new Pool({ ...hosts[0], database, user, password: password() ?? '', max: 10 })
   pool.on('error', console.error)

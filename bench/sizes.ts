@@ -5,12 +5,10 @@ import { BARE, Running, SHIPPED } from './contender.ts'
 import { fill } from './fill.ts'
 import { type Effort, type Measured, plot, sideBySide, verdict } from './measure.ts'
 
-/** A small store: it has plants to read, and next to nothing slows it down. */
+/** Plants of a small store, for comparison. */
 const SMALL = 1000
 
-/**
- * Reads and searches against the bare server, and creates against a small store, by the number of plants in the store.
- */
+/** Compares reads and searches with the bare server, and creates with a small store, for each size of the store. */
 export async function measureSizes(sizes: readonly number[], { rounds, seconds }: Effort): Promise<void> {
   const bare = await Running.start(BARE, undefined, SMALL)
   const stores: Running[] = []
@@ -46,6 +44,6 @@ export async function measureSizes(sizes: readonly number[], { rounds, seconds }
   }
 }
 
-/** The lowest ratio of all contenders but the first, with which the others are compared. */
+/** Returns the contender with the lowest ratio, except the first, which is the reference. */
 const worst = (measured: readonly Measured[]): Measured | undefined =>
   measured.slice(1).toSorted((a, b) => a.ratio - b.ratio)[0]

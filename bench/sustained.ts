@@ -10,7 +10,7 @@ import { fill } from './fill.ts'
 import { nameOf, queryOf, tagOf } from './plants.ts'
 import { Searcher, type SearchResult } from './searcher.ts'
 
-/** Seconds of the measurements of the bare server before and after. */
+/** Seconds for which the bare server is measured before and after. */
 const BARE_SECONDS = 10
 const CONNECTIONS = 64
 const BURST_SECONDS = 3
@@ -18,7 +18,7 @@ const BURST_SECONDS = 3
 const ROWS = 1_000_000
 
 /**
- * Creates without a pause, with a search each 100 ms, from stores of several sizes, on all cores and on one; and
+ * Measures creates without a pause, with a search every 100 ms, by size of the store, on all cores and on one; then
  * imports.
  */
 export async function measureSustained(sizes: readonly number[], seconds: number): Promise<void> {
@@ -32,7 +32,7 @@ export async function measureSustained(sizes: readonly number[], seconds: number
   if (canPin) await importStraight(file)
 }
 
-/** @returns the path of a file with ROWS plants */
+/** Writes a file with ROWS plants. @returns its path */
 function plantFile(): string {
   const file = join(mkdtempSync(join(tmpdir(), 'plantstore-bench-')), 'plants.ndjson')
   const rows = Array.from({ length: ROWS }, (_, i) =>
@@ -109,7 +109,7 @@ async function importOverHttp(file: string): Promise<void> {
 }
 
 /**
- * Into a store that nobody serves, on one core; then until a service on that core finds by its index what was imported.
+ * Imports into a store that no service has open, on one core, then waits until a service on that core has indexed it.
  */
 async function importStraight(file: string): Promise<void> {
   const path = join(file, '..', 'straight.db')

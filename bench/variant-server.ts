@@ -11,8 +11,9 @@ import { eventLoopWriter } from './event-loop-writer.ts'
 import { singleInserts } from './single-inserts.ts'
 
 /**
- * The service with one decision reversed, to measure the decision: `one-commit-per-create`,
- * `writer-on-event-loop` or `writer-in-thread`; in PostgreSQL, `one-insert-per-create` through ten connections.
+ * The decision that this variant of the service reverses, to measure it: `one-commit-per-create`,
+ * `writer-on-event-loop` or `writer-in-thread`; on PostgreSQL `one-insert-per-create` through ten connections, or
+ * `groups-in-flight=N`.
  */
 const variant = process.argv[2]
 const config = readConfig({}, process.env)

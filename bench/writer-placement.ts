@@ -3,9 +3,9 @@ import { IN_THREAD, ON_LOOP, Running, SHIPPED } from './contender.ts'
 import { median } from './measure.ts'
 
 /**
- * Where should the writer run: in a thread of its own, on the event loop, or where the disk lets it? Creates per
- * second, and how long requests that only read take meanwhile, on this disk and with every fsync made 5 ms slower. See
- * docs/decisions/0004.
+ * Compares the places of the writer: its thread, the event loop, or the choice by commit time
+ * (docs/decisions/0015-writer-placement.md). Measures creates per second and the times of reads meanwhile, on this disk
+ * and with every fsync slowed by 5 ms.
  */
 const SLOW_DISK = [
   'strace',
@@ -23,7 +23,7 @@ const ROUNDS = 5
 
 await compare('this disk', [])
 if (existsSync('/usr/bin/strace')) await compare('every fsync 5 ms slower', SLOW_DISK)
-else console.log('NOT MEASURED HERE: the slow disk, as strace is not there to slow it')
+else console.log('NOT MEASURED HERE: a slow disk, which needs strace')
 
 async function compare(disk: string, under: readonly string[]): Promise<void> {
   const running: Running[] = []

@@ -1,5 +1,6 @@
-// A script for test/recorder.test.ts. For each case of its argument it runs a fake server, sends a request by the client
-// of the case, and collects the fault that the recorder finds. It prints a JSON array; an empty text means no fault.
+// A script for test/recorder.test.ts. For each case of its argument it runs a fake server, sends a request by the
+// client of the case, and collects the fault that the recorder finds. It prints a JSON array; an empty text means no
+// fault.
 import { once } from 'node:events'
 import { createServer, get } from 'node:http'
 import type { AddressInfo } from 'node:net'
