@@ -23,7 +23,15 @@ suite('a line of the log as text', () => {
   test('escapes control characters, and stays one line', () => {
     assert.equal(
       line({ path: '/a\n\u001b[2J\u202eb', msg: 'a\r\nb' }),
-      '09:29:45.446  INFO   a b  path=/a \\u{1b}[2J\\u{202e}b\n',
+      '09:29:45.446  INFO   a b  path="/a\\n\\u001b[2J\\u{202e}b"\n',
+    )
+    assert.equal(line({ path: '/a\u001b' }), '09:29:45.446  INFO   path=/a\\u{1b}\n')
+  })
+
+  test('quotes a text with blanks, so that it cannot pass for other members', () => {
+    assert.equal(
+      line({ msg: 'audit', tokenName: 'a outcome=refused', token: 'x"y', plant: '17' }),
+      '09:29:45.446  INFO   audit  tokenName="a outcome=refused" token="x\\"y" plant=17\n',
     )
   })
 
@@ -37,13 +45,17 @@ suite('a line of the log as text', () => {
   })
 })
 
-suite('the log', () => {
+const AUDITED =
+  /^\S+ {2}INFO {3}audit {2}operation=createPlant outcome=created plant=1 token=configured .* req=\S+\s*$/m
+
+suite('the log, with the audit log in it,', () => {
   test('is text on a terminal', async (t) => {
     if (!hasTerminal) return notTestedHere(t, 'a log on a terminal, as there is no command script')
     const env = { PLANTSTORE_LOG_LEVEL: 'debug' }
     const { program, address } = await startServer(t, tempFolder(t), [], { under: ON_TERMINAL, env })
     await send('POST', `${address.trim()}/plants`, { body: '{"id":1,"name":"a"}' })
     const told = await program.says((said) => /^\S+ {2}DEBUG {2}answered .*$/m.exec(said)?.[0])
+    await program.says((said) => AUDITED.exec(said)?.[0])
     assert.match(
       told,
       /^\d\d:\d\d:\d\d\.\d{3} .* req=\S+ operation=createPlant method=POST path=\/plants .* status=200/,
@@ -57,6 +69,10 @@ suite('the log', () => {
       startServer(t, tempFolder(t), ['--log-format', 'text'], { env }),
     ])
     await Promise.all([json.program.tells(/"msg":"serving"/), text.program.tells(/ INFO {3}serving {2}host=127/)])
+    for (const { address } of [json, text]) {
+      await send('POST', `${address}/plants`, { body: '{"id":1,"name":"a"}' })
+    }
+    await Promise.all([json.program.tells(/"msg":"audit".*\n/), text.program.tells(AUDITED)])
     for (const told of json.program.stderr.trim().split('\n')) JSON.parse(told)
     assert.doesNotMatch(text.program.stderr, /^\{/m)
   })

@@ -10,7 +10,8 @@ import { isFileOfStore } from '../store-path.ts'
 import { AuditOutput, fileTarget } from './audit-output.ts'
 import { fileFault } from './file-fault.ts'
 import { isNoJsonLog } from './first-bytes.ts'
-import { sinkOf } from './log.ts'
+import { isTextLog, sinkOf } from './log.ts'
+import { logText } from './log-text.ts'
 
 /** The number of the level info. The level may change while the service runs. */
 const INFO = 30
@@ -25,15 +26,17 @@ export interface ServiceAudit {
 }
 
 /**
- * The audit log of a service: a file, or standard error beside the log and at its level info.
+ * The audit log of a service: a file, or standard error beside the log, at its level info and in its format.
  *
  * @throws OperatorError when the file can't be opened
  */
-export function serviceAudit({ auditLog, auditBuffer, store }: Config, log: Logger): ServiceAudit {
+export function serviceAudit(config: Config, log: Logger): ServiceAudit {
+  const { auditLog, auditBuffer, store } = config
   const path = auditLog === '-' ? undefined : auditLog
   const target = path === undefined ? { write: sinkOf(2), close: () => {} } : fileTarget(openAppending(path, [store]))
   const output = new AuditOutput(target, {
     maxWaiting: auditBuffer,
+    format: auditLog === '-' && isTextLog(config) ? logText : undefined,
     isOn: auditLog === '-' ? () => log.levelVal <= INFO : () => auditLog !== undefined,
     onFault: (error) => log.error({ err: error }, 'the audit log cannot be written; its lines wait'),
     onMended: () => log.warn('the audit log is written again'),

@@ -19,6 +19,8 @@ export interface Target {
 export interface AuditOutputOptions {
   /** Characters of lines that may wait. Further lines are dropped and counted. */
   readonly maxWaiting: number
+  /** Turns a line of JSON into the text to write, with its line feed. Undefined: lines stay JSON. */
+  readonly format?: ((line: string) => string) | undefined
   readonly isOn: () => boolean
   /** Called once when writing fails, and once when it works again. */
   readonly onFault: (error: NodeJS.ErrnoException) => void
@@ -62,13 +64,14 @@ export class AuditOutput implements AuditSink {
     return this.#waiting.length + this.#underWay
   }
 
-  write(line: string): void {
-    if (this.waiting + line.length >= this.#options.maxWaiting) {
+  write(json: string): void {
+    const line = this.#formatted(json)
+    if (this.waiting + line.length > this.#options.maxWaiting) {
       this.#dropped++
       this.#allDropped++
       return
     }
-    this.#waiting += `${line}\n`
+    this.#waiting += line
     if (this.#underWay === 0) this.#schedule()
   }
 
@@ -85,6 +88,11 @@ export class AuditOutput implements AuditSink {
     if (this.#underWay === 0) this.#schedule()
   }
 
+  #formatted(json: string): string {
+    const { format } = this.#options
+    return format === undefined ? `${json}\n` : format(json)
+  }
+
   #schedule(): void {
     if (this.#waiting.length >= ENOUGH || this.#onEmpty.length > 0 || this.#dropped > 0) this.#writeNext()
     else if (this.#waiting !== '') this.#timer ??= setTimeout(() => this.#writeNext(), GATHER).unref()
@@ -93,7 +101,7 @@ export class AuditOutput implements AuditSink {
   #writeNext(): void {
     clearTimeout(this.#timer)
     this.#timer = undefined
-    if (this.#dropped > 0) this.#waiting += droppedLine(this.#dropped)
+    if (this.#dropped > 0) this.#waiting += this.#formatted(droppedLine(this.#dropped))
     this.#dropped = 0
     if (this.#waiting === '') {
       for (const done of this.#onEmpty.splice(0)) done()
@@ -133,8 +141,7 @@ export class AuditOutput implements AuditSink {
 }
 
 function droppedLine(dropped: number): string {
-  const entry = { level: 40, time: new Date().toISOString(), msg: 'audit lines were dropped', dropped }
-  return `${JSON.stringify(entry)}\n`
+  return JSON.stringify({ level: 40, time: new Date().toISOString(), msg: 'audit lines were dropped', dropped })
 }
 
 /** An open file. */

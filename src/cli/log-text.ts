@@ -14,10 +14,14 @@ export function logText(line: string): string {
   const name = pino.levels.labels[Number(level)] ?? String(level)
   const others = Object.entries(members)
     .filter(([member]) => !PLACED.includes(member))
-    .map(([member, value]) => `${member}=${typeof value === 'string' ? value : JSON.stringify(value)}`)
+    .map(([member, value]) => `${member}=${shown(value)}`)
   const head = [timeOfDay(time), name.toUpperCase().padEnd(5), String(msg ?? ''), others.join(' ')]
   return `${onOneLine(head.filter((part) => part !== '').join('  ')).trimEnd()}\n${stackOf(err)}`
 }
+
+/** Quotes a text with blanks, so that it cannot pass for further members. */
+const shown = (value: unknown): string =>
+  typeof value === 'string' && !/[\s"]/.test(value) ? value : JSON.stringify(value)
 
 /** Returns the time of day of a time in ISO 8601 that ends in Z. */
 const timeOfDay = (time: unknown): string => String(time).slice(11, -1)

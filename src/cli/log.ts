@@ -132,10 +132,13 @@ export interface Log {
   readonly lines: LogLines
 }
 
+/** Whether lines on standard error are text for a person instead of JSON. */
+export const isTextLog = ({ logFormat }: Pick<Config, 'logFormat'>): boolean =>
+  logFormat === 'text' || (logFormat === 'auto' && isatty(2))
+
 /** Lines on standard error, so that standard output stays for people and pipes: JSON, or text on a terminal. */
-export function openLog({ logLevel, logBuffer, logFormat }: Config): Log {
-  const isText = logFormat === 'text' || (logFormat === 'auto' && isatty(2))
-  const output = new LogOutput(logBuffer, isText ? logText : (line) => line)
-  const log = pino({ level: logLevel, base: null, timestamp: pino.stdTimeFunctions.isoTime }, output)
+export function openLog(config: Config): Log {
+  const output = new LogOutput(config.logBuffer, isTextLog(config) ? logText : (line) => line)
+  const log = pino({ level: config.logLevel, base: null, timestamp: pino.stdTimeFunctions.isoTime }, output)
   return { log, lines: output }
 }
