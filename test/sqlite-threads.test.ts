@@ -2,9 +2,12 @@ import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { getPriority } from 'node:os'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises'
 import { AppError } from '../src/errors.ts'
+import { createStoreFile } from '../src/sqlite/open/create-file.ts'
+import { QueryReader } from '../src/sqlite/read/query-reader.ts'
 import { BehindError, DamagedIndex } from '../src/sqlite/search-index/index-fault.ts'
 import { ThreadClient } from '../src/sqlite/worker/client.ts'
 import { TaskRunner } from '../src/sqlite/worker/cooperative.ts'
@@ -88,6 +91,32 @@ test('sixteen tasks run at once, and the next one starts when one of them ends o
   runner.abort(0)
   assert.deepEqual(started.slice(16), [17])
   runner.close()
+})
+
+test('a count of all plants takes turns with other reads, and counts the plants of one moment', (t) => {
+  const path = join(tempFolder(t), 'plants.db')
+  createStoreFile(path)
+  const db = new DatabaseSync(path)
+  const reader = new QueryReader(path)
+  cleanUp(t, () => reader.close())
+  cleanUp(t, () => db.close())
+  const insert = (first: number, last: number) =>
+    db.exec(`WITH RECURSIVE ids(id) AS (SELECT ${first} UNION ALL SELECT id + 1 FROM ids WHERE id < ${last})
+      INSERT INTO plants SELECT id, 'x', NULL FROM ids`)
+  const count = () => {
+    const task = reader.countPlants()
+    let turns = 0
+    for (;;) {
+      const { done, value } = task.next()
+      if (done === true) return { plants: value, turns }
+      if (++turns === 2) insert(50_001, 50_003)
+    }
+  }
+  assert.deepEqual(count(), { plants: 0, turns: 0 })
+  insert(-9999, 50_000)
+  assert.deepEqual(count(), { plants: 60_000, turns: 3 })
+  db.exec('DELETE FROM plants WHERE id <> 7')
+  assert.deepEqual(count(), { plants: 1, turns: 0 })
 })
 
 test('a thread that cannot open its store reports that, and refuses calls after its end', async (t) => {

@@ -127,10 +127,10 @@ export class QueryReader implements Served {
     }
   }
 
-  countPlants(): number {
+  *countPlants(): Task<number> {
     const snapshot = this.#begin(false)
     try {
-      return snapshot.plants()
+      return yield* snapshot.plants()
     } finally {
       this.#end(snapshot)
     }

@@ -27,6 +27,9 @@ import { candidates, tagsOf, type Unindexed } from './unindexed.ts'
 export const needsIndex = (filter: PlantFilter, order: PlantOrder): boolean =>
   isByName(order) || filter.tags.length + filter.words.length > 0
 
+/** Plants that are counted at once, which takes about a millisecond. */
+const COUNTED = 20_000
+
 /** A connection to the store and one to the search index. From `begin` to `end`, reads see both as of one moment. */
 export class Snapshot {
   readonly #db: DatabaseSync
@@ -133,9 +136,22 @@ export class Snapshot {
     this.#statements.get('SELECT id FROM plants LIMIT 1')
   }
 
-  /** The number of plants. */
-  plants(): number {
-    return Number(this.#statements.get('SELECT count(*) FROM plants')?.[0] ?? 0)
+  /** The number of plants. Other reads take turns with it: one count of ten million plants would hold them for 0.3 s. */
+  *plants(): Task<number> {
+    let count = 0
+    for (let where = '', last: bigint[] = []; ; where = 'WHERE id > ?') {
+      const end = this.#statements.get(
+        `SELECT id FROM plants ${where} ORDER BY id LIMIT 1 OFFSET ${COUNTED - 1}`,
+        ...last,
+      )
+      if (end === undefined) {
+        const rest = this.#statements.get(`SELECT count(*) FROM plants ${where}`, ...last)
+        return count + Number(rest?.[0] ?? 0)
+      }
+      count += COUNTED
+      last = [end[0] as bigint]
+      yield
+    }
   }
 
   *tags(after: string | undefined, limit: number, { ids, tags }: Unindexed): Task<TagCount[]> {
