@@ -10,7 +10,7 @@ import { preflight } from '../preflight.ts'
 
 /** Milliseconds for one step: moving the plants of a large store takes hours. */
 const TRANSACTION_TIMEOUT = 7 * 24 * 60 * 60_000
-/** Milliseconds for a statement that only looks. */
+/** Milliseconds for a statement that moves no plants. */
 const TIMEOUT = 60_000
 /** Milliseconds between two looks at the progress. */
 const INTERVAL = 1000
@@ -26,16 +26,16 @@ export interface DistributeOptions {
   readonly onNotice: (text: string) => void
 }
 
-/** Few shards make large groups of creates; each is the least that can move to another server. */
+/** Few shards make large groups of creates. A shard is the smallest unit that can move to another server. */
 const SHARDS_PER_WORKER = 2
 const SHARDS = 4
 
 /**
  * Distributes a store over the workers of a Citus coordinator: the plants by their ids, the tokens as a copy on every
- * server. Creates the store if there is none, and moves the plants of an existing one, which takes no writes meanwhile.
- * Skips steps that are done already, so it can continue after an interruption.
+ * server. Creates the store if it does not exist. Writes to an existing store wait while its plants move. A repeated
+ * call skips the steps that are done, so it continues an interrupted one.
  *
- * @throws OperatorError when the server can not distribute tables, or something else distributed them otherwise
+ * @throws OperatorError when the server can not distribute tables, or has distributed them in another way
  */
 export async function distribute(address: PostgresAddress, options: DistributeOptions): Promise<void> {
   const pool = new Pool({ address, max: 3, timeout: TIMEOUT, onTrouble: () => {} })
@@ -71,7 +71,7 @@ class Distribution {
     }
     if ((await this.#methodOf('plants')) === undefined) await this.#movePlants(workers)
     else this.#options.onStep('plants: distributed already')
-    // Citus leaves the rows from before in a hidden part of each table on the coordinator.
+    // Citus keeps the moved rows in the local part of each table on the coordinator, which no query reads.
     for (const table of ['tokens', 'plants']) {
       await this.#long(`SELECT truncate_local_data_after_distributing_table('${table}')`)
     }
@@ -102,7 +102,7 @@ class Distribution {
     return workers
   }
 
-  /** @returns undefined for a table that is not distributed */
+  /** @returns Citus's method and column, such as `h:id`; undefined for a table that is not distributed */
   async #methodOf(table: 'plants' | 'tokens'): Promise<string | undefined> {
     const { rows } = await this.#share.run({
       text: `SELECT partmethod::text || coalesce(':' || column_to_column_name(logicalrelid, partkey), '')
@@ -125,7 +125,7 @@ class Distribution {
       )
     }, INTERVAL)
     try {
-      // Counts by triggers are for tables on one server (sql/postgres/000005.sql).
+      // The triggers count tags only in a table on one server (sql/postgres/000005.sql).
       await this.#long(
         'DROP TABLE IF EXISTS tag_counts, tag_changes',
         'DROP FUNCTION IF EXISTS count_tags() CASCADE',
@@ -137,7 +137,7 @@ class Distribution {
     onStep(`plants: moved to ${shards} shards`)
   }
 
-  /** Plants that have arrived on the workers, as these see it. */
+  /** Plants that the workers have copied so far (pg_stat_progress_copy). */
   async #moved(): Promise<number> {
     const { rows } = await this.#share.run({
       text: `SELECT sum(result::bigint) FROM run_command_on_workers(
@@ -155,7 +155,7 @@ class Distribution {
     return `done: ${shards} shards on ${servers} servers`
   }
 
-  /** Runs statements in one transaction, with the planner's own settings and without a limit of time. */
+  /** Runs statements in one transaction, with the planner's default settings and without the session's time-outs. */
   #long(...texts: readonly string[]): Promise<void> {
     const work = async (run: Run) => {
       await run({ text: 'SET LOCAL statement_timeout = 0' })

@@ -4,8 +4,8 @@ import type { Shard } from './shard-map.ts'
 import type { Shards } from './shards.ts'
 
 /**
- * Groups under way at once on all servers, and at least one on each, so that a server that hangs does not hold up the
- * others. Twice as many make smaller groups: a create costs the database a quarter more.
+ * Concurrent groups on all servers together, but at least one on each: a server that hangs then delays no other one.
+ * With twice as many, groups are smaller, and a create costs the database a quarter more.
  */
 const GROUPS = 2
 
@@ -21,8 +21,8 @@ interface Placed<Row> {
 }
 
 /**
- * A GroupCommit whose groups each lie on one shard, where the plants are distributed. Citus commits such a group on one
- * server; a group on several needs two phases, and a transaction of the coordinator.
+ * A GroupCommit that puts only rows of one shard into a group, where the plants are distributed. Citus commits such a
+ * group on one server. A group on several shards needs a two-phase commit of the coordinator.
  */
 export class ShardGroups<Row, Result> {
   readonly #shards: Shards
@@ -42,7 +42,7 @@ export class ShardGroups<Row, Result> {
     this.#whole = new GroupCommit(commit, options)
   }
 
-  /** As GroupCommit.submit. @throws AppError 50301 also where the server of the row is out of reach */
+  /** See GroupCommit.submit. @throws AppError 50301 also when the server of the row is out of reach */
   async submit(row: Row): Promise<Result> {
     const { map } = this.#shards
     if (map === undefined) return this.#whole.submit(row)
@@ -97,7 +97,7 @@ export class ShardGroups<Row, Result> {
   async #commitOn(placed: readonly Placed<Row>[]): Promise<readonly (Result | Error)[]> {
     const shard = placed[0]?.shard
     if (shard === undefined) return []
-    // It may have been lost while these waited.
+    // The server may have failed while the rows waited.
     const refusal = this.#shards.refusalOf(shard)
     if (refusal !== undefined) return placed.map(() => refusal)
     try {

@@ -3,13 +3,13 @@ import type { Run } from '../pool/client.ts'
 /** A part of the plants that lies on one server. */
 export interface Shard {
   readonly number: string
-  /** The lowest hash of its ids; the next shard's begins behind its highest. */
+  /** The lowest hash of its ids. Its highest one precedes the lowest one of the next shard. */
   readonly first: number
-  /** The server that has it, as `host:port`. */
+  /** The server of the shard, as `host:port`. */
   readonly node: string
 }
 
-/** The shard and the server of each id, as the coordinator knew them at one moment. */
+/** Finds the shard and the server of an id, as the coordinator knew them at one moment. */
 export class ShardMap {
   readonly shards: readonly Shard[]
   readonly nodes: readonly string[]
@@ -31,7 +31,7 @@ export class ShardMap {
     return this.shards[low] as Shard
   }
 
-  /** Some id that a server has, whether or not it has a plant. */
+  /** Returns an id that lies on a server. A plant with this id need not exist. */
   idOn(node: string): bigint {
     for (let id = 0n; ; id++) if (this.shardOf(id).node === node) return id
   }
@@ -50,7 +50,7 @@ export async function readShards(run: Run): Promise<ShardMap | undefined> {
   return shards.length === 0 ? undefined : new ShardMap(shards)
 }
 
-/** Of a shard on several servers, the first one counts. */
+/** Takes the first placement of a shard that has several. */
 const SHARDS = `SELECT DISTINCT ON (shardid) shardid, shardminvalue, nodename || ':' || nodeport
   FROM pg_dist_partition JOIN pg_dist_shard USING (logicalrelid) JOIN pg_dist_placement USING (shardid)
     JOIN pg_dist_node USING (groupid)
@@ -59,8 +59,8 @@ const SHARDS = `SELECT DISTINCT ON (shardid) shardid, shardminvalue, nodename ||
   ORDER BY shardid, placementid`
 
 /**
- * PostgreSQL's hashint8 (src/backend/access/hash/hashfunc.c, src/common/hashfn.c), by which Citus places ids on shards.
- * It is the same on every system, as it is part of hash partitions on disk.
+ * PostgreSQL's hashint8 (src/backend/access/hash/hashfunc.c, src/common/hashfn.c). Citus finds the shard of an id by it.
+ * Its values are equal on every system, because hash partitions on disk depend on them.
  *
  * @returns a signed number of 32 bits
  */

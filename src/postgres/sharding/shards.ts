@@ -8,7 +8,7 @@ import { readShards, type Shard, type ShardMap } from './shard-map.ts'
 
 /** Milliseconds after which the next write reads the map again: shards may have moved, or been split. */
 const MAX_AGE = 10_000
-/** Milliseconds between two attempts to reach a server, and for each of them. */
+/** Milliseconds between two attempts to reach a server, and of one attempt. */
 const INTERVAL = 500
 const LOOKUP_TIMEOUT = 3000
 
@@ -19,13 +19,13 @@ export interface ShardState {
 }
 
 /**
- * The shards of a distributed store, and the servers out of reach. Refuses plants on such a server at once, so that
- * they hold no connection that the others need. An attempt every half second finds out when the server is back.
+ * The shards of a distributed store, and the servers out of reach. Callers refuse plants on such a server at once, as
+ * they would hold connections until their deadlines. An attempt every 500 ms finds out when the server answers again.
  */
 export class Shards {
   readonly #share: PoolShare
   readonly #lost = new Set<string>()
-  /** Servers that may lose acknowledged writes, and why. They count as lost. */
+  /** Servers that may lose acknowledged writes, with the reason. Each is in #lost too. */
   readonly #unsafe = new Map<string, string>()
   #map: ShardMap | undefined
   #readAt = Number.NEGATIVE_INFINITY
@@ -54,7 +54,7 @@ export class Shards {
     this.#map = await readShards(this.#share.run)
   }
 
-  /** Call it with each write. In the background, it reads the map again when that is old. */
+  /** Call it with each write. It reads the map again in the background, once the map is older than MAX_AGE. */
   used(): void {
     if (performance.now() - this.#readAt < MAX_AGE) return
     this.read().catch(() => {})
@@ -83,7 +83,7 @@ export class Shards {
   }
 
   /**
-   * Asks each server that is not lost. Afterwards, `state` is up to date.
+   * Asks each server that is not lost, and brings `state` up to date.
    *
    * @throws AppError 50301 when none can be reached
    */
@@ -148,11 +148,11 @@ export class Shards {
   }
 }
 
-/** The server that has the id answers with its own settings, whether or not the plant is there. */
+/** The server of the id answers with its own settings. A plant with this id need not exist. */
 const ASK = `SELECT count(*), current_setting('fsync'), current_setting('synchronous_commit')
   FROM plants WHERE id = $1`
 
-/** What a session of the coordinator can not set on a worker. */
+/** Faulty settings of a worker, which a session of the coordinator can not override. */
 const UNSAFE = {
   fsync: 'has fsync off, so a power cut would lose acknowledged writes; set it to on',
   commit: 'has synchronous_commit off, so a power cut would lose acknowledged writes; set it to on',

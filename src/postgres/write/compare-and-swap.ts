@@ -9,7 +9,7 @@ import { byId, refusalOf } from '../rows.ts'
 import { insertPlants } from './insert.ts'
 import { deletePlants, type Update, updatePlants } from './update.ts'
 
-/** The wanted plant of an id, and the one that was read before. */
+/** A plant before and after its changes; undefined where no plant has the id. */
 interface Swap {
   readonly id: bigint
   readonly before: NewPlant | undefined
@@ -17,9 +17,9 @@ interface Swap {
 }
 
 /**
- * Reads the plants, decides each change, and writes those plants that are still as they were read; it holds no lock in
- * between, and retries the others. Several changes of one plant are decided in order and written as one. Resolves after
- * the commits.
+ * Reads the plants, decides each change, and writes the plants that no other transaction has changed since the read.
+ * Holds no lock between read and write, and retries the other plants. Decides several changes of one plant in their
+ * order, and writes only the last state. Resolves after the commits.
  *
  * @returns for each change its outcome, or the AppError that decideChange throws
  */
@@ -39,7 +39,7 @@ export async function changePlants(
     else open.set(id, [...(open.get(id) ?? []), i])
   }
   while (open.size > 0 && timeLeft(budget) > 0) {
-    // In the order of ids, so that two groups with the same plants can not deadlock.
+    // Two groups that lock the same plants in one order can not deadlock.
     const ids = [...open.keys()].sort((a, b) => (a < b ? -1 : 1))
     const there = byId(
       await selectPlants(

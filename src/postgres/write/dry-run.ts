@@ -5,7 +5,10 @@ import { selectPlants } from '../read/point-reader.ts'
 import { byId, COLUMNS, columnsOf, refusalOf } from '../rows.ts'
 import { imported } from './imported.ts'
 
-/** An import that stores nothing: a temporary table of its connection holds what it would have stored. */
+/**
+ * An import that changes no plant of the store. It writes new and replaced plants to a temporary table of its
+ * connection, where later plants with the same id find them.
+ */
 export class PostgresDryRun {
   readonly #client: Client
   readonly #mode: ImportMode

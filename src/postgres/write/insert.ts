@@ -7,12 +7,12 @@ import { COLUMNS, columnsOf, idsIn, valuesOf } from '../rows.ts'
 const INSERT = `INSERT INTO plants (id, name, tag, sort_key, words) SELECT * FROM unnest(${COLUMNS}) ORDER BY 1
   ON CONFLICT (id) DO NOTHING RETURNING id`
 
-/** Most rows in a statement with VALUES. */
+/** Maximum number of rows in one statement with VALUES. */
 const MAX_ROWS = 512
-/** The numbers of rows for which a server keeps the plan of a statement. */
+/** Numbers of rows that have a statement: few, so that the server keeps the plan of each. */
 const SIZES = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, MAX_ROWS]
 
-/** Inserts the plants whose ids are free. @returns the plants that have the other ids */
+/** Inserts the plants whose ids are free. @returns the present plants of all other ids */
 export async function putPlants(
   run: Run,
   plants: readonly NewPlant[],
@@ -23,14 +23,14 @@ export async function putPlants(
     const created = new Set(await insertPlants(run, rest, isDistributed))
     rest = rest.filter(({ id }) => !created.has(id))
     for (const plant of await selectPlants(run, rest)) there.set(plant.id, plant)
-    // An id with neither outcome was deleted in between: its plant is inserted again.
+    // A concurrent write deleted the plants of the remaining ids. Retry.
     rest = rest.filter(({ id }) => !there.has(id))
   }
   return there
 }
 
 /**
- * @param isDistributed whether the plants are; then these should be on one shard
+ * @param isDistributed whether the table is distributed; these plants should then lie on one shard
  * @returns the ids of the plants that it inserted; the other ids exist
  */
 export async function insertPlants(run: Run, plants: readonly NewPlant[], isDistributed: boolean): Promise<bigint[]> {
@@ -49,11 +49,11 @@ async function insertGroup(run: Run, plants: readonly NewPlant[], statement: Sta
   return outcome.count === plants.length ? plants.map(({ id }) => id) : idsIn(outcome)
 }
 
-/** Citus sends rows of VALUES to their shard; it reads those of a SELECT into its coordinator first. */
+/** Citus routes the rows of VALUES to their shard. It would first collect the rows of a SELECT on the coordinator. */
 function insertValues(plants: readonly NewPlant[]): Statement {
   const values = plants.toSorted((a, b) => (a.id < b.id ? -1 : 1)).map(valuesOf)
   const size = SIZES.find((each) => each >= plants.length) ?? MAX_ROWS
-  // Repeated rows conflict with the first of them, and so do nothing.
+  // A repeated row conflicts with the row before it, so it inserts nothing.
   const last = values.at(-1) ?? []
   while (values.length < size) values.push(last)
   return { name: `insert-${size}`, text: TEXTS[size] ?? '', values: values.flat() }

@@ -12,8 +12,8 @@ import { insertPlants, putPlants } from './insert.ts'
 import { type Update, updatePlants } from './update.ts'
 
 /**
- * Imports plants into their shards, several at once, each with statements of its own: one transaction over all of them
- * would commit in two phases. When it throws, some shards may have their plants.
+ * Imports plants shard by shard, several shards at once. Each shard has its own statements, because a transaction over
+ * several shards needs a two-phase commit. After an error, some shards may hold their plants.
  */
 export async function importByShard(
   share: PoolShare,
@@ -39,7 +39,7 @@ export async function importByShard(
       throw error
     }
   })
-  // Only after the last statement has ended may the caller go on.
+  // The caller continues only after the last statement has ended, also when one has failed.
   const failed = (await Promise.allSettled(all)).find((outcome) => outcome.status === 'rejected')
   if (failed !== undefined) throw failed.reason
   return results
@@ -65,7 +65,7 @@ async function add(run: Run, plants: readonly NewPlant[]): Promise<ImportResult[
   return imported(plants, 'add', await putPlants(run, [...firsts.values()], true)).results
 }
 
-/** Plants that a concurrent write changed first are decided again. */
+/** Decides a plant again when a concurrent write changed it first. */
 async function update(run: Run, plants: readonly NewPlant[]): Promise<ImportResult[]> {
   const results: ImportResult[] = []
   for (let open = [...plants.keys()]; open.length > 0; ) {

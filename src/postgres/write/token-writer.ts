@@ -8,7 +8,7 @@ const IS_ACTIVE = 'revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $1
 /** Scopes are words between spaces. */
 const IS_MANAGER = "' ' || scopes || ' ' LIKE '% tokens %'"
 
-/** @param onConflict the clause for an id that exists; without it such an id is an error */
+/** @param onConflict the clause for an id that exists; without a clause PostgreSQL refuses such an id */
 export async function insertToken(run: Run, token: Token, hash: Buffer, onConflict = ''): Promise<void> {
   const { id, name, scopes, createdAt, expiresAt, lastUsedAt, revokedAt } = token
   const times = [createdAt, expiresAt, lastUsedAt, revokedAt].map((date) => date?.getTime() ?? null)
@@ -17,8 +17,8 @@ export async function insertToken(run: Run, token: Token, hash: Buffer, onConfli
 }
 
 /**
- * Runs in one transaction. The lock on the creator makes its revocation wait for the end of this transaction, or lets
- * this one see it.
+ * Call it inside a transaction. It locks the row of the creator: a revocation of the creator waits for the end of this
+ * transaction, or this transaction sees it.
  */
 export async function issueToken(
   run: Run,
@@ -45,19 +45,19 @@ export async function issueToken(
   return (await tokenWith(run, token.id)) ?? token
 }
 
-/** Two steps, because the servers of a sharded store each run the second one, and have to remove the same tokens. */
+/** Deletes by id: every server of a sharded store runs the DELETE, and all of them must delete the same tokens. */
 async function removeEnded(run: Run, now: number, count: number): Promise<void> {
   const text = `SELECT id FROM tokens WHERE revoked_at IS NOT NULL OR expires_at <= $1
     ORDER BY coalesce(revoked_at, expires_at), id LIMIT $2`
   const { rows } = await run({ text, values: [now, count] })
-  // In one order: two instances that remove the same tokens wait for each other, and do not block each other.
+  // In one order, so that two instances that remove the same tokens do not deadlock.
   const ids = rows.map(([id]) => id ?? '').sort()
   await run({ text: 'DELETE FROM tokens WHERE id = ANY ($1::text[])', values: [ids] })
 }
 
 /**
- * Runs in one transaction. It locks the tokens with the scope `tokens` in one order, so that of two tokens that revoke
- * each other, the second transaction sees the result of the first.
+ * Call it inside a transaction. With `sparesLast` it locks all active tokens with the scope `tokens`, in one order. When
+ * two tokens revoke each other, the second transaction then sees the result of the first.
  */
 export async function revokeToken(run: Run, id: string, sparesLast: boolean): Promise<RevokeResult> {
   const now = Date.now()

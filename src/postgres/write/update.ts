@@ -9,7 +9,7 @@ export interface Update {
   readonly after: NewPlant
 }
 
-/** The condition repeats the ids for a database that shards the table by them (docs/guides/scale-out.md). */
+/** `plants.id = ANY` lets Citus find the shards of the rows (docs/guides/scale-out.md). */
 const UPDATE = `UPDATE plants SET name = v.name, tag = v.tag, sort_key = v.sort_key, words = v.words
   FROM unnest(${COLUMNS}, $6::text[], $7::text[]) AS v (id, name, tag, sort_key, words, name_before, tag_before)
   WHERE plants.id = ANY ($1::bigint[]) AND plants.id = v.id

@@ -11,7 +11,7 @@ import { ShardGroups } from '../sharding/shard-groups.ts'
 import type { Shards } from '../sharding/shards.ts'
 import type { CreateRow } from './writer.ts'
 
-/** Writes all rows of a group. Each row has a result of its own. */
+/** Both functions write the rows of one group, and return one result for each row, in their order. */
 export interface GroupWrites {
   create(rows: readonly CreateRow[], budget: Budget): Promise<readonly (CreateResult | AppError)[]>
   change(changes: readonly PlantChange[], budget: Budget): Promise<readonly (ChangeOutcome | AppError)[]>
@@ -19,7 +19,7 @@ export interface GroupWrites {
 
 type ChangeRow = Timed & { readonly change: PlantChange }
 
-/** Groups writes of single plants: those that come together share a statement. Answers each one by its deadline. */
+/** Groups concurrent writes of single plants into one statement. Settles each write by its deadline. */
 export class WriteQueue implements WriteStats {
   readonly commits = { create: newCommitStats(), change: newCommitStats(), import: newCommitStats() }
   readonly #deadlines: RequestDeadlines
@@ -49,7 +49,7 @@ export class WriteQueue implements WriteStats {
     this.#changes = new ShardGroups<ChangeRow, ChangeOutcome>(shards, (rows) => inTime(rows, change), {
       ...limits,
       stats: this.commits.change,
-      // Two groups with changes of the same plant would only conflict.
+      // Two concurrent groups with changes of one plant would conflict, and one of them would start again.
       maxInFlight: 1,
       parts: 1,
       idOf: (row) => idOf(row.change),

@@ -32,8 +32,8 @@ export class PostgresWriter {
   }
 
   /**
-   * Puts all rows with one statement, and reads the plants whose ids exist with a second one. The results are as if the
-   * rows came one after the other: the second row of an id finds the first.
+   * Inserts all rows with one statement, and reads the plants of existing ids with a second one. Decides the rows in
+   * their order: the second row of an id finds the plant of the first.
    */
   async createPlants(rows: readonly CreateRow[], budget: Budget): Promise<(CreateResult | AppError)[]> {
     const refusals = rows.map(({ plant }) => refusalOf(plant))
@@ -52,9 +52,8 @@ export class PostgresWriter {
   }
 
   /**
-   * Puts many plants in one transaction, as if they came one after the other. Reads take no row locks, which a sharded
-   * table could not give; after a concurrent write the transaction begins again. Where the plants are distributed, each
-   * shard has its own transaction.
+   * Imports plants in one transaction, and decides them in their order. The reads lock no rows: after a concurrent write
+   * of the same plants, the transaction starts again. Where the plants are distributed, `importByShard` imports them.
    */
   importPlants(plants: readonly NewPlant[], mode: ImportMode): Promise<ImportResult[]> {
     if (this.#shards.map !== undefined) return importByShard(this.#longWrites, this.#shards, plants, mode)
