@@ -198,11 +198,11 @@ test('an import beside a service waits while the index is too far behind', async
   await importAll(store, MANY.slice(0, 10))
   const lag = new IndexLag(path)
   cleanUp(t, () => lag.close())
-  await lag.near()
+  await lag.caughtUp()
   indexAll(path)
   await importAll(store, MANY.slice(10))
   let isNear = false
-  const near = lag.near().then(() => {
+  const near = lag.caughtUp().then(() => {
     isNear = true
   })
   await sleep(100)

@@ -2,44 +2,47 @@ import { resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { isBusy, sqliteFault } from './errors.ts'
 
-/** Marks a database file as a plant store (`PRAGMA application_id`): the bytes "PLNT". */
+/** The `PRAGMA application_id` of a plant store: the bytes "PLNT". */
 export const APPLICATION_ID = 0x504c4e54
-/** The same for its search index: the bytes "PLNI". */
+/** The `PRAGMA application_id` of a search index: the bytes "PLNI". */
 export const INDEX_APPLICATION_ID = 0x504c4e49
 
 /** Milliseconds that a connection waits while another process writes. */
 export const BUSY_TIMEOUT = 10_000
 
 export interface WriterOptions {
-  /** Neither waits for another writer nor copies the log into the file: for the event loop. */
-  readonly isHasty?: boolean
+  /** The connection fails at once while another one writes, and never checkpoints: both would block the event loop. */
+  readonly forEventLoop?: boolean
 }
 
-/** Reads only. Sees every committed write, never waits for a writer (https://sqlite.org/wal.html). */
+/**
+ * Opens a read-only connection. It sees every committed write, and never waits for a writer
+ * (https://sqlite.org/wal.html).
+ */
 export function openReader(path: string): DatabaseSync {
   return open(path, { readOnly: true }, () => {})
 }
 
 /**
- * Reads and writes. A commit returns after its fsync (WAL with synchronous=FULL). Only `LogKeeper` copies the log into
- * the file.
+ * Opens a connection that writes. A commit returns after its fsync (WAL with synchronous=FULL). Only `LogKeeper`
+ * checkpoints the WAL.
  *
- * BEGIN, COMMIT and PRAGMA run by `exec()`, which reports no row count and so can't fail on a large rowid.
+ * Run BEGIN, COMMIT and PRAGMA by `exec()`: it reports no row count, so it can't fail on a large rowid.
  */
-export function openWriter(path: string, { isHasty = false }: WriterOptions = {}): DatabaseSync {
-  return open(path, isHasty ? { timeout: 0 } : {}, (db) => {
+export function openWriter(path: string, { forEventLoop = false }: WriterOptions = {}): DatabaseSync {
+  return open(path, forEventLoop ? { timeout: 0 } : {}, (db) => {
     makeDurable(db)
-    // In KiB. A hasty connection loses its pages with each write of the other one, and writes only small groups.
-    db.exec(`PRAGMA cache_size = -${isHasty ? 4096 : 16_384}`)
+    // In KiB. Each write of the thread discards the cached pages of the event loop, which writes only small groups.
+    db.exec(`PRAGMA cache_size = -${forEventLoop ? 4096 : 16_384}`)
   })
 }
 
 /**
- * A writer that has the file alone. It needs no index of the log.
+ * Opens a connection that locks out all others (locking_mode=EXCLUSIVE). It needs no WAL-index on the disk.
  *
  * @returns undefined when another connection has the file open, under any name
  */
-export function openAlone(path: string): DatabaseSync | undefined {
+export function openExclusive(path: string): DatabaseSync | undefined {
   try {
     return open(path, { timeout: 0 }, (db) => {
       db.exec('PRAGMA locking_mode = EXCLUSIVE')
@@ -53,12 +56,12 @@ export function openAlone(path: string): DatabaseSync | undefined {
 }
 
 /**
- * Reads and writes a file that can be rebuilt. A commit does not wait for the disk (WAL with synchronous=NORMAL): it
- * survives the end of the process, and after a power cut the file has the state of an earlier commit.
+ * Opens a connection that writes to a file that can be rebuilt. A commit does not wait for the disk (WAL with
+ * synchronous=NORMAL). It survives the end of the process, but a power cut may undo the last commits.
  */
 export function openDerivedWriter(path: string): DatabaseSync {
   return open(path, { timeout: 1000 }, (db) => {
-    // The size of a page counts only where the file is new.
+    // SQLite applies page_size only to a new file.
     db.exec('PRAGMA page_size = 8192; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL')
     db.exec('PRAGMA cache_size = -16384; PRAGMA wal_autocheckpoint = 2000')
   })
@@ -88,7 +91,9 @@ function open(
   }
 }
 
-/** Runs `work` in one write transaction; a throw undoes it. Returns after the commit is on stable storage. */
+/**
+ * Runs `work` in one write transaction, and rolls back when it throws. Returns once the commit is on stable storage.
+ */
 export function transaction<T>(db: DatabaseSync, work: () => T): T {
   db.exec('BEGIN IMMEDIATE')
   try {

@@ -17,7 +17,10 @@ export interface SqliteFault {
   readonly message: string
 }
 
-/** The fault of an error of SQLite, or of a value that node:sqlite refuses to bind, such as a bigint beyond int64. */
+/**
+ * Returns the fault in an error of SQLite, or in node:sqlite's refusal to bind a value, such as a bigint beyond int64;
+ * undefined for every other error.
+ */
 export function sqliteFault(error: unknown): SqliteFault | undefined {
   if (!(error instanceof Error)) return undefined
   if ('errcode' in error && typeof error.errcode === 'number') return { errcode: error.errcode, message: error.message }
@@ -27,13 +30,13 @@ export function sqliteFault(error: unknown): SqliteFault | undefined {
 
 const primary = (fault: SqliteFault): number => fault.errcode & 0xff
 
-/** Another connection is writing. Nothing was done. */
+/** Another connection is writing. The statement changed nothing. */
 export const isBusy = (fault: SqliteFault): boolean => primary(fault) === BUSY
 
 /** The disk is full. SQLite has rolled the transaction back. */
 export const isFull = (fault: SqliteFault): boolean => primary(fault) === FULL
 
-/** The disk has no room for the log, or for the index of the log, without which the store can't be opened. */
+/** The disk has no space for the WAL, or for the WAL-index, which SQLite needs to open the store. */
 export const hasNoRoomToOpen = (fault: SqliteFault): boolean => isFull(fault) || fault.errcode === IOERR_SHMSIZE
 
 /** SQLite refused this row alone. The transaction continues. */
@@ -41,12 +44,12 @@ export const isRowFault = (fault: SqliteFault): boolean => [CONSTRAINT, TOOBIG, 
 
 /**
  * The file is corrupt, or its content on the disk is unknown. After a failed fsync the kernel may have dropped the
- * pages, so only a restart, which recovers from the log, is safe
+ * pages. Only a restart is safe, which recovers from the WAL
  * (https://www.usenix.org/conference/atc20/presentation/rebello).
  */
 export const isFatal = (fault: SqliteFault): boolean => [IOERR, CORRUPT, NOTADB].includes(primary(fault))
 
-export function appErrorOf(fault: SqliteFault): AppError {
+export function errorOfFault(fault: SqliteFault): AppError {
   const cause = new Error(`SQLite ${fault.errcode}: ${fault.message}`)
   if (isFull(fault)) {
     return new AppError(50304, 'the store has no space left; nothing was stored, retry later', { cause })
@@ -56,14 +59,14 @@ export function appErrorOf(fault: SqliteFault): AppError {
 }
 
 /**
- * The AppError for an error of SQLite, and any other error as it is.
+ * Returns the AppError for an error of SQLite, and every other error unchanged.
  *
  * @param onFatal called when the file can't be trusted any more
  */
-export function reported(error: unknown, onFatal: (error: Error) => void): unknown {
+export function appErrorOf(error: unknown, onFatal: (error: Error) => void): unknown {
   const fault = sqliteFault(error)
   if (fault === undefined) return error
-  const appError = appErrorOf(fault)
+  const appError = errorOfFault(fault)
   if (isFatal(fault)) onFatal(appError)
   return appError
 }

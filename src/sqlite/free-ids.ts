@@ -1,7 +1,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { findFreeRange, type IdRange, later } from '../free-ids.ts'
 
-/** Looks for free ids, on any connection of the store. */
+/** Finds free ids, on any connection to the store. */
 export class FreeIds {
   readonly #plantBelow: StatementSync
   readonly #reservationBelow: StatementSync
@@ -13,6 +13,7 @@ export class FreeIds {
     )
   }
 
+  /** @returns undefined when no range of so many ids is free */
   find(count: number): IdRange | undefined {
     const search = findFreeRange(count)
     for (let step = search.next(); ; step = search.next(this.#usedBelow(step.value))) {

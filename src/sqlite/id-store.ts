@@ -5,7 +5,7 @@ import type { PointReader } from './read/point-reader.ts'
 import type { Remote } from './worker/protocol.ts'
 import type { SqliteWriter } from './write/writer.ts'
 
-/** Reservations of ids in the file of the store. */
+/** Keeps reservations of ids in the file of the store. */
 export class SqliteIdStore implements IdStore {
   readonly #reader: PointReader
   readonly #writer: Remote<SqliteWriter>

@@ -4,14 +4,15 @@ import { transaction } from './connection.ts'
 
 const DIRECTORY = new URL('../../sql/sqlite/', import.meta.url)
 
-/** @throws OperatorError as `migrate` does */
+/** @throws OperatorError under the conditions of `migrate` */
 export const isUpToDate = (db: DatabaseSync): boolean =>
   pendingMigrations(readMigrations(DIRECTORY), applied(db)).length === 0
 
 /**
- * Applies the pending migrations. Several processes may call it at once: each takes the write lock and checks again.
+ * Applies the pending migrations in one transaction. Several processes may call it at once: each takes the write lock,
+ * and then looks again which migrations are pending.
  *
- * @throws OperatorError when the store is newer than this program or its schema is another one
+ * @throws OperatorError when a newer program, or migrations other than this program's, made the schema
  */
 export function migrate(db: DatabaseSync): void {
   const known = readMigrations(DIRECTORY)
@@ -31,9 +32,9 @@ export const hasTable = (db: DatabaseSync, name: string): boolean =>
   db.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?").get(name) !== undefined
 
 /**
- * How many migrations a store has.
+ * Counts the migrations that a store has applied, and those that this program knows.
  *
- * @throws OperatorError when the store is newer than this program or its schema is another one
+ * @throws OperatorError under the conditions of `migrate`
  */
 export function schemaOf(db: DatabaseSync): { readonly applied: number; readonly known: number } {
   const known = readMigrations(DIRECTORY)

@@ -1,12 +1,12 @@
 import type { NewPlant } from '../plant.ts'
 import type { Row } from './statement-cache.ts'
 
-/** The plant in the columns id, name and tag. A row as an array takes SQLite two thirds of the time of an object. */
+/** Makes a plant of a row of id, name and tag. node:sqlite reads an array in two thirds of the time of an object. */
 export function plantOf({ 0: id, 1: name, 2: tag }: Row): NewPlant {
   return { id: id as bigint, name: name as string, tag: (tag as string | null) ?? undefined }
 }
 
-/** Plants for a message to another thread: 0.17 µs of processor time each, where objects take 0.54 µs. */
+/** Plants as arrays, for a message to another thread: 0.17 µs of processor time each, where objects take 0.54 µs. */
 export interface PlantColumns {
   readonly ids: readonly bigint[]
   readonly names: readonly string[]

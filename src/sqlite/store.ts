@@ -19,7 +19,7 @@ import type {
   TagCount,
 } from '../store.ts'
 import { storePath } from '../store-path.ts'
-import { appErrorOf, isFatal, outOfReach, shuttingDown } from './errors.ts'
+import { errorOfFault, isFatal, outOfReach, shuttingDown } from './errors.ts'
 import { SqliteIdStore } from './id-store.ts'
 import { FileWatch } from './open/file-watch.ts'
 import { beginLog, keepReserve, openWithReserve } from './open/full-disk.ts'
@@ -37,7 +37,7 @@ import { AdaptiveWriter, type Writer } from './write/adaptive-writer.ts'
 import { Housekeeping } from './write/housekeeping.ts'
 import { WriteQueue } from './write/write-queue.ts'
 
-/** The embedded engine: one SQLite file and one writer; short reads run on the event loop, long ones in a thread. */
+/** The embedded engine: one SQLite file with one writer. Short reads run on the event loop, long ones in a thread. */
 export class SqliteStore implements Store {
   readonly tokens: SqliteTokenStore
   readonly ids: SqliteIdStore
@@ -53,9 +53,9 @@ export class SqliteStore implements Store {
   readonly #reads: QueryClient
   readonly #writes: WriteQueue
   readonly #onFatal: (error: Error) => void
-  /** Set when the store is open. */
+  /** Undefined until the store is open. */
   #watch: FileWatch | undefined
-  /** How far the index that another process updates is behind. */
+  /** The lag of the search index while another process updates it. */
   #lag: IndexLag | undefined
   #fatal: Error | undefined
   #closing: Promise<void> | undefined
@@ -63,7 +63,7 @@ export class SqliteStore implements Store {
   /**
    * Opens the store, or creates it.
    *
-   * @throws OperatorError in one line when the path can't hold a store or holds a damaged one
+   * @throws OperatorError with a message of one line when the path can't hold a store, or holds a damaged one
    */
   static async open(link: string, options: SqliteStoreOptions): Promise<SqliteStore> {
     const path = storePath(link)
@@ -127,17 +127,17 @@ export class SqliteStore implements Store {
     this.tokens = new SqliteTokenStore(this.#reader, this.#writer.thread, () => this.#mustBeOpen())
     this.ids = new SqliteIdStore(this.#reader, this.#writer.thread, () => this.#mustBeOpen())
     const onNotice = (text: string) => {
-      // onFatal has reported a fatal fault.
+      // After a fatal fault, onFatal has already told the operator.
       if (this.#fatal === undefined) options.onNotice?.(text)
     }
     this.#housekeeping = new Housekeeping(this.#writer.thread, options.changesKeep ?? 0, onNotice)
     this.#index = new SearchIndex(path, {
       start: options.startFollower,
-      // The server of a store updates its index.
+      // While a service serves the store, only that service updates the index.
       mayStart: () => this.#isServing || !isServed(path),
       onNotice,
       onDurable: (position) => this.#isServing && this.#housekeeping.trim(position),
-      onStoreFault: (fault) => isFatal(fault) && fail(appErrorOf(fault)),
+      onStoreFault: (fault) => isFatal(fault) && fail(errorOfFault(fault)),
     })
     this.#reads = new QueryClient(path, this.#index, this.#isServing, fail)
     const { maxWaiting, maxGroup = 1000 } = options
@@ -210,7 +210,7 @@ export class SqliteStore implements Store {
 
   async checkWritable(): Promise<void> {
     this.#mustBeOpen()
-    this.#watch?.look()
+    this.#watch?.check()
     if (this.#fatal !== undefined) throw outOfReach(this.#fatal)
     await this.#writer.thread.checkWritable(Date.now())
   }
@@ -225,30 +225,31 @@ export class SqliteStore implements Store {
     return this.#closing
   }
 
-  /** Creates and changes that wait for their commit, for the metrics. */
+  /** The number of creates and changes that wait for their commit, for the metrics. */
   get waiting(): number {
     return this.#writes.waiting
   }
 
-  /** What became of writes, for the metrics. */
+  /** Commits and queues of writes, for the metrics. */
   get writes(): WriteStats {
     return this.#writes
   }
 
-  /** Changes that the search index lacks, for the metrics. */
+  /** The number of changes that the search index lacks, for the metrics. */
   get indexBehind(): number {
     return this.#index.behind
   }
 
   /**
-   * Lets another process that serves the store write: waits as long as this write took, and until the server's index is
-   * near. SQLite's write lock is not fair: without a pause, consecutive imports kept a server waiting for seconds.
+   * Gives a service that serves the store a turn to write. Waits for as long as this write took, and until the
+   * service's index has caught up. SQLite's write lock is not fair: without a pause, consecutive imports kept a service
+   * waiting for seconds.
    */
   async #giveWay(startedAt: number): Promise<void> {
     if (this.#isServing || !isServed(this.#path)) return
     await sleep(performance.now() - startedAt)
     this.#lag ??= new IndexLag(this.#path)
-    await this.#lag.near()
+    await this.#lag.caughtUp()
   }
 
   get #open(): PointReader {
@@ -268,10 +269,10 @@ export class SqliteStore implements Store {
     await this.#index.close()
     await this.#housekeeping.close()
     this.#lag?.close()
-    // The writer closes last: the last connection copies the log into the file, which a reader can't.
+    // The writer closes last: the last connection to close checkpoints the WAL, which a read-only one can't.
     this.#reader.close()
     await this.#writer.close()
-    // Closing may have freed some space, even on a full disk.
+    // The checkpoint may have freed enough space on a full disk.
     if (this.#isServing && this.#watch !== undefined) keepReserve(this.#path)
     this.#unlock()
   }
@@ -282,7 +283,7 @@ export class SqliteStore implements Store {
     this.#watch = new FileWatch(this.#path, (error) => this.#fail(error))
     if (!this.#isServing) return
     keepReserve(this.#path)
-    // Only a service updates the search index and cleans up. Its start does not wait for either.
+    // Both run in the background. A command starts neither.
     this.#index.start()
     this.#housekeeping.start()
   }
@@ -290,7 +291,7 @@ export class SqliteStore implements Store {
   #fail(error: Error): void {
     if (this.#fatal !== undefined) return
     this.#fatal = error
-    // During `open`, `open` itself throws the error.
+    // Before the store is open, `open` throws the error itself.
     if (this.#watch !== undefined) this.#onFatal(error)
   }
 }

@@ -1,6 +1,8 @@
 import type { Scope, Token } from '../token.ts'
 
-/** A token as the writer's thread receives it. */
+/**
+ * A token in a message to the writer's thread. Times are milliseconds since 1970, and scopes are words between spaces.
+ */
 export interface TokenRow {
   readonly id: string
   readonly hash: Uint8Array
@@ -26,7 +28,7 @@ export function tokenRow(token: Token, hash: Buffer): TokenRow {
   }
 }
 
-/** A token as SQLite gives its columns. */
+/** Makes a token of a row of the table `tokens`. */
 export function tokenOf(row: Record<string, unknown>): Token {
   const date = (value: unknown) => (value === null ? undefined : new Date(Number(value)))
   return {

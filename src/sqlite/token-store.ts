@@ -5,7 +5,7 @@ import { tokenOf, tokenRow } from './token-rows.ts'
 import type { Remote } from './worker/protocol.ts'
 import type { SqliteWriter } from './write/writer.ts'
 
-/** The access tokens in the file of the store. */
+/** Keeps access tokens in the file of the store. */
 export class SqliteTokenStore implements TokenStore {
   readonly #reader: PointReader
   readonly #writer: Remote<SqliteWriter>

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { openWriter, transaction } from '../../src/sqlite/connection.ts'
-import { appErrorOf, isFatal, sqliteFault } from '../../src/sqlite/errors.ts'
+import { errorOfFault, isFatal, sqliteFault } from '../../src/sqlite/errors.ts'
 import { SqliteStore } from '../../src/sqlite/store.ts'
 import { cleanUp } from '../support/clean-up.ts'
 import { isIntact, tempFolder } from '../support/files.ts'
@@ -31,7 +31,7 @@ test('a write to a full file is 50304 and rolls back its transaction, and the se
   } catch (error) {
     const fault = sqliteFault(error)
     assert.ok(fault, String(error))
-    assert.equal(appErrorOf(fault).number, 50304)
+    assert.equal(errorOfFault(fault).number, 50304)
     assert.equal(isFatal(fault), false)
   }
   assert.equal(db.isTransaction, false)

@@ -2,14 +2,14 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { NewPlant } from '../../plant.ts'
 
 /**
- * Bounds of one row of creates, in plants and in UTF-16 units: readers of the log read whole rows with their plants.
+ * Bounds of one row of creates, in plants and in UTF-16 units. A reader of the log reads all plants of a row at once.
  */
 const MAX_IDS = 1000
 const MAX_TEXT = 2 ** 20
-/** Rows that one transaction trims. */
+/** Maximum number of rows that one transaction trims. */
 const MAX_TRIMMED = 500
 
-/** What is done to a plant that exists. */
+/** The kind of a change of a present plant. */
 export type ChangeKind = 'replace' | 'update' | 'delete'
 
 /** Appends to the log of changes (sql/sqlite/000003.sql), inside the transaction that changes the plants. */
@@ -17,13 +17,13 @@ export class ChangeLog {
   readonly #insert: StatementSync
   readonly #selectOldest: StatementSync
   readonly #deleteUpTo: StatementSync
-  /** Created plants that have no row yet, by the ids of the actors. */
+  /** Ids of created plants without a row yet, by the ids of their actors. */
   readonly #created = new Map<string, bigint[]>()
-  /** The ids of a row, on their way into it: an array for each row takes longer than its insert. */
+  /** A reused buffer for the ids of one row: a new array for each row takes longer than its INSERT. */
   readonly #ids = new BigInt64Array(MAX_IDS)
   readonly #bytes = new Uint8Array(this.#ids.buffer)
   #count = 0
-  /** UTF-16 units of their names and tags. */
+  /** UTF-16 units in the names and tags of the created plants without a row. */
   #text = 0
 
   constructor(db: DatabaseSync) {
@@ -33,7 +33,7 @@ export class ChangeLog {
     this.#deleteUpTo = db.prepare('DELETE FROM changes WHERE position <= ?')
   }
 
-  /** Discards what a rolled-back transaction has left. */
+  /** Discards the creates that a rolled-back transaction has left. */
   begin(): void {
     this.#created.clear()
     this.#count = 0
@@ -41,8 +41,8 @@ export class ChangeLog {
   }
 
   /**
-   * Adds a create to the next row of its actor. Creates of several actors in one commit may change their order, as each
-   * is of another plant.
+   * Adds a create to the next row of its actor. This may reorder creates of several actors in one commit, which is
+   * harmless: each creates another plant.
    *
    * @param text UTF-16 units of the name and the tag
    */
@@ -55,7 +55,7 @@ export class ChangeLog {
     if (++this.#count === MAX_IDS) this.flush()
   }
 
-  /** @param before the plant as it was */
+  /** Adds a row. @param before the plant before the change */
   changed(kind: ChangeKind, before: NewPlant, actor: string): void {
     this.flush()
     this.#insert.run(1, Date.now(), kind, this.#packed([before.id]), before.name, before.tag ?? null, actor)
@@ -71,9 +71,10 @@ export class ChangeLog {
   }
 
   /**
-   * Removes the oldest rows that end before a position and are older than a time. It leaves no gap.
+   * Removes the oldest rows, as long as they lie before a position and are older than a time. It leaves no gap.
    *
-   * @returns whether more of them may remain
+   * @param before milliseconds since 1970
+   * @returns whether more such rows may remain
    */
   trim(position: number, before: number): boolean {
     const rows = this.#selectOldest.all(position, MAX_TRIMMED)
@@ -84,7 +85,7 @@ export class ChangeLog {
     return rows.length === MAX_TRIMMED && kept === -1
   }
 
-  /** Holds until the next call; SQLite copies it. */
+  /** Returns a view of the reused buffer, valid until the next call. SQLite copies it. */
   #packed(ids: readonly bigint[]): Uint8Array {
     this.#ids.set(ids)
     return this.#bytes.subarray(0, ids.length * this.#ids.BYTES_PER_ELEMENT)

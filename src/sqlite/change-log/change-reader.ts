@@ -6,11 +6,11 @@ export interface Change {
   /** The position of the last change of this row. */
   readonly position: number
   readonly ids: BigInt64Array
-  /** The plant as it was before; undefined for creates. */
+  /** The plant before the change; undefined for creates. */
   readonly before: NewPlant | undefined
 }
 
-/** Reads the log of changes, inside a read transaction of the store. */
+/** Reads the log of changes. Call its methods inside a read transaction of the store. */
 export class ChangeReader {
   readonly #statements: StatementCache
 
@@ -18,7 +18,7 @@ export class ChangeReader {
     this.#statements = statements
   }
 
-  /** The identity of this store. */
+  /** The identity of the store: 16 random bytes. */
   identity(): Uint8Array {
     return this.#statements.get('SELECT identity FROM store_identity')?.[0] as Uint8Array
   }
@@ -29,17 +29,19 @@ export class ChangeReader {
   }
 
   /**
-   * Whether the log continues from a position that was read earlier: it has all later changes, and the same mark there.
+   * Whether the log has every change after a position that was read earlier.
+   *
+   * @param mark the mark of the row at that position then
    */
-  goesOnFrom(position: number, mark: string): boolean {
+  continuesFrom(position: number, mark: string): boolean {
     if (position > 0) return this.mark(position) === mark
     const first = this.#statements.get('SELECT position, ids FROM changes ORDER BY position LIMIT 1')
     return first === undefined || Number(first[0]) === unpack(first[1]).length
   }
 
   /**
-   * Distinguishes a row from the row at the same position in another history of the store; undefined when no row ends
-   * there.
+   * Returns the mark of the row that ends at a position; undefined when no row ends there. A store that was restored
+   * from a backup has another row, with another mark, at the same position.
    */
   mark(position: number): string | undefined {
     const row = this.#statements.get('SELECT at, kind, ids FROM changes WHERE position = ?', position)
@@ -55,9 +57,9 @@ export class ChangeReader {
   }
 
   /**
-   * The plants with these ids that changed after a position, as they were there.
+   * Returns the states at a position of those plants that changed after it; undefined for a plant that did not exist.
    *
-   * @returns undefined for a plant that did not exist there
+   * @param ids the plants to return
    */
   statesAt(position: number, ids: ReadonlyMap<bigint, unknown>): Map<bigint, NewPlant | undefined> {
     const states = new Map<bigint, NewPlant | undefined>()
@@ -68,8 +70,8 @@ export class ChangeReader {
   }
 
   /**
-   * The ids of the plants that changed after a position, each with the tag that it had there; undefined for one
-   * without.
+   * Returns the plants that changed after a position, each with its tag at the position; undefined for no tag or no
+   * plant.
    */
   tagsAt(position: number): Map<bigint, string | undefined> {
     const tags = new Map<bigint, string | undefined>()

@@ -7,8 +7,8 @@ import { advanceMark } from '../wal/log-mark.ts'
 import { syncDirectory } from './sync-directory.ts'
 
 /**
- * Creates an empty store, completely or not at all. Several processes may try at once: each makes a draft under another
- * name, and one of them succeeds in linking it to the final name. Only the owner may read it (mode 0600).
+ * Creates an empty store, completely or not at all. Several processes may call it at once: each makes a draft, and one
+ * of them links its draft to the final name. Only the owner may read the file (mode 0600).
  */
 export function createStoreFile(path: string): void {
   const draft = `${path}.new-${process.pid}-${randomBytes(4).toString('hex')}`

@@ -1,11 +1,11 @@
 import { type Stats, statSync } from 'node:fs'
 
-/** The store's file, its log, and the index of the log. */
+/** The suffixes of the store's file, its WAL and its WAL-index. */
 const SUFFIXES = ['', '-wal', '-shm']
-/** Milliseconds between checks: writes to a removed file are lost. */
+/** Milliseconds between two checks. Writes to a removed file are lost. */
 const INTERVAL = 1000
 
-/** Finds out when the files of an open store are removed or replaced. SQLite itself never replaces them. */
+/** Reports when a file of an open store is removed or replaced. SQLite itself never replaces one. */
 export class FileWatch {
   readonly #files: ReadonlyMap<string, Stats>
   readonly #onGone: (error: Error) => void
@@ -15,10 +15,10 @@ export class FileWatch {
   constructor(path: string, onGone: (error: Error) => void) {
     this.#files = new Map(SUFFIXES.map((suffix) => [path + suffix, statSync(path + suffix)]))
     this.#onGone = onGone
-    this.#timer = setInterval(() => this.look(), INTERVAL).unref()
+    this.#timer = setInterval(() => this.check(), INTERVAL).unref()
   }
 
-  look(): void {
+  check(): void {
     for (const [path, { ino, dev }] of this.#files) {
       const now = statSync(path, { throwIfNoEntry: false })
       if (now?.ino === ino && now.dev === dev) continue

@@ -5,15 +5,15 @@ import type { Remote } from '../worker/protocol.ts'
 import type { SqliteWriter } from '../write/writer.ts'
 
 const PAGE = 4096
-/** Opening a store takes 32 KiB for the index of its log, and as much for that of the search index. */
+/** Pages of 4 KiB. The WAL-indexes of the store and of its search index take 32 KiB each when they are opened. */
 const MIN_PAGES = 9
 const MAX_PAGES = 32
 
 const fileOf = (path: string): string => `${path}.reserve`
 
 /**
- * Reserves some space beside the store, so that the store can be opened and read when the disk is full: SQLite writes
- * an index of the log to the disk when it opens the store.
+ * Reserves space in a file beside the store. It lets SQLite open the store on a full disk, which takes space for a
+ * WAL-index.
  */
 export function keepReserve(path: string): void {
   const file = fileOf(path)
@@ -22,7 +22,7 @@ export function keepReserve(path: string): void {
   try {
     const fd = openSync(file, 'wx', 0o600)
     try {
-      // Zeros might take no space. On a nearly full disk, a part of the reserve still helps.
+      // A file system may store zeros without space. On a nearly full disk, a part of the reserve still helps.
       for (const page = Buffer.alloc(PAGE, 'reserve\n'); pages < MAX_PAGES && writeSync(fd, page) === PAGE; ) pages++
       fsyncSync(fd)
     } finally {
@@ -33,7 +33,7 @@ export function keepReserve(path: string): void {
   }
 }
 
-/** Opens a store. On a full disk it uses the space that `keepReserve` has reserved. */
+/** Opens a store. On a full disk it first frees the space that `keepReserve` has reserved. */
 export async function openWithReserve<T>(path: string, open: () => Promise<T>): Promise<T> {
   try {
     return await open()
@@ -45,7 +45,7 @@ export async function openWithReserve<T>(path: string, open: () => Promise<T>): 
   }
 }
 
-/** Begins the store's log. Without space for it, the store stays readable and `onNotice` is called. */
+/** Begins the store's WAL. Without space for the WAL, it calls `onNotice`, and the store stays readable. */
 export async function beginLog(writer: Remote<SqliteWriter>, onNotice?: (text: string) => void): Promise<void> {
   try {
     await writer.beginLog()

@@ -8,14 +8,14 @@ const MAGIC = 'SQLite format 3\0'
 const HEADER = 100
 
 /**
- * Checks the path and the files beside it before anything opens, creates or changes a file there.
+ * Checks the path of a store and the files beside it. Call it before this process opens, creates or changes one.
  *
- * It reads the file itself, which is safe only before SQLite opens it: closing any descriptor of an open database drops
- * SQLite's locks on it (https://sqlite.org/howtocorrupt.html section 2.2).
+ * It reads the file itself, which is safe only before SQLite opens the file: closing any descriptor of an open database
+ * drops SQLite's locks (https://sqlite.org/howtocorrupt.html section 2.2).
  *
  * @returns whether the store exists
- * @throws OperatorError when the path can't hold a store, or holds something else, a damaged store, or one whose log
- *   belongs to another store
+ * @throws OperatorError when the path can't hold a store, or holds another file, a damaged store, or a store beside the
+ *   WAL of another one
  */
 export function preflight(path: string): 'absent' | 'present' {
   const directory = dirname(path)
@@ -44,7 +44,7 @@ function mustBeWritable(path: string, what: string): void {
   }
 }
 
-/** A new store would take over the log of the missing one, and destroy it. */
+/** Refuses to create a store beside the WAL of a missing one, as the new store would destroy that WAL. */
 function mustBeAlone(path: string): void {
   const left = ['-wal', '-journal', '-shm'].map((suffix) => path + suffix).filter((name) => existsSync(name))
   // Another process may have created the store and its log meanwhile.
@@ -55,16 +55,16 @@ function mustBeAlone(path: string): void {
   )
 }
 
-/** Under another name the store would have another log and another lock, and writes under one name would be lost. */
+/** Refuses hard links: under another name, the store would have another WAL and another lock, and lose writes. */
 function mustHaveOneName(path: string): void {
-  // The draft of a store is a second name while the store is created, and after a crash in that moment.
+  // During a creation, and after a crash in it, the store has the name of its draft too.
   const drafts = () => {
     const { ino } = statSync(path)
     const isDraft = (name: string) => name.startsWith(`${basename(path)}.new-`)
     const names = readdirSync(dirname(path)).filter(isDraft)
     return names.filter((name) => statSync(join(dirname(path), name), { throwIfNoEntry: false })?.ino === ino).length
   }
-  // A draft may disappear between the two counts, but none appears.
+  // A draft may disappear between the two counts, but no new one appears.
   const before = drafts()
   const { nlink } = statSync(path)
   if (nlink > 1 + before) {
@@ -73,9 +73,9 @@ function mustHaveOneName(path: string): void {
 }
 
 /**
- * Checks the first 100 bytes (https://sqlite.org/fileformat2.html section 1.3).
+ * Checks the header, the first 100 bytes (https://sqlite.org/fileformat2.html section 1.3).
  *
- * @throws OperatorError when they are not those of a store
+ * @throws OperatorError when it is not the header of a store
  */
 export function checkHeader(path: string, size: number): void {
   const header = Buffer.alloc(HEADER)
@@ -88,7 +88,7 @@ export function checkHeader(path: string, size: number): void {
   if (!header.toString('latin1', 0, MAGIC.length).startsWith(MAGIC.slice(0, size))) {
     throw refusal(path, 'it is not a SQLite database')
   }
-  if (size < HEADER) throw cut(path)
+  if (size < HEADER) throw truncated(path)
   if (header.readUInt32BE(68) !== APPLICATION_ID) throw refusal(path, 'it is a SQLite database, but not a plant store')
 }
 
@@ -98,7 +98,7 @@ function checkLog(path: string): void {
     throw refusal(path, `${path}-journal is not from this program and would roll the store back; move it away`)
   }
   const verdict = judgeLog(path)
-  if (verdict === 'cut') throw cut(path)
+  if (verdict === 'truncated') throw truncated(path)
   if (verdict === 'foreign') {
     throw refusal(
       path,
@@ -107,7 +107,7 @@ function checkLog(path: string): void {
   }
 }
 
-const cut = (path: string): OperatorError =>
+const truncated = (path: string): OperatorError =>
   refusal(path, `the file is truncated to ${statSync(path).size} bytes; restore it from a backup`)
 
 const refusal = (path: string, why: string): OperatorError => new OperatorError(`store ${path}: ${why}`)

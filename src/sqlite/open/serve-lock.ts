@@ -5,7 +5,7 @@ import { OperatorError } from '../../operator-error.ts'
 import { sqliteFault } from '../errors.ts'
 
 const BUSY = 5
-/** Milliseconds. A process that only tests the lock holds it for less than one. */
+/** Milliseconds. `isServed` of another process holds the lock for less than one. */
 const BUSY_TIMEOUT = 50
 
 export interface ServeLock {
@@ -16,16 +16,16 @@ export interface ServeLock {
 }
 
 /**
- * Keeps a second server away from a store. It is SQLite's own lock on an empty file beside the store: the operating
- * system releases it however the process ends. Commands do not take it, so they work while a server runs.
+ * Keeps a second service away from a store, by SQLite's lock on an empty file beside the store. The operating system
+ * releases the lock however the process ends. Commands do not take it, so they work beside a service.
  *
- * @throws OperatorError when another server holds it
+ * @throws OperatorError when another service holds the lock
  */
 export function takeServeLock(path: string): ServeLock {
   const file = resolve(`${path}.lock`)
   for (;;) {
     const isNew = !existsSync(file)
-    // Only the owner may open it: any process that can open it could hold the lock and keep every server out.
+    // Only the owner may open the file: a process that opens it could hold the lock, and keep every service out.
     if (isNew) closeSync(openSync(file, 'a', 0o600))
     const before = statSync(file, { throwIfNoEntry: false })
     const lock = lockFile(file, path)
@@ -38,7 +38,7 @@ export function takeServeLock(path: string): ServeLock {
       release()
     }
     if (before !== undefined && statSync(file, { throwIfNoEntry: false })?.ino === before.ino) return { release, undo }
-    // The previous holder has removed the file, so this lock is on a file that no other process finds.
+    // The previous holder has removed the file, so no other process would find this lock. Retry.
     release()
   }
 }
@@ -46,7 +46,7 @@ export function takeServeLock(path: string): ServeLock {
 function lockFile(file: string, path: string): DatabaseSync {
   const lock = new DatabaseSync(file, { timeout: BUSY_TIMEOUT })
   try {
-    // Without a journal, for which a full disk has no space.
+    // A full disk has no space for a journal on the disk.
     lock.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE')
     return lock
   } catch (error) {

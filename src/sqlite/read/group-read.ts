@@ -11,30 +11,31 @@ interface PendingRead<Key, Value> {
 }
 
 export interface GroupReader<Key, Value> {
-  /** Returns the values in the order of the keys: of all keys, or of as many of the first as one turn can bear. */
+  /** Returns the values in the order of the keys. It may stop early, so that a turn of the event loop stays short. */
   readonly read: (keys: readonly Key[]) => readonly Value[]
   /**
-   * Returns whether each value is small, in the order of the keys: of all keys, or of as many of the first as one turn
-   * can bear. Called only for keys that have waited for longer than a turn.
+   * Returns whether each value is small, in the order of the keys. It may stop early too. Called only for keys that
+   * have waited for longer than a turn.
    */
   readonly areSmall: (keys: readonly Key[]) => readonly boolean[]
+  /** Returns whether a value that was read is small. */
   readonly isSmall: (value: Value) => boolean
 }
 
 /**
- * Groups the reads that one turn of the event loop asks for, or as many of them as one turn can bear. It reads a value
- * after the request for it, so the value is never older than the request.
+ * Groups the reads that one turn of the event loop asks for. It reads a value after the request for it, so the value is
+ * never older than the request.
  *
- * Each separate read takes SQLite's locks, and each separate answer wakes its client: groups allow half again as many
- * reads (docs/decisions/0006-hot-path.md). The rest of a group waits for the next turn. Large values leave half of the
- * time to other work: the rest then waits for as long as the first part took, and small values come first in every other
- * turn.
+ * Each separate read takes SQLite's locks, and each separate answer wakes its client. Groups allow half again as many
+ * reads (docs/decisions/0006-hot-path.md). The rest of a group waits for the next turn. The rest of a group with large
+ * values waits for as long as its first part took, which leaves half of the time to other work. Small values then come
+ * first in every other turn.
  */
 export class GroupRead<Key, Value> {
   readonly #reader: GroupReader<Key, Value>
   readonly #maxDelay: number
   #asked: PendingRead<Key, Value>[] = []
-  /** The rest of a group with large values, by the size of its values. */
+  /** The rest of a group with large values, separated by the size of the values. */
   #small: PendingRead<Key, Value>[] = []
   #large: PendingRead<Key, Value>[] = []
   #isScheduled = false
@@ -42,15 +43,15 @@ export class GroupRead<Key, Value> {
   #isCrowded = false
   #isLargeFirst = false
 
-  /** @param maxDelay milliseconds that a read may wait behind others before it is refused with 50302 */
+  /** @param maxDelay milliseconds that a read may wait behind others. A later one rejects with AppError 50302 */
   constructor(reader: GroupReader<Key, Value>, maxDelay: number) {
     this.#reader = reader
     this.#maxDelay = maxDelay
   }
 
   /**
-   * Resolves with the value that `read` returns for the key, or rejects with the error that it throws. May reject with
-   * another error once the asker is over.
+   * Resolves with the value that `read` returns for the key, or rejects with the error that `read` throws. May reject
+   * with another error once the asker is over.
    */
   get(key: Key, asker?: Asker): Promise<Value> {
     return new Promise((resolve, reject) => {
@@ -72,7 +73,7 @@ export class GroupRead<Key, Value> {
       this.#fail(error)
       return
     }
-    if (this.#isCrowded) this.#forget(values.length)
+    if (this.#isCrowded) this.#removeFirst(values.length)
     else this.#asked = group.slice(values.length)
     this.#isScheduled = this.#asked.length + this.#small.length + this.#large.length > 0
     this.#isCrowded = this.#isScheduled && (this.#large.length > 0 || !values.every(this.#reader.isSmall))
@@ -97,7 +98,7 @@ export class GroupRead<Key, Value> {
     return this.#isLargeFirst ? [...this.#large, ...this.#small] : [...this.#small, ...this.#large]
   }
 
-  /** Returns the reads whose askers still wait and whose time is not over. Rejects the others. */
+  /** Returns the reads whose askers still wait and that are not late. Rejects the others. */
   #wanted(reads: readonly PendingRead<Key, Value>[], now: number): PendingRead<Key, Value>[] {
     return reads.filter((one) => {
       if (one.since === 0) one.since = now
@@ -109,7 +110,7 @@ export class GroupRead<Key, Value> {
   }
 
   /** Removes the first `count` reads in the order of this turn. */
-  #forget(count: number): void {
+  #removeFirst(count: number): void {
     const [first, second] = this.#isLargeFirst ? [this.#large, this.#small] : [this.#small, this.#large]
     const { length } = first.splice(0, count)
     second.splice(0, count - length)

@@ -5,7 +5,7 @@ import { isDescending, PAGE_TEXT, type PlantQuery } from '../../plant-query.ts'
 import type { Token } from '../../token.ts'
 import type { StoredToken, TokenPage } from '../../token-store.ts'
 import { openReader } from '../connection.ts'
-import { reported } from '../errors.ts'
+import { appErrorOf } from '../errors.ts'
 import { FreeIds } from '../free-ids.ts'
 import { plantOf } from '../rows.ts'
 import type { Row } from '../statement-cache.ts'
@@ -13,19 +13,19 @@ import { tokenOf } from '../token-rows.ts'
 import { ReadCache } from './read-cache.ts'
 import { ResultPage } from './result-page.ts'
 
-/** Plants that one query reads: more cost less time each, and more memory when they are long. */
+/** Plants that one query reads. With more, each takes less time, but long ones take more memory. */
 const PART = 64
-/** UTF-16 units of the plants, and of the pages, that are cached until the next write. */
-const KEPT_PLANTS = 100_000
-const KEPT_PAGES = 1_000_000
-/** UTF-16 units after which no more plants are read in one turn of the event loop: their answers take about 10 ms. */
+/** UTF-16 units of the plants and of the pages that the caches hold. */
+const CACHED_PLANTS = 100_000
+const CACHED_PAGES = 1_000_000
+/** UTF-16 units after which one turn of the event loop reads no more plants: their answers take about 10 ms. */
 const TURN_TEXT = PAGE_TEXT
-/** UTF-16 units that take as long as what every answer takes besides its text, about 20 µs. */
+/** UTF-16 units that take as long as the work of each answer apart from its text: about 20 µs. */
 const ANSWER_TEXT = 4096
-/** Bytes, or UTF-16 units, of a small plant or page. */
+/** Maximum number of bytes, or of UTF-16 units, of a small plant or page. */
 const SMALL = 2 ** 16
-/** Milliseconds of one look-up of sizes. */
-const LOOK_TIME = 5
+/** Milliseconds for which one turn looks up sizes. */
+const SIZES_TIME = 5
 
 export interface PlantPage {
   readonly query: PlantQuery
@@ -37,10 +37,10 @@ interface PageStatements {
   readonly next: StatementSync
 }
 
-/** Bytes of a plant. SQLite reads them from the head of the row, and leaves the texts where they are. */
+/** Bytes of a plant. SQLite takes them from the header of the row, and does not read the texts. */
 const SIZE = 'octet_length(name) + coalesce(octet_length(tag), 0)'
 
-/** Reads on the event loop that take less time than a message to another thread and back. */
+/** Makes the short reads on the event loop: each takes less time than a message to another thread and back. */
 export class PointReader {
   readonly #db: DatabaseSync
   readonly #onFatal: (error: Error) => void
@@ -53,8 +53,8 @@ export class PointReader {
   readonly #pages: Readonly<Record<'id' | '-id', PageStatements>>
   readonly #plantSize: StatementSync
   readonly #pageSizes: Readonly<Record<'id' | '-id', PageStatements>>
-  readonly #keptPlants = new ReadCache<bigint, NewPlant>(KEPT_PLANTS, textLength)
-  readonly #keptPages = new ReadCache<string, readonly NewPlant[]>(KEPT_PAGES, textOfPage)
+  readonly #cachedPlants = new ReadCache<bigint, NewPlant>(CACHED_PLANTS, textLength)
+  readonly #cachedPages = new ReadCache<string, readonly NewPlant[]>(CACHED_PAGES, textOfPage)
 
   /** @param onFatal called when the file is corrupt or unreadable */
   constructor(path: string, onFatal: (error: Error) => void) {
@@ -69,7 +69,7 @@ export class PointReader {
     this.#version = db.prepare('PRAGMA data_version')
     this.#plant = prepare('WHERE id = ?')
     this.#token = db.prepare('SELECT * FROM tokens WHERE hash = ?')
-    // By row values SQLite finds the place in the index (https://sqlite.org/rowvalue.html#scrolling_window_queries).
+    // A row value lets SQLite seek in the index (https://sqlite.org/rowvalue.html#scrolling_window_queries).
     this.#tokens = db.prepare('SELECT * FROM tokens WHERE (created_at, id) > (?, ?) ORDER BY created_at, id LIMIT ?')
     this.#reservations = db.prepare('SELECT * FROM id_reservations ORDER BY first_id')
     this.#freeIds = new FreeIds(db)
@@ -82,31 +82,33 @@ export class PointReader {
     this.#pageSizes = { id: pages('>', 'ASC', SIZE), '-id': pages('<', 'DESC', SIZE) }
   }
 
-  /** The plants with these ids, in their order, up to TURN_TEXT. */
+  /** Returns the plants with these ids, in their order. Stops after TURN_TEXT. */
   plants(ids: readonly bigint[]): (NewPlant | undefined)[] {
     const read = (id: bigint) => {
       const row = this.#plant.get(id)
       return row === undefined ? undefined : plantOf(row)
     }
-    return this.#together(this.#keptPlants, (kept) =>
-      upToTurnText<bigint, NewPlant, NewPlant | undefined>(ids, textLength, (id) => kept.get(id, read)),
+    return this.#together(this.#cachedPlants, (cache) =>
+      upToTurnText<bigint, NewPlant, NewPlant | undefined>(ids, textLength, (id) => cache.get(id, read)),
     )
   }
 
-  /** Pages of plants by id, in their order, up to TURN_TEXT. Each must be an `isShortPage`. */
+  /**
+   * Returns pages of plants by id, in their order. Stops after TURN_TEXT. Pass only pages that are an `isShortPage`.
+   */
   pages(pages: readonly PlantPage[]): (readonly NewPlant[])[] {
     const keyOf = ({ query: { order, after }, limit }: PlantPage) => `${order} ${after?.id} ${limit}`
-    return this.#together(this.#keptPages, (kept) =>
-      upToTurnText(pages, textOfPage, (page) => kept.get(keyOf(page), () => this.#page(page))),
+    return this.#together(this.#cachedPages, (cache) =>
+      upToTurnText(pages, textOfPage, (page) => cache.get(keyOf(page), () => this.#page(page))),
     )
   }
 
-  /** Whether the plants with these ids are small, each where its id stands, as far as LOOK_TIME reaches. */
+  /** Returns for each id, in order, whether its plant is small. Stops after SIZES_TIME. */
   arePlantsSmall(ids: readonly bigint[]): boolean[] {
     return this.#areSmall(ids, (id) => sizeOf(this.#plantSize.all(id)))
   }
 
-  /** The same of pages. */
+  /** Returns for each page, in order, whether it is small. Stops after SIZES_TIME. */
   arePagesSmall(pages: readonly PlantPage[]): boolean[] {
     return this.#areSmall(pages, ({ query: { order, after }, limit }) => {
       const { first, next } = this.#pageSizes[isDescending(order) ? '-id' : 'id']
@@ -166,7 +168,7 @@ export class PointReader {
   }
 
   #areSmall<Key>(keys: readonly Key[], sizeOf: (key: Key) => number): boolean[] {
-    const end = performance.now() + LOOK_TIME
+    const end = performance.now() + SIZES_TIME
     return this.#read(() => {
       const areSmall: boolean[] = []
       for (const key of keys) {
@@ -178,16 +180,16 @@ export class PointReader {
   }
 
   /**
-   * Takes SQLite's locks once for several reads: they cost four times as much as one read of a plant. Cached values are
-   * never stale: the version belongs to the state that the transaction sees, and changes with every commit of another
-   * connection (https://sqlite.org/pragma.html#pragma_data_version).
+   * Takes SQLite's locks once for several reads, as the locks cost four times as much as one read of a plant. Cached
+   * values are never stale: the version belongs to the snapshot of the transaction, and changes with every commit of
+   * another connection (https://sqlite.org/pragma.html#pragma_data_version).
    */
-  #together<Key, Value extends object, T>(kept: ReadCache<Key, Value>, reads: (kept: ReadCache<Key, Value>) => T): T {
+  #together<Key, Value extends object, T>(cache: ReadCache<Key, Value>, reads: (cache: ReadCache<Key, Value>) => T): T {
     return this.#read(() => {
       this.#db.exec('BEGIN')
       try {
-        kept.readAt(this.#version.get()?.['data_version'])
-        return reads(kept)
+        cache.readAt(this.#version.get()?.['data_version'])
+        return reads(cache)
       } finally {
         this.#db.exec('COMMIT')
       }
@@ -198,19 +200,19 @@ export class PointReader {
     try {
       return query()
     } catch (error) {
-      throw reported(error, this.#onFatal)
+      throw appErrorOf(error, this.#onFatal)
     }
   }
 }
 
-/** The first time that a Date can hold: no token was created sooner. */
+/** The earliest time of a Date: no token is older. */
 const BEFORE_ALL = { createdAt: new Date(-8.64e15), id: '' }
 
 export const isSmallPlant = (plant: NewPlant | undefined): boolean => plant === undefined || textLength(plant) <= SMALL
 
 export const isSmallPage = (plants: readonly NewPlant[]): boolean => textOfPage(plants) <= SMALL
 
-/** What rows of SIZE come to together. */
+/** The sum of rows of SIZE. */
 const sizeOf = (rows: readonly Row[]): number => rows.reduce((sum, row) => sum + Number(row[0]), 0)
 
 const textOfPage = (plants: readonly NewPlant[]): number => plants.reduce((sum, plant) => sum + textLength(plant), 0)

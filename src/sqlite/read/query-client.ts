@@ -9,18 +9,18 @@ import { BehindError, DamagedIndex } from '../search-index/index-fault.ts'
 import type { SearchIndex } from '../search-index/search-index.ts'
 import { ThreadClient } from '../worker/client.ts'
 import type { Remote } from '../worker/protocol.ts'
-import type { Effort, QueryReader } from './query-reader.ts'
+import type { QueryReader, ReadLimits } from './query-reader.ts'
 
-/** What a read looks at in the store, at about 1 µs a plant: first, and after it has waited for the index. */
-const FIRST_EFFORT: Effort = { unindexed: 10_000, scanned: 50_000 }
-const EFFORT_AFTER_WAITING: Effort = { unindexed: 50_000, scanned: 0 }
-/** Milliseconds that a read waits for the index. A client of a service waits too, a command can wait longer. */
+/** The limits of a read, at about 1 µs a plant: of its first attempt, and of later ones. */
+const FIRST_LIMITS: ReadLimits = { unindexed: 10_000, scanned: 50_000 }
+const LIMITS_AFTER_WAITING: ReadLimits = { unindexed: 50_000, scanned: 0 }
+/** Milliseconds that a read waits for the index. Clients of a service would give up sooner than a command. */
 const INDEX_TIMEOUT = 5000
 const INDEX_TIMEOUT_OF_COMMANDS = 3_600_000
 /** Milliseconds between two attempts of a read that waits for the index. */
-const MAX_NAP = 500
+const RETRY_INTERVAL = 500
 
-/** Sends the reads that may take long to a thread, which the first of them starts. */
+/** Sends the long reads to a thread. The first read starts the thread. */
 export class QueryClient {
   readonly #path: string
   readonly #index: SearchIndex
@@ -39,12 +39,12 @@ export class QueryClient {
   }
 
   async listPlants(query: PlantQuery, limit: number, signal?: AbortSignal): Promise<NewPlant[]> {
-    const read = (effort: Effort) => this.#reader(signal).listPlants(effort, query, limit)
+    const read = (limits: ReadLimits) => this.#reader(signal).listPlants(limits, query, limit)
     return plantsOf(await this.#indexed(read, signal))
   }
 
   listTags(after: string | undefined, limit: number, signal?: AbortSignal): Promise<TagCount[]> {
-    return this.#indexed((effort) => this.#reader(signal).listTags(effort, after, limit), signal)
+    return this.#indexed((limits) => this.#reader(signal).listTags(limits, after, limit), signal)
   }
 
   async *exportPlants(
@@ -52,10 +52,10 @@ export class QueryClient {
     order: PlantOrder,
     signal?: AbortSignal,
   ): AsyncGenerator<readonly NewPlant[], void, undefined> {
-    // Chosen on this side, so that an export can be closed whose opening was aborted before its reply came.
+    // This side chooses the handle, so that it can close an export whose opening was aborted before the reply.
     const handle = ++this.#lastExport
     try {
-      const open = (effort: Effort) => this.#reader(signal).openExport(handle, effort, filter, order)
+      const open = (limits: ReadLimits) => this.#reader(signal).openExport(handle, limits, filter, order)
       await this.#indexed(open, signal)
       for (;;) {
         const chunk = plantsOf(await this.#readExport(handle, signal))
@@ -74,17 +74,6 @@ export class QueryClient {
     } catch (cause) {
       if (cause instanceof AppError && cause.number !== 50301) throw cause
       throw new AppError(50301, 'no search can start; the process may have run out of file descriptors', { cause })
-    }
-  }
-
-  async #readExport(handle: number, signal: AbortSignal | undefined): Promise<PlantColumns> {
-    try {
-      return await this.#reader(signal).readExport(handle)
-    } catch (error) {
-      // The chunks so far are right, but the export can't continue.
-      if (!(error instanceof DamagedIndex)) throw error
-      this.#index.suspect(error.inode, error.message)
-      throw outOfReach(error)
     }
   }
 
@@ -107,10 +96,21 @@ export class QueryClient {
     }
   }
 
-  /** Rejects the calls under way with AppError 50303. */
+  /** Ends the thread, and rejects the calls under way with AppError 50303. */
   async close(): Promise<void> {
     this.#isClosed = true
     await this.#client?.close(shuttingDown())
+  }
+
+  async #readExport(handle: number, signal: AbortSignal | undefined): Promise<PlantColumns> {
+    try {
+      return await this.#reader(signal).readExport(handle)
+    } catch (error) {
+      // The chunks so far are right, but the export can't continue.
+      if (!(error instanceof DamagedIndex)) throw error
+      this.#index.reportDamage(error.inode, error.message)
+      throw outOfReach(error)
+    }
   }
 
   #reader(signal?: AbortSignal): Remote<QueryReader> {
@@ -121,24 +121,28 @@ export class QueryClient {
     return this.#client.unlessAborted(signal)
   }
 
-  /** Retries a read while the index lacks too many plants or is being rebuilt. */
-  async #indexed<T>(read: (effort: Effort) => Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  /**
+   * Retries a read while the index lacks too many plants or is being rebuilt.
+   *
+   * @throws AppError 50301 when the index takes too long
+   */
+  async #indexed<T>(read: (limits: ReadLimits) => Promise<T>, signal: AbortSignal | undefined): Promise<T> {
     const deadline = performance.now() + this.#indexTimeout
-    for (let effort = FIRST_EFFORT; ; effort = EFFORT_AFTER_WAITING) {
+    for (let limits = FIRST_LIMITS; ; limits = LIMITS_AFTER_WAITING) {
       try {
-        return await read(effort)
+        return await read(limits)
       } catch (error) {
-        if (error instanceof DamagedIndex) this.#index.suspect(error.inode, error.message)
+        if (error instanceof DamagedIndex) this.#index.reportDamage(error.inode, error.message)
         else if (!(error instanceof BehindError)) throw error
       }
       if (this.#isClosed) throw shuttingDown()
-      if (performance.now() > deadline) throw this.#beingMade()
-      this.#index.need()
-      await unlessAborted(this.#index.changed(MAX_NAP), signal)
+      if (performance.now() > deadline) throw this.#beingBuilt()
+      this.#index.ensureStarted()
+      await unlessAborted(this.#index.changed(RETRY_INTERVAL), signal)
     }
   }
 
-  #beingMade(): AppError {
+  #beingBuilt(): AppError {
     const { share, behind } = this.#index
     const state = share < 1 ? `being built: ${Math.floor(share * 100)}% done` : `${behind} changes behind`
     return new AppError(50301, `the search index is ${state}; only searches and lists by name or tag need it`, {
@@ -147,7 +151,7 @@ export class QueryClient {
   }
 }
 
-/** Resolves as the work does, or rejects with the signal's reason as soon as that aborts. It does not end the work. */
+/** Settles like the work, or rejects with the signal's reason once the signal aborts. It does not end the work. */
 export function unlessAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (signal === undefined) return work
   return new Promise((resolve, reject) => {

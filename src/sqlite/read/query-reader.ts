@@ -15,32 +15,29 @@ import type { Served } from '../worker/protocol.ts'
 import { SqliteDryRun } from '../write/dry-run.ts'
 import type { PageLimit } from './result-page.ts'
 import { needsIndex, Snapshot } from './snapshot.ts'
-import { NOTHING, type Unindexed } from './unindexed.ts'
+import { NONE_UNINDEXED, type Unindexed } from './unindexed.ts'
 
 const CHUNK: PageLimit = { plants: 1000, text: 2 ** 20 }
-/** Idle connections that are kept. */
+/** Maximum number of idle connections. */
 const MAX_IDLE = 4
 
-/**
- * How many plants a read looks at one by one, where the index lacks them; with more to look at it throws BehindError.
- */
-export interface Effort {
+/** Bounds of the plants that a read looks up one by one. A read that needs more throws BehindError. */
+export interface ReadLimits {
+  /** Plants that the index lacks. */
   readonly unindexed: number
-  /**
-   * All plants in the order of their ids, while the index is being filled. A chunk of an export looks at any number.
-   */
+  /** Plants in the order of their ids, while a scan fills the index. A chunk of an export has no such bound. */
   readonly scanned: number
 }
 
 interface Export {
   readonly snapshot: Snapshot
   readonly query: PlantFilter & { readonly order: PlantOrder }
-  /** Undefined where it looks at all plants. */
+  /** Undefined for an export that looks at all plants. */
   readonly unindexed: Unindexed | undefined
   after: PlantQuery['after']
 }
 
-/** Runs the reads that may take long as tasks. Each has a connection of its own while it runs. */
+/** Runs the long reads as tasks. Each task has a connection of its own. */
 export class QueryReader implements Served {
   readonly #path: string
   readonly #idle: Snapshot[] = []
@@ -52,13 +49,13 @@ export class QueryReader implements Served {
     this.#path = path
   }
 
-  *listPlants(effort: Effort, query: PlantQuery, limit: number): Task<PlantColumns> {
+  *listPlants(limits: ReadLimits, query: PlantQuery, limit: number): Task<PlantColumns> {
     const snapshot = this.#begin(needsIndex(query, query.order))
     try {
-      const unindexed = unindexedFor(query, query.order, snapshot, effort)
+      const unindexed = unindexedFor(query, query.order, snapshot, limits)
       const bounds = { plants: limit, text: PAGE_TEXT }
       const plants = unindexed && snapshot.list(query, bounds, unindexed)
-      return columnsOf(yield* plants ?? snapshot.scan(query, bounds, effort.scanned))
+      return columnsOf(yield* plants ?? snapshot.scan(query, bounds, limits.scanned))
     } catch (error) {
       throw snapshot.faultOf(error)
     } finally {
@@ -66,7 +63,7 @@ export class QueryReader implements Served {
     }
   }
 
-  *listTags({ unindexed }: Effort, after: string | undefined, limit: number): Task<TagCount[]> {
+  *listTags({ unindexed }: ReadLimits, after: string | undefined, limit: number): Task<TagCount[]> {
     const snapshot = this.#begin(true)
     try {
       return yield* snapshot.tags(after, limit, snapshot.unindexed(unindexed))
@@ -78,14 +75,14 @@ export class QueryReader implements Served {
   }
 
   /**
-   * Begins an export, whose transaction stays open until `closeExport`.
+   * Begins an export. Its transaction stays open until `closeExport`.
    *
    * @param handle chosen by the caller, for `readExport` and `closeExport`
    */
-  openExport(handle: number, effort: Effort, filter: PlantFilter, order: PlantOrder): void {
+  openExport(handle: number, limits: ReadLimits, filter: PlantFilter, order: PlantOrder): void {
     const snapshot = this.#begin(needsIndex(filter, order))
     try {
-      const unindexed = unindexedFor(filter, order, snapshot, effort)
+      const unindexed = unindexedFor(filter, order, snapshot, limits)
       this.#exports.set(handle, { snapshot, query: { ...filter, order }, unindexed, after: undefined })
     } catch (error) {
       throw snapshot.faultOf(error)
@@ -94,16 +91,16 @@ export class QueryReader implements Served {
     }
   }
 
-  /** The next chunk; empty at the end. */
+  /** Returns the next chunk; an empty one at the end. */
   *readExport(handle: number): Task<PlantColumns> {
-    const held = found(this.#exports.get(handle))
-    const { snapshot, query, after, unindexed } = held
+    const current = mustBeOpen(this.#exports.get(handle))
+    const { snapshot, query, after, unindexed } = current
     try {
       const next = { ...query, after }
       const plants = unindexed && snapshot.list(next, CHUNK, unindexed)
       const chunk = yield* plants ?? snapshot.scan(next, CHUNK, Number.POSITIVE_INFINITY)
       const last = chunk.at(-1)
-      if (last !== undefined) held.after = positionOf(query.order, last)
+      if (last !== undefined) current.after = positionOf(query.order, last)
       return columnsOf(chunk)
     } catch (error) {
       throw snapshot.faultOf(error)
@@ -112,12 +109,12 @@ export class QueryReader implements Served {
 
   /** Does nothing for an export that is not open. */
   closeExport(handle: number): void {
-    const held = this.#exports.get(handle)
+    const closed = this.#exports.get(handle)
     this.#exports.delete(handle)
-    if (held !== undefined) this.#end(held.snapshot)
+    if (closed !== undefined) this.#end(closed.snapshot)
   }
 
-  /** Makes a small read, on a new connection if none is idle: SQLite opens the log with the first read. */
+  /** Makes a small read. On a new connection, SQLite opens the WAL with it, which takes file descriptors. */
   check(): void {
     const snapshot = this.#begin(true)
     try {
@@ -130,7 +127,7 @@ export class QueryReader implements Served {
   *countPlants(): Task<number> {
     const snapshot = this.#begin(false)
     try {
-      return yield* snapshot.plants()
+      return yield* snapshot.countPlants()
     } finally {
       this.#end(snapshot)
     }
@@ -142,7 +139,7 @@ export class QueryReader implements Served {
   }
 
   dryRunPlants(handle: number, plants: PlantColumns): Task<PutOutcome[]> {
-    return found(this.#dryRuns.get(handle)).importPlants(plants)
+    return mustBeOpen(this.#dryRuns.get(handle)).importPlants(plants)
   }
 
   closeDryRun(handle: number): void {
@@ -150,7 +147,7 @@ export class QueryReader implements Served {
     this.#dryRuns.delete(handle)
   }
 
-  /** Closes all connections, also those of exports and dry runs. */
+  /** Closes all connections, including those of exports and dry runs. */
   close(): void {
     const connections = [...this.#idle, ...this.#dryRuns.values()]
     for (const { snapshot } of this.#exports.values()) connections.push(snapshot)
@@ -173,14 +170,14 @@ export class QueryReader implements Served {
   }
 }
 
-/** @returns undefined where the read has to look at all plants */
+/** @returns undefined when the read must look at all plants */
 function unindexedFor(
   filter: PlantFilter,
   order: PlantOrder,
   snapshot: Snapshot,
-  { unindexed, scanned }: Effort,
+  { unindexed, scanned }: ReadLimits,
 ): Unindexed | undefined {
-  if (!needsIndex(filter, order)) return NOTHING
+  if (!needsIndex(filter, order)) return NONE_UNINDEXED
   try {
     return snapshot.unindexed(unindexed)
   } catch (error) {
@@ -189,7 +186,7 @@ function unindexedFor(
   }
 }
 
-function found<T>(held: T | undefined): T {
-  if (held === undefined) throw new Error('what was to be read on was closed already')
-  return held
+function mustBeOpen<T>(work: T | undefined): T {
+  if (work === undefined) throw new Error('the export or dry run is closed already')
+  return work
 }

@@ -1,16 +1,19 @@
 import { type NewPlant, textLength } from '../../plant.ts'
 
-/** Bounds of a page. After `text` UTF-16 units, one extra plant shows the caller that there is another page. */
+/**
+ * Bounds of a page: a number of plants, and UTF-16 units of their texts. A page that reaches `text` has one extra
+ * plant, which shows the caller that there is another page.
+ */
 export interface PageLimit {
   readonly plants: number
   readonly text: number
 }
 
-/** The plants of one page, up to its limit. */
+/** Collects the plants of one page, until it is full. */
 export class ResultPage {
   readonly plants: NewPlant[] = []
   readonly #limit: PageLimit
-  /** UTF-16 units of all plants but the last. */
+  /** UTF-16 units of all plants except the last. */
   #text = 0
 
   constructor(limit: PageLimit) {

@@ -27,10 +27,10 @@ import { candidates, tagsOf, type Unindexed } from './unindexed.ts'
 export const needsIndex = (filter: PlantFilter, order: PlantOrder): boolean =>
   isByName(order) || filter.tags.length + filter.words.length > 0
 
-/** Plants that are counted at once, which takes about a millisecond. */
+/** Plants that one statement counts, in about a millisecond. */
 const COUNTED = 20_000
 
-/** A connection to the store and one to the search index. From `begin` to `end`, reads see both as of one moment. */
+/** A connection to the store and one to the search index. From `begin` to `end`, reads see both at one moment. */
 export class Snapshot {
   readonly #db: DatabaseSync
   readonly #statements: StatementCache
@@ -66,20 +66,21 @@ export class Snapshot {
     if (this.#db.isOpen) this.#db.close()
   }
 
-  /** The error to report for an error of a read. */
+  /** Returns the error to throw for an error of a read; see IndexView.faultOf. */
   faultOf(error: unknown): unknown {
     return this.#view.faultOf(error)
   }
 
-  /** The index does not have all plants yet, or there is none. */
+  /** Whether the index lacks plants that its scan has not reached, or is missing. */
   get isFilling(): boolean {
     return this.#index === undefined || this.#index.isScanning
   }
 
   /**
-   * What the index lacks: plants that changed after its position, and plants that a scan has not reached.
+   * Finds the plants that the index lacks: those that changed after its position, and those that its scan has not
+   * reached.
    *
-   * @throws BehindError when these are more than `max`
+   * @throws BehindError when there are more than `max`
    */
   unindexed(max: number): Unindexed {
     const index = this.#index
@@ -96,10 +97,11 @@ export class Snapshot {
     return { ids, tags }
   }
 
+  /** Returns a page of the query, by the index and the plants that it lacks. */
   *list(query: PlantQuery, limit: PageLimit, unindexed: Unindexed): Task<NewPlant[]> {
     const isIndexed = this.#index !== undefined || !needsIndex(query, query.order)
     const indexed = isIndexed ? yield* this.#search.find(query, limit, unindexed.ids) : new ResultPage(limit)
-    // A full page: the index may have more plants after its last one.
+    // After the last plant of a full page, the index may have plants that precede some of the others.
     const end = indexed.isFull ? indexed.plants.at(-1) : undefined
     const others = yield* this.#positions(query, end, unindexed.ids)
     if (others.length === 0) return indexed.plants
@@ -117,7 +119,7 @@ export class Snapshot {
   }
 
   /**
-   * The same for an order by id, without the index: looks at the plants in their order.
+   * Returns a page of a query by id, without the index: looks at all plants in their order.
    *
    * @throws BehindError when the page is not full after `max` plants
    */
@@ -136,8 +138,8 @@ export class Snapshot {
     this.#statements.get('SELECT id FROM plants LIMIT 1')
   }
 
-  /** The number of plants. Other reads take turns with it: one count of ten million plants would hold them for 0.3 s. */
-  *plants(): Task<number> {
+  /** Counts the plants in steps: one statement for ten million plants would keep other reads waiting for 0.3 s. */
+  *countPlants(): Task<number> {
     let count = 0
     for (let where = '', last: bigint[] = []; ; where = 'WHERE id > ?') {
       const end = this.#statements.get(
@@ -154,6 +156,7 @@ export class Snapshot {
     }
   }
 
+  /** Returns the counts of tags, from the index and the plants that it lacks. */
   *tags(after: string | undefined, limit: number, { ids, tags }: Unindexed): Task<TagCount[]> {
     const changed = new Map<string, number>()
     const change = (tag: string | undefined, by: number) => {
@@ -164,7 +167,7 @@ export class Snapshot {
       change(tag, 1)
       if (tag === undefined) yield
     }
-    // Includes as many more tags as may have lost all their plants.
+    // Each changed tag may have lost all its plants, so the page reads one more tag for each.
     const counts = this.#indexedTags(after, limit + changed.size)
     for (const [tag, by] of changed) {
       if (after !== undefined && compareCodePoints(tag, after) <= 0) continue
@@ -178,9 +181,9 @@ export class Snapshot {
   }
 
   /**
-   * The positions of the plants that match the query, not the plants, as any of them may be large.
+   * Returns the positions of the plants that match the query, and not the plants, as these may be large.
    *
-   * @param end the last plant that is wanted, if it is known
+   * @param end the last plant of the page, if it is known
    */
   *#positions(query: PlantQuery, end: NewPlant | undefined, ids: ReadonlySet<bigint>): Task<Position[]> {
     const { order, after } = query

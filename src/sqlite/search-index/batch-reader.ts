@@ -4,19 +4,20 @@ import { plantOf } from '../rows.ts'
 import type { StatementCache } from '../statement-cache.ts'
 import { type IndexState, idsAfter } from './index-file.ts'
 
-/** Plants of the largest batch, and the share of the lag in one batch: each batch also reads the rest of the lag. */
+/** Maximum number of plants in a batch. */
 const MAX_BATCH = 50_000
+/** A batch takes at least this part of a long lag, because each batch also reads the ids of the rest. */
 const PARTS = 4
-/** A scan continues only at the head of the log, so the log is read in larger batches meanwhile. */
+/** Batches are larger during a scan by this factor, because a scan continues only at the head of the log. */
 const TIMES_WHILE_SCANNING = 4
-/** UTF-16 units of names and tags after which a batch ends: two seconds of work when all words are different. */
+/** UTF-16 units of names and tags after which a batch ends: two seconds of work when all words differ. */
 const MAX_TEXT = 2 ** 21
 
 /** The work of one transaction of the index. */
 export interface Batch {
-  /** States of plants that the index must remove. */
-  readonly gone: readonly NewPlant[]
-  /** States of plants at the new position of the index. */
+  /** States of plants that the transaction must remove from the index. */
+  readonly removed: readonly NewPlant[]
+  /** States of plants at the new position, which the transaction must add. */
   readonly added: readonly NewPlant[]
   /** The state of the index after the batch. */
   readonly next: IndexState
@@ -26,39 +27,39 @@ export interface Batch {
   readonly indexed: number
 }
 
-/** Reads what the index lacks, inside a read transaction of the store. */
+/** Reads the changes and plants that the index lacks. Call its methods inside a read transaction of the store. */
 export class BatchReader {
   readonly #statements: StatementCache
   readonly #changes: ChangeReader
   readonly #minPlants: number
 
-  /** @param minPlants plants of a batch, unless fewer are left */
+  /** @param minPlants plants in a batch, unless fewer remain */
   constructor(statements: StatementCache, changes: ChangeReader, minPlants: number) {
     this.#statements = statements
     this.#changes = changes
     this.#minPlants = minPlants
   }
 
-  /** The state of an index without plants. */
-  first(): IndexState {
+  /** Returns the state of a new, empty index. */
+  initialState(): IndexState {
     const position = this.#changes.head()
     const plants = Number(this.#statements.get('SELECT count(*) FROM plants')?.[0] ?? 0)
     const mark = this.#changes.mark(position) ?? ''
     return { position, mark, isScanning: plants > 0, scannedTo: undefined, scanned: 0, plants }
   }
 
-  /** The next changes of the log, and at its head the next plants of a scan. */
+  /** Reads the next changes of the log. At the head of the log, it also reads the next plants of a scan. */
   read(state: IndexState): Batch {
     const head = this.#changes.head()
     const { position, text, before, after } = this.#changed(state, head)
-    const { gone, added } = difference(before, after)
+    const { removed, added } = difference(before, after)
     const next = { ...state, position, mark: this.#changes.mark(position) ?? state.mark }
-    if (position < head || !state.isScanning) return { gone, added, next, head, indexed: before.size }
+    if (position < head || !state.isScanning) return { removed, added, next, head, indexed: before.size }
     const scan = this.#scanned(state.scannedTo, MAX_TEXT - text)
     const last = scan.isOver ? undefined : scan.plants.at(-1)?.id
     const indexed = before.size + scan.plants.length
     return {
-      gone,
+      removed,
       added: added.concat(scan.plants),
       next: { ...next, isScanning: !scan.isOver, scannedTo: last, scanned: state.scanned + scan.plants.length },
       head,
@@ -75,7 +76,7 @@ export class BatchReader {
     let text = 0
     for (const change of from === head ? [] : this.#changes.after(from)) {
       for (const id of change.ids) {
-        // The scan will read its state then.
+        // The scan will read this plant later, in its state at that time.
         if (before.has(id) || (isScanning && (scannedTo === undefined || id > scannedTo))) continue
         const plant = this.#plant(id)
         before.set(id, change.before)
@@ -85,12 +86,12 @@ export class BatchReader {
       position = change.position
       if (before.size >= max || text >= MAX_TEXT) break
     }
-    // The plants were read at the head, so those that changed after the batch get their earlier state back.
-    if (position < head) for (const [id, was] of this.#changes.statesAt(position, before)) after.set(id, was)
+    // The states are those at the head. Plants that changed again after the batch get their states at its end.
+    if (position < head) for (const [id, state] of this.#changes.statesAt(position, before)) after.set(id, state)
     return { position, text, before, after }
   }
 
-  /** The next plants of a scan, in their state at the head. */
+  /** Reads the next plants of a scan, in their states at the head. */
   #scanned(from: bigint | undefined, maxText: number): { readonly plants: NewPlant[]; readonly isOver: boolean } {
     const plants: NewPlant[] = []
     let text = 0
@@ -113,7 +114,7 @@ export class BatchReader {
 
 type States = ReadonlyMap<bigint, NewPlant | undefined>
 
-/** The changes of the log up to a position: each plant in its state in the index, and at that position. */
+/** The plants that changed up to a position, in their states in the index and at the position. */
 interface Changed {
   readonly position: number
   /** UTF-16 units. */
@@ -122,16 +123,16 @@ interface Changed {
   readonly after: States
 }
 
-function difference(before: States, after: States): Pick<Batch, 'gone' | 'added'> {
-  const gone: NewPlant[] = []
+function difference(before: States, after: States): Pick<Batch, 'removed' | 'added'> {
+  const removed: NewPlant[] = []
   const added: NewPlant[] = []
-  for (const [id, was] of before) {
-    const is = after.get(id)
-    if (was?.name === is?.name && was?.tag === is?.tag) continue
-    if (was !== undefined) gone.push(was)
-    if (is !== undefined) added.push(is)
+  for (const [id, old] of before) {
+    const current = after.get(id)
+    if (old?.name === current?.name && old?.tag === current?.tag) continue
+    if (old !== undefined) removed.push(old)
+    if (current !== undefined) added.push(current)
   }
-  return { gone, added }
+  return { removed, added }
 }
 
 const textOrNone = (plant: NewPlant | undefined): number => (plant === undefined ? 0 : textLength(plant))

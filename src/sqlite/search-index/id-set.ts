@@ -1,7 +1,10 @@
 const WORDS = 2 ** 16
 const BITS_OF_WORD = 32
 
-/** A set of ids in 256 KiB, one bit for each id. It has false positives: with 50,000 ids, one in forty others. */
+/**
+ * A Bloom filter of ids with one hash function, in 256 KiB. With 50,000 ids, one in forty other ids is a false
+ * positive.
+ */
 export class IdSet {
   readonly #words = new Uint32Array(WORDS)
 
@@ -11,7 +14,7 @@ export class IdSet {
     this.#words[word] = (this.#words[word] ?? 0) | (1 << (bit % BITS_OF_WORD))
   }
 
-  /** The ids that it may have. Yields undefined after every `others` ids that it does not have. */
+  /** Yields the ids that the set may contain, and undefined after every `others` ids that it does not contain. */
   *among(ids: Iterable<bigint>, others: number): Iterable<bigint | undefined> {
     let seen = 0
     for (const id of ids) {
@@ -26,7 +29,7 @@ export class IdSet {
   }
 }
 
-/** The upper bits of a product are the mixed ones (Fibonacci hashing). */
+/** Fibonacci hashing: the upper bits of the product depend on all bits of the id. */
 function bitOf(id: bigint): number {
   const low = Number(BigInt.asUintN(32, id))
   const high = Number(BigInt.asUintN(32, id >> 32n))

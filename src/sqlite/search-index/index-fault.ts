@@ -2,15 +2,15 @@ import { hasNoRoomToOpen, type SqliteFault, sqliteFault } from '../errors.ts'
 import { type Row, StatementCache } from '../statement-cache.ts'
 
 /**
- * Primary result codes of temporary faults: full disk, write lock taken, no memory, no file descriptor or no right to
- * the file (https://sqlite.org/rescode.html).
+ * Primary result codes of temporary faults: full disk, database busy, out of memory, and a file that can't be opened
+ * for lack of a descriptor or of permission (https://sqlite.org/rescode.html).
  */
 const PASSING = [13, 5, 7, 14]
 
-/** The search index can't be used as it is. The store is not affected. */
+/** An error of the search index. It does not affect the store. */
 export class IndexFault extends Error {
   override readonly name = 'IndexFault'
-  /** The content of the file is not at fault, so the same file can be used later. */
+  /** Whether the content of the file may be intact, so that the index can use the same file later. */
   readonly isPassing: boolean
 
   constructor(message: string, fault?: SqliteFault) {
@@ -19,9 +19,10 @@ export class IndexFault extends Error {
   }
 }
 
-/** A fault in the content of the index, and the file that has it. */
+/** An error that a reader found in the index. */
 export class DamagedIndex extends Error {
   override readonly name = 'DamagedIndex'
+  /** The file that needs a rebuild; -1 when none does. */
   readonly inode: number
 
   constructor(inode: number, message: string) {
@@ -30,7 +31,7 @@ export class DamagedIndex extends Error {
   }
 }
 
-/** The search index lacks more plants than a read looks up one by one. */
+/** Thrown when the search index lacks more plants than a read may look up one by one. */
 export class BehindError extends Error {
   override readonly name = 'BehindError'
 
@@ -39,7 +40,7 @@ export class BehindError extends Error {
   }
 }
 
-/** Turns every fault of SQLite into an IndexFault. */
+/** Runs `work`, and turns every fault of SQLite into an IndexFault. */
 export function inIndex<T>(work: () => T): T {
   try {
     return work()
@@ -53,7 +54,7 @@ function indexFault(error: unknown): unknown {
   return fault === undefined ? error : new IndexFault(`SQLite ${fault.errcode}: ${fault.message}`, fault)
 }
 
-/** Queries on the search index, whose faults are IndexFaults. */
+/** Runs queries on the search index, and turns every fault of SQLite into an IndexFault. */
 export class IndexStatements extends StatementCache {
   override get(...query: Parameters<StatementCache['get']>): Row | undefined {
     return inIndex(() => super.get(...query))

@@ -6,30 +6,32 @@ import type { StatementCache } from '../statement-cache.ts'
 import { IndexFault, inIndex } from './index-fault.ts'
 
 const SCHEMA = new URL('../../../sql/sqlite-index.sql', import.meta.url)
-/** Raise its first number when the schema, src/fold.ts or src/sqlite/search-index/terms.ts changes. */
+/** Raise the number when the schema, src/fold.ts or src/sqlite/search-index/terms.ts changes. */
 const VERSION = `4, Unicode ${process.versions['unicode']}`
 
-/** Bytes of the largest index that is checked when it is opened: a check takes 8 ms a megabyte. */
+/** Maximum number of bytes of an index that `checkFile` checks, in 8 ms for each megabyte. */
 const MAX_CHECKED = 64 * 2 ** 20
 
 /** The path of a store's index. */
 export const indexPath = (storePath: string): string => `${storePath}-index`
 
 /**
- * Identifies the file at a path; undefined when there is none. A removed file stays readable for those who have it
- * open.
+ * Identifies the file at a path; undefined when there is none. A connection still reads a removed file, whose inode
+ * differs from that of a new file.
  */
 export const inodeOf = (path: string): number | undefined => statSync(path, { throwIfNoEntry: false })?.ino
 
 /** The progress of the index. */
 export interface IndexState {
-  /** Position in the log of changes. */
+  /** The position in the log of changes up to which the index has all changes. */
   readonly position: number
-  /** The mark of the log there (ChangeReader.mark). */
+  /** The mark of the log at the position (ChangeReader.mark). */
   readonly mark: string
+  /** Whether a scan of all plants still fills the index. */
   readonly isScanning: boolean
-  /** During a scan, the index lacks plants with a larger id; undefined: it lacks all. */
+  /** The largest id that the scan has reached; undefined before its first plant. */
   readonly scannedTo: bigint | undefined
+  /** The number of plants that the scan has read, and the number of all plants at its start. */
   readonly scanned: number
   readonly plants: number
 }
@@ -53,7 +55,7 @@ export function readState(statements: StatementCache, identity: Uint8Array): Ind
   }
 }
 
-/** The plants that a scan has not reached, as SQL. */
+/** An SQL condition for the plants that a scan has not reached. */
 export const idsAfter = (scannedTo: bigint | undefined): { condition: string; values: bigint[] } =>
   scannedTo === undefined ? { condition: 'TRUE', values: [] } : { condition: 'id > ?', values: [scannedTo] }
 
@@ -70,9 +72,10 @@ export function writeState(statements: StatementCache, state: IndexState): void 
 }
 
 /**
- * Checks an index before it is used. A large one would take long, so only its reads find damage.
+ * Checks an index when the indexer opens it. Skips a large index, as its check takes too long: reads find its damage
+ * later.
  *
- * @throws IndexFault when SQLite finds it damaged
+ * @throws IndexFault when SQLite finds damage
  */
 export function checkFile(statements: StatementCache): void {
   const size = (pragma: string) => Number(statements.get(`PRAGMA ${pragma}`)?.[0])
@@ -81,9 +84,9 @@ export function checkFile(statements: StatementCache): void {
   if (found !== 'ok') throw new IndexFault(`it is damaged: ${found}`)
 }
 
-/** Creates an index without plants, and replaces what is there. Only the owner may read it, as the store. */
+/** Creates an empty index, and replaces a present one. Only the owner of the store may read it. */
 export function createIndexFile(path: string, identity: Uint8Array, state: IndexState): DatabaseSync {
-  // The file is removed first: SQLite does not read a log alone, but would apply a leftover log to the new file.
+  // The file goes first: SQLite ignores a WAL without a database, but would apply a leftover WAL to the new file.
   for (const suffix of ['', '-wal', '-shm']) rmSync(path + suffix, { force: true })
   closeSync(openSync(path, 'wx', 0o600))
   return inIndex(() => {
@@ -102,7 +105,7 @@ export function createIndexFile(path: string, identity: Uint8Array, state: Index
         state.plants,
       )
     })
-    // SQLite removes the log of an empty file, which this one would be after a power cut.
+    // Without a checkpoint, a power cut could leave an empty file, beside which SQLite deletes the WAL.
     db.exec('PRAGMA wal_checkpoint(PASSIVE)')
     return db
   })

@@ -4,32 +4,32 @@ import { IndexFault } from './index-fault.ts'
 import { Indexer, type IndexProgress } from './indexer.ts'
 
 export type IndexReport =
-  /** A step ended, after `time` milliseconds. */
+  /** A step has ended, after `time` milliseconds. */
   | { readonly progress: IndexProgress; readonly time: number }
   /** The index is durable up to this position. */
   | { readonly durable: number }
-  /** A step failed; the next ones are tried. */
+  /** A step has failed. The follower will retry. */
   | { readonly fault: string }
   /** The store's file can't be trusted any more. */
   | { readonly storeFault: SqliteFault }
 
-/** Milliseconds to gather changes: many together take half the time each. From MANY on they are indexed at once. */
-const NAP = 200
-const SHORT_NAP = 50
+/** Milliseconds to gather changes, each of which then takes half the time. MANY changes are indexed without a pause. */
+const GATHER_TIME = 200
+const SHORT_GATHER_TIME = 50
 const MANY = 4000
-/** Milliseconds between syncs of the index to stable storage, after which the log of changes can be trimmed. */
+/** Milliseconds between two syncs of the index to stable storage. The log of changes can be trimmed up to a sync. */
 const SYNC_INTERVAL = 2000
-/** Milliseconds before a failed step is retried; doubled each further time. */
+/** Milliseconds before the retry of a failed step. Each further pause is twice as long. */
 const FIRST_RETRY = 1000
 const LAST_RETRY = 60_000
 
-/** Decides when the indexer takes its next step, and retries a failed one. */
+/** Decides when the indexer takes its next step, and retries failed steps. */
 export class IndexFollower implements Served {
   readonly #path: string
   readonly #report: (report: IndexReport) => void
   #indexer: Indexer | undefined
   #next: NodeJS.Timeout | undefined
-  /** When the next step is due. */
+  /** The time of the next step. */
   #dueAt = Number.POSITIVE_INFINITY
   #retry = FIRST_RETRY
   #position = 0
@@ -41,14 +41,14 @@ export class IndexFollower implements Served {
     this.#report = report
   }
 
-  /** Called when there are changes. Indexes them at once when urgent, otherwise together with those of the next NAP. */
+  /** Called when there are changes. Indexes urgent ones at once, and others after GATHER_TIME. */
   wake(isUrgent: boolean): void {
-    if (this.#retry === FIRST_RETRY) this.#schedule(isUrgent ? 0 : NAP)
+    if (this.#retry === FIRST_RETRY) this.#schedule(isUrgent ? 0 : GATHER_TIME)
   }
 
   /** Rebuilds the index after a reader found a fault in the file with this inode. */
-  remake(inode: number, why: string): void {
-    this.#indexer?.remake(inode, why)
+  rebuild(inode: number, why: string): void {
+    this.#indexer?.rebuild(inode, why)
     this.#schedule(0)
   }
 
@@ -57,7 +57,7 @@ export class IndexFollower implements Served {
     this.#indexer?.close()
   }
 
-  /** Schedules the next step in `time` milliseconds, unless one is due sooner. */
+  /** Schedules a step in `time` milliseconds, unless an earlier one is due. */
   #schedule(time: number): void {
     if (performance.now() + time >= this.#dueAt) return
     clearTimeout(this.#next)
@@ -83,11 +83,11 @@ export class IndexFollower implements Served {
     }
   }
 
-  /** Milliseconds before the next step, unless `wake` is called sooner. */
+  /** Milliseconds before the next step. A call of `wake` may shorten them. */
   #pauseAfter({ isDone, behind, share, indexed }: IndexProgress): number {
-    if (!isDone) return behind < MANY && share === 1 ? NAP : 0
-    // Another process may be writing, which does not call `wake`.
-    if (indexed > 0) return indexed < MANY ? NAP : SHORT_NAP
+    if (!isDone) return behind < MANY && share === 1 ? GATHER_TIME : 0
+    // Looks again soon: another process may be writing, and can't call `wake`.
+    if (indexed > 0) return indexed < MANY ? GATHER_TIME : SHORT_GATHER_TIME
     return this.#durable < this.#position ? SYNC_INTERVAL : Number.POSITIVE_INFINITY
   }
 

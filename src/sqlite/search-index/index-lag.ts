@@ -5,11 +5,11 @@ import { openReader } from '../connection.ts'
 import { StatementCache } from '../statement-cache.ts'
 import { IndexView } from './index-view.ts'
 
-/** Changes that the index may be behind while a command imports beside a service. */
-const NEAR = 8000
-/** Milliseconds that an import waits for the index, and between its checks. */
+/** Maximum number of changes that the index is behind while a command imports beside a service. */
+const MAX_LAG = 8000
+/** Milliseconds for which an import waits for the index, and between two checks. */
 const TIMEOUT = 10_000
-const NAP = 20
+const POLL_INTERVAL = 20
 
 /** Measures the lag of an index that another process updates. */
 export class IndexLag {
@@ -25,10 +25,10 @@ export class IndexLag {
     this.#view = new IndexView(storePath)
   }
 
-  /** Resolves when the index is at most NEAR changes behind, or is missing or being built. */
-  async near(): Promise<void> {
+  /** Resolves when the index is at most MAX_LAG changes behind, is missing or is being built, and after TIMEOUT. */
+  async caughtUp(): Promise<void> {
     const deadline = performance.now() + TIMEOUT
-    while (this.#behind() > NEAR && performance.now() < deadline) await sleep(NAP)
+    while (this.#behind() > MAX_LAG && performance.now() < deadline) await sleep(POLL_INTERVAL)
   }
 
   close(): void {

@@ -10,7 +10,7 @@ interface Open {
   readonly inode: number
 }
 
-/** A reader's view of the search index, at one position of the log of changes. */
+/** A reader's connection to the search index. From `begin` to `end` it sees the index at one position. */
 export class IndexView {
   readonly #path: string
   #open: Open | undefined
@@ -20,10 +20,10 @@ export class IndexView {
   }
 
   /**
-   * Begins a read. Call it before the transaction of the store begins, so that the store has all changes that the index
+   * Begins a read. Call it before the transaction of the store begins: the store then has all changes that the index
    * has.
    *
-   * @returns the progress of the index; undefined when there is none of this store and this version
+   * @returns the state of the index; undefined when there is no index of this store and version
    */
   begin(identity: Uint8Array): IndexState | undefined {
     const open = this.#current()
@@ -33,19 +33,19 @@ export class IndexView {
       return readState(open.statements, identity)
     } catch (error) {
       this.close()
-      // The indexer finds this fault as well.
+      // The indexer finds this fault too, and rebuilds the index.
       if (error instanceof IndexFault) return undefined
       throw error
     }
   }
 
   /**
-   * Whether the log of the store continues from the index.
+   * Whether the log of the store continues at the position of the index.
    *
-   * @param changes in a transaction that began after that of the index
+   * @param changes the log, in a transaction that began after the read of the index
    */
   isContinued(changes: ChangeReader, { position, mark }: IndexState): boolean {
-    return changes.goesOnFrom(position, mark)
+    return changes.continuesFrom(position, mark)
   }
 
   /** Valid between `begin` and `end`. */
@@ -54,7 +54,7 @@ export class IndexView {
     return this.#open.statements
   }
 
-  /** The error to report for an error of a statement. */
+  /** Returns the error to throw for an error of a statement: a DamagedIndex for an IndexFault. */
   faultOf(error: unknown): unknown {
     if (!(error instanceof IndexFault)) return error
     return new DamagedIndex(error.isPassing ? -1 : (this.#open?.inode ?? -1), error.message)
@@ -73,7 +73,7 @@ export class IndexView {
     this.#open = undefined
   }
 
-  /** The connection to the file that is at the path now. */
+  /** Returns the connection to the present file at the path; undefined when there is none, or it can't be opened. */
   #current(): Open | undefined {
     const inode = inodeOf(this.#path)
     if (this.#open !== undefined && this.#open.inode !== inode) this.close()

@@ -12,15 +12,15 @@ import { PlantIndex } from './plant-index.ts'
 
 /** Bounds of one transaction. */
 export interface IndexerBounds {
-  /** Plants of a batch, if there are as many. */
+  /** Plants in a batch, unless fewer remain. */
   readonly batch: number
-  /** New names from which on they are merged into the large table. */
+  /** The number of new names at which a merge into the large table begins. */
   readonly mergeFrom: number
 }
 /** 1,000 plants take 27 µs each, 5,000 take 21. */
 const BOUNDS: IndexerBounds = { batch: 5000, mergeFrom: 200_000 }
 
-/** Why the index of a new store is built. */
+/** The reason for the first build of an index. */
 export const NONE_YET = 'there is none yet'
 
 export interface IndexProgress {
@@ -32,13 +32,13 @@ export interface IndexProgress {
   readonly indexed: number
   /** The part of all plants that is in the index, from 0 to 1. */
   readonly share: number
-  /** Nothing more remains to be done. */
+  /** Whether no work remains. */
   readonly isDone: boolean
-  /** Why this step rebuilt the index. */
-  readonly remade?: string
+  /** The reason for which this step rebuilt the index; absent when it did not. */
+  readonly rebuilt?: string
 }
 
-/** The index, while it is open. */
+/** The connection to the index. */
 interface Open {
   readonly db: DatabaseSync
   readonly statements: IndexStatements
@@ -47,8 +47,8 @@ interface Open {
 }
 
 /**
- * Updates the search index from the log of changes, one transaction at a time. Several processes may do so at once:
- * each takes the write lock of the index and reads its position again.
+ * Updates the search index from the log of changes, in one transaction after the other. Several processes may do so at
+ * once: each takes the write lock of the index, and then reads its position again.
  */
 export class Indexer {
   readonly #path: string
@@ -59,7 +59,7 @@ export class Indexer {
   readonly #batches: BatchReader
   readonly #identity: Uint8Array
   #index: Open | undefined
-  #remakeBecause: string | undefined
+  #rebuildReason: string | undefined
 
   constructor(storePath: string, bounds = BOUNDS) {
     this.#path = indexPath(storePath)
@@ -72,17 +72,17 @@ export class Indexer {
   }
 
   /**
-   * Indexes some plants. It first rebuilds an index that is missing, damaged, of another version or of another history.
+   * Indexes some plants. It first rebuilds an index that is missing or damaged, or of another version or history.
    *
-   * @throws IndexFault when that is not possible now; it may be called again
+   * @throws IndexFault when the step fails. Call it again later
    */
   step(): IndexProgress {
-    return this.#try() ?? this.#try() ?? never()
+    return this.#try() ?? this.#try() ?? notOpen()
   }
 
   /**
-   * Makes all commits so far, and the names of the files, durable. SQLite restarts the log only after it has copied all
-   * of it into the file and synced the file, so they stay durable.
+   * Makes all commits so far durable, and the names of the files. They stay durable, because SQLite restarts the WAL
+   * only after it has copied the whole WAL into the file, and synced the file.
    */
   sync(): void {
     const log = openSync(`${this.#path}-wal`, 'r+')
@@ -94,9 +94,9 @@ export class Indexer {
     syncDirectory(dirname(this.#path))
   }
 
-  /** Rebuilds the index with the next step, unless the fault was in a file that is no longer used. */
-  remake(inode: number, why: string): void {
-    if (inodeOf(this.#path) === inode) this.#remakeBecause = why
+  /** Has the next step rebuild the index, unless another file has replaced the faulty one. */
+  rebuild(inode: number, why: string): void {
+    if (inodeOf(this.#path) === inode) this.#rebuildReason = why
   }
 
   close(): void {
@@ -104,54 +104,54 @@ export class Indexer {
     this.#store.close()
   }
 
-  /** @returns undefined when the index has a fault and must be rebuilt */
+  /** @returns undefined when the index has a fault, and the next call must rebuild it */
   #try(): IndexProgress | undefined {
-    let remade: string | undefined
+    let rebuilt: string | undefined
     try {
-      remade = this.#open()
+      rebuilt = this.#open()
       const progress = this.#advance()
-      return remade === undefined ? progress : { ...progress, remade }
+      return rebuilt === undefined ? progress : { ...progress, rebuilt }
     } catch (error) {
-      // The state in memory may be ahead of a rolled-back transaction.
+      // PlantIndex may count entries of the transaction that is rolled back.
       this.#closeIndex()
-      if (!(error instanceof IndexFault) || error.isPassing || remade !== undefined) throw error
-      this.#remakeBecause = error.message
+      if (!(error instanceof IndexFault) || error.isPassing || rebuilt !== undefined) throw error
+      this.#rebuildReason = error.message
       return undefined
     }
   }
 
-  /** @returns why the index was rebuilt, if it was */
+  /** @returns the reason for a rebuild; undefined when it opened the present index */
   #open(): string | undefined {
     const inode = inodeOf(this.#path)
-    if (this.#index !== undefined && this.#index.inode !== inode) this.#remakeBecause ??= 'it was removed or replaced'
-    if (this.#index === undefined && this.#remakeBecause === undefined) this.#openPresent(inode)
-    const why = this.#remakeBecause
+    if (this.#index !== undefined && this.#index.inode !== inode) this.#rebuildReason ??= 'it was removed or replaced'
+    if (this.#index === undefined && this.#rebuildReason === undefined) this.#openPresent(inode)
+    const why = this.#rebuildReason
     if (why === undefined) return undefined
     this.#closeIndex()
     this.#use(
       createIndexFile(
         this.#path,
         this.#identity,
-        this.#inStore(() => this.#batches.first()),
+        this.#inStore(() => this.#batches.initialState()),
       ),
     )
-    this.#remakeBecause = undefined
+    this.#rebuildReason = undefined
     return why
   }
 
   #openPresent(inode: number | undefined): void {
     if (inode === undefined) {
-      this.#remakeBecause = NONE_YET
+      this.#rebuildReason = NONE_YET
       return
     }
     try {
       this.#use(inIndex(() => openDerivedWriter(this.#path)))
-      const index = this.#index ?? never()
+      const index = this.#index ?? notOpen()
       checkFile(index.statements)
       this.#inStore(() => this.#state(index))
     } catch (error) {
       if (!(error instanceof IndexFault) || error.isPassing) throw error
-      this.#remakeBecause = error.message
+      this.#rebuildReason = error.message
     }
   }
 
@@ -176,15 +176,15 @@ export class Indexer {
   }
 
   #advance(): IndexProgress {
-    const index = this.#index ?? never()
+    const index = this.#index ?? notOpen()
     const isIdle = (state: IndexState, head: number) =>
       state.position === head && !state.isScanning && !index.plants.isMerging
     const [present, head] = this.#inStore(() => [this.#state(index), this.#changes.head()] as const)
     if (isIdle(present, head)) return progressOf(index, present, head, 0, true)
     return inTransaction(index.db, () => {
-      // The read of the store ends first: an open one keeps SQLite from restarting the store's log.
+      // The read of the store ends before the writes: an open one keeps SQLite from restarting the store's WAL.
       const batch = this.#inStore(() => this.#batches.read(this.#state(index)))
-      index.plants.remove(batch.gone)
+      index.plants.remove(batch.removed)
       index.plants.add(batch.added)
       index.plants.merge()
       writeState(index.statements, batch.next)
@@ -192,17 +192,17 @@ export class Indexer {
     })
   }
 
-  /** The state of the index is read first, so that the store has all its changes. */
+  /** Reads the state of the index, and checks that the store's log continues it. */
   #state({ statements }: Open): IndexState {
     const state = readState(statements, this.#identity)
     if (state === undefined) throw new IndexFault('it belongs to another version or another store')
-    if (!this.#changes.goesOnFrom(state.position, state.mark)) {
+    if (!this.#changes.continuesFrom(state.position, state.mark)) {
       throw new IndexFault('the log of changes does not continue at its position')
     }
     return state
   }
 
-  /** Runs `work` in a read transaction of the store, which begins with its first query. */
+  /** Runs `work` in a read transaction of the store, whose snapshot begins with the first query of the store. */
   #inStore<T>(work: () => T): T {
     this.#store.exec('BEGIN')
     try {
@@ -213,7 +213,7 @@ export class Indexer {
   }
 }
 
-/** After a failure the caller closes the connection, which rolls the transaction back. */
+/** Runs `work` in a write transaction. After an error, the caller closes the connection, which rolls back. */
 function inTransaction<T>(db: DatabaseSync, work: () => T): T {
   inIndex(() => db.exec('BEGIN IMMEDIATE'))
   const result = work()
@@ -227,6 +227,6 @@ function progressOf({ inode }: Open, state: IndexState, head: number, indexed: n
   return { inode, position: state.position, behind, indexed, share, isDone }
 }
 
-function never(): never {
+function notOpen(): never {
   throw new Error('the index is not open')
 }

@@ -4,7 +4,7 @@ import type { StatementCache } from '../statement-cache.ts'
 import { IndexFault } from './index-fault.ts'
 import { indexedTerms } from './terms.ts'
 
-/** Transactions of one merge, which writes to the large table of names in its order. New names are added meanwhile. */
+/** Transactions of one merge. It moves names to the large table in key order, while transactions add new names. */
 const MERGE_STEPS = 10
 
 interface NameEntry {
@@ -12,25 +12,25 @@ interface NameEntry {
   readonly id: bigint
 }
 
-/** Keeps the entries of plants in the search index (sql/sqlite-index.sql). Used inside a transaction of the index. */
+/** Writes the entries of plants (sql/sqlite-index.sql). Call its methods inside a transaction of the index. */
 export class PlantIndex {
   readonly #statements: StatementCache
   readonly #mergeFrom: number
-  /** Entries of the small table of names. */
+  /** The number of entries in the small table of names. */
   #recent: number
-  /** The last entry of the current merge so far. */
+  /** The last entry that the merge under way has moved; undefined without a merge. */
   #mergedTo: NameEntry | undefined
 
-  /** @param mergeFrom new names from which on they are merged into the large table */
+  /** @param mergeFrom the number of new names at which a merge into the large table begins */
   constructor(statements: StatementCache, mergeFrom: number) {
     this.#statements = statements
     this.#mergeFrom = mergeFrom
     this.#recent = Number(statements.get('SELECT count(*) FROM recent_names')?.[0] ?? 0)
   }
 
-  /** Adds plants that have no entries yet. */
+  /** Adds the entries of plants. The index must not have entries of these ids. */
   add(plants: readonly NewPlant[]): void {
-    // In the order of their keys, so that entries on one page are written together.
+    // In key order, so that SQLite writes the entries of one page together.
     const names = plants.map(({ id, name }): [key: string, id: bigint] => [sortKey(name), id])
     names.sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0))
     this.#statements.runEach('INSERT INTO recent_names (key, id) VALUES (?, ?)', names)
@@ -38,7 +38,7 @@ export class PlantIndex {
     const terms: [id: bigint, terms: string][] = []
     const tags: [tag: string, id: bigint][] = []
     const counts = new Map<string, number>()
-    // In the order of their ids: a smaller id makes the full-text index begin a segment.
+    // In id order: FTS5 begins a new segment when an id is smaller than the one before.
     for (const plant of plants.toSorted((a, b) => (a.id < b.id ? -1 : 1))) {
       const { id, tag } = plant
       terms.push([id, indexedTerms(plant)])
@@ -46,14 +46,14 @@ export class PlantIndex {
       tags.push([tag, id])
       counts.set(tag, (counts.get(tag) ?? 0) + 1)
     }
-    // Not many with one statement: to begin one of several rows, the full-text index writes what it has gathered.
+    // One row in each INSERT: FTS5 flushes its pending rows when an INSERT of several rows begins.
     this.#statements.runEach('INSERT INTO words (rowid, terms) VALUES (?, ?)', terms)
     this.#statements.runEach('INSERT INTO tags (tag, id) VALUES (?, ?)', tags)
     for (const [tag, plants] of counts) this.#count(tag, plants)
   }
 
   /**
-   * Removes the entries of plants, which must be in the state in which they were added.
+   * Removes the entries of plants. Pass each plant in the state in which it was added.
    *
    * @throws IndexFault when an entry is missing
    */
@@ -71,7 +71,7 @@ export class PlantIndex {
     }
   }
 
-  /** Moves some names to the large table, if a merge is due. */
+  /** Moves some names to the large table when a merge is due or under way. */
   merge(): void {
     if (this.#mergedTo === undefined && this.#recent < this.#mergeFrom) return
     const { key, id } = this.#mergedTo ?? FIRST
@@ -86,7 +86,7 @@ export class PlantIndex {
     this.#mergedTo = end
   }
 
-  /** A merge is under way. */
+  /** Whether a merge is under way. */
   get isMerging(): boolean {
     return this.#mergedTo !== undefined
   }
@@ -101,5 +101,5 @@ export class PlantIndex {
   }
 }
 
-/** The start of a merge. An entry with exactly this key and id stays in the small table. */
+/** A merge moves the entries after this one. An entry with exactly this key and id stays in the small table. */
 const FIRST: NameEntry = { key: '', id: -(2n ** 63n) }

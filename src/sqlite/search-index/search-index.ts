@@ -5,33 +5,33 @@ import type { IndexReport } from './index-follower.ts'
 import { type IndexProgress, NONE_YET } from './indexer.ts'
 import { WritePace } from './write-pace.ts'
 
-/** Changes behind, from which on the follower indexes at once. */
+/** The lag, in changes, from which on the follower indexes without a pause. */
 const MANY = 4000
-/** Milliseconds before a follower that ended is started again; doubled each further time. */
+/** Milliseconds before the restart of a follower that has ended. Each further pause is twice as long. */
 const FIRST_RESTART = 1000
 const LAST_RESTART = 60_000
-/** Milliseconds between checks whether other processes have written. */
+/** Milliseconds between two checks for writes of other processes. */
 const LOOK_INTERVAL = 1000
-/** Milliseconds between checks of a delayed write whether it may proceed. */
-const NAP = 500
-/** The pressure from which on an import waits: it prepares the next batch while the index takes one. */
+/** Milliseconds after which a delayed write checks again whether it may proceed. */
+const CHECK_INTERVAL = 500
+/** The pressure from which on an import waits. Above 1, an import prepares its next batch while the index takes one. */
 const IMPORT_PRESSURE = 1.6
-/** Milliseconds that one batch of an import waits for the index. */
+/** Milliseconds for which one batch of an import waits for the index. */
 const IMPORT_TIMEOUT = 10_000
 
-/** Updates the search index: an IndexFollower in a thread, or a stand-in of a test. */
+/** Updates the search index: an IndexFollower in a thread, or a test's own. */
 export interface Follower {
   /** See IndexFollower.wake. */
   wake(isUrgent: boolean): void
-  /** See IndexFollower.remake. */
-  remake(inode: number, why: string): void
+  /** See IndexFollower.rebuild. */
+  rebuild(inode: number, why: string): void
   /** Ends the step under way and closes the index. */
   close(): Promise<void>
 }
 
 export interface FollowerEvents {
   onReport(report: IndexReport): void
-  /** Called once when it has ended unexpectedly. */
+  /** Called once when the follower has ended unexpectedly. */
   onEnd(why: string): void
 }
 
@@ -45,13 +45,13 @@ export interface SearchIndexOptions {
   readonly onNotice: (text: string) => void
   /** Called when the index is durable up to a position of the log of changes. */
   readonly onDurable: (position: number) => unknown
-  /** Called with a fatal fault of the store that the follower met. */
+  /** Called with a fatal fault of the store's file. */
   readonly onStoreFault: (fault: SqliteFault) => unknown
 }
 
 /**
- * The search index as the rest of the store sees it: its lag, the delay of writes by its lag, and the thread that
- * updates it. Its faults never fail a write.
+ * Starts the thread that updates the search index, knows the lag of the index, and delays writes by it. A fault of the
+ * index never fails a write.
  */
 export class SearchIndex {
   readonly #path: string
@@ -62,11 +62,11 @@ export class SearchIndex {
   #looking: NodeJS.Timeout | undefined
   #restartTime = FIRST_RESTART
   #progress: IndexProgress | undefined
-  /** The writes since the last reported step began. */
+  /** The writes since the start of the last reported step, and the sum of their plants. */
   #writes: { readonly at: number; readonly plants: number }[] = []
   #written = 0
-  #isAsleep = false
-  #isHurried = false
+  #isIdle = false
+  #isUrgent = false
   #isFaulty = false
   #isClosed = false
   #waiting: (() => void)[] = []
@@ -78,7 +78,7 @@ export class SearchIndex {
 
   /** Starts the thread, unless it is running. */
   start(): void {
-    // Other processes write to the store as well.
+    // Other processes write to the store too, and do not call `wrote`.
     this.#looking ??= setInterval(() => this.wrote(0), LOOK_INTERVAL).unref()
     if (this.#follower !== undefined || this.#isClosed || this.#restart !== undefined) return
     const start = this.#options.start ?? startThread
@@ -88,18 +88,18 @@ export class SearchIndex {
     })
   }
 
-  /** Called when a search waits for the index. */
-  need(): void {
+  /** Starts the thread for a search that waits, if this process may update the index. */
+  ensureStarted(): void {
     if (this.#follower === undefined && this.#options.mayStart()) this.start()
   }
 
-  /** Called after every commit that changed plants, and regularly for the commits of other processes. */
+  /** Call it after every commit that changed plants. A timer calls it for the commits of other processes. */
   wrote(plants: number): void {
     this.#written += plants
     if (plants > 0) this.#writes.push({ at: performance.now(), plants })
-    if (this.behind >= MANY) this.#hurry()
-    else if (this.#isAsleep) {
-      this.#isAsleep = false
+    if (this.behind >= MANY) this.#wakeUrgently()
+    else if (this.#isIdle) {
+      this.#isIdle = false
       this.#follower?.wake(false)
     }
   }
@@ -114,17 +114,17 @@ export class SearchIndex {
     return this.#progress?.share ?? 0
   }
 
-  /** Resolves when this many plants may be written; undefined when they may be at once. */
+  /** Resolves when a write of this many plants may begin. Returns undefined when it may begin at once. */
   admit(plants: number): Promise<void> | undefined {
     const delay = this.#isFollowed ? this.#pace.delay(plants, this.behind) : 0
     return delay > 0 ? this.#wait(delay) : undefined
   }
 
-  /** Resolves when an import may write. Imports wait for the index sooner than other writes. */
-  async room(): Promise<void> {
+  /** Resolves when a batch of an import may begin. Imports wait at a smaller lag than other writes. */
+  async admitImport(): Promise<void> {
     const deadline = performance.now() + IMPORT_TIMEOUT
     while (this.#isFollowed && this.#pace.pressure(this.behind) > IMPORT_PRESSURE && performance.now() < deadline) {
-      this.#hurry()
+      this.#wakeUrgently()
       await this.changed(deadline - performance.now())
     }
   }
@@ -139,12 +139,12 @@ export class SearchIndex {
     this.#waiting = this.#waiting.filter((waiting) => waiting !== resolve)
   }
 
-  /** Called when a reader found a fault in the file with this inode. */
-  suspect(inode: number, why: string): void {
-    this.#follower?.remake(inode, why)
+  /** Call it when a reader has found a fault in the file with this inode. */
+  reportDamage(inode: number, why: string): void {
+    this.#follower?.rebuild(inode, why)
   }
 
-  /** The next start continues what remains. */
+  /** Stops the thread. The next start continues the remaining work. */
   async close(): Promise<void> {
     this.#isClosed = true
     clearTimeout(this.#restart)
@@ -153,21 +153,21 @@ export class SearchIndex {
     await this.#follower?.close()
   }
 
-  #hurry(): void {
-    if (this.#isHurried) return
-    this.#isHurried = true
-    this.#isAsleep = false
+  #wakeUrgently(): void {
+    if (this.#isUrgent) return
+    this.#isUrgent = true
+    this.#isIdle = false
     this.#follower?.wake(true)
   }
 
   async #wait(time: number): Promise<void> {
-    for (let left = time; left > 0 && this.#isFollowed; left -= NAP) {
-      await sleep(Math.min(left, NAP))
+    for (let left = time; left > 0 && this.#isFollowed; left -= CHECK_INTERVAL) {
+      await sleep(Math.min(left, CHECK_INTERVAL))
       if (this.#pace.pressure(this.behind) <= 1) return
     }
   }
 
-  /** Whether the index makes progress; otherwise no write waits for it. */
+  /** Whether the index makes progress. Writes wait only for an index that does. */
   get #isFollowed(): boolean {
     return this.#follower !== undefined && !this.#isFaulty && !this.#isClosed
   }
@@ -181,21 +181,21 @@ export class SearchIndex {
   }
 
   #advance(progress: IndexProgress, time: number): void {
-    const { remade, share } = progress
-    if (remade !== undefined && (share < 1 || remade !== NONE_YET)) {
-      this.#options.onNotice(`rebuilding the search index (${remade}); searches of a large store wait meanwhile`)
+    const { rebuilt, share } = progress
+    if (rebuilt !== undefined && (share < 1 || rebuilt !== NONE_YET)) {
+      this.#options.onNotice(`rebuilding the search index (${rebuilt}); searches of a large store wait meanwhile`)
     } else if (share === 1 && this.#progress !== undefined && this.#progress.share < 1) {
       this.#options.onNotice('the search index is complete')
     }
     this.#pace.learn(progress.indexed, time)
     this.#isFaulty = false
-    this.#isHurried = false
+    this.#isUrgent = false
     this.#restartTime = FIRST_RESTART
     this.#progress = progress
     const startedAt = performance.now() - time
     this.#writes = this.#writes.filter(({ at }) => at >= startedAt)
     this.#written = this.#writes.reduce((sum, { plants }) => sum + plants, 0)
-    this.#isAsleep = progress.isDone
+    this.#isIdle = progress.isDone
     if (this.#written > 0) this.wrote(0)
   }
 
@@ -230,14 +230,14 @@ function startThread(path: string, { onReport, onEnd }: FollowerEvents): Followe
       if (!isClosed) onEnd(message)
     },
   })
-  // The process may end while it runs: the next start continues.
+  // The process may end while the thread runs. The next start continues its work.
   thread.unref()
-  // A call fails only when the thread has ended, which onEnd reports.
+  // A call fails only after the end of the thread, which onEnd reports.
   const send = (call: Promise<void>) => void call.catch(() => {})
   send(thread.remote.wake(true))
   return {
     wake: (isUrgent) => send(thread.remote.wake(isUrgent)),
-    remake: (inode, why) => send(thread.remote.remake(inode, why)),
+    rebuild: (inode, why) => send(thread.remote.rebuild(inode, why)),
     close: () => {
       isClosed = true
       return thread.close()

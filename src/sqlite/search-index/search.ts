@@ -16,20 +16,20 @@ import { IdSet } from './id-set.ts'
 import type { IndexView } from './index-view.ts'
 import { matchExpression } from './terms.ts'
 
-/** Plants, and their UTF-16 units, that one step reads. */
+/** Bounds of the plants that one step reads, in plants and in UTF-16 units. */
 const STEP = 64
 const STEP_TEXT = 100_000
 /** Ids that one step reads without their plants. */
 const IDS = 500
-/** Maximum number of ids for which `picked` filters all names. */
-const MAX_PICKED = 50_000
-/** Ids that are read at once for all tags together. */
+/** Maximum number of ids by which `namesOfIds` filters all names. */
+const MAX_FILTER_IDS = 50_000
+/** Ids that one round of `byTags` reads for all tags together. */
 const TAGGED = 2000
 
 /**
- * Finds plants by the indexes, in the state that this connection sees. It does not guess the best index: the candidates
- * take turns until one has found the page. With n candidates this costs at most n times as much as the best of them.
- * Every plant is verified before it is returned.
+ * Finds plants by the search index, in the snapshots of both connections. It does not guess the best table of the
+ * index: the candidates take turns until one has found the page. With n candidates this costs at most n times as much
+ * as the best of them. It verifies every plant before it returns it.
  */
 export class PlantSearch {
   readonly #statements: StatementCache
@@ -41,9 +41,9 @@ export class PlantSearch {
   }
 
   /**
-   * The first indexed plants that match the query. Without a filter, by id, it reads all plants from the store.
+   * Finds the first indexed plants that match the query. A query by id without a filter needs no index.
    *
-   * @param unindexed plants to leave out, as the index may have an old state of them
+   * @param unindexed plants to leave out, because the index may have an old state of them
    */
   find(query: PlantQuery, limit: PageLimit, unindexed: ReadonlySet<bigint>): Task<ResultPage> {
     const isFiltered = query.tags.length + query.words.length > 0
@@ -57,8 +57,8 @@ export class PlantSearch {
     const [source, ...others] = this.#filtered(everywhere)
     if (source === undefined) return verified(this.#byName(query))
     const sorted = [source, ...others].map((ids) => this.#sorted(without(unindexed, ids), query, limit))
-    const [toPick = source] = this.#filtered(everywhere, 'to pick')
-    return race([...sorted, this.#picked(toPick, query, limit, unindexed)])
+    const [filter = source] = this.#filtered(everywhere, 'id filter')
+    return race([...sorted, this.#namesOfIds(filter, query, limit, unindexed)])
   }
 
   get(id: bigint): NewPlant | undefined {
@@ -66,12 +66,12 @@ export class PlantSearch {
     return row === undefined ? undefined : plantOf(row)
   }
 
-  /** The first of these plants that match the query. The ids are in its order. */
+  /** Finds the first of these plants that match the query. @param ids in the order of the query */
   *#verified(ids: Iterable<bigint | undefined>, query: PlantQuery, limit: PageLimit): Task<ResultPage> {
     const found = new ResultPage(limit)
     const turn = new Turn()
     for (const id of ids) {
-      // An id set yields undefined after many ids that it does not have.
+      // IdSet.among yields undefined after many ids that the set does not contain.
       if (id === undefined) {
         yield
         continue
@@ -84,7 +84,11 @@ export class PlantSearch {
     return found
   }
 
-  /** The same for ids in any order. Keeps the positions of at most a few times as many as the page holds. */
+  /**
+   * Finds the first of these plants by sorting them. Keeps the positions of at most a few pages.
+   *
+   * @param ids in any order
+   */
   *#sorted(ids: Iterable<bigint>, query: PlantQuery, limit: PageLimit): Task<ResultPage> {
     const { order, after } = query
     const compare = (a: Position, b: Position) => comparePositions(order, a, b)
@@ -95,7 +99,7 @@ export class PlantSearch {
       const plant = this.get(id)
       if (plant !== undefined) {
         const position = positionOf(order, plant)
-        // Most plants come after the last wanted position and need no verification.
+        // Most plants lie after the last wanted position, and need no verification.
         const isWanted = (!after || compare(position, after) > 0) && (!last || compare(position, last) < 0)
         if (isWanted && matches(query, plant)) first.push(position)
       }
@@ -114,8 +118,12 @@ export class PlantSearch {
     return found
   }
 
-  /** The same by reading all names in their order, and the plants with these ids only. */
-  *#picked(
+  /**
+   * Finds the first of these plants by reading all names in their order, filtered by the ids.
+   *
+   * @param ids in any order
+   */
+  *#namesOfIds(
     ids: Iterable<bigint>,
     query: PlantQuery,
     limit: PageLimit,
@@ -126,13 +134,14 @@ export class PlantSearch {
     let seen = 0
     for (const id of ids) {
       wanted.add(id)
-      // With this many ids, reading every plant takes no longer.
-      if (seen === MAX_PICKED) return yield* this.#verified(names, query, limit)
+      // With more ids, the filter saves no time.
+      if (seen === MAX_FILTER_IDS) return yield* this.#verified(names, query, limit)
       if (++seen % IDS === 0) yield
     }
     return yield* this.#verified(wanted.among(names, IDS), query, limit)
   }
 
+  /** Finds the first plants by id, without a filter. */
   *#page(query: PlantQuery, limit: PageLimit): Task<ResultPage> {
     const { condition, direction, values } = range(query, 'id')
     const found = new ResultPage(limit)
@@ -146,11 +155,12 @@ export class PlantSearch {
   }
 
   /**
-   * Ids from each index that has all plants which match the filter, in the query's order by id.
+   * Returns the candidates: each yields the ids of all plants that match the filter, and perhaps of others, in the
+   * query's order by id.
    *
-   * @param purpose distinguishes statements that are iterated at the same time
+   * @param purpose makes the statement's text unique, as iterations of one text must not overlap
    */
-  #filtered(query: PlantQuery, purpose = 'to look at'): Iterable<bigint>[] {
+  #filtered(query: PlantQuery, purpose = 'candidates'): Iterable<bigint>[] {
     const expression = matchExpression(query)
     return [
       ...(expression === undefined ? [] : [this.#byWords(expression, query, purpose)]),
@@ -171,7 +181,7 @@ export class PlantSearch {
     const [sign, direction] = isDescending(order) ? ['<', 'DESC'] : ['>', 'ASC']
     const condition = after === undefined ? 'TRUE' : `(key, id) ${sign} (?, ?)`
     const values = after === undefined ? [] : [after.key, after.id]
-    // SQLite merges the two in the order of their primary keys, without reading either to its end.
+    // SQLite merges both tables in the order of their primary keys, and reads neither to its end.
     const from = (table: string) => `SELECT key, id FROM ${table} WHERE ${condition}`
     yield* this.#indexed(
       `SELECT id FROM (${from('names')} UNION ALL ${from('recent_names')} ORDER BY key ${direction}, id ${direction})`,
@@ -180,14 +190,14 @@ export class PlantSearch {
     )
   }
 
-  /** All ids from the query's position on, in its order by id. */
+  /** Yields all ids from the query's position on, in the query's order by id. */
   *all(query: PlantQuery): Iterable<bigint> {
     const { condition, direction, values } = range(query, 'id')
     const sql = `SELECT id FROM plants WHERE ${condition} ORDER BY id ${direction}`
     for (const { 0: id } of this.#statements.iterate(sql, ...values)) yield id as bigint
   }
 
-  /** Merges the ids of each tag, reading some of each at a time. */
+  /** Merges the ids of several tags. Each round reads some ids of every tag. */
   *#byTags(query: PlantQuery): Iterable<bigint> {
     const tags = Array.from(new Set(query.tags))
     const atOnce = Math.max(16, Math.trunc(TAGGED / tags.length))
@@ -201,7 +211,7 @@ export class PlantSearch {
       const parts = tags.map((tag) =>
         this.#index.statements.all(sql, tag, ...values, atOnce).map((row) => row[0] as bigint),
       )
-      // Past the end of a full part, the other parts may lack ids that precede.
+      // A full part ends before its tag does, so ids after the first such end may still lack others before them.
       const ends = parts.filter((part) => part.length === atOnce).flatMap((part) => part.at(-1) ?? [])
       const [end] = ends.sort(compare)
       const ids = parts.flat().sort(compare)
@@ -216,12 +226,12 @@ export class PlantSearch {
   }
 }
 
-/** Decides when a task yields to others. */
+/** Decides when a task yields to other tasks. */
 export class Turn {
   #seen = 0
   #text = 0
 
-  /** @param plant that was read */
+  /** @param plant the plant that the task has just read */
   isOverAfter(plant: NewPlant | undefined): boolean {
     this.#seen++
     this.#text += plant === undefined ? 0 : textLength(plant)
@@ -235,7 +245,7 @@ function* without(unwanted: ReadonlySet<bigint>, ids: Iterable<bigint>): Iterabl
   for (const id of ids) if (!unwanted.has(id)) yield id
 }
 
-/** The ids after the query's position, as SQL for a column. */
+/** The SQL for the ids after the query's position, in a column. */
 function range(
   { order, after }: PlantQuery,
   column: string,

@@ -3,22 +3,22 @@ import type { Plant } from '../../plant.ts'
 import { type PlantFilter, plantWords } from '../../plant-query.ts'
 
 /**
- * Characters (code points) of a term. A search for a longer word than the longest prefix that has an index of its own
- * (sql/sqlite-index.sql) reads all terms that begin so, which are few.
+ * Maximum number of code points in a term. Prefixes of up to eight have an index (sql/sqlite-index.sql). A search for a
+ * longer word reads all terms with this prefix, which are few.
  */
 const TERM_LENGTH = 20
-/** Further words, tags and words of a tag are ignored: they hardly narrow the search. */
+/** Bounds of an expression. It leaves out further words, tags and words of a tag, as they hardly narrow the search. */
 const MAX_WORDS = 16
 const MAX_TAGS = 8
 const MAX_TAG_WORDS = 4
-/** The form of a word. No plant has other words, and they must not get into an expression. */
+/** The form of a word. No plant has other words, and an expression must not contain other characters. */
 const WORD = /^(?:[\p{L}\p{N}]+|\p{Extended_Pictographic})$/u
 
-/** ASCII texts without long words: the tokenizer of the index splits them as `words` does. */
+/** ASCII texts without long words. The tokenizer `ascii` splits them exactly as `words` does. */
 const PLAIN = /^[\0-\x7f]*$/
 const LONG_WORD = /[a-z0-9]{21}/i
 
-/** The text of a plant in the full-text index: its words, cut and folded, in any order and number. */
+/** Returns the text of a plant for the full-text index: its words, folded and truncated, in any order and number. */
 export function indexedTerms(plant: Plant): string {
   const text = plant.tag === undefined ? plant.name : `${plant.name} ${plant.tag}`
   if (PLAIN.test(text) && !LONG_WORD.test(text)) return text
@@ -26,8 +26,9 @@ export function indexedTerms(plant: Plant): string {
 }
 
 /**
- * The full-text expression (https://sqlite.org/fts5.html) that finds every plant which matches the filter, and possibly
- * others; undefined when there is none. The words of a tag are words of the plant too, so they narrow the search.
+ * Returns a full-text expression (https://sqlite.org/fts5.html#full_text_query_syntax) that finds every plant that
+ * matches the filter, and perhaps others; undefined for a filter without words. The words of a tag are words of the
+ * plant too, so they narrow the search.
  */
 export function matchExpression(filter: PlantFilter): string | undefined {
   const asked = unique(filter.words.filter((word) => WORD.test(word)))
@@ -46,7 +47,7 @@ export function matchExpression(filter: PlantFilter): string | undefined {
 
 function term(word: string): string {
   const start = cut(word)
-  // No term is longer.
+  // A truncated word equals the truncated terms. A shorter one is a prefix.
   return characters(start) === TERM_LENGTH ? quote(start) : `${quote(start)} *`
 }
 

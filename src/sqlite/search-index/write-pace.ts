@@ -1,27 +1,27 @@
-/** Changes, and milliseconds of work of the index, from which on writes are slowed down. */
+/** The lag, in changes and in milliseconds of work, at which the pressure is 1. */
 const FREE_CHANGES = 5000
 const FREE_TIME = 2000
-/** The pressure at which writes are slowest: ten times FREE_CHANGES are 50,000 changes. */
+/** The pressure at which writes are slowest: 50,000 changes. */
 const LIMIT = 10
-/** Milliseconds of the maximum delay: less than clients wait for an answer. */
+/** Maximum delay of a write in milliseconds: less than the time for which clients wait. */
 const MAX_DELAY = 20_000
-/** Plants, or milliseconds, of a step from which on it counts for the rate. */
+/** A step counts for the rate from this number of plants on, or from this number of milliseconds on. */
 const TELLING_PLANTS = 500
 const TELLING_TIME = 50
 /** Plants per millisecond before the first such step. */
 const FIRST_RATE = 30
-/** Milliseconds after which the weight of earlier steps has fallen to 1/e. */
+/** Milliseconds of work after which the weight of earlier steps has fallen to 1/e. */
 const MEMORY = 1000
 
 /**
- * Delays writes so that the lag of the index stays bounded: not at all below pressure 1, then to one and a half times
- * the rate of the index, falling to a tenth of it at pressure LIMIT.
+ * Delays writes so that the lag of the index stays bounded. Below pressure 1 it delays none. Above, it allows one and a
+ * half times the rate of the index, falling to a tenth of the rate at pressure LIMIT.
  */
 export class WritePace {
   readonly #now: () => number
   /** Plants that the index adds per millisecond. */
   #rate = FIRST_RATE
-  /** The time at which all admitted writes are due. */
+  /** The time until which the admitted writes use the allowed rate. */
   #due = 0
 
   /** @param now milliseconds */
@@ -29,13 +29,13 @@ export class WritePace {
     this.#now = now
   }
 
-  /** Called after a step of the index. */
+  /** Call it after each step of the index. @param time milliseconds of the step */
   learn(plants: number, time: number): void {
     if (plants === 0 || (plants < TELLING_PLANTS && time < TELLING_TIME)) return
     this.#rate += (1 - Math.exp(-time / MEMORY)) * (plants / Math.max(time, 1) - this.#rate)
   }
 
-  /** Milliseconds that a write of this many plants waits while the index is this many changes behind. */
+  /** Returns the delay, in milliseconds, of a write of this many plants while the index is this many changes behind. */
   delay(plants: number, behind: number): number {
     const pressure = this.pressure(behind)
     const now = this.#now()
@@ -48,7 +48,7 @@ export class WritePace {
     return Math.min(MAX_DELAY, this.#due - now)
   }
 
-  /** Writes are slowed down from pressure 1 on. */
+  /** Returns the lag in proportion to the lag at which writes slow down. */
   pressure(behind: number): number {
     return Math.max(behind / FREE_CHANGES, behind / this.#rate / FREE_TIME)
   }

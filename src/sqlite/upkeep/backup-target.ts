@@ -26,7 +26,7 @@ export function backupTarget(file: string, storePath: string): string {
 }
 
 /**
- * Checks first whether a copy fits, as a failing one would take the last space of a store on the same disk.
+ * Checks whether a copy fits on its disk. A copy that fails half-way would take the last space of a store on that disk.
  *
  * @throws OperatorError when the copy does not fit
  */

@@ -8,16 +8,13 @@ import { isFull, sqliteFault } from '../errors.ts'
 import { preflight } from '../open/preflight.ts'
 import { openingError } from '../open/prepare-file.ts'
 import { backupTarget, mustHaveRoom } from './backup-target.ts'
-import { type Counts, countsIn, firstFault, inCopy, makeIndependent } from './copy-file.ts'
+import { type Counts, countsIn, firstFault, giveOwnMark, inCopy } from './copy-file.ts'
 import { nameUnlessThere, throughDraft } from './draft-file.ts'
 
-/** 4 MiB: a part takes some milliseconds, and a stop waits for at most one part. */
+/** 4 MiB. A part takes some milliseconds, and a signal waits for at most one part. */
 const PAGES_OF_A_PART = 1024
 
-/**
- * Writes a backup of the store in the file `link` (src/upkeep.ts). The store's schema is not changed, however old it
- * is.
- */
+/** Writes a backup of the store in the file `link` (Upkeep.backup in src/upkeep.ts). It never migrates the store. */
 export async function makeBackup(link: string, file: string, work: LongWork = {}): Promise<BackupReport> {
   const path = storePath(link)
   try {
@@ -42,8 +39,8 @@ async function copyStore(
 ): Promise<Counts> {
   const source = openReader(path)
   try {
-    // One transaction for the whole copy: otherwise SQLite would begin again after each commit of another process, and
-    // never end on a busy store. Meanwhile SQLite can't restart the store's log, which grows with each write.
+    // One transaction for the whole copy: without it, SQLite begins again after each commit of another process, and
+    // never ends on a busy store. Meanwhile SQLite can't restart the store's WAL, which grows with each write.
     source.exec('BEGIN')
     const counts = countsIn(source)
     mustHaveRoom(target, sizeOf(source))
@@ -67,7 +64,7 @@ async function copyStore(
 /** @throws OperatorError when the copy differs from the store */
 function verify(draft: string, expected: Counts): void {
   inCopy(draft, (copy) => {
-    makeIndependent(copy)
+    giveOwnMark(copy)
     const { plants, tokens } = countsIn(copy)
     const fault = firstFault(copy)
     if (fault !== undefined) throw damaged(fault)

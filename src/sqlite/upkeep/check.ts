@@ -14,10 +14,10 @@ import { StatementCache } from '../statement-cache.ts'
 import { countsIn } from './copy-file.ts'
 import { IndexCheck } from './index-check.ts'
 
-/** Most faults of one part to name. */
+/** Maximum number of faults that the report names for one part. */
 const MAX_NAMED = 20
 
-/** Checks the store in the file `link` (src/upkeep.ts). */
+/** Checks the store in the file `link` (Upkeep.check in src/upkeep.ts). */
 export async function checkStore(link: string, work: LongWork = {}): Promise<CheckReport> {
   const path = storePath(link)
   let index: IndexCheck | undefined
@@ -26,7 +26,7 @@ export async function checkStore(link: string, work: LongWork = {}): Promise<Che
   const add = async (doing: string, part: CheckedPart | Promise<CheckedPart>) => {
     parts.push(await part)
     work.onProgress?.({ doing, done: undefined })
-    // A turn between two parts lets the signal stop the check.
+    // A turn of the event loop between two parts lets a signal stop the check.
     await nextTurn()
     work.signal?.throwIfAborted()
   }
@@ -37,7 +37,7 @@ export async function checkStore(link: string, work: LongWork = {}): Promise<Che
     const isReadable = schema.faults.length === 0 && hasTable(db, 'store_identity')
     const statements = new StatementCache(db)
     const changes = new ChangeReader(statements)
-    // The index first: the store then has all changes that the index has.
+    // The read of the index begins first, so that the store has all changes that the index has.
     if (isReadable) index = new IndexCheck(path, changes.identity())
     index?.begin()
     db.exec('BEGIN')
@@ -67,7 +67,10 @@ function checkSchema(db: DatabaseSync): CheckedPart {
   }
 }
 
-/** The structure of every page, and the entries of every index in the file. */
+/**
+ * Checks every page, and compares every index of the file with its table
+ * (https://sqlite.org/pragma.html#pragma_integrity_check).
+ */
 function checkFile(db: DatabaseSync): CheckedPart {
   try {
     const rows = db.prepare(`PRAGMA integrity_check(${MAX_NAMED})`).all()
@@ -85,7 +88,7 @@ function checkFile(db: DatabaseSync): CheckedPart {
 /** Bytes of an id in a row of the log. */
 const ID = 8
 
-/** Checks the log of changes: each position is that of the row before plus the changes of its own row. */
+/** Checks the log of changes: each position equals the position before it plus the changes of its row. */
 function checkChanges(statements: StatementCache): CheckedPart {
   const faults: string[] = []
   let rows = 0
@@ -95,7 +98,7 @@ function checkChanges(statements: StatementCache): CheckedPart {
     const position = Number(at)
     const ids = Number(bytes) / ID
     const isCreate = kind === 'create'
-    // Only a created plant has no state before.
+    // Only a row of creates has no state before the change.
     const isWhole = Number.isInteger(ids) && (isCreate ? ids > 0 : ids === 1) && (isNameless === 1n) === isCreate
     if (!isWhole) faults.push(`position ${position}: its row is not that of a ${kind}`)
     else if (last !== undefined && position !== last + ids) {

@@ -10,7 +10,7 @@ export interface Counts {
   readonly tokens: number
 }
 
-/** Works on a copy of a store that no other connection has open. Leaves it as one file, without a log beside it. */
+/** Opens a copy of a store that no other connection has open. Leaves the copy as one file, without a WAL beside it. */
 export function inCopy<T>(path: string, work: (db: DatabaseSync) => T): T {
   // An absolute path keeps SQLite from giving names like `:memory:` a special meaning.
   const db = new DatabaseSync(resolve(path), { readBigInts: true })
@@ -24,12 +24,12 @@ export function inCopy<T>(path: string, work: (db: DatabaseSync) => T): T {
 }
 
 /**
- * A copy has a mark of its own, so that a log of its original beside it is refused
+ * Gives a copy its own mark, so that the program refuses the WAL of the original beside the copy
  * (docs/decisions/0022-logs-and-their-stores.md).
  */
-export const makeIndependent = (db: DatabaseSync): void => transaction(db, () => renewMark(db))
+export const giveOwnMark = (db: DatabaseSync): void => transaction(db, () => renewMark(db))
 
-/** The first fault that SQLite finds in the structure of a file; undefined without one. */
+/** Returns the first fault that SQLite finds in the structure of a file; undefined when it finds none. */
 export function firstFault(db: DatabaseSync): string | undefined {
   const found = db.prepare('PRAGMA integrity_check(1)').get()?.['integrity_check']
   return found === 'ok' ? undefined : String(found)

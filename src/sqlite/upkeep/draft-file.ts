@@ -4,10 +4,11 @@ import { dirname } from 'node:path'
 import { syncDirectory } from '../open/sync-directory.ts'
 
 /**
- * Writes a database file under another name beside `path`. Only its owner may read it (mode 0600). Nothing is left of
- * it when `make` throws, or the process exits meanwhile.
+ * Writes a database file as a draft beside `path`. Only its owner may read the file (mode 0600). Removes the draft when
+ * `make` throws, and when the process exits meanwhile.
  *
- * @param name gives the file its name, once it is complete and on stable storage
+ * @param make writes the draft
+ * @param name renames the draft, which is then complete and on stable storage
  */
 export async function throughDraft<T>(
   path: string,
@@ -18,7 +19,7 @@ export async function throughDraft<T>(
   const remove = () => {
     for (const suffix of ['', '-wal', '-shm', '-journal']) rmSync(draft + suffix, { force: true })
   }
-  // A second signal ends the process at once.
+  // The program exits at the second signal without a return to this function.
   process.once('exit', remove)
   try {
     closeSync(openSync(draft, 'wx', 0o600))
@@ -40,7 +41,7 @@ export function nameUnlessThere(draft: string, path: string): void {
     linkSync(draft, path)
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
-    // Some file systems have no hard links, such as those of USB sticks.
+    // Some file systems have no hard links, such as FAT.
     if (code === 'EEXIST' || existsSync(path)) throw Object.assign(new Error('it exists'), { code: 'EEXIST' })
     if (code !== 'EPERM' && code !== 'ENOTSUP' && code !== 'EOPNOTSUPP') throw error
     renameSync(draft, path)

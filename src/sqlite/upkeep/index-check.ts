@@ -5,17 +5,18 @@ import type { NewPlant } from '../../plant.ts'
 import { plantWords } from '../../plant-query.ts'
 import type { CheckedPart, LongWork } from '../../upkeep.ts'
 import type { ChangeReader } from '../change-log/change-reader.ts'
+import { plantOf } from '../rows.ts'
 import { IndexFault } from '../search-index/index-fault.ts'
 import type { IndexState } from '../search-index/index-file.ts'
 import { IndexView } from '../search-index/index-view.ts'
 import { matchExpression } from '../search-index/terms.ts'
 import type { StatementCache } from '../statement-cache.ts'
 
-/** The check compares an index that is at most this many changes behind, and holds each change in memory. */
+/** Maximum number of changes that a compared index may be behind: the check holds each of them in memory. */
 const MAX_BEHIND = 200_000
-/** Plants whose words the check looks up, spread over all plants. Each takes some 20 µs. */
+/** Plants whose words the check looks up, spread evenly over all plants. Each takes some 20 µs. */
 const SAMPLE = 10_000
-/** Rows between two turns of the event loop, in which a signal can stop the check. */
+/** Rows between two turns of the event loop, which let a signal stop the check. */
 const TURN = 5000
 
 /** Compares the search index with the plants as they were at its position. */
@@ -38,7 +39,7 @@ export class IndexCheck {
     this.#view.close()
   }
 
-  /** A missing index, or one of another version or history, is no fault: a service makes it anew. */
+  /** Reports no fault for an index that is missing, or of another version or history, as a service rebuilds it. */
   async check(store: StatementCache, changes: ChangeReader, work: LongWork): Promise<CheckedPart> {
     const state = this.#state
     if (state === undefined) return part('none of this store and version; a service makes it')
@@ -55,7 +56,7 @@ export class IndexCheck {
     }
   }
 
-  /** SQLite's own checks, which include those of the full-text index. */
+  /** Runs SQLite's check, which includes the full-text index, and compares the counts of tags with the tags. */
   #structure(): string[] {
     const { statements } = this.#view
     const found = statements.all('PRAGMA integrity_check(20)').map(({ 0: text }) => String(text))
@@ -115,21 +116,22 @@ async function turn({ signal }: LongWork): Promise<void> {
   signal?.throwIfAborted()
 }
 
-/** The plants as they were at the position of the index, as far as its scan has come. */
+/** Yields the plants in their states at the position of the index, except those that its scan has not reached. */
 function* plantsAt(store: StatementCache, changes: ChangeReader, state: IndexState): Iterable<NewPlant> {
   const changed = new Map<bigint, NewPlant | undefined>()
   for (const { ids, before } of changes.after(state.position)) {
     for (const id of ids) if (!changed.has(id)) changed.set(id, before)
   }
   const isReached = (id: bigint) => !state.isScanning || (state.scannedTo !== undefined && id <= state.scannedTo)
-  for (const { 0: id, 1: name, 2: tag } of store.iterate('SELECT id, name, tag FROM plants')) {
-    if (changed.has(id as bigint) || !isReached(id as bigint)) continue
-    yield { id: id as bigint, name: name as string, tag: (tag as string | null) ?? undefined }
+  for (const row of store.iterate('SELECT id, name, tag FROM plants')) {
+    const id = row[0] as bigint
+    if (changed.has(id) || !isReached(id)) continue
+    yield plantOf(row)
   }
   for (const plant of changed.values()) if (plant !== undefined && isReached(plant.id)) yield plant
 }
 
-/** A digest of a set of entries in any order. */
+/** A digest of a set of entries, whatever their order. */
 class Sum {
   #first = 0
   #second = 0

@@ -1,7 +1,7 @@
 import { existsSync, linkSync, renameSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { OperatorError } from '../../operator-error.ts'
-import { openAlone } from '../connection.ts'
+import { openExclusive } from '../connection.ts'
 import { sqliteFault } from '../errors.ts'
 import { syncDirectory } from '../open/sync-directory.ts'
 import { indexPath } from '../search-index/index-file.ts'
@@ -10,7 +10,7 @@ import { judgeLog } from '../wal/log-match.ts'
 /** The suffixes of the files that may hold commits of a store. */
 const DATA = ['', '-wal', '-journal']
 
-/** @throws OperatorError when a store, or a part of one, exists already */
+/** @throws OperatorError when the path has a store, or a WAL or journal of a missing one */
 export function mustBeEmpty(path: string): void {
   const found = [...DATA, '-shm'].map((suffix) => path + suffix).filter((name) => existsSync(name))
   if (found.length === 0) return
@@ -22,32 +22,33 @@ export function mustBeEmpty(path: string): void {
 }
 
 /**
- * Folds the log of a store that is to be replaced into it, where it is its own.
+ * Checkpoints the WAL of a store before its replacement. It leaves a WAL of another store alone.
  *
- * @throws OperatorError when a process has it open
+ * @throws OperatorError when another process has the store open
  */
 export function mustBeUnused(path: string): void {
   if (!existsSync(path)) return
   try {
-    // The pages of a log that is not its own would damage it.
+    // The pages of another store's WAL would damage this store.
     if (judgeLog(path) !== 'own') return
-    const db = openAlone(path)
+    const db = openExclusive(path)
     if (db === undefined) throw new OperatorError(`store ${path}: another process has it open; stop that one first`)
     db.close()
   } catch (error) {
-    // A damaged store may be replaced, and stays as it is.
+    // An operator may replace a damaged store, which stays unchanged.
     if (sqliteFault(error) === undefined) throw error
   }
 }
 
 /**
- * Puts the new store in the place of the present one. Whenever it is interrupted, either of the two is there, or the
- * next start says what is in its way: the log of the old store, or its second name.
+ * Replaces the present store by the draft, and keeps the present one under another name. After an interruption, the
+ * path has one of the two stores. The next start may then refuse it, and names the leftover file: a WAL of the present
+ * store, or its second name.
  *
- * @returns the new name of the present store; undefined where there was none
+ * @returns the new name of the present store; undefined when there was none
  */
-export function keepAside(draft: string, path: string): string | undefined {
-  const kept = keptName(path)
+export function replaceStore(draft: string, path: string): string | undefined {
+  const kept = nameForReplaced(path)
   const present = DATA.filter((suffix) => existsSync(path + suffix))
   for (const suffix of present) linkSync(path + suffix, kept + suffix)
   syncDirectory(dirname(path))
@@ -58,9 +59,9 @@ export function keepAside(draft: string, path: string): string | undefined {
   return present.length > 0 ? kept : undefined
 }
 
-function keptName(path: string): string {
+function nameForReplaced(path: string): string {
   const name = `${path}.replaced-${new Date().toISOString().replaceAll(/[-:]|\.\d+/g, '')}`
-  const isTaken = (each: string) => DATA.some((suffix) => existsSync(each + suffix))
+  const isTaken = (candidate: string) => DATA.some((suffix) => existsSync(candidate + suffix))
   let free = name
   for (let i = 2; isTaken(free); i++) free = `${name}-${i}`
   return free

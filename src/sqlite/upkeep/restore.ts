@@ -11,11 +11,11 @@ import { openingError } from '../open/prepare-file.ts'
 import { takeServeLock } from '../open/serve-lock.ts'
 import { judgeLog } from '../wal/log-match.ts'
 import { mustHaveRoom } from './backup-target.ts'
-import { type Counts, countsIn, firstFault, inCopy, makeIndependent } from './copy-file.ts'
+import { type Counts, countsIn, firstFault, giveOwnMark, inCopy } from './copy-file.ts'
 import { nameUnlessThere, throughDraft } from './draft-file.ts'
-import { keepAside, mustBeEmpty, mustBeUnused } from './replace-store.ts'
+import { mustBeEmpty, mustBeUnused, replaceStore } from './replace-store.ts'
 
-/** Makes the store in the file `link` from a backup (src/upkeep.ts). */
+/** Makes the store in the file `link` from a backup (Upkeep.restore in src/upkeep.ts). */
 export async function restoreBackup(link: string, file: string, options: RestoreOptions): Promise<RestoreReport> {
   const path = storePath(link)
   const { replace } = options
@@ -25,7 +25,7 @@ export async function restoreBackup(link: string, file: string, options: Restore
       throw new OperatorError(`store ${path}: the folder ${folder} does not exist; create it first`)
     const source = backupFile(file, path)
     if (!replace) mustBeEmpty(path)
-    // The lock keeps services away from the store meanwhile.
+    // The lock keeps services away from the store during the restore.
     const lock = takeServeLock(path)
     try {
       if (replace) mustBeUnused(path)
@@ -34,7 +34,7 @@ export async function restoreBackup(link: string, file: string, options: Restore
         path,
         (draft) => copyBackup(source, draft, options),
         (draft) => {
-          if (replace) kept = keepAside(draft, path)
+          if (replace) kept = replaceStore(draft, path)
           else nameUnlessThere(draft, path)
         },
       )
@@ -49,7 +49,7 @@ export async function restoreBackup(link: string, file: string, options: Restore
   }
 }
 
-/** @throws OperatorError when the file is no whole store */
+/** @returns the resolved path. @throws OperatorError when the file is not a complete store in one file */
 function backupFile(file: string, path: string): string {
   const stat = statSync(file, { throwIfNoEntry: false })
   if (stat === undefined) throw new OperatorError(`${file}: there is no such file`)
@@ -70,7 +70,7 @@ function backupFile(file: string, path: string): string {
       `${file}: it is a store and no backup, as ${real}${suffix} holds its newest commits; make a backup of it by "plantstore backup"`,
     )
   }
-  if (judgeLog(real) === 'cut') throw new OperatorError(`${file}: it is truncated to ${stat.size} bytes`)
+  if (judgeLog(real) === 'truncated') throw new OperatorError(`${file}: it is truncated to ${stat.size} bytes`)
   return real
 }
 
@@ -93,7 +93,7 @@ async function copyBackup(source: string, draft: string, { onProgress, signal }:
     schemaOf(copy)
     const fault = firstFault(copy)
     if (fault !== undefined) throw new OperatorError(`it is damaged: ${fault}`)
-    makeIndependent(copy)
+    giveOwnMark(copy)
     return countsIn(copy)
   })
 }

@@ -12,14 +12,14 @@ import { IndexView } from '../search-index/index-view.ts'
 import { StatementCache } from '../statement-cache.ts'
 import { countsIn } from './copy-file.ts'
 
-/** Reads only the sizes, which is safe for files that this process has open. */
+/** Returns the sizes of the files. It opens no file, so it is safe while this process has the store open. */
 export function bytesOf(link: string): StoreBytes {
   const path = storePath(link)
   const size = (name: string) => statSync(name, { throwIfNoEntry: false })?.size ?? 0
   return { store: size(path), log: size(`${path}-wal`) }
 }
 
-/** Reports what the store in the file `link` holds (src/upkeep.ts). */
+/** Reports the content of the store in the file `link` (Upkeep.status in src/upkeep.ts). */
 export function statusOf(link: string): StoreStatus {
   const path = storePath(link)
   try {
@@ -51,7 +51,7 @@ export function statusOf(link: string): StoreStatus {
   }
 }
 
-/** The migration that keeps revoked tokens (sql/sqlite/000004.sql). */
+/** The migration that adds the column `revoked_at` (sql/sqlite/000004.sql). */
 const REVOKED = 4
 
 function indexOf(path: string, statements: StatementCache): string {

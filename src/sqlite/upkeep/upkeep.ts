@@ -4,7 +4,7 @@ import { checkStore } from './check.ts'
 import { restoreBackup } from './restore.ts'
 import { bytesOf, statusOf } from './status.ts'
 
-/** The upkeep of the store in this file. */
+/** The upkeep of the SQLite store at a path. */
 export const sqliteUpkeep = (path: string): Upkeep => ({
   backup: (file, work) => makeBackup(path, file, work),
   restore: (file, options) => restoreBackup(path, file, options),

@@ -6,17 +6,18 @@ const MAGIC = 0x377f0682
 const VERSION = 3007000
 const PAGE_SIZES = new Set(Array.from({ length: 8 }, (_, i) => 512 << i))
 
-/** A version of the first page that a transaction has left in the log. */
+/** A version of the database's first page that a transaction has written to the log. */
 export interface FirstPage {
   readonly bytes: Buffer
-  /** The transaction wrote no other page. */
+  /** Whether the transaction wrote no other page. */
   readonly isAlone: boolean
 }
 
-/** What the committed transactions of a write-ahead log hold. */
+/** The committed transactions of a write-ahead log. */
 export interface LogFile {
-  /** They change when the log restarts. */
+  /** SQLite changes the salts when it restarts the log. */
   readonly salts: string
+  /** The number of transactions. */
   readonly transactions: number
   /** The oldest version of the first page. */
   readonly firstPage: FirstPage | undefined
@@ -63,7 +64,7 @@ function readFrames(file: number, page: Buffer): LogFile | undefined {
   let transactions = 0
   let firstPage: FirstPage | undefined
   let hasFirstPage = false
-  /** Versions of the first page in the current transaction, and the number of its frames. */
+  /** The versions of the first page in the current transaction. */
   let written: Buffer[] = []
   let frames = 0
   for (let at = HEADER; at + frame.length <= size; at += frame.length) {
@@ -87,7 +88,9 @@ function readFrames(file: number, page: Buffer): LogFile | undefined {
   return { salts, transactions, firstPage, hasFirstPage }
 }
 
-/** The checksum of all that precedes, which every frame has (https://sqlite.org/fileformat2.html section 4.2). */
+/**
+ * The cumulative checksum in every frame, over all frames before it (https://sqlite.org/fileformat2.html section 4.2).
+ */
 class Checksum {
   readonly #isLittleEndian: boolean
   #first = 0

@@ -2,21 +2,20 @@ import { randomInt } from 'node:crypto'
 import type { DatabaseSync } from 'node:sqlite'
 
 /**
- * Advances the mark: a number on the first page of the store (`PRAGMA user_version`) that shows which log belongs to
- * it.
+ * Advances the mark: a number on the first page of the store (`PRAGMA user_version`), which shows whether a log belongs
+ * to the store. Call it inside a transaction that makes no other change.
  *
- * It advances by one before and after a checkpoint, each time in a transaction of its own. So the first page of a log
- * names the state of the file that the log continues (docs/decisions/0022-logs-and-their-stores.md). Call it inside of
- * that transaction.
+ * The mark advances by one before and after each checkpoint. So the first page in a log names the state of the file
+ * that the log continues (docs/decisions/0022-logs-and-their-stores.md).
  */
 export function advanceMark(db: DatabaseSync): void {
   const { user_version } = db.prepare('PRAGMA user_version').get() as { user_version: bigint }
   db.exec(`PRAGMA user_version = ${markAfter(Number(user_version))}`)
 }
 
-/** Marks are 31 bits and never 0, which is that of a store without marks. */
+/** A mark has 31 bits. It is never 0: that is the user_version of a store without marks. */
 const LAST = 2 ** 31 - 1
-/** First marks are random multiples of this, so that the marks of two stores are far apart. */
+/** First marks are random multiples of STRIDE, so the marks of two stores are far apart. */
 const STRIDE = 2 ** 16
 
 const firstMark = (): number => randomInt(1, 2 ** 15) * STRIDE
@@ -26,7 +25,9 @@ const markAfter = (mark: number): number => {
   return mark === LAST ? 1 : mark + 1
 }
 
-/** Gives a copy of a store a first mark far from that of its original. Call it inside a transaction of the copy. */
+/**
+ * Gives a copy of a store a first mark, far from the mark of its original. Call it inside a transaction of the copy.
+ */
 export function renewMark(db: DatabaseSync): void {
   const { user_version } = db.prepare('PRAGMA user_version').get() as { user_version: bigint }
   let mark: number

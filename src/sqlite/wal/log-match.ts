@@ -2,31 +2,32 @@ import { closeSync, openSync, readSync, statSync } from 'node:fs'
 import { type LogFile, readLog } from './log-file.ts'
 import { follows } from './log-mark.ts'
 
-/** Where the first page has its numbers (https://sqlite.org/fileformat2.html section 1.3). */
+/** Offsets in the header on the first page (https://sqlite.org/fileformat2.html section 1.3). */
 const SCHEMA_COOKIE = 40
 const USER_VERSION = 60
 /** Attempts while the store and its log change. */
 const LOOKS = 5
 
 /**
- * Decides whether a log belongs to the store's file. It reads the file, so this process must not have the store open;
- * other processes may have it open and write.
+ * Decides whether a log belongs to the store's file. It reads the file, so this process must not have the store open.
+ * Other processes may have it open, and write.
  *
- * A log continues one state of the file, its base. Checkpoints then copy parts of the log into the file. So the first
- * page of the file is that of the base or one of the log's, and the oldest first page in the log names the base's mark.
+ * A log continues one state of the file, its base. A checkpoint copies pages of the log into the file. So the first
+ * page of the file comes from the base or from the log, and the oldest first page in the log has the mark after that of
+ * the base.
  *
- * @returns `cut` when the file is shorter than its first page says
+ * @returns `truncated` when the file is shorter than its first page says
  */
-export function judgeLog(path: string): 'own' | 'foreign' | 'cut' {
+export function judgeLog(path: string): 'own' | 'foreign' | 'truncated' {
   for (let look = 0; look < LOOKS; look++) {
     const page = firstPageOf(path)
     const log = readLog(`${path}-wal`, page)
     const isInUse = log !== undefined && log.transactions > 0
-    // During a checkpoint, the log may have the pages that the file lacks. No process makes the file shorter.
-    const isFolding = isInUse && log.hasFirstPage
-    if (!isFolding && statSync(path).size < sizeIn(page)) return 'cut'
+    // During a checkpoint, the log may have the pages that the file lacks. No process shortens the file.
+    const isCheckpointing = isInUse && log.hasFirstPage
+    if (!isCheckpointing && statSync(path).size < sizeIn(page)) return 'truncated'
     if (!isInUse || belongs(page, log)) return 'own'
-    // Another process may have copied the log into the file between the two reads.
+    // Another process may have checkpointed the log between the two reads.
     const isStill = firstPageOf(path).equals(page) && readLog(`${path}-wal`, page)?.salts === log.salts
     if (isStill) return 'foreign'
   }
@@ -45,7 +46,7 @@ function belongs(page: Buffer, { firstPage, hasFirstPage }: LogFile): boolean {
   const oldest = bytes.readUInt32BE(USER_VERSION)
   if (follows(oldest, mark)) return true
   if (oldest !== mark) return false
-  // The oldest first page is not one of our marks. A copy by SQLite has another schema cookie.
+  // The oldest first page in the log has the mark of the file. SQLite's own backup sets another schema cookie.
   const changes = bytes.readUInt32BE(SCHEMA_COOKIE) - page.readUInt32BE(SCHEMA_COOKIE)
   return isAlone ? changes === 0 || changes === 1 : changes >= 0
 }

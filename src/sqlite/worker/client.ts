@@ -12,24 +12,24 @@ interface Pending {
 }
 
 export interface ThreadEvents {
-  /** Called when the file of the store can't be trusted any more. The client then refuses every later call. */
+  /** Called when the file of the store can't be trusted any more. The client refuses every later call. */
   onFatal?(error: Error): void
-  /** Called once when the thread has ended, also by `close`, with the calls that it has not answered. */
+  /** Called once when the thread has ended, also after `close`, with the number of unanswered calls. */
   onEnd?(cause: Error, unanswered: number): void
   onProgress?(progress: IndexReport): void
 }
 
 type Call = (method: string, args: readonly unknown[]) => Promise<unknown>
 
-/** The client of a thread that it starts. */
+/** Starts a thread, and calls the methods of the thread's object by messages. */
 export class ThreadClient<R extends keyof Roles> {
-  /** @throws AppError 50301 when the thread has ended, or SQLite has a fault; see `errorOf` for other errors */
+  /** The methods of the thread's object. Each throws AppError 50301 after the end of the thread, and see `errorOf`. */
   readonly remote: Remote<Roles[R]>
   readonly #worker: Worker
   readonly #events: ThreadEvents
   readonly #pending = new Map<number, Pending>()
   #lastCall = 0
-  /** The reason to refuse calls. */
+  /** The error with which the client refuses calls; undefined while it accepts them. */
   #refusal: Error | undefined
   #hasEnded = false
 
@@ -42,12 +42,12 @@ export class ThreadClient<R extends keyof Roles> {
     this.remote = remote((method, args) => this.#call(method, args))
   }
 
-  /** The same methods. When the signal aborts, a call rejects with its reason, and the thread drops the work. */
+  /** The methods of `remote`. When the signal aborts, a call rejects with its reason, and the thread drops the work. */
   unlessAborted(signal: AbortSignal | undefined): Remote<Roles[R]> {
     return signal === undefined ? this.remote : remote((method, args) => this.#callUntil(signal, method, args))
   }
 
-  /** Calls that are not answered yet. */
+  /** The number of unanswered calls. */
   get unanswered(): number {
     return this.#pending.size
   }
@@ -61,15 +61,15 @@ export class ThreadClient<R extends keyof Roles> {
     this.#refusal ??= refusal
   }
 
-  /** The process may end while the thread works. */
+  /** Lets the process end while the thread works. */
   unref(): void {
     this.#worker.unref()
   }
 
   /**
-   * Closes the target of the thread after the earlier calls, and ends the thread. Tasks end where they are.
+   * Ends all tasks where they are, closes the thread's object after the earlier calls, and ends the thread.
    *
-   * @param abandon rejects the unanswered calls with this error, at once
+   * @param abandon the error with which to reject the unanswered calls at once
    */
   async close(abandon?: Error): Promise<void> {
     if (this.#hasEnded) return
@@ -79,7 +79,7 @@ export class ThreadClient<R extends keyof Roles> {
     try {
       await this.#send('close', [])
     } catch (error) {
-      // A thread that ended without an answer counts as closed too.
+      // A thread that has ended without an answer is closed too.
       if (!this.#hasEnded) throw error
     } finally {
       await exit
@@ -127,7 +127,7 @@ export class ThreadClient<R extends keyof Roles> {
       return
     }
     const pending = this.#pending.get(reply.call)
-    // The call was aborted or abandoned.
+    // The caller has aborted or abandoned this call.
     if (pending === undefined) return
     this.#pending.delete(reply.call)
     if ('value' in reply) pending.resolve(reply.value)
@@ -159,7 +159,7 @@ export class ThreadClient<R extends keyof Roles> {
   }
 }
 
-/** The methods have the types of the thread's class. A message carries the name of the method. */
+/** Makes an object whose methods pass their names and arguments to `call`. */
 function remote<T>(call: Call): T {
   return new Proxy({} as T & object, {
     get:

@@ -1,7 +1,7 @@
-/** Work in steps. After each step other tasks may run. */
+/** Work in steps. It yields after each step, and returns its result. */
 export type Task<T> = IteratorObject<undefined, T>
 
-/** Runs all tasks in turns, and returns the result of the first one to end. */
+/** Runs all tasks in turns, returns the result of the first one that ends, and stops the others. */
 export function* race<T>(tasks: readonly Task<T>[]): Task<T> {
   try {
     for (;;) {
@@ -16,9 +16,9 @@ export function* race<T>(tasks: readonly Task<T>[]): Task<T> {
   }
 }
 
-/** Milliseconds of one turn while other tasks wait. */
+/** Milliseconds of one turn. */
 const TURN = 5
-/** Most tasks that take turns at once. Each has a connection. */
+/** Maximum number of tasks that take turns. Each may hold a connection, and further tasks wait. */
 const MAX_ACTIVE = 16
 
 export interface TaskEvents {
@@ -26,7 +26,7 @@ export interface TaskEvents {
   onError(key: number, error: unknown): void
 }
 
-/** Runs tasks in turns on this thread. */
+/** Runs tasks in turns on this thread, identified by keys. */
 export class TaskRunner {
   readonly #events: TaskEvents
   readonly #active = new Map<number, Task<unknown>>()
@@ -41,7 +41,7 @@ export class TaskRunner {
     this.#startNext()
   }
 
-  /** Ends a task where it is. Its call gets no answer. */
+  /** Ends a task where it is, without an event. */
   abort(key: number): void {
     if (this.#waiting.delete(key)) return
     const task = this.#active.get(key)
@@ -51,7 +51,7 @@ export class TaskRunner {
     this.#startNext()
   }
 
-  /** Ends all tasks where they are. */
+  /** Ends all tasks where they are, without events. */
   close(): void {
     this.#waiting.clear()
     for (const task of this.#active.values()) task.return?.()

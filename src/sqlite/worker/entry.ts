@@ -3,7 +3,7 @@ import type { ThreadData } from './protocol.ts'
 import { serve } from './serve.ts'
 import { giveWayToOtherThreads } from './thread-priority.ts'
 
-/** Every thread starts here, and loads only the modules of its own role. */
+/** Starts a thread. It loads only the modules of the thread's role. */
 async function start({ role, path }: ThreadData): Promise<void> {
   if (role === 'writer') {
     const { SqliteWriter } = await import('../write/writer.ts')

@@ -1,20 +1,20 @@
 import { AppError, type ErrorNumber } from '../../errors.ts'
-import { appErrorOf, isRowFault, type SqliteFault, sqliteFault } from '../errors.ts'
+import { errorOfFault, isRowFault, type SqliteFault, sqliteFault } from '../errors.ts'
 import { BehindError, DamagedIndex } from '../search-index/index-fault.ts'
 
-/** An error as a message to another thread. The clone of an Error has neither its class nor its members. */
+/** An error in a message to another thread. The structured clone of an Error loses its class and its own members. */
 export type Failure =
   | Refusal
   | { readonly failure: 'index behind' }
   | { readonly failure: 'index damaged'; readonly inode: number; readonly message: string }
   | { readonly failure: 'bug'; readonly stack: string }
 
-/** A failure that is an AppError. */
+/** A failure that becomes an AppError. */
 export type Refusal =
   | { readonly failure: 'refusal'; readonly number: ErrorNumber; readonly message: string }
   | { readonly failure: 'sqlite'; readonly fault: SqliteFault }
 
-/** @returns undefined for an error that concerns more than one plant */
+/** @returns undefined for an error that may concern more than one plant */
 export function refusalOf(error: unknown): Refusal | undefined {
   if (error instanceof AppError) return { failure: 'refusal', number: error.number, message: error.message }
   const fault = sqliteFault(error)
@@ -38,7 +38,7 @@ export function errorOf(failure: Failure): Error {
     case 'refusal':
       return new AppError(failure.number, failure.message)
     case 'sqlite':
-      return appErrorOf(failure.fault)
+      return errorOfFault(failure.fault)
     case 'index behind':
       return new BehindError()
     case 'index damaged':

@@ -8,7 +8,7 @@ import type { Reply, Request, Served } from './protocol.ts'
 /**
  * Answers the calls of the thread that started this one.
  *
- * @param open called at the first call, so that the fault of opening a store is an answer and does not end the thread
+ * @param open makes the object at the first call, which then fails in its place when the store can't be opened
  */
 export function serve(open: (report: (progress: IndexReport) => void) => Served): void {
   const port = parentPort
@@ -16,8 +16,8 @@ export function serve(open: (report: (progress: IndexReport) => void) => Served)
   const post = (reply: Reply) => port.postMessage(reply)
   let served: Served | undefined
   /**
-   * Refuses all later calls after a fault that casts doubt on the file. A later fsync that succeeds proves nothing, so
-   * a group that was sent before the client knew must not be committed and acknowledged.
+   * The first fault after which the file can't be trusted; every later call fails with it. A later fsync that succeeds
+   * proves nothing. So the thread must not commit a group that the client sent before it knew of the fault.
    */
   let broken: Failure | undefined
 

@@ -1,15 +1,17 @@
 import { readlinkSync } from 'node:fs'
 import { getPriority, setPriority } from 'node:os'
 
-/** How much nicer than its process the thread is: a third of the share of another thread. 15 gave no more creates. */
+/**
+ * Added to the nice value of the process: the thread gets a third of another thread's share. 15 gave no more creates.
+ */
 const NICER = 5
 const NICEST = 19
 
 /**
  * Makes the operating system prefer all other threads to this one. Only Linux has a priority for each thread
- * (setpriority(2), NOTES); elsewhere nothing happens.
+ * (setpriority(2), NOTES), so other systems ignore the call.
  *
- * A batch of the search index takes 50 ms of processor time, for which the event loop waited on a machine with other work
+ * A batch of the search index takes 50 ms of processor time. On a busy machine the event loop waited for it
  * (docs/decisions/0027-change-log-and-search-index.md).
  */
 export function giveWayToOtherThreads(): void {
@@ -18,6 +20,6 @@ export function giveWayToOtherThreads(): void {
     const thread = Number(readlinkSync('/proc/thread-self').split('/').at(-1))
     setPriority(thread, Math.min(NICEST, getPriority() + NICER))
   } catch {
-    // Without /proc, or where the system forbids it, the thread works like all others.
+    // The system has no /proc or forbids the change, so the thread keeps the priority of its process.
   }
 }

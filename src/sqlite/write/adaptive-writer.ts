@@ -1,35 +1,35 @@
-import { isBusy, isFull, reported, sqliteFault } from '../errors.ts'
+import { appErrorOf, isBusy, isFull, sqliteFault } from '../errors.ts'
 import { ThreadClient } from '../worker/client.ts'
 import type { Remote } from '../worker/protocol.ts'
 import { type Put, type PutResponse, SqliteWriter } from './writer.ts'
 
-/** A commit that took longer, in milliseconds, waited for a slow disk and not only for the processor. */
+/** Milliseconds. A slower commit counts as slow: it probably waited for the disk, and not only for the processor. */
 const QUICK = 4
 /**
- * The disk is slow when more than one commit in ten is slow for some time: a few may have waited for the processor. A
- * slow commit adds SLOW_POINTS, a quick one subtracts one. At SLOW_LIMIT groups go to the thread.
+ * A leaky bucket counts slow commits: each adds SLOW_POINTS, and each quick one removes one point. It fills when more
+ * than one commit in ten is slow. At SLOW_LIMIT groups go to the thread.
  */
 const SLOW_POINTS = 10
 const SLOW_LIMIT = 100
-/** Fewer slow commits after a pause show that the disk is still slow. */
+/** The points after a pause. Three slow commits then suffice for the next pause. */
 const POINTS_AFTER_PAUSE = SLOW_LIMIT - 3 * SLOW_POINTS
-/** Milliseconds that groups go to the thread; doubled each further time. */
+/** Milliseconds for which groups go to the thread. Each further pause is twice as long. */
 const FIRST_PAUSE = 1000
 const MAX_PAUSE = 60_000
-/** Milliseconds that groups go to the thread after one found the disk full. */
+/** Milliseconds for which groups go to the thread after the disk was full. */
 const FULL_PAUSE = 1000
-/** Creates in the largest group that the event loop commits: half a millisecond of work. */
+/** Maximum number of creates that the event loop commits at once: half a millisecond of work. */
 const MAX_ROWS = 128
-/** Commits between checks of the log's length. */
+/** Commits between two checks of the WAL's length. */
 const LOG_CHECK_INTERVAL = 16
 
 /** Writes to the store. */
 export interface Writer {
   /** Resolves after the commit. @throws AppError 50301 when the outcome can't be known, 50304 when there is no space */
   createPlants(puts: readonly Put[]): Promise<PutResponse[]>
-  /** All other writes, with the same errors. */
+  /** Makes all other writes, with the same errors. */
   readonly thread: Remote<SqliteWriter>
-  /** Closes the database, after the calls that were made before. */
+  /** Closes the database after all earlier calls. */
   close(): Promise<void>
 }
 
@@ -44,8 +44,8 @@ export class AdaptiveWriter implements Writer {
   readonly #client: ThreadClient<'writer'>
   readonly #onFatal: (error: Error) => void
   readonly #now: () => number
-  /** The connection of the event loop, opened by its first group. */
-  #here: SqliteWriter | undefined
+  /** The connection of the event loop. Its first group opens it. */
+  #loopWriter: SqliteWriter | undefined
   #threadUntil = 0
   #pause = FIRST_PAUSE
   #points = 0
@@ -67,39 +67,39 @@ export class AdaptiveWriter implements Writer {
   }
 
   async createPlants(puts: readonly Put[]): Promise<PutResponse[]> {
-    const isForHere = puts.length <= MAX_ROWS && this.commitsOn === 'event loop'
-    return (isForHere ? this.#createHere(puts) : undefined) ?? this.thread.createPlants(puts)
+    const isForLoop = puts.length <= MAX_ROWS && this.commitsOn === 'event loop'
+    return (isForLoop ? this.#createOnLoop(puts) : undefined) ?? this.thread.createPlants(puts)
   }
 
   async close(): Promise<void> {
-    this.#here?.close()
+    this.#loopWriter?.close()
     await this.#client.close()
   }
 
-  /** Where a small group would be committed now. It must not overtake what the thread received earlier. */
+  /** The place where a small group would commit now. A group must not overtake earlier calls to the thread. */
   get commitsOn(): 'event loop' | 'thread' {
     return this.#client.unanswered === 0 && this.#now() >= this.#threadUntil ? 'event loop' : 'thread'
   }
 
-  /** @returns undefined when another process is writing: the thread can wait for it */
-  #createHere(puts: readonly Put[]): PutResponse[] | undefined {
+  /** @returns undefined while another process writes: only the thread may wait for it */
+  #createOnLoop(puts: readonly Put[]): PutResponse[] | undefined {
     const startedAt = this.#now()
     let outcomes: PutResponse[]
     try {
-      this.#here ??= new SqliteWriter(this.#path, { isHasty: true })
-      outcomes = this.#here.createPlants(puts)
+      this.#loopWriter ??= new SqliteWriter(this.#path, { forEventLoop: true })
+      outcomes = this.#loopWriter.createPlants(puts)
     } catch (error) {
       const fault = sqliteFault(error)
       if (fault !== undefined && isBusy(fault)) return undefined
       if (fault !== undefined && isFull(fault)) this.#makeRoom()
-      throw reported(error, (fatal) => this.#fail(fatal))
+      throw appErrorOf(error, (fatal) => this.#fail(fatal))
     }
-    this.#judge(this.#now() - startedAt)
-    if (++this.#sinceLogCheck >= LOG_CHECK_INTERVAL) this.#checkLog(this.#here)
+    this.#countDuration(this.#now() - startedAt)
+    if (++this.#sinceLogCheck >= LOG_CHECK_INTERVAL) this.#checkLog(this.#loopWriter)
     return outcomes
   }
 
-  #judge(duration: number): void {
+  #countDuration(duration: number): void {
     if (duration <= QUICK) {
       this.#points = Math.max(0, this.#points - 1)
       if (this.#points === 0) this.#pause = FIRST_PAUSE
@@ -112,27 +112,24 @@ export class AdaptiveWriter implements Writer {
     this.#pause = Math.min(this.#pause * 2, MAX_PAUSE)
   }
 
-  /**
-   * Copying a long log into the file takes tens of milliseconds, so the thread does it. Groups queue behind it
-   * meanwhile.
-   */
-  #checkLog(here: SqliteWriter): void {
+  /** Has the thread checkpoint a long WAL, which takes tens of milliseconds. Groups queue behind the checkpoint. */
+  #checkLog(writer: SqliteWriter): void {
     this.#sinceLogCheck = 0
     try {
-      // The client reports a fatal fault by onFatal; any other one leaves the log as it is.
-      if (here.isLogLong()) this.thread.foldLog().catch(() => {})
+      // The client reports a fatal fault by onFatal. After any other fault, a later check tries again.
+      if (writer.isLogLong()) this.thread.checkpoint().catch(() => {})
     } catch {
-      // The group is committed. The next one reports the fault.
+      // The group is committed already. The next group reports the fault.
     }
   }
 
-  /** The thread frees space before it writes again, so that the log does not take the space. */
+  /** Has the thread free space before the next write, which would otherwise take it for the WAL. */
   #makeRoom(): void {
     this.#threadUntil = this.#now() + FULL_PAUSE
     this.thread.makeRoom().catch(() => {})
   }
 
-  /** A later fsync that succeeds proves nothing, so neither connection commits again. */
+  /** Stops both connections for good: after a failed fsync, a later fsync that succeeds proves nothing. */
   #fail(error: Error): void {
     this.#client.refuse(error)
     this.#threadUntil = Number.POSITIVE_INFINITY
@@ -140,9 +137,7 @@ export class AdaptiveWriter implements Writer {
   }
 }
 
-/**
- * A writer in a thread of its own. When the thread ends unexpectedly, the outcome of the calls under way is unknown.
- */
+/** Starts a writer in a thread. A thread that ends with unanswered calls is fatal, as their outcome is unknown. */
 export function writerThread(path: string, onFatal: (error: Error) => void): ThreadClient<'writer'> {
   return new ThreadClient('writer', path, {
     onFatal,

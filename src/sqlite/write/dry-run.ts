@@ -7,10 +7,13 @@ import { type PlantColumns, plantsOf } from '../rows.ts'
 import { StatementCache } from '../statement-cache.ts'
 import type { Task } from '../worker/cooperative.ts'
 
-/** Plants of one step. */
+/** Plants that one step of the task imports. */
 const STEP = 200
 
-/** An import that stores nothing. A temporary file holds what it would have stored, which bounds its memory. */
+/**
+ * An import that changes no plant of the store. It writes new and replaced plants to a temporary table of its
+ * connection, where later plants with the same id find them. SQLite keeps the table in a file, which bounds its memory.
+ */
 export class SqliteDryRun {
   readonly #db: DatabaseSync
   readonly #statements: StatementCache
@@ -26,7 +29,7 @@ export class SqliteDryRun {
 
   *importPlants(plants: PlantColumns): Task<PutOutcome[]> {
     const outcomes: PutOutcome[] = []
-    // One transaction for each call and none in between, as an open one keeps the log from being copied into the file.
+    // A transaction for each call, and none between calls: an open one keeps SQLite from checkpointing the whole WAL.
     this.#db.exec('BEGIN')
     for (const plant of plantsOf(plants)) {
       outcomes.push(this.#import(plant))

@@ -2,37 +2,40 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Remote } from '../worker/protocol.ts'
 import type { SqliteWriter } from './writer.ts'
 
-/** After each transaction a pause of PAUSE_SHARE times its duration, and at least MIN_PAUSE milliseconds. */
+/** The pause after a transaction: PAUSE_SHARE times its duration, but at least MIN_PAUSE milliseconds. */
 const PAUSE_SHARE = 4
 const MIN_PAUSE = 20
 
-/** Cleans up in small transactions with pauses, so that other writes hardly wait. */
+/**
+ * Trims the log of changes and removes old indexes. It takes small transactions with pauses, so other writes hardly
+ * wait.
+ */
 export class Housekeeping {
   readonly #writer: Remote<SqliteWriter>
   readonly #changesKeep: number
   readonly #onNotice: (text: string) => void
-  /** The search index no longer needs changes before this position. */
+  /** The position from which on the search index needs the log of changes. */
   #durable = 0
   #trimming: Promise<void> | undefined
   #removing: Promise<void> | undefined
   #isClosed = false
 
-  /** @param changesKeep milliseconds that the log keeps changes which the search index no longer needs */
+  /** @param changesKeep milliseconds for which the log keeps changes that the search index no longer needs */
   constructor(writer: Remote<SqliteWriter>, changesKeep: number, onNotice: (text: string) => void) {
     this.#writer = writer
     this.#changesKeep = changesKeep
     this.#onNotice = onNotice
   }
 
-  /** Begins to remove the indexes that older versions kept in the store. */
+  /** Starts to remove the indexes that older versions kept in the store. */
   start(): void {
     this.#removing = this.#removeOldIndexes().catch(() => {})
   }
 
-  /** Trims the log of changes, which the search index needs from this position on. */
+  /** Trims the log of changes. @param durable the position from which on the search index needs the log */
   trim(durable: number): void {
     this.#durable = durable
-    // The next write reports a fault. The next call trims what this one could not.
+    // The next write reports the fault, and the next call retries.
     this.#trimming ??= this.#trim()
       .catch(() => {})
       .finally(() => {
@@ -40,7 +43,7 @@ export class Housekeeping {
       })
   }
 
-  /** Resolves when no transaction is under way. The rest follows after the next start. */
+  /** Resolves when no transaction is under way. The next start continues the rest. */
   async close(): Promise<void> {
     this.#isClosed = true
     await Promise.all([this.#trimming, this.#removing])
@@ -59,7 +62,7 @@ export class Housekeeping {
     if (parts > 1 && !this.#isClosed) this.#onNotice('removed the indexes of an older version from the store')
   }
 
-  /** @param part returns whether more remains to be done */
+  /** @param part runs one transaction, and returns whether more work remains */
   async #inParts(part: () => Promise<boolean>): Promise<void> {
     while (!this.#isClosed) {
       const startedAt = performance.now()

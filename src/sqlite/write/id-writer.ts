@@ -2,14 +2,14 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { IdRange } from '../../free-ids.ts'
 import { FreeIds } from '../free-ids.ts'
 
-/** A reservation as it crosses to the writer. */
+/** A reservation in a message to the writer's thread. `at` is in milliseconds since 1970. */
 export interface ReservationRow extends IdRange {
   readonly key: Uint8Array | null
   readonly at: number
   readonly actor: string
 }
 
-/** Reserves ids. Each method runs within a transaction of the writer. */
+/** Reserves ids. Call each method inside a transaction of the writer. */
 export class IdWriter {
   readonly #free: FreeIds
   readonly #select: StatementSync
@@ -23,6 +23,7 @@ export class IdWriter {
     )
   }
 
+  /** @returns the present range of a known key; undefined when no range is free */
   reserve(count: number, request: Omit<ReservationRow, keyof IdRange>): IdRange | undefined {
     const { key } = request
     const known = key === null ? undefined : this.#select.get(key)

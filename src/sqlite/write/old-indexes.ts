@@ -2,8 +2,8 @@ import type { DatabaseSync } from 'node:sqlite'
 import type { LogKeeper } from '../wal/log-keeper.ts'
 
 /**
- * The tables in which older versions kept the indexes (sql/sqlite/000002.sql), and the rows that one transaction
- * deletes. Dropping a full table of a large store would block all writes for seconds.
+ * Statements that each delete some rows of a table of the old indexes (sql/sqlite/000002.sql). To drop a full table of
+ * a large store would block all writes for seconds.
  */
 const PARTS = [
   deletion('plant_journal', 'seq', 20),
@@ -12,7 +12,7 @@ const PARTS = [
   deletion('tag_counts', 'tag', 2000),
   deletion('plant_words_docsize', 'id', 2000),
   deletion('plant_words_idx', 'segid, term', 2000),
-  // Ids up to ten are not entries: dropping the full-text index needs them.
+  // FTS5 keeps its own records under the ids up to 10, and needs them for DROP TABLE.
   deletion('plant_words_data', 'id', 200, 'id > 10'),
 ]
 
@@ -21,10 +21,10 @@ function deletion(table: string, key: string, rows: number, condition = 'TRUE'):
   return `DELETE FROM ${table} WHERE (${key}) IN (${some})`
 }
 
-/** Removes a part of them in one transaction. @returns whether more remains */
+/** Removes a part of the old indexes in one transaction. @returns whether more remains */
 export function removeOldIndexes(db: DatabaseSync, keeper: LogKeeper): boolean {
   if (db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'plant_words'").get() === undefined) return false
-  // In defensive mode SQLite refuses writes to the tables behind a full-text index.
+  // In defensive mode, SQLite refuses writes to the shadow tables of FTS5 (https://sqlite.org/vtab.html#xshadowname).
   db.enableDefensive(false)
   try {
     return keeper.transaction(() => {

@@ -2,10 +2,10 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { endedToRemove, type IssueOptions, type RevokeResult } from '../../token-store.ts'
 import type { TokenRow } from '../token-rows.ts'
 
-/** The row in the store, or the reason why the token was not issued. */
+/** The row of the issued token, or the reason of the refusal. */
 export type IssuedRow = Record<string, unknown> | 'creator revoked' | 'too many'
 
-/** Writes access tokens. Each method runs within a transaction of the writer. */
+/** Writes access tokens. Call each method inside a transaction of the writer. */
 export class TokenWriter {
   readonly #insert: StatementSync
   readonly #select: StatementSync
@@ -20,7 +20,7 @@ export class TokenWriter {
       'INSERT INTO tokens (id, hash, name, scopes, created_at, expires_at, last_used_at, revoked_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
     )
     this.#select = db.prepare('SELECT * FROM tokens WHERE id = ?')
-    // Two parts of the sum, each of which is one range of an index.
+    // Each part of the sum reads one range of the index tokens_not_revoked.
     this.#count = db.prepare(`SELECT (SELECT count(*) FROM tokens) AS listed,
       (SELECT count(*) FROM tokens WHERE revoked_at IS NULL AND expires_at IS NULL) +
       (SELECT count(*) FROM tokens WHERE revoked_at IS NULL AND expires_at > ?) AS active`)
@@ -65,7 +65,7 @@ export class TokenWriter {
   }
 }
 
-/** Scopes are words between spaces. */
+/** The column `scopes` holds words between spaces. */
 const IS_MANAGER = "' ' || scopes || ' ' LIKE '% tokens %'"
 
 function isActive(row: Record<string, unknown> | undefined, now: number): boolean {

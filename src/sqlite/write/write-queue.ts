@@ -11,15 +11,15 @@ import { errorOf } from '../worker/failure.ts'
 import type { Writer } from './adaptive-writer.ts'
 import type { ChangeRequest, Put } from './writer.ts'
 
-/** UTF-16 units of names and tags that may wait at once. */
+/** Maximum number of UTF-16 units of names and tags in one queue. */
 const MAX_WAITING_TEXT = 64 * 2 ** 20
 /**
- * With a second group in flight, a machine with two cores makes 8% more creates a second. On one core the writer runs
- * while the event loop waits, so a second group makes both smaller: 8% fewer.
+ * With two groups in flight, a machine with two cores makes 8% more creates a second. A machine with one core makes 8%
+ * fewer: the writer runs while the event loop waits, so two groups are only smaller ones.
  */
 const GROUPS_IN_FLIGHT = availableParallelism() > 1 ? 2 : 1
 
-/** Groups writes of plants for the writer, and delays them when the search index falls too far behind. */
+/** Groups concurrent writes of plants into one commit, and delays them while the search index is too far behind. */
 export class WriteQueue implements WriteStats {
   readonly commits = { create: newCommitStats(), change: newCommitStats(), import: newCommitStats() }
   readonly #writer: Writer
@@ -58,7 +58,7 @@ export class WriteQueue implements WriteStats {
   }
 
   async import(plants: readonly NewPlant[], mode: ImportMode, { id: actor }: Actor): Promise<ImportResult[]> {
-    await this.#index.room()
+    await this.#index.admitImport()
     const commit = () => this.#writer.thread.importPlants(columnsOf(plants), mode, actor)
     const responses = await countCommit(this.commits.import, plants.length, commit)
     this.#index.wrote(plants.length)
@@ -81,7 +81,7 @@ export class WriteQueue implements WriteStats {
     }
   }
 
-  /** Takes no more writes, and resolves when the waiting ones are answered. */
+  /** Refuses new writes, and resolves after the waiting ones. */
   async close(): Promise<void> {
     await Promise.all([this.#creates.close(), this.#changes.close()])
   }

@@ -26,27 +26,27 @@ import { IdWriter, type ReservationRow } from './id-writer.ts'
 import { removeOldIndexes } from './old-indexes.ts'
 import { type IssuedRow, TokenWriter } from './token-writer.ts'
 
-/** Plants that one statement inserts, in two thirds of the time of a statement for each. */
+/** Plants in one INSERT. It takes two thirds of the time of one INSERT for each plant. */
 const TOGETHER = 8
 
-/** A create or an imported plant, and the id of its actor. */
+/** A create, or a plant of an import, with the id of its actor. */
 export interface Put {
   readonly plant: NewPlant
   readonly mode: PutMode
   readonly actor: string
 }
 
-/** A change, and the id of its actor. */
+/** A change, with the id of its actor. */
 export interface ChangeRequest {
   readonly change: PlantChange
   readonly actor: string
 }
 
-/** The outcome of a put or a change, or the refusal of it alone. */
+/** The outcome of one put or change, or its refusal. */
 export type PutResponse = PutOutcome | Refusal
 export type ChangeResponse = ChangeOutcome | Refusal
 
-/** The one connection that writes. Each method is one transaction, and returns after its commit. */
+/** A connection that writes. Each method runs one transaction, and returns after its commit. */
 export class SqliteWriter implements Served {
   readonly #db: DatabaseSync
   readonly #keeper: LogKeeper
@@ -63,7 +63,7 @@ export class SqliteWriter implements Served {
   constructor(path: string, options: WriterOptions = {}) {
     const db = openWriter(path, options)
     this.#db = db
-    this.#keeper = new LogKeeper(db, { folds: options.isHasty !== true })
+    this.#keeper = new LogKeeper(db, { checkpoints: options.forEventLoop !== true })
     this.#insertMany = db.prepare(
       `INSERT INTO plants (id, name, tag) VALUES ${Array(TOGETHER).fill('(?, ?, ?)').join(', ')}`,
     )
@@ -94,15 +94,15 @@ export class SqliteWriter implements Served {
     })
   }
 
-  /** Applies the changes in their order. A refused one changes nothing. */
+  /** Applies the changes in their order. A refused change leaves the others alone. */
   changePlants(requests: readonly ChangeRequest[]): ChangeResponse[] {
     return this.#writePlants(() => requests.map((request) => this.#change(request)))
   }
 
   /**
-   * Removes changes before a position, and before a time in milliseconds since 1970, from the log.
+   * Removes changes from the log that lie before a position, and are older than a time in milliseconds since 1970.
    *
-   * @returns whether more of them may remain
+   * @returns whether more such changes may remain
    */
   trimChanges(position: number, before: number): boolean {
     return this.#keeper.transaction(() => this.#log.trim(position, before))
@@ -141,18 +141,18 @@ export class SqliteWriter implements Served {
     this.#keeper.transaction(() => this.#ids.add(reservation))
   }
 
-  /** Begins the log with the mark of its store. It is a real write, so it also shows whether the store is writable. */
+  /** Writes the store's mark to the WAL. This real write also shows whether the store is writable. */
   beginLog(): void {
     this.#keeper.transaction(() => advanceMark(this.#db))
   }
 
-  /** Whether the log is long enough to be copied into the file. */
+  /** Whether the WAL is long enough for a checkpoint. */
   isLogLong(): boolean {
     return this.#keeper.isLong()
   }
 
-  foldLog(): void {
-    this.#keeper.fold()
+  checkpoint(): void {
+    this.#keeper.checkpoint()
   }
 
   /** Called when another connection found the disk full. */
@@ -164,7 +164,7 @@ export class SqliteWriter implements Served {
     this.#db.close()
   }
 
-  /** Runs `work` in one transaction, which also logs its changes. */
+  /** Runs `work` in one transaction, and logs its changes in the same transaction. */
   #writePlants<T>(work: () => T): T {
     return this.#keeper.transaction(() => {
       this.#log.begin()
@@ -175,8 +175,8 @@ export class SqliteWriter implements Served {
   }
 
   /**
-   * Inserts the first plants, many with one statement, up to those of which SQLite refuses one. It inserts none of
-   * these (https://sqlite.org/lang_conflict.html, ABORT).
+   * Inserts the first plants, TOGETHER with each statement, until SQLite refuses a statement. A refused statement
+   * inserts none of its plants (https://sqlite.org/lang_conflict.html, ABORT).
    *
    * @returns the number of inserted plants
    */
@@ -191,7 +191,7 @@ export class SqliteWriter implements Served {
     return count
   }
 
-  /** Inserts first and reads only after a conflict, as most puts are of new plants. */
+  /** Inserts the plant, and reads the present one only after a conflict: most puts are of new plants. */
   #put(plant: NewPlant, mode: PutMode, actor: string): PutResponse {
     const { id, name, tag } = plant
     const isNew = orRefusal(() => this.#insertPlant.run(id, name, tag ?? null).changes === 1n)
@@ -209,7 +209,7 @@ export class SqliteWriter implements Served {
   }
 
   #change({ change, actor }: ChangeRequest): ChangeResponse {
-    // SQLite refuses to look up an id beyond int64.
+    // node:sqlite refuses to bind an id beyond int64.
     const decided = orRefusal(() => {
       const present = this.#plant(idOf(change))
       return { present, outcome: decideChange(change, present) }
@@ -227,7 +227,7 @@ export class SqliteWriter implements Served {
     return row === undefined ? undefined : plantOf(row)
   }
 
-  /** @returns why this plant alone was refused; a fault of the log of changes is thrown and rolls the group back */
+  /** @returns the refusal of this plant. Throws a fault of the log of changes, which rolls the whole group back */
   #replace(plant: NewPlant, present: NewPlant | undefined, kind: ChangeKind, actor: string): Refusal | undefined {
     const { id, name, tag } = plant
     const refusal = orRefusal(() => void this.#putPlant.run(id, name, tag ?? null))
@@ -237,7 +237,7 @@ export class SqliteWriter implements Served {
     return undefined
   }
 
-  /** @returns the same as `#replace` */
+  /** @returns the refusal of this plant; see `#replace` */
   #delete(plant: NewPlant | undefined, actor: string): Refusal | undefined {
     if (plant === undefined) return undefined
     const refusal = orRefusal(() => void this.#deletePlant.run(plant.id))
@@ -246,7 +246,7 @@ export class SqliteWriter implements Served {
   }
 }
 
-/** Returns an error that refuses one plant alone. Any other one is thrown and rolls the transaction back. */
+/** Returns an error that concerns one plant alone. Throws every other error, which rolls the transaction back. */
 function orRefusal<T>(work: () => T): T | Refusal {
   try {
     return work()
