@@ -8,7 +8,7 @@ Inside the project's folder, after \`npm ci\`, \`npx plantstore\` runs the progr
 folder, and for a user without a home folder, which npm needs, \`/path/to/the/project/bin/plantstore\` does the same.
 
 Every command finds its store by \`--store\` or \`PLANTSTORE_STORE\`. It reports faults on standard error, one a line. The
-exit code is 0 when the command did what it should, 1 when it failed, and 2 when it was called wrongly.
+exit code is 0 when the command is done, 1 when it failed, and 2 after wrong usage.
 `
 
 /** The program's own help of each command: the generator runs it, so the page always agrees with it. */

@@ -1,28 +1,28 @@
--- The search index of a SQLite store: a file of its own beside it, which follows the store's log of changes
--- (docs/decisions/0027-change-log-and-search-index.md). It is derived: a file with another version, of another store or with a fault is
--- removed and made again, so this schema has no migrations.
+-- The search index of a SQLite store, in a separate file that follows the store's log of changes
+-- (docs/decisions/0027-change-log-and-search-index.md). The service rebuilds a file with another version, of another
+-- store or with a fault, so this schema has no migrations.
 
--- One row.
+-- One row: the version and the progress of the index.
 CREATE TABLE state (
   only INTEGER NOT NULL PRIMARY KEY CHECK (only = 1),
-  -- This schema, the rules by which texts are folded, and the Unicode version that they rest on.
+  -- The version of this schema, of the folding of texts, and of Unicode (src/sqlite/search-index/index-file.ts).
   version TEXT NOT NULL,
   -- The identity of the store.
   store BLOB NOT NULL,
-  -- Where in the log of changes the index is, and what that row of the log looks like: a store that was restored from a
-  -- backup may have other changes under the same numbers.
+  -- The position in the log of changes, and the mark of the log's row there. A store that was restored from a backup
+  -- may have another row at the same position.
   position INTEGER NOT NULL,
   mark TEXT NOT NULL,
-  -- A new index is filled by a scan of all plants, by id. Plants with a larger id than `scanned_to` are in no table yet.
+  -- A scan of all plants in the order of ids fills a new index. The tables lack plants with ids after `scanned_to`.
   is_scanning INTEGER NOT NULL,
   scanned_to INTEGER,
-  -- Plants that were scanned, and how many there were when the scan began, for who wants to know how long it takes.
+  -- The number of plants that the scan has read, and the number of all plants at its start, for the progress.
   scanned INTEGER NOT NULL,
   plants INTEGER NOT NULL
 ) STRICT;
 
--- Sort keys of names, in two tables: new ones go to the small one, which is merged into the large one now and then.
--- Names come in no order, so each would touch a page of its own in a large table.
+-- Sort keys of names, in two tables. New keys go to recent_names, and merges move them to names. Keys come in random
+-- order, so each INSERT into a large table would write another page.
 CREATE TABLE names (
   key TEXT NOT NULL,
   id INTEGER NOT NULL,
@@ -40,15 +40,15 @@ CREATE TABLE tags (
   PRIMARY KEY (tag, id)
 ) STRICT, WITHOUT ROWID;
 
--- How many entries of `tags` each tag has; a tag without any has no row.
+-- The number of entries in `tags` for each tag. A tag without entries has no row.
 CREATE TABLE tag_counts (
   tag TEXT NOT NULL PRIMARY KEY,
   plants INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
--- The folded words of each plant, cut to twenty characters. To the tokenizer every character beyond ASCII belongs to a
--- word, so what a word is was decided before. A table of its own for every prefix of up to eight characters makes those
--- searches stream.
+-- The folded words of each plant, truncated to twenty characters (src/sqlite/search-index/terms.ts). The tokenizer
+-- `ascii` takes every character beyond ASCII for a part of a word, so the program splits such texts into words
+-- beforehand. The prefix indexes let searches for up to eight characters read their rows in order.
 CREATE VIRTUAL TABLE words USING fts5 (
   terms,
   content = '',
@@ -58,8 +58,8 @@ CREATE VIRTUAL TABLE words USING fts5 (
   prefix = '1 2 3 4 5 6 7 8'
 );
 
--- A batch of plants is one segment, and eight of them are merged at once: a fifth less time than with the defaults. What
--- the index writes at once fills a page of the file.
+-- A batch of plants becomes one segment, and FTS5 merges eight segments at once, in a fifth less time than with the
+-- defaults. A leaf of FTS5 (pgsz) fills one page of the file.
 INSERT INTO words (words, rank) VALUES ('pgsz', 8100);
 INSERT INTO words (words, rank) VALUES ('hashsize', 8388608);
 INSERT INTO words (words, rank) VALUES ('automerge', 8);

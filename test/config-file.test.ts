@@ -48,7 +48,7 @@ test('serve refuses a settings file with a list of all its faults, and opens not
     ['PLANSTORE_PORT=1', /no setting is called PLANSTORE_PORT \(did you mean PLANTSTORE_PORT\?\)/],
     ['SOMETHING_ELSE=1', /no setting is called SOMETHING_ELSE$/],
     ['\nport 9000\n', /line 2 is not NAME=value/],
-    ['PLANTSTORE_PORT=1\nPLANTSTORE_PORT=2', /PLANTSTORE_PORT stands more than once/],
+    ['PLANTSTORE_PORT=1\nPLANTSTORE_PORT=2', /PLANTSTORE_PORT is set more than once/],
     [Buffer.from([0x50, 0xff, 0x3d]), /it is not UTF-8 text/],
     [Buffer.alloc(2 ** 20 + 1, '#'), /it is larger than 1 MiB/],
     ['A\nPLANTSTORE_X_Y_Z_W=1', /line 1 is not NAME=value\n\S+: no setting is called PLANTSTORE_X_Y_Z_W$/],

@@ -158,7 +158,7 @@ test('a store that another process has open is not migrated', async (t) => {
   ]) {
     const { code, stderr } = await run(t, [...command, '--store', `sqlite:${path}`])
     assert.equal(code, 1)
-    assert.match(stderr, /another process has it open, perhaps a service of an older version.*stop that one first/)
+    assert.match(stderr, /another process has it open, perhaps a service of an older version; stop that process first/)
     assert.deepEqual(schemaOf(path), before)
   }
   older.close()

@@ -185,7 +185,7 @@ test('the service migrates a store of an older schema, and logs a line before an
   const lines = known
     .slice(4)
     .flatMap(({ number }) => [
-      `plantstore: migrating the store to schema ${number} of ${newest}; older programs that run go on, and cannot start again`,
+      `plantstore: migrating the store to schema ${number} of ${newest}; running services of older versions continue, but cannot start again`,
       `plantstore: migrated the store to schema ${number} of ${newest} in T ms`,
     ])
   assert.deepEqual(

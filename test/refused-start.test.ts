@@ -135,7 +135,7 @@ test('a second server on the same store fails to start, and the first one contin
   const folder = tempFolder(t)
   const { address, storePath } = await startServer(t, folder)
   const { code, stdout, stderr } = await run(t, ['serve', '--port', '0', '--store', `sqlite:${storePath}`])
-  assert.match(stderr, /^plantstore: store \S+: another service already serves it; stop that one first\n$/)
+  assert.match(stderr, /^plantstore: store \S+: another service already serves it; stop that service first\n$/)
   assert.deepEqual([code, stdout], [1, ''])
   assert.equal((await send('POST', `${address}/plants`, { body: '{"id":1,"name":"a"}' })).status, 200)
 })

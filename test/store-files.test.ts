@@ -243,7 +243,7 @@ test('a second server on another mount of the file is refused', async (t) => {
   }
   cleanUp(t, () => void runs('umount', '--lazy', mounted))
   const { code, stderr } = await run(t, ['serve', '--port', '0', '--store', `sqlite:${mounted}`])
-  assert.match(stderr, /another process has the file open by another name/)
+  assert.match(stderr, /another process has the file open under another name/)
   assert.equal(code, 1)
   assert.equal((await send('POST', `${address}/plants`, { body: '{"id":1,"name":"a"}' })).status, 200)
 })

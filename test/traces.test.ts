@@ -176,13 +176,13 @@ suite('traces', () => {
     collector.answers.push(...Array.from({ length: 100 }, () => 400))
     const { program, address } = await startTraced(t, collector, { OTEL_BSP_MAX_QUEUE_SIZE: '2' })
     for (let id = 0; id < 20; id++) assert.equal((await create(address, id)).status, 200)
-    await program.tells(/"why":"it answered 400","msg":"the collector takes no traces"/)
+    await program.tells(/"why":"it answered 400","msg":"the collector does not accept traces"/)
     const count = async () => {
       const answer = await fetch(`${address}/metrics`, { headers: { Authorization: `Bearer ${TOKEN}` } })
       return Number(/^plantstore_spans_dropped_total (\d+)$/m.exec(await answer.text())?.[1])
     }
     while ((await count()) < 20) await sleep(10)
-    assert.equal(program.stderr.match(/takes no traces/g)?.length, 1)
+    assert.equal(program.stderr.match(/does not accept traces/g)?.length, 1)
     assert.equal(collector.spans.length, 0)
   })
 })

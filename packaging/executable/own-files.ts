@@ -1,7 +1,8 @@
 import { getAsset, getAssetKeys } from 'node:sea'
 
-// Takes the place of src/own-files.ts in the one-file program, whose modules have addresses below PROGRAM.
+// Replaces src/own-files.ts in the one-file program.
 
+/** The prefix of the modules' URLs in the one-file program. */
 const PROGRAM = 'file:///plantstore/'
 
 export const readOwnFile = (url: URL): Buffer => Buffer.from(getAsset(keyOf(url)))

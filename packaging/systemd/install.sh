@@ -1,6 +1,6 @@
 #!/bin/sh
-# Installs Plantstore as a service of systemd, with its user, folders and first token, and starts it. Run by a newer
-# version, it upgrades: settings and store stay as they are, and the older version stays beside it.
+# Installs Plantstore as a systemd service, with its user, folders and first token, and starts it. The script of a newer
+# version upgrades: it keeps the settings, the store and the folder of the older version.
 set -eu
 
 PREFIX=/opt/plantstore
@@ -26,7 +26,7 @@ for argument in "$@"; do
       echo "Installs this version in $PREFIX, its unit, the user plantstore, and an administrator's token, and starts it."
       exit 0
       ;;
-    *) fail "there is no option $argument; --help shows them" 2 ;;
+    *) fail "there is no option $argument; --help lists the options" 2 ;;
   esac
 done
 
@@ -35,7 +35,7 @@ here=$(dirname "$(readlink -f "$0")")
 version=$("$here/bin/plantstore" --version) || fail "the program does not run on this machine (Linux $(uname -m))"
 target=$PREFIX-$version
 if [ -e "$PREFIX" ] && [ ! -L "$PREFIX" ]; then
-  fail "$PREFIX is a folder of something else; move it away first"
+  fail "$PREFIX is a folder that this script did not make; move it away first"
 fi
 
 if ! getent passwd plantstore >/dev/null; then
@@ -44,11 +44,11 @@ fi
 install -d -m 0700 -o plantstore -g plantstore "$STATE"
 install -d -m 0755 "$(dirname "$CONFIG")"
 [ -e "$CONFIG" ] || install -m 0640 "$here/systemd/plantstore.conf" "$CONFIG"
-# The service reads it, and nobody else: it may hold a password of the database.
+# Only root and the service may read the settings, which may hold the password of a database.
 chown root:plantstore "$CONFIG"
 chmod 0640 "$CONFIG"
 
-# The folder is complete before it gets its name.
+# Completes the folder under another name first, so that an interrupted installation leaves no incomplete one.
 if [ "$here" != "$target" ]; then
   rm -rf "$target.new"
   cp -R "$here" "$target.new"
@@ -63,7 +63,7 @@ ln -sfn "$target" "$PREFIX.new"
 mv -T "$PREFIX.new" "$PREFIX"
 install -m 0644 "$here/systemd/plantstore.service" "$UNIT"
 
-# Only a new store in the default place gets a token; for another one, the administrator creates it.
+# Creates a token only for a new store at the default path. For any other store, the administrator creates one.
 if grep -q "^PLANTSTORE_STORE=sqlite:$STATE/plants.db" "$CONFIG" && [ ! -e "$STATE/plants.db" ]; then
   token=$(cd / && runuser -u plantstore -- "$PREFIX/bin/plantstore" token create --config "$CONFIG" \
     --name administrator --scopes plants:read,plants:write,tokens)

@@ -1,7 +1,7 @@
-/** As a shell counts it: 128 plus the number of the signal. */
+/** The exit codes of a shell: 128 plus the number of the signal. */
 const EXIT_CODES: Readonly<Partial<Record<NodeJS.Signals, number>>> = { SIGINT: 130, SIGTERM: 143 }
 
-/** Why a command was stopped; the reason of the AbortSignal. */
+/** The reason of the AbortSignal of a stopped command. */
 export class Stopped extends Error {
   override readonly name = 'Stopped'
   readonly exitCode: number
@@ -19,7 +19,7 @@ export function abortOnSignal(): AbortSignal {
   return controller.signal
 }
 
-/** The first signal stops the service in order; a second one ends the process at once. */
+/** Calls `stop` at the first SIGTERM or SIGINT. A second signal ends the process at once. */
 export function onStopSignal(stop: (signal: NodeJS.Signals) => void): void {
   let stopping = false
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {

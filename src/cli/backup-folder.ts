@@ -2,12 +2,12 @@ import { accessSync, constants, readdirSync, rmSync, statSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { OperatorError } from '../operator-error.ts'
 
-/** The folder in which a service keeps the backups of one store. It touches no file that has another name. */
+/** Manages the backups of one store in a folder. It never touches a file with another name. */
 export class BackupFolder {
   readonly #path: string
   readonly #name: string
 
-  /** @throws OperatorError when no backup can be written to it */
+  /** @throws OperatorError when the folder is missing, or this process can't write to it */
   constructor(path: string, storePath: string) {
     this.#path = path
     this.#name = basename(storePath).replace(/\.[^.]+$/, '')
@@ -21,12 +21,12 @@ export class BackupFolder {
     }
   }
 
-  /** `plants-20261122T021500Z.db` */
+  /** Returns the path of a backup, such as `plants-20261122T021500Z.db`. @param time milliseconds since 1970 */
   fileAt(time: number): string {
     return join(this.#path, `${this.#name}-${new Date(time).toISOString().replaceAll(/[-:]|\.\d+/g, '')}.db`)
   }
 
-  /** The time of the newest backup, in milliseconds since 1970; undefined where there is none. */
+  /** Returns the time of the newest backup in milliseconds since 1970; undefined when there is none. */
   newest(): number | undefined {
     const stamp = this.#backups()
       .at(-1)
@@ -34,12 +34,12 @@ export class BackupFolder {
     return stamp === undefined ? undefined : Date.parse(stamp.replace(STAMP, '$1-$2-$3T$4:$5:$6Z'))
   }
 
-  /** Removes the oldest backups. */
+  /** Removes the oldest backups, except for this number of newer ones. */
   keepNewest(count: number): void {
     for (const name of this.#backups().slice(0, -count)) rmSync(join(this.#path, name), { force: true })
   }
 
-  /** Removes the files of unfinished backups, such as after a power cut. */
+  /** Removes the drafts that a backup has left, such as after a power cut. */
   removeUnfinished(): void {
     for (const name of readdirSync(this.#path)) {
       const [, backup = '', pid] = /^(.+\.db)\.new-(\d+)-[0-9a-f]{8}(?:-journal|-wal|-shm)?$/.exec(name) ?? []
@@ -47,7 +47,7 @@ export class BackupFolder {
     }
   }
 
-  /** Oldest first. */
+  /** The names of the backups, oldest first. */
   #backups(): string[] {
     return readdirSync(this.#path)
       .filter((name) => this.#isBackup(name))

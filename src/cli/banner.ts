@@ -5,15 +5,15 @@ export interface BannerFacts {
   readonly config: Config
   /** The port on which the service listens. */
   readonly port: number
-  /** The port for monitors, if they have one of their own. */
+  /** The separate port for monitors; undefined when they use the port of the service. */
   readonly metricsPort: number | undefined
   /** Whether this start created the store. */
   readonly isNew: boolean
-  /** The token that this start created, if any. */
+  /** The first token; undefined when this start made none. */
   readonly firstToken: FirstToken | undefined
 }
 
-/** The lines that a person sees when the service is ready. */
+/** Returns the lines that a person sees when the service is ready. */
 export function banner({ config, port, metricsPort, isNew, firstToken }: BannerFacts): string {
   const address = `http://${addressIn(config.host)}:${port}`
   const lines = [
@@ -34,7 +34,7 @@ export function banner({ config, port, metricsPort, isNew, firstToken }: BannerF
   return `${lines.join('\n')}\n`
 }
 
-/** On a terminal, the page opens with the first token. A browser sends no fragment to a server. */
+/** On a terminal, the address of the page holds the first token in its fragment, which a browser sends to no server. */
 function pageLine({ page }: Config, address: string, first: FirstToken | undefined): string[] {
   if (!page) return []
   return [`  Page     ${address}/${first?.kind === 'shown' ? `#token=${first.secret}` : ''}`]
@@ -57,7 +57,7 @@ function tokenLines({ token }: Config, first: FirstToken | undefined): string[] 
   }
 }
 
-/** One line to paste into a shell. */
+/** Returns a command line for a shell. */
 function curl(address: string, first: FirstToken | undefined): string {
   const plant = '{"id":1,"name":"Monstera deliciosa","tag":"houseplant"}'
   return `curl -X POST ${address}/plants -H "Authorization: Bearer ${tokenInShell(first)}" -H "Content-Type: application/json" -d '${plant}'`
@@ -68,7 +68,7 @@ function tokenInShell(first: FirstToken | undefined): string {
   return first?.kind === 'file' ? `$(cat '${first.path.replaceAll("'", `'\\''`)}')` : '$PLANTSTORE_TOKEN'
 }
 
-/** The host as it is written in a URL; for a wildcard address, the loopback address. */
+/** Returns the host in the form of a URL; `localhost` for a wildcard address. */
 function addressIn(host: string): string {
   if (host === '0.0.0.0' || host === '::') return 'localhost'
   return host.includes(':') ? `[${host}]` : host

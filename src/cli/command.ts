@@ -7,7 +7,7 @@ export function command(parent: Command, name: string, description: string): Com
   return parent.command(name).description(description).helpOption('-h, --help', HELP)
 }
 
-/** Adds `help [command]`. Commander's own shows the general help for an unknown command. */
+/** Adds `help [command]`. Commander's own command shows the general help for an unknown command. */
 export function addHelp(to: Command): void {
   to.helpCommand(false)
     .command('help')
@@ -26,7 +26,7 @@ export function addHelp(to: Command): void {
     })
 }
 
-/** Gives a command the flags of these settings. */
+/** Adds the flags of these settings to a command. */
 export function addSettings(to: Command, keys: readonly (keyof Config)[]): Command {
   for (const key of keys) {
     const { flag, value, help, fallback } = SETTINGS[key]
@@ -38,7 +38,7 @@ export function addSettings(to: Command, keys: readonly (keyof Config)[]): Comma
 
 export const examples = (...lines: string[]): string => `\nExamples:\n${lines.map((line) => `  ${line}`).join('\n')}\n`
 
-/** An option whose value is one of these. */
+/** An option whose value is one of several texts. */
 export class Choice extends Option {
   readonly values: readonly string[]
 
@@ -52,7 +52,7 @@ export class Choice extends Option {
   }
 }
 
-/** Ends a command with its exit code. Ends at once after a signal, since a read that never ends may be in progress. */
+/** Ends a command with its exit code. After a signal it ends the process at once, as a read may wait for ever. */
 export function endWith(exitCode: number): void {
   process.exitCode = exitCode
   if (exitCode > 2) process.exit()

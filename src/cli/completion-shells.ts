@@ -1,3 +1,3 @@
-/** The shells that have a completion script. */
+/** The shells for which `plantstore completion` prints a script. */
 export const SHELLS = ['bash', 'zsh', 'fish'] as const
 export type Shell = (typeof SHELLS)[number]

@@ -3,9 +3,9 @@ import { OperatorError } from '../operator-error.ts'
 import { Choice } from './command.ts'
 import { SHELLS, type Shell } from './completion-shells.ts'
 
-/** One command as a shell completes it. */
+/** A command, with its possible next words. */
 interface Completed {
-  /** `token create`; empty for the program itself. */
+  /** The words of the command, such as `token create`; empty for the program itself. */
   readonly path: string
   readonly subcommands: readonly Described[]
   readonly options: readonly CompletedOption[]
@@ -21,9 +21,9 @@ interface CompletedOption extends Described {
 }
 
 /**
- * The script by which a shell completes the commands of the program and their flags.
+ * Returns a script that makes a shell complete the commands of the program and their flags.
  *
- * @throws OperatorError (exit code 2) for a shell without a script
+ * @throws OperatorError (exit code 2) for an unknown shell
  */
 export function completionScript(root: Command, shell: string): string {
   const commands = commandsIn(root, [])
@@ -49,7 +49,7 @@ function completed(option: Option): CompletedOption {
   return { name, about, value: /<(?:FILE|FOLDER)>/.test(option.flags) ? 'file' : 'text' }
 }
 
-/** Finds the command among the words before the cursor; the same in bash and zsh. */
+/** Returns shell code that finds the command among the words before the cursor, for bash and zsh. */
 function pathFinder(commands: readonly Completed[], words: string): string {
   const cases = commands
     .filter(({ path }) => path !== '')

@@ -7,7 +7,7 @@ import { fileFault } from './file-fault.ts'
 /** The default file, in the working directory. */
 const DEFAULT_FILE = '.env'
 const MAX_SIZE = 2 ** 20
-/** Variables of other programs that settings rely on, such as PGPASSWORD. */
+/** Variables of other programs that the service reads, such as PGPASSWORD. */
 const OF_OTHERS = /^(?:PG[A-Z]+|OTEL_[A-Z0-9_]+)$/
 
 /** The settings of a file with lines `NAME=value`, where NAME is the environment variable of the setting. */
@@ -17,7 +17,7 @@ export interface ConfigFile {
 }
 
 /**
- * Reads the named file, or `.env` where there is one.
+ * Reads the named file, or `.env` if it exists.
  *
  * @throws OperatorError (exit code 2) that names every fault of the file at once
  */
@@ -32,7 +32,7 @@ export function readConfigFile(named: string | undefined): ConfigFile | undefine
   const text = contentOf(path)
   const { names, faults } = namesIn(text)
   for (const name of new Set(names)) {
-    if (names.indexOf(name) !== names.lastIndexOf(name)) faults.push(`${name} stands more than once`)
+    if (names.indexOf(name) !== names.lastIndexOf(name)) faults.push(`${name} is set more than once`)
     const fault = nameFault(name, named !== undefined)
     if (fault !== undefined) faults.push(fault)
   }
@@ -41,7 +41,7 @@ export function readConfigFile(named: string | undefined): ConfigFile | undefine
   return { path, values: Object.fromEntries(values) as Record<string, string> }
 }
 
-/** The environment, with the variables of the file that it does not set. An empty variable counts as not set. */
+/** Adds the variables of the file that the environment does not set. An empty variable counts as not set. */
 export function withFile(environment: NodeJS.ProcessEnv, file: ConfigFile | undefined): NodeJS.ProcessEnv {
   if (file === undefined) return environment
   const given = Object.entries(environment).filter(([name, value]) => value !== '' || !isSetting(name))
@@ -57,7 +57,7 @@ function contentOf(path: string): string {
   }
 }
 
-/** Without this check a line that is no assignment would be ignored, and its setting with it. */
+/** Reports lines that are not assignments: parseEnv would ignore them, and the settings in them. */
 function namesIn(text: string): { names: string[]; faults: string[] } {
   const names: string[] = []
   const faults: string[] = []
@@ -70,7 +70,7 @@ function namesIn(text: string): { names: string[]; faults: string[] } {
   return { names, faults }
 }
 
-/** `.env` may hold variables of other programs. */
+/** @param isOurs whether all variables must be settings; `.env` may also hold variables of other programs */
 function nameFault(name: string, isOurs: boolean): string | undefined {
   if (isSetting(name) || OF_OTHERS.test(name)) return undefined
   const nearest = misspeltSetting(name)

@@ -20,12 +20,12 @@ export interface CopyFlags {
   readonly auditLog: Config['auditLog']
 }
 
-/** Refused plants and tokens that the command names one by one. */
-const TOLD = 1000
+/** Maximum number of refused plants and tokens that the command names one by one. */
+const LISTED_REFUSALS = 1000
 const ACTOR = commandActor('copy')
 
 /**
- * Copies all plants, tokens and reserved ids of a store into another, and compares both stores at the end.
+ * Copies all plants, tokens and reserved ids of a store to another store, and compares the plants of both at the end.
  *
  * @returns the exit code
  * @throws OperatorError when the copy can't begin, breaks off, or the stores differ
@@ -60,7 +60,7 @@ class Copy {
   readonly #counts = { added: 0, unchanged: 0, refused: 0, tokens: 0, revoked: 0 }
   readonly #progress: Progress
   #isComparing = false
-  /** The number of plants to copy, once it is known. */
+  /** The number of plants to copy; undefined until it is known. */
   #total: number | undefined
 
   constructor(flags: CopyFlags, source: Store, target: Store, stop: AbortSignal) {
@@ -97,7 +97,7 @@ class Copy {
     return 0
   }
 
-  /** Runs beside the copying, which does not need the number. */
+  /** Counts the plants in the background, for the progress. The copy does not need the number. */
   #count(): void {
     if (this.#flags.quiet) return
     this.#source.countPlants().then(
@@ -142,7 +142,7 @@ class Copy {
     }
   }
 
-  /** Reserved ids stay reserved in the copy. */
+  /** Copies the reservations of ids, so that the target hands out no reserved id. */
   async #copyReservations(): Promise<void> {
     for (const reservation of await this.#source.ids.exportReservations()) {
       this.#stop.throwIfAborted()
@@ -150,7 +150,7 @@ class Copy {
     }
   }
 
-  /** Finds plants that were written meanwhile, in either store. */
+  /** Reads the target again. The digests then differ if a client has written to either store during the copy. */
   async #compare(): Promise<void> {
     for await (const plants of allPlants(this.#target)) {
       this.#stop.throwIfAborted()
@@ -158,11 +158,11 @@ class Copy {
     }
   }
 
-  /** Running the command again would not help: a copy never changes what its target has. */
+  /** The error for different stores. A second run would not help, as a copy never changes plants of its target. */
   #difference(): OperatorError {
     const { from, to } = this.#flags
     return new OperatorError(
-      `the stores differ: ${shownStore(from)} has ${counted(this.#copied.count, 'plant')} with the checksum ${this.#copied}, ${shownStore(to)} has ${count(this.#found.count)} with ${this.#found} (${this.#summary()}). A copy neither overwrites nor deletes plants; copy into a new store while nobody writes`,
+      `the stores differ: ${shownStore(from)} has ${counted(this.#copied.count, 'plant')} with the checksum ${this.#copied}, ${shownStore(to)} has ${count(this.#found.count)} with ${this.#found} (${this.#summary()}). A copy neither overwrites nor deletes plants; copy into a new store while no client writes`,
     )
   }
 
@@ -180,7 +180,7 @@ class Copy {
 
   #refuse(text: string): void {
     this.#counts.refused++
-    if (this.#counts.refused <= TOLD) this.#progress.note(text)
+    if (this.#counts.refused <= LISTED_REFUSALS) this.#progress.note(text)
   }
 
   #summary(): string {

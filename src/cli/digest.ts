@@ -4,13 +4,13 @@ import type { Store } from '../store.ts'
 
 const MODULUS = 2n ** 128n
 
-/** The digest of a set of plants in any order: their number, and the sum of their checksums. */
+/** The digest of a set of plants, whatever their order: their number, and the sum of their hashes. */
 export class Digest {
   #count = 0
   #sum = 0n
 
   add({ id, name, tag }: NewPlant): void {
-    // JSON tells an absent tag from an empty one, and gives no two plants the same text.
+    // JSON distinguishes an absent tag from an empty one, and any two different plants.
     const text = JSON.stringify([String(id), name, tag ?? null])
     const hash = createHash('sha256').update(text).digest('hex')
     this.#count++
@@ -30,6 +30,6 @@ export class Digest {
   }
 }
 
-/** All plants of a store, a chunk at a time. */
+/** Yields all plants of a store, in chunks. */
 export const allPlants = (store: Store): AsyncIterable<readonly NewPlant[]> =>
   store.exportPlants({ tags: [], words: [] }, 'id')

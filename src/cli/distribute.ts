@@ -8,7 +8,7 @@ export interface DistributeFlags {
 }
 
 /**
- * Distributes a store over the servers of a sharded PostgreSQL, and prints each step.
+ * Distributes a store over the workers of a Citus coordinator, and prints each step.
  *
  * @throws OperatorError when the store can't be distributed
  */

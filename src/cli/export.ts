@@ -27,7 +27,7 @@ export interface ExportFlags extends KindFlags, TargetFlags {
  * Exports plants to a file, or to standard output for `-`.
  *
  * @returns the exit code
- * @throws OperatorError when the export can't begin or breaks off; it leaves no file then
+ * @throws OperatorError when the export can't begin or breaks off, which leaves no file
  */
 export async function exportFile(file: string, flags: ExportFlags, config: Config): Promise<number> {
   const { format, gzip } = fileKind(file, flags)
@@ -47,7 +47,7 @@ export async function exportFile(file: string, flags: ExportFlags, config: Confi
   const startedAt = performance.now()
   const progress = new Progress(() => ({ rows: counter.rows, done: undefined }), { quiet: flags.quiet === true })
   const write = (rows: AsyncIterable<Uint8Array>) =>
-    output(gzip ? packed(counter.count(rows)) : counter.count(rows), stop)
+    output(gzip ? compressed(counter.count(rows)) : counter.count(rows), stop)
   let isWhole = false
   try {
     if (target.kind === 'store') {
@@ -94,21 +94,21 @@ function bytesFrom(
   return service.exportPlants({ query, mediaType: MEDIA_TYPES[format], signal })
 }
 
-/** Throws errors of the rows where the caller reads the packed bytes. */
-const packed = (rows: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> =>
+/** Compresses rows. The result throws the errors of the rows. */
+const compressed = (rows: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> =>
   pipeline(rows, createGzip({ chunkSize: 2 ** 16 }), () => {})
 
 const QUOTE = 0x22
 const LF = 0x0a
 
-/** Counts the rows of a file as it passes through, without the header of a table. */
+/** Counts the rows of a file as its bytes pass through. It does not count the header of CSV. */
 class RowCounter {
-  readonly #isTable: boolean
+  readonly #isCsv: boolean
   #lines: number
   #inQuotes = false
 
   constructor(format: Format) {
-    this.#isTable = format === 'csv'
+    this.#isCsv = format === 'csv'
     this.#lines = headerOf(format) === '' ? 0 : -1
   }
 
@@ -119,8 +119,8 @@ class RowCounter {
   async *count(content: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
     for await (const chunk of content) {
       for (const byte of chunk) {
-        // A line feed between quotation marks is part of a text. A doubled mark ends the text and begins it again.
-        if (byte === QUOTE && this.#isTable) this.#inQuotes = !this.#inQuotes
+        // A line feed in quotation marks belongs to a text. A doubled mark inverts #inQuotes twice.
+        if (byte === QUOTE && this.#isCsv) this.#inQuotes = !this.#inQuotes
         else if (byte === LF && !this.#inQuotes) this.#lines++
       }
       yield chunk

@@ -8,7 +8,7 @@ const REASONS: Readonly<Record<string, string>> = {
   ENOTDIR: 'a part of the path is not a folder',
   EISDIR: 'it is a folder',
   ENOSPC: 'no space is left on the device',
-  EDQUOT: "the user's share of the disk is used up",
+  EDQUOT: "the user's disk quota is used up",
   EFBIG: 'the file would exceed the allowed size',
   ENAMETOOLONG: 'the name is too long',
   EMFILE: 'too many files are open',
@@ -18,7 +18,7 @@ const REASONS: Readonly<Record<string, string>> = {
   Z_BUF_ERROR: 'the gzip file is truncated',
 }
 
-/** Turns a fault of the file system or of gzip into one line for people. Returns other errors unchanged. */
+/** Returns an OperatorError of one line for an error of the file system or of gzip, and other errors unchanged. */
 export function fileFault(path: string, error: unknown): unknown {
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
   const reason = REASONS[code]

@@ -1,7 +1,7 @@
 import { closeSync, openSync, readSync, statSync } from 'node:fs'
 
 const SQLITE = Buffer.from('SQLite format 3\0')
-/** Both byte orders of a write-ahead log (https://sqlite.org/fileformat2.html#walformat). */
+/** The magic numbers of a write-ahead log, for both byte orders (https://sqlite.org/fileformat2.html#walformat). */
 const LOGS: readonly number[] = [0x377f0682, 0x377f0683]
 
 /** Whether a file is a SQLite database, such as a store or its search index, or a write-ahead log. */
@@ -10,13 +10,13 @@ export function isSqliteFile(path: string): boolean {
   return bytes.equals(SQLITE) || (bytes.length >= 4 && LOGS.includes(bytes.readUInt32BE()))
 }
 
-/** Whether a file has content, and its first line is no object of JSON. */
+/** Whether a file has content that does not begin with a JSON object, so that it is no log of JSON lines. */
 export function isNoJsonLog(path: string): boolean {
   const [first] = firstBytes(path, 1)
   return first !== undefined && first !== 0x7b
 }
 
-/** Empty for a path without a file that this process can read. */
+/** Returns the first bytes of a file; none when the path has no file that this process can read. */
 function firstBytes(path: string, count: number): Buffer {
   try {
     // Opening a pipe would wait for its writer.

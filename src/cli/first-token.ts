@@ -10,18 +10,18 @@ import { fileFault } from './file-fault.ts'
 import { auditedToken, issueToken } from './issue-token.ts'
 import { syncDirectory } from './output-file.ts'
 
-/** What a start did for a store without any token. `none`: it made none, as it has nowhere to put one. */
+/** The first token of a store. With `none` the start made no token, as it has no safe place for the secret. */
 export type FirstToken =
   | { readonly kind: 'shown'; readonly secret: string }
   | { readonly kind: 'file'; readonly path: string }
   | { readonly kind: 'none' }
 
 /**
- * Makes a token with all scopes for a store that never had one. Prints the secret on a terminal. Elsewhere the output
- * goes to a log, so the secret goes to a file beside the store, which only its owner can read. A PostgreSQL store has
- * no such folder, and several instances that start at once would each make a token.
+ * Makes a token with all scopes for a store that never had a token. On a terminal, the banner shows the secret. Other
+ * output goes to a log, so the secret goes to a file beside the store, which only its owner can read. A PostgreSQL
+ * store has no such folder, and several instances that start at once would each make a token.
  *
- * @returns undefined where the store needs no token
+ * @returns undefined when the store needs no token
  * @throws OperatorError when the file exists already or can't be written
  */
 export async function makeFirstToken(store: Store, config: Config, audit: AuditLog): Promise<FirstToken | undefined> {

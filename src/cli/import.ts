@@ -41,7 +41,7 @@ export async function importFile(file: string, flags: ImportFlags, config: Confi
   const { mode = 'add', dryRun = false, quiet = false, retryTime = '5m' } = flags
   const retryFor = retryTimeOf(retryTime)
   const actor = commandActor('import')
-  // A service writes its own lines.
+  // A service writes its own lines to its audit log.
   using audit =
     target.kind === 'store' && !dryRun
       ? new CommandAudit(config.auditLog, [target.address], actor, 'left out')
@@ -100,7 +100,7 @@ function retryTimeOf(time: string): number {
   }
 }
 
-/** Counts the results of the rows of a file, and prints the first refused ones as they come. */
+/** Counts the results of the rows of a file, and prints the first refused rows at once. */
 class ImportNotes {
   readonly #totals = new ImportTotals()
   readonly #refusedRows: RefusedRow[] = []
@@ -118,7 +118,7 @@ class ImportNotes {
     return this.#totals.counts.refused
   }
 
-  /** The members of the report that the service answers. */
+  /** The counts and refused rows, with the members of the service's import report. */
   get report(): ImportSummary {
     return { ...this.#totals.counts, refusedRows: this.#refusedRows }
   }

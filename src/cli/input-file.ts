@@ -6,32 +6,32 @@ import { createGunzip } from 'node:zlib'
 import { OperatorError } from '../operator-error.ts'
 import { fileFault } from './file-fault.ts'
 
-/** A file that is read once, from its start to its end. */
+/** A file to read once, from its start to its end. */
 export interface Input {
   /** The share read so far, from 0 to 1; undefined for a pipe or device, which has no size. */
   readonly share: number | undefined
   /**
-   * The content, unpacked.
+   * Yields the decompressed content.
    *
-   * @throws OperatorError when the file can't be read or unpacked
+   * @throws OperatorError when the file can't be read or decompressed
    */
   content(): AsyncGenerator<Buffer>
   close(): void
 }
 
-/** Bytes of one piece. The rows of a piece share a commit or a request. */
+/** Bytes in one piece. The rows of a piece share a commit or a request. */
 const PIECE = 2 ** 18
 
 /**
  * Opens a file, or standard input for `-`.
  *
- * @param signal ends the reading, which then throws the signal's reason
+ * @param signal ends the read, which then throws the signal's reason
  * @throws OperatorError when the file does not exist or is not readable
  */
 export async function openInput(file: string, gzip: boolean, signal: AbortSignal): Promise<Input> {
   const { stream, size } = file === '-' ? standardInput() : await openFile(file)
   const name = file === '-' ? 'standard input' : file
-  // The reader gets the error. Without a listener the error would end the process before the first read.
+  // `content` throws the error. Without a listener, an error before the first read would end the process.
   stream.on('error', () => {})
   signal.addEventListener('abort', () => stream.destroy(signal.reason as Error), { once: true })
   return {
@@ -40,7 +40,7 @@ export async function openInput(file: string, gzip: boolean, signal: AbortSignal
     },
     async *content() {
       try {
-        yield* inPieces(gzip ? unpacked(stream) : notPacked(stream, name))
+        yield* inPieces(gzip ? decompressed(stream) : notCompressed(stream, name))
       } catch (error) {
         signal.throwIfAborted()
         throw fileFault(name, error)
@@ -76,12 +76,12 @@ function standardInput(): Source {
   return { stream: process.stdin, size: stat.isFile() ? stat.size : undefined }
 }
 
-/** Throws errors of the stream where the caller reads the unpacked bytes. */
-const unpacked = (stream: Readable): AsyncIterable<Buffer> =>
+/** Decompresses a stream. The result throws the errors of the stream. */
+const decompressed = (stream: Readable): AsyncIterable<Buffer> =>
   pipeline(stream, createGunzip({ chunkSize: PIECE }), () => {})
 
-/** Refuses gzip by its first two bytes (RFC 1952). No file of plants begins with them. */
-async function* notPacked(stream: AsyncIterable<Buffer>, name: string): AsyncGenerator<Buffer> {
+/** Passes the content on, and refuses gzip by its first two bytes (RFC 1952), with which no file of plants begins. */
+async function* notCompressed(stream: AsyncIterable<Buffer>, name: string): AsyncGenerator<Buffer> {
   let isFirst = true
   for await (const chunk of stream) {
     if (isFirst && chunk[0] === 0x1f && (chunk.length === 1 || chunk[1] === 0x8b)) {

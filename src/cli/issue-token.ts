@@ -4,7 +4,7 @@ import type { TokenStore } from '../token-store.ts'
 
 export interface IssuedToken {
   readonly token: Token
-  /** The store does not keep it. */
+  /** The store keeps only its hash. */
   readonly secret: string
 }
 
@@ -19,7 +19,7 @@ export async function issueToken(
   return { token, secret }
 }
 
-/** What the audit log has of a new token. */
+/** Returns the members of an audit line about a new token. */
 export const auditedToken = ({ id, name, scopes, expiresAt }: Token): object => ({
   created: id,
   createdName: name,

@@ -1,12 +1,12 @@
 import pino from 'pino'
 import { onOneLine, printable } from '../printable.ts'
 
-/** Members that the text shows at fixed places. */
+/** Members with a fixed place in the text. */
 const PLACED = ['level', 'time', 'msg', 'err']
 
 /**
- * Turns a JSON line of the log into text for a terminal: time of day, level, message, then all other members. The
- * stack of an error follows on separate lines. Escapes characters that could disguise the text.
+ * Turns a JSON line of the log into text for a terminal: the time of day, the level, the message, and all other
+ * members. The stack of an error follows on separate lines. Escapes control characters, which could disguise the text.
  */
 export function logText(line: string): string {
   const members = JSON.parse(line) as Readonly<Record<string, unknown>>

@@ -6,7 +6,7 @@ import type { LogLines } from '../http/metrics/service-metrics.ts'
 import type { Target } from './audit-output.ts'
 import { logText } from './log-text.ts'
 
-/** Milliseconds until the next attempt to write to a terminal that took nothing. */
+/** Milliseconds until the next attempt to write to a terminal whose buffer is full. */
 const RETRY = 50
 
 type Sink = Target['write']
@@ -14,8 +14,8 @@ type Sink = Target['write']
 /**
  * Writes log lines to standard error, and never waits for its reader.
  *
- * A blocking write to a pipe without a reader, or to a terminal after Ctrl-S, also blocks the end of the process, where
- * Node.js waits for its threads. So no write here can block.
+ * No write here may block. A blocking write, to a pipe that nobody reads or to a terminal after Ctrl-S, would also
+ * block the end of the process, where Node.js waits for its threads.
  */
 class LogOutput implements LogLines {
   readonly #sink: Sink
@@ -23,14 +23,14 @@ class LogOutput implements LogLines {
   readonly #format: (line: string) => string
   #waiting: string[] = []
   #length = 0
-  /** Dropped lines since the last line that counts them, and since the start. */
+  /** Dropped lines since the last line that reported them, and since the start. */
   #dropped = 0
   #allDropped = 0
   readonly #maxWaiting: number
   #isWriting = false
   #onEmpty: (() => void)[] = []
 
-  /** @param maxWaiting characters that may wait for the reader of the log; the log drops and counts further lines */
+  /** @param maxWaiting characters that may wait for the reader; the log drops and counts lines beyond them */
   constructor(maxWaiting: number, format: (line: string) => string) {
     this.#format = format
     this.#maxWaiting = maxWaiting
@@ -87,7 +87,7 @@ class LogOutput implements LogLines {
       } else if (error === null && written < bytes.length) {
         this.#writeBytes(bytes.subarray(written))
       } else {
-        // A reader that left is no fault of the service: the log drops its lines.
+        // The lines are written, or the reader has closed the stream: the log drops lines without a reader.
         this.#length = this.#waiting.reduce((sum, line) => sum + line.length, 0)
         this.#writeNext()
       }
@@ -100,7 +100,7 @@ function droppedLine(dropped: number): string {
   return `${JSON.stringify({ level: 40, time: new Date().toISOString(), dropped, msg })}\n`
 }
 
-/** Where a standard stream takes bytes without ever blocking the process. */
+/** Returns a function that writes bytes to a standard stream, and never blocks the process. */
 export function sinkOf(fd: number): Sink {
   const stat = fstatSync(fd)
   if (stat.isFIFO() || stat.isSocket()) return streamSink(process.stderr)
@@ -115,8 +115,8 @@ function streamSink(stream: NodeJS.WriteStream): Sink {
 }
 
 /**
- * Opens the terminal once more without blocking: `process.stderr` blocks on a terminal, and a mode set on the shared
- * descriptor would hold for the shell as well.
+ * Opens the terminal again as non-blocking. `process.stderr` blocks on a terminal, and a change of the shared
+ * descriptor would affect the shell too.
  */
 function ownTerminal(fd: number): number {
   try {
@@ -132,11 +132,11 @@ export interface Log {
   readonly lines: LogLines
 }
 
-/** Whether lines on standard error are text for a person instead of JSON. */
+/** Whether the lines on standard error are text for a person, and not JSON. */
 export const isTextLog = ({ logFormat }: Pick<Config, 'logFormat'>): boolean =>
   logFormat === 'text' || (logFormat === 'auto' && isatty(2))
 
-/** Lines on standard error, so that standard output stays for people and pipes: JSON, or text on a terminal. */
+/** Opens the log on standard error, as JSON or as text on a terminal. Standard output stays free for the banner. */
 export function openLog(config: Config): Log {
   const output = new LogOutput(config.logBuffer, isTextLog(config) ? logText : (line) => line)
   const log = pino({ level: config.logLevel, base: null, timestamp: pino.stdTimeFunctions.isoTime }, output)

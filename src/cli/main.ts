@@ -17,7 +17,7 @@ import { version } from './version.ts'
 
 /** Runs one command. Exit codes: 0 done, 1 failed, 2 wrong usage. */
 export async function main(argv: readonly string[]): Promise<void> {
-  // A reader of the output that leaves early, such as `head`, is no failure.
+  // A reader that closes standard output early, such as `head`, is no failure.
   process.stdout.on('error', () => {})
   try {
     await program().parseAsync(argv)
@@ -58,13 +58,10 @@ function program(): Command {
         'plantstore export plants.ndjson.gz --url http://127.0.0.1:8080',
       ),
     )
-    .addHelpText(
-      'after',
-      'Exit codes: 0 success, 1 failure, 2 wrong usage. "plantstore help COMMAND" describes a command.',
-    )
+    .addHelpText('after', 'Exit codes: 0 done, 1 failed, 2 wrong usage. "plantstore help COMMAND" describes a command.')
 
   addSettings(command(root, 'serve', 'serve the store over HTTP until SIGTERM or SIGINT'), SETTING_KEYS)
-    .option('--print-config', 'print every setting and where it comes from, without secrets, and exit')
+    .option('--print-config', 'print every setting with its source, without secrets, and exit')
     .addHelpText('after', SPELLINGS)
     .addHelpText('after', examples('plantstore serve', 'plantstore serve --port 9000 --store sqlite:/srv/plants.db'))
     .action(async ({ config: path, printConfig = false, ...flags }) => {
@@ -99,10 +96,10 @@ function program(): Command {
   const token = command(
     root,
     'token',
-    'create, list and revoke access tokens, also while a service serves the store',
+    'create, list and revoke access tokens, even while a service serves the store',
   ).addHelpText('after', examples('plantstore token create --name "Kew app"', 'plantstore token list'))
   addSettings(command(token, 'create', 'create a token and print its secret, only once'), ['store', 'auditLog'])
-    .requiredOption('--name <NAME>', 'a name that says what the token is for')
+    .requiredOption('--name <NAME>', 'a name for the token, such as its user or purpose')
     .option('--scopes <LIST>', SCOPES_HELP)
     .option('--expires <WHEN>', 'when it expires: 90d, 12h, 2030-12-31 or 2030-12-31T12:00Z (default never)')
     .option('--json', 'print the secret and the token as JSON')
@@ -128,10 +125,9 @@ function program(): Command {
     .addHelpText('after', examples('plantstore openapi > plantstore.json'))
     .action(async () => {
       const { readContract } = await import('../http/operations.ts')
-      // Indented, for people and for generators.
       process.stdout.write(`${JSON.stringify(readContract().document, null, 2)}\n`)
     })
-  command(root, 'completion', 'print a script by which a shell completes commands and flags')
+  command(root, 'completion', 'print a script that makes a shell complete commands and flags')
     .argument('<shell>', SHELLS.join(', '))
     .addHelpText('after', COMPLETION_NOTES)
     .addHelpText(
@@ -156,6 +152,6 @@ const SCOPES_HELP =
   'the scopes, with commas between: plants:read, plants:write (answers show the plants written), tokens (default plants:read,plants:write)'
 const SETTING_KEYS = Object.keys(SETTINGS) as (keyof Config)[]
 const SPELLINGS = `
-A flag goes before its environment variable, that before the file, and that before the default. SIGHUP reads the file
-again, and takes over the log level.
-SIZE is a number with B, KiB or MiB; TIME is one with ms, s or m, and a timeout of 0s is none.`
+The order of precedence is: flag, environment variable, file of settings, default. On SIGHUP the service reads the file
+again, and applies the log level.
+SIZE is a number with B, KiB or MiB, and TIME a number with ms, s or m. A timeout of 0s means no timeout.`

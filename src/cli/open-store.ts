@@ -11,43 +11,45 @@ import type { Token } from '../token.ts'
 import type { StoreBytes, StoreStatus, Upkeep } from '../upkeep.ts'
 
 export interface OpenOptions {
-  /** Opens the store for a service, which locks out a second one. */
+  /** Whether a service opens the store, which locks out a second service. */
   readonly serving: boolean
-  /** Creates the store where there is none. */
+  /** Whether to create the store if it does not exist. */
   readonly create: boolean
   readonly maxWaiting: number
   readonly maxDelay?: number
   readonly connections: number
   readonly searchConnections?: number | undefined
   readonly longConnections?: number | undefined
-  /** Milliseconds. */
+  /** Milliseconds that a request may take. */
   readonly timeout: number
+  /** Milliseconds to wait for a database that can not be reached. */
   readonly wait: number
+  /** Milliseconds for which the log of changes keeps old changes. */
   readonly changesKeep?: number
-  /** Called once when the store can't go on until a restart. */
+  /** Called once when the store can't continue. Only a restart helps. */
   readonly onFatal: (error: Error) => void
-  /** Called when it has created the store. */
+  /** Called after the store was created. */
   readonly onMade: () => void
-  /** Called with what the operator should know but need not act on at once. */
+  /** Called with a message for the operator, who need not act on it at once. */
   readonly onNotice: (text: string) => void
 }
 
 export interface OpenStore extends Store {
-  /** Writes that wait for their commit. */
+  /** The number of writes that wait for their commit. */
   readonly waiting: number
   readonly writes: WriteStats
-  /** Changes that the search index does not have yet; absent where each write updates it. */
+  /** The number of changes that the search index lacks; absent for an engine whose writes update the index. */
   readonly indexBehind?: number
-  /** Absent for an engine without connections. */
+  /** The use of the pool; absent for an engine without one. */
   readonly pool?: StorePool
   /** The reachable part of a sharded store; undefined while it is not sharded. Absent for an engine without shards. */
   readonly shardState?: { readonly shards: number; readonly outOfReach: number } | undefined
 }
 
 /**
- * Opens a store by its address. Only this module knows which engine the address means, and it loads no other engine.
+ * Opens a store by its address. Only this module knows the engines, and it loads only the engine of the address.
  *
- * @throws OperatorError when it can't be opened
+ * @throws OperatorError when the store can't be opened
  */
 export async function openStore(address: StoreAddress, options: OpenOptions): Promise<OpenStore> {
   const { serving, create, maxWaiting, connections, timeout, wait, onFatal, onMade, onNotice } = options
@@ -81,14 +83,14 @@ export async function openStore(address: StoreAddress, options: OpenOptions): Pr
   })
 }
 
-/** The operations on the store as a whole. Opens and creates nothing yet. */
+/** Returns the operations on the store as a whole. It opens and creates nothing yet. */
 export async function upkeepOf(address: StoreAddress): Promise<Pick<Upkeep, 'backup' | 'restore' | 'check'>> {
   if (address.engine === 'postgres') return (await import('../postgres/upkeep.ts')).postgresUpkeep
   const { sqliteUpkeep } = await import('../sqlite/upkeep/upkeep.ts')
   return sqliteUpkeep(address.path)
 }
 
-/** Reports what a store holds. A service may serve it meanwhile. */
+/** Reports the content of a store, even while a service serves it. */
 export async function statusOf(address: StoreAddress): Promise<StoreStatus> {
   if (address.engine === 'sqlite') {
     const { sqliteUpkeep } = await import('../sqlite/upkeep/upkeep.ts')
@@ -104,7 +106,7 @@ export async function statusOf(address: StoreAddress): Promise<StoreStatus> {
   })
 }
 
-/** The sizes of the files of a store; undefined where a database keeps them. */
+/** Returns a function that reads the sizes of a store's files; undefined for a store in a database. */
 export async function bytesOf(address: StoreAddress): Promise<(() => StoreBytes) | undefined> {
   if (address.engine === 'postgres') return undefined
   const { sqliteUpkeep } = await import('../sqlite/upkeep/upkeep.ts')
@@ -125,21 +127,21 @@ export async function distributeStore(address: StoreAddress, options: Distribute
   await distribute(address, options)
 }
 
-/** Options of a command, which does one thing at a time while a person waits. */
+/** Options for a command, which makes one request at a time. */
 const FOR_COMMAND = { serving: false, maxWaiting: 1, connections: 4, timeout: 60_000, wait: 0 } as const
 
 export interface WithStoreOptions {
-  /** Creates the store where there is none, and says so unless `quiet`. */
+  /** Whether to create the store if it does not exist, with a notice unless `quiet`. */
   readonly create: boolean
   readonly quiet?: boolean
-  /** Called with what the operator should know. By default, prints it on standard error. */
+  /** Called with a message for the operator. By default, standard error shows it. */
   readonly onNotice?: (text: string) => void
 }
 
 /**
- * Opens a store for one command, also while a service serves it, and closes it when the work is done.
+ * Opens a store for one command, even while a service serves it, and closes it after the work.
  *
- * @throws OperatorError when it can't be opened
+ * @throws OperatorError when the store can't be opened
  */
 export async function withStore<T>(
   address: StoreAddress,

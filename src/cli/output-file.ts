@@ -10,34 +10,34 @@ import { isSqliteFile } from './first-bytes.ts'
 /**
  * Writes everything that `source` yields, and resolves after the write.
  *
- * @returns false when the reader of standard output left early
- * @throws OperatorError when the write fails; what `source` throws; the reason of the signal
+ * @returns false when the reader of standard output closed it early
+ * @throws OperatorError when the write fails; the error of `source`; the reason of the signal
  */
 export type Output = (source: AsyncIterable<Uint8Array>, signal: AbortSignal) => Promise<boolean>
 
-/** Bytes of one write. */
+/** Bytes in one write. */
 const CHUNK = 2 ** 18
 
 /**
- * A file that gets its name only when it is complete and on stable storage. Until then it has another name in the same
- * folder, and a failure leaves nothing of it.
+ * Returns an output that writes a draft in the folder of `path`, and renames it once it is complete and on stable
+ * storage. After a failure it removes the draft.
  *
- * @param path an existing file is replaced only with `force`
- * @throws OperatorError when the path is no file, or one that must not be replaced: never a database, even with `force`
+ * @param force whether to replace an existing file, except a SQLite database
+ * @throws OperatorError when the path has a file that must not be replaced, or is not a file
  */
 export function outputFile(path: string, { force }: { force: boolean }): Output {
   const target = targetOf(path, force)
   return async (source, signal) => {
     const draft = `${target}.new-${process.pid}-${randomBytes(4).toString('hex')}`
     const remove = () => rmSync(draft, { force: true })
-    // A second signal ends the process at once.
+    // The program exits at the second signal without a return to this function.
     process.once('exit', remove)
     try {
-      // Opens the file itself: the stream would open it even after an earlier failure, and leave it behind.
-      // Only its owner may read it, as only its owner may read the store.
+      // The stream would open the file even after an earlier failure, and leave the file behind. Only the owner may
+      // read the file, as with the store.
       const fd = openSync(draft, 'wx', 0o600)
       await pipeline(source, createWriteStream(draft, { fd, flush: true, highWaterMark: CHUNK }), { signal })
-      // The path may have changed in the hours since the first check.
+      // Checks again, as another program may have created the file during a long export.
       renameSync(draft, targetOf(path, force))
       syncDirectory(dirname(target))
       return true
@@ -51,7 +51,7 @@ export function outputFile(path: string, { force }: { force: boolean }): Output 
   }
 }
 
-/** A reader that leaves early, such as `head`, is no failure. */
+/** Writes to standard output. A reader that closes it early, such as `head`, is no failure. */
 export const standardOutput: Output = async (source, signal) => {
   const { stdout } = process
   try {
@@ -64,7 +64,7 @@ export const standardOutput: Output = async (source, signal) => {
   }
 }
 
-/** The file to write: for a link, its target. The link stays. */
+/** Returns the file to replace: for a symbolic link its target, so that the link stays. */
 function targetOf(path: string, force: boolean): string {
   const stat = statSync(path, { throwIfNoEntry: false })
   if (stat === undefined) return path

@@ -2,13 +2,13 @@ import { type Config, environmentName, SETTINGS, shownStore } from '../config.ts
 import type { ConfigFile } from './config-file.ts'
 
 interface Sources {
-  /** By camel-case name. */
+  /** The flags by the names of their settings. */
   readonly flags: Readonly<Record<string, string | undefined>>
   readonly environment: NodeJS.ProcessEnv
   readonly file: ConfigFile | undefined
 }
 
-/** The settings in force and their sources, as lines of a configuration file. Leaves secrets out. */
+/** Returns the settings in effect and their sources, as lines of a configuration file. Leaves out secrets. */
 export function configLines(config: Config, { flags, environment, file }: Sources): string {
   const lines = Object.entries(SETTINGS).map(([key, { flag, fallback }]) => {
     const variable = environmentName(flag)
@@ -23,7 +23,7 @@ export function configLines(config: Config, { flags, environment, file }: Source
             : [fallback, 'default']
     if (given === undefined) return `# ${variable} is not set`
     if (key === 'token') return `# ${variable} is set and hidden  # ${source}`
-    // An address may hold a password.
+    // shownStore leaves out a password in the address.
     return `${variable}=${quoted(key === 'store' ? shownStore(config.store) : given)}  # ${source}`
   })
   return `${lines.join('\n')}\n`

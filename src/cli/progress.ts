@@ -2,24 +2,24 @@ import { count, counted, onOneLine } from '../printable.ts'
 
 /** The state of long work. */
 export interface ProgressState {
-  /** The part of the work, where it has several. */
+  /** The current part of the work; absent for work with one part. */
   readonly doing?: string
-  /** Plants done; undefined where the work does not count them. */
+  /** The number of plants done; undefined for work that does not count plants. */
   readonly rows: number | undefined
-  /** From 0 to 1; undefined while it is unknown. */
+  /** The share of the work done, from 0 to 1; undefined while it is unknown. */
   readonly done: number | undefined
 }
 
-/** Milliseconds between two drawings of the bar, and between two lines without a bar. */
+/** Milliseconds between two updates of the bar, and between two lines where there is no bar. */
 const REDRAW = 100
 const LINE = 5000
-/** Speed is measured over this many milliseconds, so it follows a changing network. */
+/** Milliseconds over which the speed is measured. A short time lets it follow a changing network. */
 const WINDOW = 15_000
 const BAR_WIDTH = 24
 
 /**
- * Shows the progress of work by a bar on a terminal, and by a line every few seconds elsewhere. The packages for it
- * have several dependencies, lack types, or read the standard input, which may bring the rows.
+ * Shows progress as a bar on a terminal, and elsewhere as a line every few seconds. Packages for progress bars have
+ * several dependencies, lack types, or read standard input, which may hold the rows.
  */
 export class Progress {
   readonly #stream = process.stderr
@@ -28,7 +28,7 @@ export class Progress {
   readonly #samples: (ProgressState & { readonly time: number })[] = []
   #hasBar = false
 
-  /** @param quiet shows notes, but no progress */
+  /** @param quiet whether to show notes only, without progress */
   constructor(state: () => ProgressState, { quiet }: { quiet: boolean }) {
     this.#state = state
     if (quiet) return
@@ -45,7 +45,7 @@ export class Progress {
     const hadBar = this.#hasBar
     this.#erase()
     this.#stream.write(`${onOneLine(text)}\n`)
-    // Draws the bar again, as frequent notes would hide it.
+    // Draws the bar again at once: frequent notes would otherwise hide it.
     if (hadBar) this.#draw()
   }
 
@@ -60,7 +60,7 @@ export class Progress {
     const line = this.#line()
     const { done } = this.#state()
     const full = done === undefined ? '' : `${bar(done)} ${line}`
-    // A line wider than the terminal could not be erased.
+    // `\r\x1b[K` erases only one line of the terminal.
     this.#stream.write(`\r${(full.length < width && full !== '' ? full : line).slice(0, width - 1)}\x1b[K`)
     this.#hasBar = true
   }
@@ -95,7 +95,7 @@ export class Progress {
   }
 }
 
-/** `3.2 s`, `4:07` or `1:02:09` */
+/** Formats a time as `3.2 s`, `4:07` or `1:02:09`. */
 export function time(seconds: number): string {
   if (seconds < 60) return `${seconds.toFixed(seconds < 10 ? 1 : 0)} s`
   const whole = Math.round(seconds)

@@ -2,10 +2,10 @@ import type { Logger } from 'pino'
 import { type Config, environmentName, SETTINGS } from '../config.ts'
 import { OperatorError } from '../operator-error.ts'
 
-/** The settings that a running service takes over. All others need a restart. */
+/** The settings that a running service applies. All others need a restart. */
 const RELOADED: readonly (keyof Config)[] = ['logLevel']
 
-/** Reads the configuration again on SIGHUP. A faulty one changes nothing, and its faults go to the log. */
+/** Reads the configuration again on SIGHUP. A faulty configuration changes nothing, and the log shows its faults. */
 export function reloadOnSignal(start: Config, read: () => Config, log: Logger): void {
   let current = start
   process.on('SIGHUP', () => {
@@ -19,7 +19,10 @@ export function reloadOnSignal(start: Config, read: () => Config, log: Logger): 
       const restart = names(changed.filter((key) => !RELOADED.includes(key)))
       const reloaded = names(changed.filter((key) => RELOADED.includes(key)))
       current = { ...current, logLevel: next.logLevel }
-      log.warn({ reloaded, restart }, 'read the configuration again; those under restart hold from the next start on')
+      log.warn(
+        { reloaded, restart },
+        'read the configuration again; the settings under restart take effect at the next start',
+      )
     } catch (error) {
       const why = error instanceof OperatorError ? error.message : error
       log.error({ err: error, why }, 'the configuration has faults, so the present one stays')

@@ -10,27 +10,31 @@ import type { Config } from '../config.ts'
 import type { BackupReport, BackupsMade } from '../upkeep.ts'
 import { BackupFolder } from './backup-folder.ts'
 
-/** Milliseconds between two looks at the clock, which may be set, and stands still while the machine sleeps. */
-const MAX_NAP = 60_000
-/** Milliseconds until the next attempt after a failure, unless the interval is shorter. */
+/**
+ * Milliseconds between two checks of the clock: timers stop while the machine sleeps, and an operator may set the
+ * clock.
+ */
+const MAX_SLEEP = 60_000
+/** Milliseconds until the retry of a failed backup, unless the interval is shorter. */
 const RETRY = 5 * 60_000
-/** Milliseconds that a backup may take to stop. */
+/** Milliseconds that a backup has to stop after SIGTERM. */
 const KILL_DELAY = 2000
-/** The service goes first: 19 is the lowest priority. */
+/** The nice value of a backup, whose process yields to the service. 19 is the lowest priority. */
 const NICE = 10
 
 export interface ScheduledOptions {
   readonly storePath: string
   readonly folder: BackupFolder
-  /** Milliseconds. */
+  /** Milliseconds between two backups. */
   readonly every: number
+  /** The number of backups to keep. */
   readonly keep: number
   readonly log: Logger
 }
 
 /**
- * Backs up the store at an interval, by the command `plantstore backup` in a process of its own. That process takes no
- * memory and no turn of the service, has a lower priority, and may be ended at any moment.
+ * Backs up the store at an interval. Each backup runs the command `plantstore backup` as a separate process: it has a
+ * lower priority, takes no memory and no turn of the service's event loop, and can be killed at any moment.
  */
 export class ScheduledBackups implements BackupsMade {
   failures = 0
@@ -50,12 +54,12 @@ export class ScheduledBackups implements BackupsMade {
     return (this.#newest ?? 0) / 1000
   }
 
-  /** Makes the first backup at once, unless one of an earlier run is new enough. */
+  /** Starts the schedule. It makes the first backup at once, unless one of an earlier run is new enough. */
   start(): void {
     this.#running = this.#run()
   }
 
-  /** Ends a backup under way, and leaves nothing of it. */
+  /** Ends the schedule. It stops a backup under way, and removes its draft. */
   async close(): Promise<void> {
     this.#stopping.abort()
     const child = this.#child
@@ -79,21 +83,21 @@ export class ScheduledBackups implements BackupsMade {
         const isMade = await this.#backUp(now)
         due = isMade ? this.#due(Date.now()) : Date.now() + Math.min(every, RETRY)
       } else {
-        await this.#nap(Math.min(due - now, MAX_NAP))
+        await this.#sleep(Math.min(due - now, MAX_SLEEP))
       }
     }
   }
 
   #due(now: number): number {
-    // A clock that was set back must not delay the next backup for longer.
+    // After the clock was set back, the newest backup lies in the future, and must not delay the next one.
     return this.#newest === undefined ? now : Math.min(this.#newest, now) + this.#options.every
   }
 
-  async #nap(milliseconds: number): Promise<void> {
+  async #sleep(milliseconds: number): Promise<void> {
     await sleep(milliseconds, undefined, { ref: false, signal: this.#stopping.signal }).catch(() => {})
   }
 
-  /** @returns whether it made the backup; logs a failure */
+  /** Makes a backup, or logs the failure. @returns whether it made the backup */
   async #backUp(now: number): Promise<boolean> {
     const { storePath, folder, keep, log } = this.#options
     const startedAt = performance.now()
@@ -114,7 +118,9 @@ export class ScheduledBackups implements BackupsMade {
   }
 
   /**
-   * @returns its output; undefined where it was stopped
+   * Runs a command of this program in a new process.
+   *
+   * @returns its standard output; undefined when `close` stopped it
    * @throws Error with its message when it failed
    */
   async #command(args: readonly string[]): Promise<string | undefined> {
@@ -129,7 +135,7 @@ export class ScheduledBackups implements BackupsMade {
       const [code] = await exit
       const [stdout, stderr] = await said
       if (this.#stopping.signal.aborted) return undefined
-      if (code !== 0) throw new Error(stderr.trim() || `it ended with ${code}`)
+      if (code !== 0) throw new Error(stderr.trim() || `the process of the backup ended with exit code ${code}`)
       return stdout
     } finally {
       this.#child = undefined
@@ -146,9 +152,9 @@ function lowerPriority(pid: number | undefined): void {
 }
 
 /**
- * Returns the backups that the settings ask for; undefined where they ask for none.
+ * Returns the backups that the settings ask for; undefined when they ask for none.
  *
- * @throws OperatorError when no backup can be written to the folder
+ * @throws OperatorError when the folder is missing, or this process can't write to it
  */
 export function scheduledBackups(config: Config, log: Logger): ScheduledBackups | undefined {
   const { store, backupEvery: every, backupKeep: keep, backupFolder } = config

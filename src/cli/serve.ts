@@ -19,17 +19,17 @@ import { reloadOnSignal } from './reload.ts'
 import { scheduledBackups } from './scheduled-backups.ts'
 import { version } from './version.ts'
 
-/** Milliseconds that requests under way may still take once listening has ended. */
+/** Milliseconds that open requests may still take after the server has stopped to listen. */
 const LAST_ANSWERS = 5000
-/** Milliseconds that the end of the service waits for the collector of traces. */
+/** Milliseconds for which the end of the service waits for the collector of traces. */
 const LAST_SPANS = 5000
-/** Milliseconds that the end of the process waits for the reader of the log. */
+/** Milliseconds for which the end of the process waits for the reader of the log. */
 const LAST_LINES = 1000
 
 export interface ServeOptions {
-  /** Undefined: no traces. */
+  /** Undefined for a service without traces. */
   readonly tracing: TracingConfig | undefined
-  /** What the operator should know of the configuration. */
+  /** A warning about the configuration for the operator. */
   readonly notice: string | undefined
   /** Reads the configuration again. */
   readonly read: () => Config
@@ -47,7 +47,7 @@ export async function serve(config: Config, { tracing, notice, read }: ServeOpti
   const opened = new AsyncDisposableStack()
   let isNew = false
   if (notice !== undefined) log.warn(notice)
-  // In a terminal, the signal means that its window was closed.
+  // On a terminal, SIGHUP means that its window was closed, and ends the process.
   if (!process.stdout.isTTY && !process.stderr.isTTY) {
     reloadOnSignal(config, read, log)
     process.on('SIGHUP', () => trail.reopen())
@@ -73,9 +73,9 @@ export async function serve(config: Config, { tracing, notice, read }: ServeOpti
       },
       onNotice: (text) => log.warn(text),
     })
-    // A fault before the await is thrown there.
+    // The await below throws an earlier rejection; without a listener, Node.js would end the process first.
     opening.catch(() => {})
-    // The store opens in its thread while this thread loads the HTTP side, which takes as long.
+    // The store opens in its thread while this thread loads the modules of HTTP, which takes as long.
     const [{ buildApp }, { readContract }] = await Promise.all([
       import('../http/app.ts'),
       import('../http/operations.ts'),
@@ -109,9 +109,9 @@ export async function serve(config: Config, { tracing, notice, read }: ServeOpti
     opened.defer(() => closed('the HTTP server', closeApp(app), log))
     const port = await listen(app, config)
     const metricsPort = app.monitors && (await listen(app.monitors, monitorsAddress(config)))
-    // Only now: a start that fails between making the secret and printing it loses the secret for good.
+    // As late as possible: a start that fails between the creation and the banner would lose the secret for good.
     const firstToken = await makeFirstToken(store, config, trail.audit)
-    // Before the banner: its reader may send a signal at once.
+    // Before the banner, whose reader may send a signal at once.
     onStopSignal((signal) => void stop(signal, app.server, config, log, trail, state, opened))
     backups?.start()
     process.stdout.write(banner({ config, port, metricsPort, isNew, firstToken }))
@@ -122,7 +122,7 @@ export async function serve(config: Config, { tracing, notice, read }: ServeOpti
     )
   } catch (error) {
     await opened.disposeAsync()
-    // Log lines without a reader would keep the process from ending by itself.
+    // A log without a reader would keep the process alive.
     setTimeout(() => process.exit(), LAST_LINES).unref()
     throw error
   }
@@ -136,12 +136,12 @@ async function openTracing(tracing: TracingConfig | undefined, log: Logger) {
     import('./tracing/otlp-exporter.ts'),
   ])
   const { endpoint } = tracing
-  const onTrouble = (why: string) => log.warn({ endpoint, why }, 'the collector takes no traces')
+  const onTrouble = (why: string) => log.warn({ endpoint, why }, 'the collector does not accept traces')
   const exporter = new OtlpExporter({ ...tracing, version: version(), onTrouble })
   return { exporter, tracer: new Tracer(tracing, exporter) }
 }
 
-/** Tries the port first, so that a start without a free port creates and changes no store. */
+/** Checks the port before the store opens: a start without a free port must not create or change a store. */
 async function mustBeFree({ host, port }: Address): Promise<void> {
   const probe = createServer()
   try {
@@ -171,14 +171,14 @@ const monitorsAddress = ({ metricsHost, metricsPort = 0 }: Config): Address => (
 function listenError(error: unknown, host: string, port: number): unknown {
   const { code } = error as NodeJS.ErrnoException
   if (code === undefined) return error
-  const why = { EADDRINUSE: 'the port is in use', EACCES: 'this user is not allowed to' }[code] ?? code
+  const why = { EADDRINUSE: 'the port is in use', EACCES: 'this user may not use the port' }[code] ?? code
   return new OperatorError(`can't listen on ${host} port ${port}: ${why}`, { cause: error })
 }
 
 /**
- * Stops without a failed request. First it reports that it is not ready and closes each connection after its answer,
- * but keeps listening for a window, in which balancers and clients go elsewhere. Then it ends listening and closes the
- * store.
+ * Stops the service without a failed request. During the drain window it still listens, but reports that it is not
+ * ready, and closes each connection after its answer: load balancers and clients then use other instances. After the
+ * window it stops to listen, and closes the store.
  */
 async function stop(
   signal: NodeJS.Signals,
@@ -199,7 +199,7 @@ async function stop(
   process.exit()
 }
 
-/** Never rejects, so that the other closes happen even after one has failed. */
+/** Logs the failure of a close and never rejects, so that the other closes follow. */
 async function closed(what: string, closing: Promise<void>, log: Logger): Promise<void> {
   try {
     await closing
@@ -209,7 +209,7 @@ async function closed(what: string, closing: Promise<void>, log: Logger): Promis
   }
 }
 
-/** Most stops by hand find no client, and so skip the window. */
+/** A service without connections skips the drain window. */
 async function hasConnections(server: Server): Promise<boolean> {
   return (await promisify(server.getConnections).call(server)) > 0
 }
@@ -223,7 +223,10 @@ async function closeApp(app: App): Promise<void> {
   clearTimeout(force)
 }
 
-/** Called when the store can't go on. Answers waiting requests with 503, then ends the process for its supervisor. */
+/**
+ * Called when the store can't continue. Waiting requests get 503; then the process exits, and its supervisor restarts
+ * it.
+ */
 function die(error: Error, log: Logger, trail: ServiceAudit, state: ServiceState): void {
   log.fatal({ err: error }, 'the store failed; the process exits, and the next start recovers every commit')
   state.current = 'closing'

@@ -6,9 +6,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type ImportSummary, readSummary } from '../import/import-summary.ts'
 import { OperatorError } from '../operator-error.ts'
 
-/** The service is out of reach or busy: the same request may succeed later. */
+/** Thrown when the service is out of reach or busy. The same request may succeed later. */
 export class Unavailable extends OperatorError {
-  /** Milliseconds after which the client should try again, if the service says so. */
+  /** Milliseconds after which the service asks for a retry; 0 when it does not. */
   readonly retryAfter: number
 
   constructor(message: string, { retryAfter = 0, cause }: { retryAfter?: number; cause?: unknown } = {}) {
@@ -28,7 +28,7 @@ interface Request {
 type Body = string | AsyncIterable<Uint8Array>
 
 /**
- * A running service, over HTTP. Every method throws Unavailable, or OperatorError where a retry is no use.
+ * The HTTP client of a running service. Every method throws Unavailable, or OperatorError when a retry can't help.
  *
  * It does not use `fetch`, which refuses to connect to some ports (https://fetch.spec.whatwg.org/#port-blocking).
  */
@@ -38,7 +38,7 @@ export class ServiceClient {
   readonly #agent: Agent
   #wasReached = false
 
-  /** @param address without query; its path is that of a proxy, and the service's own paths are below it */
+  /** @param address without a query. The service's paths follow its path, which may be the prefix of a proxy */
   constructor(address: URL, token: string) {
     this.#address = address
     this.#token = token
@@ -50,7 +50,7 @@ export class ServiceClient {
     return readSummary(await this.#read(text(answer), request.signal)) ?? this.#isNone()
   }
 
-  /** Yields the bytes of a file. Ends without an error only after the last of them. */
+  /** Yields the bytes of a file. Ends without an error only after the last byte. */
   async *exportPlants(request: Request): AsyncGenerator<Uint8Array> {
     const answer = await this.#send('GET', 'plants/export', request)
     if (answer.headers['content-type']?.startsWith(request.mediaType) !== true) this.#isNone()
@@ -61,7 +61,7 @@ export class ServiceClient {
     }
   }
 
-  /** The metrics of the service, as text. */
+  /** Returns the metrics of the service, as text. */
   async metrics(signal: AbortSignal): Promise<string> {
     const request = { query: new URLSearchParams(), mediaType: 'text/plain', signal }
     const answer = await this.#send('GET', 'metrics', request)
@@ -74,7 +74,7 @@ export class ServiceClient {
     await this.#read(text(await this.#send('GET', 'health/ready', request)), signal)
   }
 
-  /** Resolves with a successful answer, before its body is read. */
+  /** Resolves with the head of a successful answer, whose body is still to be read. */
   async #send(method: string, path: string, request: Request, body?: Body): Promise<IncomingMessage> {
     const { query, mediaType, signal } = request
     const url = new URL(`${this.#address.pathname.replace(/\/?$/, '/')}${path}?${query}`, this.#address)
@@ -103,14 +103,14 @@ export class ServiceClient {
     }
   }
 
-  /** The error of a connection that failed or broke; other errors unchanged. */
+  /** Returns the error to throw for a connection that failed or broke, and other errors unchanged. */
   #fault(error: unknown, signal: AbortSignal): unknown {
     const cause = signal.aborted ? signal.reason : error
     if (!(cause instanceof Error)) return cause
     const code = cause.name === 'TimeoutError' ? 'ETIMEDOUT' : 'code' in cause ? String(cause.code) : ''
     const unreached = UNREACHED[code]
     const message = `${this.#address.href}: ${unreached ?? `the connection broke (${code})`}`
-    // Without an earlier answer, the address is wrong rather than the network.
+    // Before the first connection, the address is probably wrong, which a retry does not change.
     if (BROKEN.includes(code) || (unreached !== undefined && this.#wasReached)) {
       return new Unavailable(message, { cause })
     }
@@ -130,7 +130,7 @@ export class ServiceClient {
   }
 }
 
-/** Sends a body and resolves with the answer. The answer may come before the end of the body. */
+/** Sends a body, and resolves with the answer, which may come before the end of the body. */
 function exchange(outgoing: ClientRequest, body: Body | undefined): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
     outgoing.on('response', resolve)
@@ -141,11 +141,11 @@ function exchange(outgoing: ClientRequest, body: Body | undefined): Promise<Inco
 }
 
 export interface RetryOptions {
-  /** Milliseconds to go on trying. */
+  /** Milliseconds for which to retry. */
   readonly time: number
-  /** Ends the waiting. */
+  /** Ends a pause between two attempts. */
   readonly signal: AbortSignal
-  /** Called before the first wait. */
+  /** Called before the first pause. */
   readonly onWait: (error: Unavailable) => void
 }
 
@@ -180,7 +180,7 @@ const UNREACHED: Readonly<Record<string, string>> = {
 }
 const NO_PLANT_STORE = 'it is not a Plantstore service; is the address right?'
 
-/** The number and message of a refusal of the service; undefined for any other text, which is not shown. */
+/** Returns the number and message in an error body of the service; undefined for any other text. */
 function messageIn(text: string): string | undefined {
   try {
     const { error, message } = JSON.parse(text) as { error?: unknown; message?: unknown }

@@ -6,15 +6,15 @@ import { textLength } from '../plant.ts'
 import type { ImportMode } from '../store.ts'
 import { type RetryOptions, retry, type ServiceClient } from './service-client.ts'
 
-/** A request is large enough with this many rows, or UTF-16 units of their texts. */
+/** Rows, or UTF-16 units of their texts, after which a piece is sent as one request. */
 const PIECE_ROWS = 5000
 const PIECE_TEXT = 2 ** 19
-/** Milliseconds that the service may take to store a piece. A busy store is refused long before. */
+/** Milliseconds that the service may take to store a piece. A busy service refuses it long before. */
 const PIECE_TIMEOUT = 60_000
 
 /**
- * Imports through a running service in pieces. Sends a piece again when its answer is lost, which is safe: the service
- * then counts its rows as unchanged.
+ * Imports rows in pieces through a running service. It sends a piece again when the answer is lost. This is safe, as
+ * the service then counts the rows as unchanged.
  */
 export function importThrough(
   service: ServiceClient,
@@ -37,7 +37,7 @@ export function importThrough(
   return putBatches(pieces(batches), put, take)
 }
 
-/** Dry run on a running service. Sends the whole file in one request, as a row may depend on earlier ones. */
+/** Makes a dry run on a running service, in one request for the whole file: a row may depend on any earlier row. */
 export function tryThrough(
   service: ServiceClient,
   mode: ImportMode,
@@ -49,7 +49,7 @@ export function tryThrough(
   return service.importPlants(content, { mediaType: MEDIA_TYPES[format], query, signal })
 }
 
-/** Joins batches, since each request takes a round trip over the network. */
+/** Joins batches, because each request takes a round trip over the network. */
 async function* pieces(batches: AsyncIterable<Batch>): AsyncGenerator<Batch> {
   let gathered: Batch[] = []
   let rows = 0

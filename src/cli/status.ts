@@ -14,18 +14,18 @@ export interface StatusFlags extends TargetFlags {
 /** Milliseconds that a service may take to answer. */
 const TIMEOUT = 30_000
 
-/** The state of a running service. What an older version does not report is undefined. */
+/** The state of a running service. Members that an older version does not report are undefined. */
 export interface ServiceStatus {
   readonly service: string
   readonly isReady: boolean
-  /** The reason why it is not ready. */
+  /** The reason why the service is not ready. */
   readonly why: string | undefined
   readonly version: string | undefined
   readonly node: string | undefined
   readonly engine: string | undefined
   /** Seconds. */
   readonly uptime: number | undefined
-  /** By the service's last count, which takes place at most once a minute. */
+  /** The result of the service's last count, at most a minute old. */
   readonly plants: number | undefined
   readonly storeBytes: number | undefined
   readonly logBytes: number | undefined
@@ -51,7 +51,7 @@ export async function showStatus(flags: StatusFlags, config: Config): Promise<nu
 
 async function serviceStatus(service: ServiceClient, address: string): Promise<ServiceStatus> {
   const signal = AbortSignal.timeout(TIMEOUT)
-  // Has the service count its plants, which takes less time than the check where they are few.
+  // Makes the service count its plants. A count of few plants ends before the second call.
   await service.metrics(signal)
   let why: string | undefined
   try {
@@ -86,7 +86,10 @@ interface Sample {
   readonly value: number
 }
 
-/** Finds the first sample of a metric (https://prometheus.io/docs/instrumenting/exposition_formats/). */
+/**
+ * Returns a function that finds the first sample of a metric
+ * (https://prometheus.io/docs/instrumenting/exposition_formats/).
+ */
 function readMetrics(text: string): (name: string) => Sample | undefined {
   return (name) => {
     const [, labels = '', value] = new RegExp(`^${name}(?:\\{(.*)\\})? (\\S+)$`, 'm').exec(text) ?? []
@@ -136,6 +139,6 @@ const serviceLines = (status: ServiceStatus): [string, string | undefined][] => 
 
 function backups({ newestBackup, failedBackups = 0 }: ServiceStatus): string | undefined {
   if (newestBackup === undefined) return 'none are scheduled'
-  const newest = newestBackup === 0 ? 'none yet' : `the newest of ${new Date(newestBackup * 1000).toISOString()}`
+  const newest = newestBackup === 0 ? 'none yet' : `newest from ${new Date(newestBackup * 1000).toISOString()}`
   return `${newest}; ${count(failedBackups)} failed since the start`
 }

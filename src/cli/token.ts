@@ -14,7 +14,7 @@ export interface CreateFlags {
   readonly json: boolean
 }
 
-/** Prints the secret alone on standard output, so that it can be piped. The rest goes to standard error. */
+/** Prints only the secret on standard output, for pipes, and all else on standard error. */
 export async function createToken(config: Config, flags: CreateFlags): Promise<void> {
   const wanted = { name: tokenName(flags.name), scopes: scopesOf(flags.scopes), expiresAt: expiryOf(flags.expires) }
   using audit = new CommandAudit(config.auditLog, [config.store], ACTOR, 'told')
@@ -37,7 +37,7 @@ export async function listTokens(config: Config, json: boolean): Promise<void> {
 }
 
 export interface RevokeFlags {
-  /** Also the last active token with the scope `tokens`, which is spared otherwise. */
+  /** Whether to revoke even the last active token with the scope `tokens`. */
   readonly evenLast: boolean
   readonly json: boolean
 }
@@ -74,7 +74,7 @@ function scopesOf(list: string | undefined): readonly Scope[] {
   throw new OperatorError(`--scopes: "${unknown.join(',')}" is not among ${SCOPES.join(', ')}`, { exitCode: 2 })
 }
 
-/** From `90d`, `12h` or an RFC 3339 date or time in the future. */
+/** Reads `90d`, `12h`, or an RFC 3339 date or time in the future. */
 function expiryOf(text: string | undefined): Date | undefined {
   if (text === undefined) return undefined
   const span = /^(\d{1,5})([hd])$/.exec(text)
@@ -88,7 +88,7 @@ function expiryOf(text: string | undefined): Date | undefined {
   return new Date(time)
 }
 
-/** People may leave out the seconds, or the time of day, which is then midnight in UTC. */
+/** Adds seconds that are left out, or a time of day that is left out, which is then midnight in UTC. */
 const wholeTime = (text: string): string =>
   /^\d{4}-\d{2}-\d{2}$/.test(text) ? `${text}T00:00:00Z` : text.replace(/^(\S{10}T\d{2}:\d{2})(?=Z|[+-])/, '$1:00')
 

@@ -7,7 +7,7 @@ import { addSettings, Choice, command, endWith, examples } from './command.ts'
 import type { ExportFlags } from './export.ts'
 import type { ImportFlags } from './import.ts'
 
-/** Reads the settings of a command from the environment and from those flags that are settings. */
+/** Reads the settings of a command from its flags, the environment and the file of settings. */
 export type ReadSettings = (flags: SettingFlags) => Config
 
 export interface SettingFlags {
@@ -17,7 +17,7 @@ export interface SettingFlags {
 }
 
 export function addImport(root: Command, settings: ReadSettings): void {
-  const to = command(root, 'import', 'import plants from a file into a store, also while a service serves it')
+  const to = command(root, 'import', 'import plants from a file into a store, even while a service serves it')
   to.argument('<file>', `${FILE}; - is standard input`)
   addTargetOptions(to, ['auditLog'])
   to.addOption(new Choice('--mode <MODE>', MODE, ['add', 'update']))
@@ -36,7 +36,7 @@ export function addImport(root: Command, settings: ReadSettings): void {
 }
 
 export function addExport(root: Command, settings: ReadSettings): void {
-  const to = command(root, 'export', 'export the plants of a store to a file, also while a service serves it')
+  const to = command(root, 'export', 'export the plants of a store to a file, even while a service serves it')
   to.argument('<file>', `${FILE}; - is standard output`)
   addTargetOptions(to)
   to.option('--tag <TAG>', 'only plants with this tag; repeat it for plants with any of several tags', collect)
@@ -58,16 +58,16 @@ export function addExport(root: Command, settings: ReadSettings): void {
 const FILE = 'a file named .ndjson, .jsonl or .csv, plus .gz if compressed'
 const FORMAT = 'ndjson or csv, regardless of the name; required with -'
 const MODE =
-  'what a row does whose id exists. add: it is refused unless the plant is equal; update: it replaces the plant (default add)'
+  'for a row whose id exists: add refuses it unless the plant is equal, update replaces the plant (default add)'
 const RETRY_TIME = 'how long to retry when the service stops answering, at most 60m (default 5m)'
 
 const IMPORT_NOTES = `
-Without --url the command opens the store itself, also beside a service that serves it. That is faster, unless the
-service is busy: the import gives way to it then.
-It reports refused rows by line, with the number and message of their error: the first 1,000, on standard error.
+Without --url the command opens the store itself, even while a service serves it. This is faster, except beside a busy
+service, to which the import gives way.
+It prints the first 1,000 refused rows on standard error, with their lines and the numbers and messages of their errors.
 Importing the same file again is safe, and continues an interrupted import.
 
-Exit codes: 0 done, 1 failed or some rows were refused, 2 called wrongly, 130 or 143 stopped by a signal.`
+Exit codes: 0 done, 1 failed or some rows were refused, 2 wrong usage, 130 or 143 stopped by a signal.`
 const IMPORT_EXAMPLES = [
   'plantstore import plants.csv',
   'plantstore import plants.ndjson.gz --dry-run',
@@ -75,10 +75,10 @@ const IMPORT_EXAMPLES = [
   'plantstore import - --format csv --store sqlite:/srv/plants.db < plants.csv',
 ]
 const EXPORT_NOTES = `
-Without --url the command opens the store itself, also beside a service that serves it.
-The plants are those of one moment. The file gets its name when it is complete; until then it has another one beside it.
+Without --url the command opens the store itself, even while a service serves it.
+The file holds the plants of one moment. It gets its name once it is complete; until then, a draft lies in its folder.
 
-Exit codes: 0 done, 1 failed, 2 called wrongly, 130 or 143 stopped by a signal.`
+Exit codes: 0 done, 1 failed, 2 wrong usage, 130 or 143 stopped by a signal.`
 const EXPORT_EXAMPLES = [
   'plantstore export plants.csv',
   'plantstore export ferns.ndjson.gz --tag fern --tag "tree fern" --sort name --force',
@@ -96,11 +96,11 @@ export function addTargetOptions(to: Command, more: readonly (keyof Config)[] = 
 
 const collect = (value: string, before: readonly string[] = []): readonly string[] => [...before, value]
 
-/** @param environment gives the variables, once they are asked for */
+/** @param environment returns the environment with the variables of the file of settings */
 export function addCopy(root: Command, settings: ReadSettings, environment: () => NodeJS.ProcessEnv): void {
   const to = command(root, 'copy', 'copy a store to another one, on the same or another engine, and compare both')
   addSettings(to, ['auditLog'])
-    .option('--from <URL>', 'the store to copy; a service may serve it meanwhile')
+    .option('--from <URL>', 'the store to copy, even while a service serves it')
     .option('--to <URL>', 'the target store; created if it does not exist')
     .option('--no-tokens', 'do not copy the access tokens')
     .option('--json', 'print the result as JSON on standard output')
@@ -124,17 +124,17 @@ interface CopyOptions extends SettingFlags {
 }
 
 const COPY_NOTES = `
-Plants that are written while they are copied may be missing, so stop the service before the last run. Copying again is
-safe, and writes only what is missing.
-Tokens come along as the hashes that the store keeps, so that they go on working.
+The copy may lack plants that clients write during it, so stop the service before the last run. To copy again is safe,
+and adds only missing plants.
+The command copies the hashes of the tokens, so the tokens keep working.
 
-Exit codes: 0 done and both are equal, 1 failed or they differ, 2 called wrongly, 130 or 143 stopped by a signal.`
+Exit codes: 0 done and both are equal, 1 failed or they differ, 2 wrong usage, 130 or 143 stopped by a signal.`
 const COPY_EXAMPLES = [
   'plantstore copy --from sqlite:data/plants.db --to postgres://plantstore@db.example/plants',
   'plantstore copy --from postgres://plantstore@db.example/plants --to sqlite:/srv/plants.db --no-tokens',
 ]
 
-/** @throws OperatorError (exit code 2) that names all that is missing or wrong */
+/** @throws OperatorError (exit code 2) that names all faults of both addresses */
 function addresses(from: string | undefined, to: string | undefined, environment: NodeJS.ProcessEnv) {
   const faults: string[] = []
   const read = (flag: string, text: string | undefined): StoreAddress | undefined => {

@@ -14,10 +14,10 @@ export interface FileKind {
 }
 
 /**
- * The format of a file, and whether it is packed: by the flags, or else by its name.
+ * Returns the format of a file, and whether it is compressed, by the flags or else by the name.
  *
  * @param file a path, or `-` for standard input or output
- * @throws OperatorError (exit code 2) when neither says it
+ * @throws OperatorError (exit code 2) when neither tells the format
  */
 export function fileKind(file: string, flags: KindFlags): FileKind {
   const format = flags.format ?? formatOf(file)
@@ -41,7 +41,7 @@ export type Target =
   | { readonly kind: 'service'; readonly service: ServiceClient }
   | { readonly kind: 'store'; readonly address: StoreAddress }
 
-/** @throws OperatorError (exit code 2) when the flags can't be followed */
+/** @throws OperatorError (exit code 2) when the flags contradict each other, or the address or the token is missing */
 export function targetOf({ url, store }: TargetFlags, config: Config): Target {
   if (url === undefined) return { kind: 'store', address: config.store }
   if (store !== undefined) throw wrong('--url and --store: give only one of them')

@@ -5,7 +5,7 @@ import { addTargetOptions, type ReadSettings } from './transfer-commands.ts'
 import type { RestoreFlags, UpkeepFlags } from './upkeep.ts'
 
 export function addBackup(root: Command, settings: ReadSettings): void {
-  const to = command(root, 'backup', 'write all of a store to a new file, also while a service serves it')
+  const to = command(root, 'backup', 'back up a store to a new file, even while a service serves it')
   to.argument('<file>', 'the new file; it gets its name once it is complete and verified')
   addSettings(to, ['store'])
   addOutput(to)
@@ -18,8 +18,8 @@ export function addBackup(root: Command, settings: ReadSettings): void {
 }
 
 export function addRestore(root: Command, settings: ReadSettings): void {
-  const to = command(root, 'restore', 'make a store from a backup, while no service serves it')
-  to.argument('<file>', 'the backup; it stays as it is')
+  const to = command(root, 'restore', 'create a store from a backup, while no service serves it')
+  to.argument('<file>', 'the backup, which stays unchanged')
   addSettings(to, ['store', 'auditLog'])
   to.option('--replace', 'replace the present store, which is kept under another name beside it')
   addOutput(to)
@@ -32,7 +32,7 @@ export function addRestore(root: Command, settings: ReadSettings): void {
 }
 
 export function addCheck(root: Command, settings: ReadSettings): void {
-  const to = command(root, 'check', 'look through a store or a backup for damage, also while a service serves it')
+  const to = command(root, 'check', 'check a store or a backup for damage, even while a service serves it')
   addSettings(to, ['store'])
   addOutput(to)
     .addHelpText('after', CHECK_NOTES)
@@ -44,7 +44,7 @@ export function addCheck(root: Command, settings: ReadSettings): void {
 }
 
 export function addStatus(root: Command, settings: ReadSettings): void {
-  const to = command(root, 'status', 'show what a store holds, or how a running service is')
+  const to = command(root, 'status', 'show the content of a store, or the state of a running service')
   addTargetOptions(to)
   to.option('--json', 'print the result as JSON on standard output')
     .addHelpText('after', STATUS_NOTES)
@@ -62,33 +62,33 @@ function addOutput(to: Command): Command {
 }
 
 const BACKUP_NOTES = `
-Every write that was answered before the backup begins is in it. Writers do not wait for it, but the log of the store
-grows meanwhile. The file holds every plant and the hashes of all tokens, so only its owner may read it.
+The backup holds every write that was answered before it began. Writers do not wait for it, but the store's log grows
+until it ends. The file holds every plant and the hashes of all tokens, so only its owner may read it.
 
-Exit codes: 0 done, 1 failed, 2 called wrongly, 130 or 143 stopped by a signal. A backup that fails leaves no file.`
+Exit codes: 0 done, 1 failed, 2 wrong usage, 130 or 143 stopped by a signal. A backup that fails leaves no file.`
 const BACKUP_EXAMPLES = [
   'plantstore backup /backup/plants-2026-11-21.db',
   'plantstore backup "/backup/plants-$(date +%F).db" --store sqlite:/srv/plants.db --quiet',
 ]
 const RESTORE_NOTES = `
-The tokens are those of the backup too: a token that was revoked since then works again, until it is revoked once more.
+The store gets the tokens of the backup: a token that was revoked after the backup works again, until you revoke it again.
 
-Exit codes: 0 done, 1 failed, 2 called wrongly, 130 or 143 stopped by a signal. A restore that fails leaves the present
-store as it is.`
+Exit codes: 0 done, 1 failed, 2 wrong usage, 130 or 143 stopped by a signal. A restore that fails leaves the present
+store unchanged.`
 const RESTORE_EXAMPLES = [
   'plantstore restore /backup/plants-2026-11-21.db',
   'plantstore restore /backup/plants-2026-11-21.db --store sqlite:/srv/plants.db --replace',
 ]
 const CHECK_NOTES = `
-Looks at the structure of the file, the schema, the log of changes, and the search index, which it compares with the
+The command checks the structure of the file, the schema and the log of changes, and compares the search index with the
 plants. It changes no plant, token or index.
 
-Exit codes: 0 in order, 1 damaged or failed, 2 called wrongly, 130 or 143 stopped by a signal.`
+Exit codes: 0 in order, 1 damaged or failed, 2 wrong usage, 130 or 143 stopped by a signal.`
 const CHECK_EXAMPLES = ['plantstore check', 'plantstore check --store sqlite:/backup/plants-2026-11-21.db --json']
 
 const STATUS_NOTES = `
-Without --url the command looks at the store itself, also beside a service that serves it, and counts its plants. With
---url it asks the service, for which the token needs the scope plants:read.
+Without --url the command opens the store itself, even while a service serves it, and counts its plants. With --url it
+asks the service. The token then needs the scope plants:read.
 
-Exit codes: 0 done, 1 failed, or the service is not ready, 2 called wrongly.`
+Exit codes: 0 done, 1 failed or the service is not ready, 2 wrong usage.`
 const STATUS_EXAMPLES = ['plantstore status', 'plantstore status --url http://127.0.0.1:8080 --json']

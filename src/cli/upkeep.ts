@@ -42,7 +42,7 @@ export async function restoreStore(file: string, flags: RestoreFlags, config: Co
   return await run(flags, store, file, 'nothing was restored', work, restoreDone)
 }
 
-/** @returns the exit code: 1 when something is damaged */
+/** @returns the exit code: 1 when a part of the store is damaged */
 export async function checkStore(flags: UpkeepFlags, { store }: Config): Promise<number> {
   let isDamaged = false
   const work: Work<CheckReport> = async (upkeep, work) => {
@@ -50,7 +50,7 @@ export async function checkStore(flags: UpkeepFlags, { store }: Config): Promise
     isDamaged = report.parts.some(({ faults }) => faults.length > 0)
     return report
   }
-  const exitCode = await run(flags, store, 'the store', 'the check did not end', work, checkDone)
+  const exitCode = await run(flags, store, 'the store', 'the check is incomplete', work, checkDone)
   return exitCode === 0 && isDamaged ? 1 : exitCode
 }
 

@@ -1,6 +1,6 @@
 import { readOwnFile } from '../own-files.ts'
 
-/** The program's version is its package's. */
+/** Returns the version of the package. */
 export function version(): string {
   const text = readOwnFile(new URL('../../package.json', import.meta.url)).toString()
   return (JSON.parse(text) as { version: string }).version

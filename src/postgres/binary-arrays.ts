@@ -1,7 +1,7 @@
-// Array parameters in PostgreSQL's binary format (src/backend/utils/adt/arrayfuncs.c, array_recv). pg sends a Buffer
-// unchanged. It would write an array as text, which costs both sides more.
+// Encodes array parameters in PostgreSQL's binary format (src/backend/utils/adt/arrayfuncs.c, array_recv). pg sends a
+// Buffer unchanged. It would send an array as text, which costs both sides more.
 
-/** Type numbers (pg_type.oid), which never change. */
+/** OIDs of types (pg_type.oid), which never change. */
 const BIGINT = 20
 const TEXT = 25
 const TSVECTOR = 3614
@@ -9,7 +9,7 @@ const TSVECTOR = 3614
 const HEAD = 20
 const LENGTH = 4
 const NULL = -1
-/** Most bytes of UTF-8 for one UTF-16 unit. */
+/** Maximum number of UTF-8 bytes for one UTF-16 unit. */
 const WIDEST = 3
 
 export function bigintArray(values: readonly bigint[]): Buffer {
@@ -38,7 +38,7 @@ export function textArray(values: readonly (string | undefined)[]): Buffer {
   return bytes.subarray(0, at)
 }
 
-/** Each tsvector as its lexemes, without positions (tsvector.c, tsvectorrecv). The server sorts them. */
+/** Encodes each tsvector as its lexemes, without positions (tsvector.c, tsvectorrecv). The server sorts the lexemes. */
 export function tsvectorArray(values: readonly ReadonlySet<string>[]): Buffer {
   let room = HEAD
   for (const lexemes of values) {
@@ -55,7 +55,7 @@ export function tsvectorArray(values: readonly ReadonlySet<string>[]): Buffer {
   return bytes.subarray(0, at)
 }
 
-/** A single tsvector in the same format. */
+/** Encodes one tsvector, outside of an array. */
 export function tsvector(lexemes: ReadonlySet<string>): Buffer {
   let room = LENGTH
   for (const lexeme of lexemes) room += lexeme.length * WIDEST + 3
@@ -67,13 +67,13 @@ function writeTsvector(bytes: Buffer, lexemes: ReadonlySet<string>, start: numbe
   let at = bytes.writeInt32BE(lexemes.size, start)
   for (const lexeme of lexemes) {
     at += bytes.write(lexeme, at, 'utf8')
-    // The text ends with a zero byte; it has no positions.
+    // A zero byte ends the text, and a count of zero positions follows.
     at = bytes.writeUInt16BE(0, bytes.writeUInt8(0, at))
   }
   return at
 }
 
-/** One dimension, counted from 1. An array without elements has none. */
+/** Writes the head of an array of one dimension with the lower bound 1. @returns the offset after it */
 function writeHead(bytes: Buffer, type: number, count: number): number {
   let at = bytes.writeInt32BE(1, 0)
   at = bytes.writeInt32BE(1, at)

@@ -11,24 +11,26 @@ const TOO_MANY_CONNECTIONS = '53300'
 const READ_ONLY = '25006'
 const INSUFFICIENT_PRIVILEGE = '42501'
 /**
- * Classes that say the server can not do it now: connection, resources, operator intervention, system, lock not
- * available, corrupted, refused login, no such database.
+ * SQLSTATE classes that become 50301: connection, resources, operator intervention, system error, object not in the
+ * needed state (such as a lock), internal error, authorization, no such database.
  */
 const OUT_OF_REACH = ['08', '53', '57', '58', '55', 'XX', '28', '3D']
-/** Classes about the values of a row: data exception, constraint, a limit. */
+/** SQLSTATE classes about the values of a row: data exception, integrity constraint, program limit. */
 const ROW = ['22', '23', '54']
 
-/** The connection broke, was never opened, or did not answer in time. Its write may or may not have been done. */
+/** The connection broke, was never opened, or did not answer in time. The outcome of its write is unknown. */
 export class ConnectionFault extends Error {
   override readonly name: string = 'ConnectionFault'
 }
 
-/** A statement that did not answer in time. */
+/** The answer to a statement did not come in time. */
 export class Unanswered extends ConnectionFault {
   override readonly name = 'Unanswered'
 }
 
-/** A ConnectionFault that lasts until an operator acts: a server setting, a certificate, a missing password. */
+/**
+ * A ConnectionFault that lasts until an operator acts, such as a server setting, a certificate or a missing password.
+ */
 export class LastingFault extends ConnectionFault {
   override readonly name = 'LastingFault'
 }
@@ -38,7 +40,7 @@ export class WriteConflict extends Error {
   override readonly name = 'WriteConflict'
 }
 
-/** The SQLSTATE that PostgreSQL sent; undefined for every other error. */
+/** Returns the SQLSTATE of an error that PostgreSQL sent; undefined for every other error. */
 export const sqlState = (error: unknown): string | undefined =>
   error instanceof DatabaseError ? error.code : undefined
 
@@ -47,8 +49,8 @@ export const isRetryable = (error: unknown): boolean =>
   error instanceof WriteConflict || [SERIALIZATION_FAILURE, DEADLOCK].includes(sqlState(error) ?? '')
 
 /**
- * Whether the server, the database, the role or this process has all connections that it may have. Those that are open
- * go on.
+ * Whether the server, the database, the role or this process has reached its limit of connections. Open connections
+ * continue.
  */
 export const isRefusal = (error: unknown): boolean => sqlState(error) === TOO_MANY_CONNECTIONS || lacksDescriptor(error)
 
@@ -68,26 +70,26 @@ export function isPassing(error: unknown): boolean {
 }
 
 /**
- * Whether the coordinator of a sharded store can not reach another server. Citus passes on what that server said, or
- * connection_failure (08006). Faults of the coordinator itself are FATAL, or end the connection.
+ * Whether the coordinator of a sharded store can not reach another server. Citus passes on the error of that server, or
+ * sends connection_failure (08006). A fault of the coordinator itself is FATAL, or ends the connection.
  */
 export const isNodeFault = (error: unknown): boolean =>
   error instanceof DatabaseError && error.severity === 'ERROR' && /^(?:08|57P)/.test(error.code ?? '')
 
 const QUERY_CANCELED = '57014'
 
-/** Whether a statement took too long, perhaps because a server of a sharded store does not answer. */
+/** Whether a statement took too long. A server of a sharded store may not answer. */
 export const isNodeSuspect = (error: unknown): boolean =>
   error instanceof Unanswered || sqlState(error) === QUERY_CANCELED
 
 /** Whether the connection can be used again after the error. */
 export function isConnectionSound(error: unknown): boolean {
   if (error instanceof ConnectionFault) return false
-  // After a failover the address may lead to another server, which takes writes.
+  // After a failover, a new connection may reach the server that takes writes.
   return !(error instanceof DatabaseError) || (error.severity === 'ERROR' && error.code !== READ_ONLY)
 }
 
-/** The AppError for a fault of the database; every other error comes back unchanged. */
+/** Returns the AppError for a fault of the database, and every other error unchanged. */
 export function appErrorOf(error: unknown): unknown {
   if (error instanceof ConnectionFault || error instanceof WriteConflict) return outOfReach(error)
   const code = sqlState(error)
@@ -116,7 +118,7 @@ export const partOutOfReach = (cause: unknown): AppError =>
 
 export const shuttingDown = (): AppError => new AppError(50303, 'the service is shutting down; nothing was done')
 
-/** The error that the operator reads: one line, without credentials. */
+/** Makes an OperatorError of one line, without credentials, of the error of an opening. */
 export function openingError({ shown }: PostgresAddress, error: unknown): unknown {
   const reason = error instanceof AppError ? error.cause : error
   if (!(reason instanceof Error)) return error

@@ -1,22 +1,22 @@
 import type { GroupCommitOptions } from '../group-commit.ts'
 
 export interface GroupOptions {
-  /** Requests of one kind that may wait or be under way at once. */
+  /** Maximum number of requests of one kind that wait or are under way. */
   readonly maxWaiting: number
-  /** Milliseconds that queued writes of more than one commit may take; any time by default. */
+  /** Milliseconds that queued writes of more than one commit may take; unbounded by default. */
   readonly maxDelay?: number
-  /** Groups of one kind that may be under way at once; by default GROUPS_IN_FLIGHT. */
+  /** Maximum number of groups of one kind that are under way; GROUPS_IN_FLIGHT by default. */
   readonly groupsInFlight?: number | undefined
 }
 
-/** Rows in one statement. */
+/** Maximum number of rows in one statement. */
 const MAX_GROUP = 1000
-/** UTF-16 code units of names and tags that may wait at once. */
+/** Maximum number of UTF-16 units of names and tags that wait. */
 const MAX_WAITING_TEXT = 64 * 2 ** 20
-/** With one group at a time, this process and the database wait for each other: 15% fewer creates a second. */
+/** With one group at a time, this process and the database wait for each other, and make 15% fewer creates a second. */
 const GROUPS_IN_FLIGHT = 2
 
-/** The bounds of the groups in which requests for single plants share a statement. */
+/** Returns the bounds of groups, in which requests for single plants share a statement. */
 export const groupLimits = ({
   maxWaiting,
   maxDelay = Number.POSITIVE_INFINITY,

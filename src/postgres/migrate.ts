@@ -6,22 +6,22 @@ import type { Run } from './pool/client.ts'
 import type { PoolShare } from './pool/pool-share.ts'
 
 const DIRECTORY = new URL('../../sql/postgres/', import.meta.url)
-/** The advisory lock of migrations: the bytes "PLNT" twice. */
+/** The key of the advisory lock of migrations: the bytes "PLNT" twice. */
 const LOCK = '5785235428497378900'
-/** Milliseconds for all migrations: others may hold the lock, and a new index takes long. */
+/** Milliseconds for one migration: another process may hold the lock, and to build an index takes long. */
 const STATEMENT_TIMEOUT = 60 * 60_000
 const DUPLICATE_TABLE = '42P07'
 /** Milliseconds between two notices of a migration that takes long. */
 const NOTICE_INTERVAL = 10_000
 
 /**
- * Brings the schema up to date: each file statement by statement, and in a transaction of its own. Many processes may
- * do so at once: each of them takes the lock, and then reads again which migrations are applied.
+ * Applies the pending migrations, each in a transaction. Several processes may call it at once: each takes the advisory
+ * lock, and then looks again which migrations are pending.
  *
- * @param onNotice called before and after each migration of a store that is there, and while it takes long
- * @throws OperatorError when the store is newer than this program, has another schema, or does not exist and `create`
- *   is false
- * @returns whether this call made the store
+ * @param onNotice called before and after each migration of a present store, and during a long one
+ * @throws OperatorError when a newer program, or migrations other than this program's, made the schema; also when the
+ *   store does not exist and `create` is false
+ * @returns whether this call created the store
  */
 export async function migrate(
   share: PoolShare,
@@ -44,7 +44,7 @@ export async function migrate(
   return isNew
 }
 
-/** @returns whether this call applied the migration; false when another process did before */
+/** @returns whether this call applied the migration; false when another process has applied it before */
 async function applyFirst(
   run: Run,
   known: readonly Migration[],
@@ -62,12 +62,12 @@ async function applyFirst(
   if (next?.number !== number) return false
   const values = [number, next.checksum]
   await run({ text: 'INSERT INTO plantstore_migrations (number, checksum) VALUES ($1, $2)', values })
-  progress?.begins()
+  progress?.start()
   for (const text of statementsOf(next.sql)) await run({ text }).catch(explain)
   return true
 }
 
-/** Reports the progress of a migration, as the start of the service waits for it. */
+/** Reports the progress of a migration, because the start of the service waits for it. */
 class MigrationProgress {
   readonly #what: string
   readonly #onNotice: (text: string) => void
@@ -79,13 +79,13 @@ class MigrationProgress {
     this.#onNotice = onNotice
   }
 
-  /** Called once no other process migrates. */
-  begins(): void {
+  /** Call it once this process has the advisory lock. */
+  start(): void {
     this.#startedAt = performance.now()
-    this.#onNotice(`migrating ${this.#what}; older programs that run go on, and cannot start again`)
-    const tell = () => this.#onNotice(`still migrating ${this.#what}, for ${Math.round(this.#time() / 1000)} s`)
+    this.#onNotice(`migrating ${this.#what}; running services of older versions continue, but cannot start again`)
+    const report = () => this.#onNotice(`still migrating ${this.#what}, for ${Math.round(this.#time() / 1000)} s`)
     clearInterval(this.#timer)
-    this.#timer = setInterval(tell, NOTICE_INTERVAL)
+    this.#timer = setInterval(report, NOTICE_INTERVAL)
   }
 
   stop(): void {
@@ -113,12 +113,15 @@ function explain(error: unknown): never {
   throw new OperatorError(`it contains tables of another program: ${error instanceof Error ? error.message : ''}`)
 }
 
-/** Parts in which a `;` does not end a statement: comments, quoted texts and names, dollar-quoted texts. */
+/**
+ * Tokens of SQL. A `;` ends no statement inside a comment, a quoted text, a quoted identifier or a dollar-quoted text
+ * (https://www.postgresql.org/docs/current/sql-syntax-lexical.html).
+ */
 const TOKEN = /--[^\n]*|\/\*[\s\S]*?\*\/|'(?:[^']|'')*'|"[^"]*"|\$(\w*)\$[\s\S]*?\$\1\$|;|[^-/'"$;]+|[\s\S]/g
 
 /**
- * The statements of an SQL file, without the comments between their words. A sharded database refuses several changes
- * of its schema in one message.
+ * Splits an SQL file into statements, and leaves out comments. Citus refuses several changes of the schema in one
+ * message.
  */
 export function statementsOf(sql: string): string[] {
   const statements = ['']

@@ -5,19 +5,20 @@ import type { PoolShare } from './pool/pool-share.ts'
 
 /** Milliseconds between two attempts to reach the database. */
 const INTERVAL = 250
+/** The oldest supported server_version_num: PostgreSQL 15. */
 const OLDEST = 150_000
 
 export interface RetryOptions {
-  /** Milliseconds to go on retrying; 0 for a single attempt. */
+  /** Milliseconds for which to retry; 0 for a single attempt. */
   readonly retryTime: number
-  /** Called once, with the reason, when the first attempt fails. */
+  /** Called once, with the reason, after the first attempt has failed. */
   readonly onWaiting: (reason: string) => void
 }
 
 /**
  * Waits until the database can be reached and takes writes.
  *
- * @throws the error of the last attempt; at once when a retry can not help, such as after a wrong password
+ * @throws the error of the last attempt. An error that a retry can not change, such as a wrong password, ends the wait
  */
 export async function reach(share: PoolShare, { retryTime, onWaiting }: RetryOptions): Promise<void> {
   const start = performance.now()
@@ -46,7 +47,7 @@ export async function preflight({ run }: PoolShare): Promise<string[]> {
 
 const SETTINGS = ['server_version_num', 'server_version', 'server_encoding', 'full_page_writes']
 
-/** `preflight` for known settings. */
+/** Judges the settings of a server. See `preflight`. */
 export function judge(settings: Readonly<Record<string, string>>): string[] {
   const { server_version_num: number, server_version: version, server_encoding: encoding } = settings
   if (Number(number) < OLDEST) throw new OperatorError(`PostgreSQL ${version} is too old; it must be 15 or newer`)

@@ -3,18 +3,19 @@ import { ConnectionFault, outOfReach } from './errors.ts'
 import type { Budget } from './pool/budget.ts'
 
 export interface Timed {
-  /** On the clock of performance.now(). */
+  /** Milliseconds on the clock of performance.now(). */
   readonly deadline: number
 }
 
 interface Open extends Timed {
-  /** Undefined once the request is answered. */
+  /** Rejects the request; undefined once the request is settled. */
   refuse: ((error: AppError) => void) | undefined
 }
 
 /**
- * Answers every request by its deadline, also while it waits for its group. A late request gets 50301, as its statement
- * may or may not be done. All requests have the same timeout, so one timer for the oldest is enough.
+ * Settles every request by its deadline, even while the request waits for its group. A late request rejects with
+ * AppError 50301, as the outcome of its statement is unknown. All requests have one timeout, so one timer for the
+ * oldest suffices.
  */
 export class RequestDeadlines {
   readonly #timeout: number
@@ -27,12 +28,12 @@ export class RequestDeadlines {
     this.#timeout = timeout
   }
 
-  /** The deadline of a request that begins now. */
+  /** Returns the deadline of a request that begins now. */
   get deadline(): number {
     return performance.now() + this.#timeout
   }
 
-  /** Settles as the work does, or rejects at the deadline. */
+  /** Settles like the work, or rejects at the deadline. */
   limit<T>(deadline: number, work: Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       const open: Open = { deadline, refuse: reject }
@@ -48,7 +49,7 @@ export class RequestDeadlines {
     })
   }
 
-  /** Leaves rows out of a group that were answered at their deadlines, so that a refused write is not done later. */
+  /** Leaves out the rows whose deadlines have passed, so that a write that was refused is not made later. */
   static async inTime<Row extends Timed, Result>(
     rows: readonly Row[],
     work: (rows: readonly Row[], budget: Budget) => Promise<readonly (Result | AppError)[]>,

@@ -6,7 +6,7 @@ import { refusedRecord } from './errors.ts'
 import type { Outcome, Row } from './pool/client.ts'
 import { indexedWords } from './search-terms.ts'
 
-/** Plants as columns of binary arrays, which cost both sides a fraction of arrays as text. */
+/** Encodes plants as one binary array for each column, which costs both sides a fraction of arrays as text. */
 export function columnsOf(plants: readonly NewPlant[]): Buffer[] {
   const keys = plants.map(({ name }) => sortKey(name))
   return [
@@ -18,30 +18,30 @@ export function columnsOf(plants: readonly NewPlant[]): Buffer[] {
   ]
 }
 
-/** A plant as the values of one row. */
+/** Returns the values of a plant for one row. */
 export function valuesOf(plant: NewPlant): unknown[] {
   const key = sortKey(plant.name)
   return [String(plant.id), plant.name, plant.tag, key, tsvector(indexedWords(plant, key))]
 }
 
-/** Parameters of a statement that takes `columnsOf`. */
+/** The parameters of a statement whose values are `columnsOf`. */
 export const COLUMNS = '$1::bigint[], $2::text[], $3::text[], $4::text[], $5::tsvector[]'
 
-/** The plant in a row of `SELECT id, name, tag`. */
+/** Makes a plant of a row of `SELECT id, name, tag`. */
 export function plantOf([id, name, tag]: Row): NewPlant {
   return { id: BigInt(id ?? ''), name: name ?? '', tag: tag ?? undefined }
 }
 
-/** Plants by their ids. */
+/** Maps ids to plants. */
 export const byId = (plants: readonly NewPlant[]): Map<bigint, NewPlant> =>
   new Map(plants.map((plant) => [plant.id, plant]))
 
-/** The ids that `RETURNING id` gives. */
+/** Returns the ids of `RETURNING id`. */
 export const idsIn = ({ rows }: Outcome): bigint[] => rows.map(([id]) => BigInt(id ?? ''))
 
 /**
- * The refusal of a plant that no column can hold; undefined for a valid plant. The service refuses such plants before;
- * this check protects the other plants of a statement if one gets through.
+ * Returns the refusal of a plant that PostgreSQL can not store; undefined for a valid plant. HTTP and imports refuse
+ * such plants before. This check keeps one that they have missed from failing the other plants of its statement.
  */
 export function refusalOf(plant: NewPlant): AppError | undefined {
   try {

@@ -1,30 +1,33 @@
 import type { Plant } from '../plant.ts'
 import { plantWords } from '../plant-query.ts'
 
-/** Code points of a word in the index. PostgreSQL takes 2,046 bytes, but longer words only fill the index. */
+/**
+ * Maximum number of code points of a word in the index. PostgreSQL allows 2,046 bytes, but longer words only take
+ * space.
+ */
 const WORD_LENGTH = 64
-/** UTF-16 units of words in the index for one plant, below the 2^20 bytes that PostgreSQL takes. */
+/** Maximum number of UTF-16 units of a plant's words in the index. PostgreSQL allows a tsvector of 2^20 bytes. */
 const MAX_WORDS_LENGTH = 2 ** 16
-/** Replaces the words of a plant that has too many. No word equals it, and every search reads such plants. */
+/** Replaces the words of a plant that exceed the maximum. No word equals it, and every search reads these plants. */
 const MARKER = '*'
 
-/** Cuts a word to the length that the index holds; searches cut theirs too. */
+/** Truncates a word to the maximum of the index, for plants and for searches. */
 export function indexedWord(word: string): string {
   return word.length <= WORD_LENGTH ? word : Array.from(word).slice(0, WORD_LENGTH).join('')
 }
 
 /**
- * Marks the first word of a name that also begins the sort key, so that a search by name can leave those plants to the
- * index of names. No word contains it. A word that occurs again in the plant is also indexed without the mark. Plants
- * of older versions have the word without the mark only.
+ * The prefix of a name's first word in the index, where the sort key begins with the word. A search by name leaves
+ * those plants to the index plants_by_name. No word contains the prefix. A word that occurs again in the plant is also
+ * indexed without it. Plants of older versions have words without it only.
  */
 const FIRST = '<'
 
 /**
- * The tsquery for plants that have all of these words as prefixes of their words. It may find more plants, never fewer;
- * empty for no words.
+ * Returns a tsquery that finds every plant with all of these words as prefixes of its words, and perhaps other plants;
+ * an empty text for no words.
  *
- * @param first whether the first word of a name counts
+ * @param first whether it also finds words with the prefix FIRST
  */
 export function wordQuery(words: readonly string[], { first = true } = {}): string {
   if (words.length === 0) return ''
@@ -32,6 +35,7 @@ export function wordQuery(words: readonly string[], { first = true } = {}): stri
   return `${each.join(' & ')} | '${MARKER}'`
 }
 
+/** Returns the lexemes of a plant. @param key its sort key */
 export function indexedWords(plant: Plant, key: string): ReadonlySet<string> {
   const [first, ...others] = plantWords(plant).map(indexedWord)
   const words = new Set(others)

@@ -44,13 +44,13 @@ import { type CreateRow, PostgresWriter } from './write/writer.ts'
 export interface PostgresStoreOptions extends GroupOptions, PoolShareOptions {
   /** Milliseconds that a request may take, from its call to its answer. */
   readonly timeout: number
-  /** Milliseconds to wait for a database that can not be reached; 0 for a single attempt. */
+  /** Milliseconds for which to retry when the database can not be reached; 0 for a single attempt. */
   readonly retryTime: number
   /** Whether to create the tables of a new store. */
   readonly create: boolean
   /** Called after the store was created. */
   readonly onMade?: () => void
-  /** Called with a message that the operator should know but need not act on at once. */
+  /** Called with a message for the operator, who need not act on it at once. */
   readonly onNotice: (text: string) => void
 }
 
@@ -59,8 +59,8 @@ const WITHOUT_TLS =
   'data; set sslmode=verify-full in its address'
 
 /**
- * The engine for several instances of the service: a PostgreSQL database that they share. It keeps no log of changes,
- * so it makes no use of the actors of writes.
+ * The engine for several instances of the service, which share a PostgreSQL database. It keeps no log of changes, so it
+ * ignores the actors of writes.
  */
 export class PostgresStore implements Store {
   readonly tokens: PostgresTokenStore
@@ -74,15 +74,15 @@ export class PostgresStore implements Store {
   readonly #shards: Shards
   readonly #points: PointReader
   readonly #queue: WriteQueue
-  /** For long work, which `close` ends at once. */
+  /** Clients for long work, which `close` ends at once. */
   readonly #dedicated: DedicatedClients
   readonly #counts: DedicatedClients
   #closing: Promise<void> | undefined
 
   /**
-   * Opens the store of a database, and creates its tables there.
+   * Opens the store in a database, and creates or migrates its tables.
    *
-   * @throws OperatorError in one line when the database can not be reached, or can not be a store
+   * @throws OperatorError with a message of one line when the database can not be reached, or can not hold a store
    */
   static async open(address: PostgresAddress, options: PostgresStoreOptions): Promise<PostgresStore> {
     const store = new PostgresStore(address, options)
@@ -210,17 +210,17 @@ export class PostgresStore implements Store {
     return this.#closing
   }
 
-  /** The reachable part of a distributed store; undefined where it is not distributed. */
+  /** The reachable part of a distributed store; undefined for a store that is not distributed. */
   get shardState(): ShardState | undefined {
     return this.#shards.state
   }
 
-  /** Writes of single plants that wait for their commit, for the metrics. */
+  /** The number of writes of single plants that wait for their commit, for the metrics. */
   get waiting(): number {
     return this.#queue.waiting
   }
 
-  /** What became of writes, for the metrics. */
+  /** Commits and queues of writes, for the metrics. */
   get writes(): WriteStats {
     return this.#queue
   }
@@ -262,17 +262,19 @@ export class PostgresStore implements Store {
     this.#shards.used()
   }
 
-  /** `#ask` for work that needs every shard. A server that hangs would hold its connection until the deadline. */
+  /** Like `#ask`, but refuses work that needs a lost shard: it would hold a connection until its deadline. */
   #askAll<T>(work: () => Promise<T>): Promise<T> {
     const refusal = this.#shards.refusalOfAll
     return refusal === undefined ? this.#ask(work) : Promise.reject(refusal)
   }
 
+  /** Refuses work once the store is closing, and throws faults as AppErrors. */
   async #ask<T>(work: () => Promise<T>): Promise<T> {
     if (this.#closing !== undefined) throw shuttingDown()
     return this.#do(work)
   }
 
+  /** Like `#ask`, but lets waiting work finish while the store is closing. */
   async #do<T>(work: () => Promise<T>): Promise<T> {
     try {
       return await work()

@@ -5,14 +5,14 @@ import type { Client, Run, Statement } from './pool/client.ts'
 import type { DedicatedClients } from './pool/dedicated-clients.ts'
 import { storable, TAG_KEY } from './read/search-sources.ts'
 
-/** Written plants between two additions. */
+/** Written plants between two runs of `add`. */
 const BATCH = 20_000
 const STATEMENT_TIMEOUT = 10 * 60_000
 const UNDEFINED_TABLE = '42P01'
 
 /**
- * Adds up the changes of the counts of tags, beside the writes. Triggers append them (sql/postgres/000005.sql); readers
- * count them too, so that they are never behind.
+ * Adds the rows of tag_changes to tag_counts, in the background. Triggers append the changes (sql/postgres/000005.sql).
+ * Readers sum both tables, so their counts are always current.
  */
 export class TagCounts {
   readonly #clients: DedicatedClients
@@ -31,7 +31,7 @@ export class TagCounts {
     this.#isAdding = true
     this.#clients
       .use(add)
-      // The next addition does this work too.
+      // The next run adds these changes too.
       .catch(() => {})
       .finally(() => {
         this.#isAdding = false
@@ -43,7 +43,7 @@ async function add(client: Client): Promise<void> {
   const run = (text: string) => client.run({ text }, budgetOf(STATEMENT_TIMEOUT))
   await run(`SET statement_timeout = ${STATEMENT_TIMEOUT}`)
   await run('BEGIN')
-  // Two additions at once could add one change twice. Readers and writers go on.
+  // Two concurrent runs could add one change twice. The lock blocks neither readers nor writers of plants.
   await run('LOCK TABLE tag_counts IN EXCLUSIVE MODE')
   await run(ADD)
   await run('DELETE FROM tag_counts WHERE plants = 0')
@@ -58,7 +58,7 @@ const ADD = `WITH taken AS (DELETE FROM tag_changes RETURNING tag, plants),
   INSERT INTO tag_counts SELECT tag, plants FROM sums
     WHERE plants <> 0 AND NOT EXISTS (SELECT FROM added WHERE added.tag = sums.tag)`
 
-/** See Store.listTags. Where the plants are distributed, each server counts its own. */
+/** See Store.listTags. Where the plants are distributed, each server counts its own plants. */
 export async function listTags(
   run: Run,
   after: string | undefined,
@@ -69,7 +69,7 @@ export async function listTags(
   try {
     return await tags(run, { text: isDistributed ? counted(after) : kept(after), values })
   } catch (error) {
-    // The store has been distributed in the meantime.
+    // Another process has distributed the store since the last read of the shard map.
     if (isDistributed || sqlState(error) !== UNDEFINED_TABLE) throw error
     return tags(run, { text: counted(after), values })
   }
@@ -80,14 +80,14 @@ async function tags(run: Run, statement: Statement): Promise<TagCount[]> {
   return rows.map(([tag, plants]) => ({ tag: tag ?? '', plants: Number(plants) }))
 }
 
-/** The index holds the first 128 code points of a tag; the second condition decides on longer tags. */
+/** The index holds the first 128 characters of a tag. The second condition distinguishes longer tags. */
 const isAfter = (after: string | undefined): string =>
   after === undefined ? 'true' : `${TAG_KEY} >= left($2::text, 128) AND tag > $2`
 
 const counted = (after: string | undefined): string => `SELECT tag, count(*) FROM plants
   WHERE tag IS NOT NULL AND ${isAfter(after)} GROUP BY ${TAG_KEY}, tag ORDER BY ${TAG_KEY}, tag LIMIT $1`
 
-/** A change may remove a counted tag, so the statement reads one more counted tag for each changed one. */
+/** A change may remove the last plant of a tag, so the statement reads one more tag for each changed tag. */
 const kept = (after: string | undefined): string => `WITH
     changed AS MATERIALIZED (SELECT tag, sum(plants) AS plants FROM tag_changes WHERE ${isAfter(after)} GROUP BY tag),
     counted AS (SELECT tag, plants FROM tag_counts WHERE ${isAfter(after)} ORDER BY ${TAG_KEY}

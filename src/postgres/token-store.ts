@@ -8,18 +8,18 @@ interface Lookup {
   readonly token: Token | undefined
 }
 
-/** The earliest time of a Date: no token is older. */
+/** Milliseconds since 1970 of the earliest Date: no token is older. */
 const BEFORE_ALL = -8.64e15
 
-/** Runs a method of the store. Refuses it once the store is closing, and throws faults as AppErrors. */
+/** Runs a method of the store. Refuses it once the store is closing, and throws faults of the database as AppErrors. */
 export type RunMethod = <T>(work: () => Promise<T>) => Promise<T>
 
-/** The access tokens in the database of the store. */
+/** Keeps access tokens in the database of the store. */
 export class PostgresTokenStore implements TokenStore {
   readonly #share: PoolShare
   readonly #run: RunMethod
   readonly #finds = new GroupCommit<Buffer, Lookup>((hashes) => this.#findAll(hashes), {
-    // Each waiting look-up belongs to a request, and the HTTP side bounds those.
+    // HTTP bounds the number of requests, and each has at most one look-up.
     maxWaiting: Number.POSITIVE_INFINITY,
     maxWeight: Number.POSITIVE_INFINITY,
     maxGroup: 1000,
@@ -40,7 +40,7 @@ export class PostgresTokenStore implements TokenStore {
     return this.#run(() => this.#share.transaction('BEGIN', (run) => issueToken(run, token, hash, options)))
   }
 
-  /** Look-ups that come together share a statement, so a flood of unknown tokens costs the database little. */
+  /** Concurrent look-ups share a statement, so a flood of unknown tokens costs the database little. */
   findToken(hash: Buffer): Promise<Token | undefined> {
     return this.#run(async () => (await this.#finds.submit(hash)).token)
   }

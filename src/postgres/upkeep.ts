@@ -8,7 +8,7 @@ const refuse = (what: string, instead: string): Promise<never> =>
     }),
   )
 
-/** The tools of PostgreSQL do all of it, and better than a client could. */
+/** Refuses each operation, and names the tool of PostgreSQL for it. */
 export const postgresUpkeep: Pick<Upkeep, 'backup' | 'restore' | 'check'> = {
   backup: () => refuse('plantstore backup', 'back up a PostgreSQL store by pg_dump'),
   restore: () => refuse('plantstore restore', 'restore a PostgreSQL store by pg_restore'),

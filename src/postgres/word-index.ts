@@ -2,19 +2,20 @@ import { budgetOf } from './pool/budget.ts'
 import type { Client } from './pool/client.ts'
 import type { DedicatedClients } from './pool/dedicated-clients.ts'
 
-/** Plants between two sorts. */
+/** Written plants between two cleanups. */
 const BATCH = 20_000
 const STATEMENT_TIMEOUT = 10 * 60_000
 
 /**
- * Moves new words from the pending list of their GIN index into the index itself, beside the creates. PostgreSQL adds
- * to that list first, which is cheap, and searches read it too. A full list is moved by the statement that fills it,
- * which held up every 2,000th group for 130 ms.
+ * Cleans up the pending list of the GIN index plants_by_word in the background
+ * (https://www.postgresql.org/docs/current/gin-implementation.html#GIN-FAST-UPDATE). PostgreSQL appends new words to
+ * the list, and searches read it. Without this, the statement that fills the list cleans it up, which delayed every
+ * 2,000th group by 130 ms.
  */
 export class WordIndex {
   readonly #clients: DedicatedClients
-  #unsorted = 0
-  #isSorting = false
+  #written = 0
+  #isCleaning = false
 
   constructor(clients: DedicatedClients) {
     this.#clients = clients
@@ -22,23 +23,21 @@ export class WordIndex {
 
   /** Call it after each commit that wrote plants. */
   wrote(plants: number): void {
-    this.#unsorted += plants
-    if (this.#unsorted < BATCH || this.#isSorting) return
-    this.#unsorted = 0
-    this.#isSorting = true
-    this.#clients.use(sort).then(
-      () => {
-        this.#isSorting = false
-      },
-      // The next sort, or autovacuum, does it instead.
-      () => {
-        this.#isSorting = false
-      },
-    )
+    this.#written += plants
+    if (this.#written < BATCH || this.#isCleaning) return
+    this.#written = 0
+    this.#isCleaning = true
+    this.#clients
+      .use(cleanPendingList)
+      // The next cleanup, or autovacuum, moves these words too.
+      .catch(() => {})
+      .finally(() => {
+        this.#isCleaning = false
+      })
   }
 }
 
-async function sort(client: Client): Promise<void> {
+async function cleanPendingList(client: Client): Promise<void> {
   await client.run({ text: `SET statement_timeout = ${STATEMENT_TIMEOUT}` })
   await client.run({ text: "SELECT gin_clean_pending_list('plants_by_word')" }, budgetOf(STATEMENT_TIMEOUT))
 }

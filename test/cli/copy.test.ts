@@ -156,7 +156,7 @@ test('a copy fails if the stores differ at its end, and says how', async (t) => 
     conflict.stderr,
     /the stores differ: sqlite:.* has 2 plants with the checksum .*, postgres:.* has 2 with /,
   )
-  assert.match(conflict.stderr, /\. A copy neither .*; copy into a new store while nobody writes\n$/)
+  assert.match(conflict.stderr, /\. A copy neither .*; copy into a new store while no client writes\n$/)
   assert.doesNotMatch(conflict.stderr, /Run the same command again/)
   assert.equal(conflict.code, 1)
   assert.deepEqual(await plantsIn(to), [plant(1n, 'yours'), plant(2n)])

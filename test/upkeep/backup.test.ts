@@ -96,7 +96,7 @@ test('a backup refuses an unsuitable file name with the reason, and writes nothi
     [path, /it is the store itself; name a new file/],
     [at('store-folder/plants.db'), /it is the store itself; name a new file/],
     ...['-wal', '-shm', '-journal', '.lock', '.reserve', '-index', '-index-wal', '.new-1', '.first-token'].map(
-      (suffix): [string, RegExp] => [path + suffix, /it is a name of one of the files of the store/],
+      (suffix): [string, RegExp] => [path + suffix, /the store uses this name for one of its own files/],
     ),
   ]
   const before = [snapshot(folder), snapshot(join(path, '..'))]

@@ -50,7 +50,7 @@ test('the check accepts a store with a late index, an older index, or none', asy
   }
   const file = join(tempFolder(t), 'plants.db')
   await makeBackup(path, file)
-  assert.match((await checkStore(file)).parts[3]?.found ?? '', /^none of this store/)
+  assert.match((await checkStore(file)).parts[3]?.found ?? '', /^there is none for this store/)
   const changed = new DatabaseSync(file)
   changed.exec('DELETE FROM changes')
   changed.close()
@@ -110,7 +110,7 @@ test('the check finds damage of the file, the change log and the schema, and exi
     db.close()
   }
   assert.ok((await faultsOf(damaged))['file'])
-  assert.match((await faultsOf(gap))['changes']?.join() ?? '', /position 5000: 3001 was due/)
+  assert.match((await faultsOf(gap))['changes']?.join() ?? '', /position 5000: expected 3001 after/)
   assert.match((await faultsOf(newer))['schema']?.join() ?? '', /schema 99, newer than this program/)
 
   const [good, bad, json] = await Promise.all([
@@ -122,7 +122,7 @@ test('the check finds damage of the file, the change log and the schema, and exi
     good.stderr,
     /^schema: ok \(schema \d+\)\nfile: ok \(3,000 plants, 0 tokens\)\nchanges: ok .*\nindex: ok .*\n\S+ is in order\n$/,
   )
-  assert.match(bad.stderr, /^changes: DAMAGED .*\n {2}position 5000: 3001 was due/m)
+  assert.match(bad.stderr, /^changes: DAMAGED .*\n {2}position 5000: expected 3001 after/m)
   assert.equal((JSON.parse(json.stdout) as { parts: unknown[] }).parts.length, 4)
   assert.deepEqual([good.code, bad.code, json.code], [0, 1, 1])
 })

@@ -86,8 +86,11 @@ test('restore replaces a store only with --replace and while nobody has it open,
     run(t, ['restore', file, ...store]),
     run(t, ['restore', file, '--replace', ...store]),
   ])
-  assert.match(there.stderr, /^plantstore: store \S+: it exists; --replace keeps it under another name\n$/)
-  assert.match(served.stderr, /^plantstore: store \S+: another service already serves it; stop that one first\n$/)
+  assert.match(
+    there.stderr,
+    /^plantstore: store \S+: it exists; --replace replaces it, and keeps it under another name\n$/,
+  )
+  assert.match(served.stderr, /^plantstore: store \S+: another service already serves it; stop that service first\n$/)
   assert.deepEqual([there.code, served.code], [1, 1])
   assert.equal((await send('POST', `${address}/plants`, { body: '{"id":3,"name":"newer"}' })).status, 200)
   await program.kill()
@@ -148,7 +151,7 @@ test('restore refuses a file that is not an intact store, and leaves the present
     [made('garbled.db', garbled), /it is damaged|malformed/],
     [
       made('used.db', (file) => writeFileSync(`${file}-wal`, 'commits')),
-      /it is a store and no backup, as \S+-wal holds/,
+      /it is a store and not a backup: \S+-wal holds/,
     ],
   ]
   // A reader leaves these files beside a store that is not served.

@@ -45,7 +45,7 @@ test('status prints the contents of a store and the state of its service, as tex
   assert.match(service.stdout, /^plants {3}1$/m)
   assert.match(service.stdout, /^size {5}[\d,]+ bytes, and [\d,]+ of log$/m)
   assert.match(service.stdout, /^index {4}\d+ changes behind$/m)
-  assert.match(service.stdout, /^backups {2}(?:none yet|the newest of \d{4}-\S+); 0 failed since the start$/m)
+  assert.match(service.stdout, /^backups {2}(?:none yet|newest from \d{4}-\S+); 0 failed since the start$/m)
   const { isReady, engine, creates, failedBackups, ...rest } = JSON.parse(serviceJson.stdout) as Record<string, unknown>
   assert.deepEqual([isReady, engine, creates, failedBackups, rest['plants']], [true, 'sqlite', 0, 0, 1])
 })

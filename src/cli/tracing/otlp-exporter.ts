@@ -3,21 +3,21 @@ import type { Span, SpanExporter } from '../../http/tracing/span.ts'
 import type { TracingConfig } from '../../tracing-config.ts'
 import { otlpJson } from './otlp-json.ts'
 
-/** Attempts to send a batch, and milliseconds between the first two. Each further pause is twice as long. */
+/** Attempts to send a batch, and milliseconds between the first two attempts. Each further pause is twice as long. */
 const ATTEMPTS = 4
 const FIRST_PAUSE = 500
-/** Statuses with which a collector asks for the same batch again later (OTLP, "Failures"). */
+/** Statuses after which the exporter retries a batch (https://opentelemetry.io/docs/specs/otlp/#failures-1). */
 const PASSING = [429, 502, 503, 504]
 
 export interface ExporterOptions extends TracingConfig {
   readonly version: string
-  /** Called with a message when the collector takes no spans, once per outage. */
+  /** Called with the reason when the collector does not accept spans, once per outage. */
   readonly onTrouble: (why: string) => void
 }
 
 /**
- * Sends spans to a collector by OTLP over HTTP, one batch at a time. While the collector is slow or away, spans wait in
- * a bounded queue; the exporter drops and counts further spans.
+ * Sends spans to a collector by OTLP over HTTP, one batch at a time. While the collector is slow or out of reach, spans
+ * wait in a bounded queue. The exporter drops and counts spans beyond the bound.
  */
 export class OtlpExporter implements SpanExporter {
   readonly #options: ExporterOptions
@@ -49,7 +49,7 @@ export class OtlpExporter implements SpanExporter {
     else this.#timer ??= setTimeout(() => this.#send(), delay).unref()
   }
 
-  /** Sends the queued spans. Gives up when the signal aborts, also between two attempts. */
+  /** Sends the queued spans. Stops when the signal aborts, even between two attempts. */
   async close(signal: AbortSignal): Promise<void> {
     const giveUp = () => this.#closing.abort()
     signal.addEventListener('abort', giveUp)
@@ -89,13 +89,13 @@ export class OtlpExporter implements SpanExporter {
     this.dropped += spans.length
   }
 
-  /** @returns false when the exporter closes and makes no further attempt */
+  /** @returns false when the exporter closes, so that no further attempt may follow */
   #paused(milliseconds: number): Promise<boolean> {
     const { signal } = this.#closing
     return sleep(milliseconds, true, { signal, ref: false }).catch(() => false)
   }
 
-  /** @returns why the collector did not take the batch; undefined when it did */
+  /** @returns the reason why the collector did not accept the batch; undefined when it did */
   async #post(body: string): Promise<{ why: string; isPassing: boolean } | undefined> {
     const { endpoint, headers, timeout } = this.#options
     const signal = AbortSignal.any([AbortSignal.timeout(timeout), this.#closing.signal])

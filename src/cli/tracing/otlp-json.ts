@@ -29,7 +29,7 @@ const spanJson = ({ traceId, spanId, parentId, state, name, start, end, attribut
   status: isError ? { code: ERROR } : {},
 })
 
-/** A double can't hold these nanoseconds exactly, so it holds microseconds, and three zeros follow in the text. */
+/** Nanoseconds since 1970 as text. A double can't hold them exactly, so the text has microseconds and three zeros. */
 const nanoseconds = (milliseconds: number): string => `${Math.round(milliseconds * 1000)}000`
 
 const attributesOf = (attributes: Attributes) =>

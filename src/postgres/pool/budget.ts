@@ -1,11 +1,11 @@
 /** The deadline of a request, and a signal that ends it early. */
 export interface Budget {
-  /** On the clock of performance.now(). */
+  /** Milliseconds on the clock of performance.now(). */
   readonly deadline: number
   readonly signal?: AbortSignal | undefined
 }
 
-/** A budget whose time begins now. */
+/** Returns a budget that begins now. */
 export const budgetOf = (milliseconds: number, signal?: AbortSignal): Budget => ({
   deadline: performance.now() + milliseconds,
   signal,
@@ -15,8 +15,8 @@ export const budgetOf = (milliseconds: number, signal?: AbortSignal): Budget => 
 export const timeLeft = ({ deadline }: Budget): number => Math.max(0, deadline - performance.now())
 
 /**
- * Settles as the work does. Rejects with `late()` at the deadline, and with the signal's reason on an abort; the work
- * itself goes on.
+ * Settles like the work. Rejects with `late()` at the deadline, and with the signal's reason on an abort. It does not
+ * end the work.
  */
 export function within<T>(work: Promise<T>, budget: Budget, late: () => Error): Promise<T> {
   const { signal } = budget

@@ -5,12 +5,12 @@ const TYPE = 1
 const HEAD = 5
 const AUTHENTICATION = 'R'.charCodeAt(0)
 const CLEAR_TEXT = 3
-/** The bytes of an authentication request that the guard reads: its head and its kind. */
+/** Bytes of an authentication request that the guard reads: the head and the kind. */
 const REQUEST = HEAD + 4
 
 /**
- * A socket without TLS that fails when the server asks for the password in clear text, which an eavesdropper or a false
- * server could read. It reads the server's messages up to the first authentication request
+ * A socket without TLS that fails when the server asks for the password in clear text: an eavesdropper or a false
+ * server could read it. The socket reads the server's messages up to the first authentication request
  * (https://www.postgresql.org/docs/current/protocol-message-formats.html).
  */
 export class ClearTextGuard extends Socket {

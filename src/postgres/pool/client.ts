@@ -8,33 +8,33 @@ import { type Budget, budgetOf, timeLeft, within } from './budget.ts'
 import { ClearTextGuard } from './clear-text-guard.ts'
 import { mustBePrivate } from './private-key.ts'
 
-/** A statement. With a name, the server parses it once for each connection. */
+/** A statement. The server parses a statement with a name only once for each connection. */
 export interface Statement {
   readonly name?: string
   readonly text: string
   readonly values?: readonly unknown[]
 }
 
-/** A row as an array of the texts that PostgreSQL writes; null stays null. */
+/** A row as an array of PostgreSQL's texts. An SQL NULL is null. */
 export type Row = readonly (string | null)[]
 export interface Outcome {
   readonly rows: readonly Row[]
-  /** Rows that were read or changed. */
+  /** The number of rows that the statement returned or changed. */
   readonly count: number
   /** The command tag, such as `COMMIT`. */
   readonly command: string
 }
 export type Run = (statement: Statement) => Promise<Outcome>
 
-/** The server cancels a statement after this share of our timeout, so that the connection becomes usable again. */
+/** The server cancels a statement after this share of the client's timeout, so that the connection stays usable. */
 const SERVER_SHARE = 0.9
 /** Milliseconds that a transaction may be idle before the server ends it and frees its locks. */
 const IDLE_IN_TRANSACTION = 60_000
 
 /**
- * Planner settings of each session. With them a plan does not depend on the planner's estimates: every statement has
- * one plan that neither reads the whole table nor sorts what an index holds in order. Long reads do both, and reset
- * them.
+ * Planner settings of each session. They make plans independent of the planner's estimates: every statement has one
+ * plan, which neither reads a whole table nor sorts rows that an index holds in order. Long reads need such plans, so
+ * they reset the settings.
  */
 export const PLANNER_SETTINGS = [
   ['enable_seqscan', 'off'],
@@ -47,17 +47,18 @@ export const PLANNER_SETTINGS = [
 export interface OpenOptions {
   /** Milliseconds that a statement may take when its caller passes no budget. */
   readonly timeout: number
-  /** Milliseconds that opening may take. */
+  /** Milliseconds that the opening may take. */
   readonly left: number
 }
 
-/** One connection. It throws a ConnectionFault, or the DatabaseError that PostgreSQL sent. */
+/** A connection. Its methods throw a ConnectionFault, or the DatabaseError that PostgreSQL sent. */
 export class Client {
   readonly #pg: PgClient
   readonly #timeout: number
   #isAlive = true
-  /** Settles with the last statement sent; undefined when none runs. */
+  /** Resolves after the last statement that was sent; undefined when none runs. */
   #sent: Promise<void> | undefined
+  /** The pid and the start time of the server's process. */
   #process: readonly (string | null)[] = []
 
   /** @param onEnd called once when the connection has ended, on either side */
@@ -74,7 +75,7 @@ export class Client {
     })
     const client = new Client(pg, timeout)
     let fault: Error | undefined
-    // Without a listener, an error of an idle connection ends the process.
+    // Without a listener, an error on an idle connection would end this process.
     pg.on('error', (error) => {
       fault = error
       client.#isAlive = false
@@ -88,7 +89,7 @@ export class Client {
       await client.#prepare(budget)
       return client
     } catch (error) {
-      // A server that waits for a password keeps the connection open.
+      // A server that waits for a password would keep the connection open.
       client.end()
       throw asFault(error)
     }
@@ -109,12 +110,12 @@ export class Client {
   }
 
   /**
-   * Runs one statement. Outside of a transaction, it resolves after the commit. When the budget ends it throws, and the
-   * statement goes on.
+   * Runs one statement. Outside of a transaction, it resolves after the commit. It throws at the end of the budget,
+   * while the statement continues.
    */
   async run({ name, text, values = [] }: Statement, budget = budgetOf(this.#timeout)): Promise<Outcome> {
     budget.signal?.throwIfAborted()
-    if (timeLeft(budget) === 0) throw new ConnectionFault('there was no time left to ask the database')
+    if (timeLeft(budget) === 0) throw new ConnectionFault('the deadline passed before the statement was sent')
     const answer = this.#pg.query<(string | null)[], unknown[]>({
       ...(name === undefined ? {} : { name }),
       text,
@@ -135,7 +136,7 @@ export class Client {
     }
   }
 
-  /** A statement that cancels this client's statement; it runs on another connection and affects this server only. */
+  /** A statement for another connection to the same server, which cancels the statement of this client. */
   get cancellation(): Statement {
     return { text: CANCEL, values: this.#process }
   }
@@ -152,10 +153,10 @@ export class Client {
   }
 
   /**
-   * Overrides the server's and the database's settings that our promises depend on.
+   * Overrides settings of the server and the database on which the promises of the service depend.
    *
-   * @throws ConnectionFault when the server is read-only: a standby lags behind, so reads must not go there either
-   * @throws LastingFault when the server has fsync off; each connection checks it, as the server may be another one
+   * @throws ConnectionFault when the server is read-only: a standby lags, so reads must not use it either
+   * @throws LastingFault when the server has fsync off. After a failover, a connection may reach another server
    */
   async #prepare(budget: Budget): Promise<void> {
     const timeout = Math.ceil(this.#timeout * SERVER_SHARE)
@@ -166,11 +167,11 @@ export class Client {
         set_config('statement_timeout', $1, false), set_config('lock_timeout', $2, false),
         set_config('idle_in_transaction_session_timeout', $3, false),
         set_config('default_transaction_isolation', 'read committed', false),
-        -- With every other value a commit waits for the disk.
+        -- A commit waits for the disk with every value except off.
         set_config('synchronous_commit', CASE current_setting('synchronous_commit') WHEN 'off' THEN 'on'
           ELSE current_setting('synchronous_commit') END, false),
         ${PLANNER_SETTINGS.map(([name, value]) => `set_config('${name}', '${value}', false)`).join(', ')},
-        -- Citus makes no generic plan of a statement on several shards.
+        -- Citus can not make a generic plan for a statement on several shards.
         set_config('plan_cache_mode', CASE WHEN to_regclass('pg_catalog.pg_dist_shard') IS NULL
           THEN current_setting('plan_cache_mode') ELSE 'auto' END, false),
         current_setting('fsync')::boolean`,
@@ -196,7 +197,7 @@ const AS_TEXT = { getTypeParser: () => (text: string) => text }
 
 function asFault(error: unknown): unknown {
   if (error instanceof DatabaseError || error instanceof ConnectionFault) return error
-  // A host name with several addresses fails with one error per address.
+  // A connection to a host name with several addresses fails with one error per address.
   const all: unknown[] = error instanceof AggregateError ? error.errors : [error]
   if (all.some(isAboutPassword)) {
     return new LastingFault('the server asks for a password; set PGPASSWORD', { cause: error })
@@ -216,7 +217,7 @@ const isAboutCertificate = (error: unknown): boolean =>
 const isAboutPassword = (error: unknown): boolean =>
   error instanceof Error && /^SASL: .*password must be a/.test(error.message)
 
-/** Sets every option, as pg reads missing ones from the environment. */
+/** Sets every option, because pg reads missing options from the environment. */
 function clientConfig(address: PostgresAddress, host: PostgresAddress['hosts'][number]): ClientConfig {
   const password = address.password()
   return {

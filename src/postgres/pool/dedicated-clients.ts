@@ -2,7 +2,7 @@ import { shuttingDown } from '../errors.ts'
 import type { Client } from './client.ts'
 import type { PoolShare } from './pool-share.ts'
 
-/** Clients for long work, such as exports. A dedicated client is never shared, and is ended after its use. */
+/** Clients for long work, such as exports. Each serves one caller, and its connection ends after the work. */
 export class DedicatedClients {
   readonly #share: PoolShare
   readonly #clients = new Set<Client>()
@@ -13,7 +13,7 @@ export class DedicatedClients {
   }
 
   /**
-   * @param signal ends the wait: it rejects with the signal's reason
+   * @param signal ends the wait, which then rejects with the signal's reason
    * @throws AppError 50303 after `end`
    */
   async acquire(signal?: AbortSignal): Promise<Client> {
@@ -24,12 +24,12 @@ export class DedicatedClients {
     throw shuttingDown()
   }
 
-  /** Calling it again does nothing. */
+  /** Ends a client. Calling it again does nothing. */
   release(client: Client): void {
     if (this.#clients.delete(client)) this.#share.discard(client)
   }
 
-  /** Acquires a client for the time of the work. */
+  /** Runs work on a client of its own. */
   async use<T>(work: (client: Client) => Promise<T>): Promise<T> {
     const client = await this.acquire()
     try {
@@ -39,7 +39,7 @@ export class DedicatedClients {
     }
   }
 
-  /** Ends all clients at once, even during a statement, and refuses new ones. */
+  /** Ends all clients at once, even during a statement, and refuses later calls of `acquire`. */
   end(): void {
     this.#isEnded = true
     for (const client of this.#clients) {

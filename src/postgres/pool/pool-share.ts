@@ -7,18 +7,18 @@ import { Semaphore, type SemaphoreUse } from './semaphore.ts'
 
 export type Begin = 'BEGIN' | 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY'
 
-/** Milliseconds that a cancelled statement may take to end; after that, its connection is ended. */
-const LAST_WORD = 900
+/** Milliseconds that a cancelled statement may take to end. After that, the pool ends its connection. */
+const CANCEL_TIMEOUT = 900
 
-/** Bounds the clients of a pool that one kind of work uses at once, and leaves the rest to others. */
+/** Bounds the number of a pool's clients that one kind of work uses at once. */
 export class PoolShare {
   readonly #pool: Pool
   readonly #semaphore: Semaphore
 
   /**
-   * @param max clients that this work may use at once; Infinity for all of the pool
-   * @param reserved clients that it leaves to others when the server refuses more connections
-   * @param work names the work in the error message of 50302
+   * @param max clients that this work may use at once; Infinity for all clients of the pool
+   * @param reserved clients that this work leaves to others when the server refuses more connections
+   * @param work the name of the work in the message of 50302
    */
   constructor(pool: Pool, max: number, { reserved = 0, work = 'requests' } = {}) {
     this.#pool = pool
@@ -31,7 +31,7 @@ export class PoolShare {
     return this.#semaphore
   }
 
-  /** Resolves when this work has a connection, or can open one. @throws ConnectionFault when it can't */
+  /** Resolves when this work has a connection or can open one. @throws ConnectionFault when it can't open one */
   async check(budget = this.budget()): Promise<void> {
     if (this.#semaphore.taken === 0) this.release(await this.acquire(budget), true)
   }
@@ -39,7 +39,7 @@ export class PoolShare {
   /** Runs one statement as its own transaction. Resolves after the commit. */
   run = (statement: Statement, budget = this.budget()): Promise<Outcome> => this.with((run) => run(statement), budget)
 
-  /** `run` with one budget for all statements. */
+  /** Returns `run` with one budget for all its statements. */
   within(budget: Budget): Run {
     return (statement) => this.run(statement, budget)
   }
@@ -71,7 +71,7 @@ export class PoolShare {
     }
   }
 
-  /** A client for one caller alone. The caller gives it back by `release` or `discard`. */
+  /** Returns a client for one caller alone, who passes it back to `release` or `discard`. */
   async acquire(budget = this.budget()): Promise<Client> {
     await this.#semaphore.acquire(budget)
     try {
@@ -82,7 +82,7 @@ export class PoolShare {
     }
   }
 
-  /** Takes back a client. A statement that still runs on it is cancelled first. */
+  /** Takes back a client. First cancels a statement that still runs on it. */
   release(client: Client, isSound: boolean): void {
     if (!client.isBusy) this.#giveBack(client, isSound)
     else void this.#cancel(client).then((isClean) => this.#giveBack(client, isClean))
@@ -102,12 +102,12 @@ export class PoolShare {
   /** @returns whether the statement has ended, so that the client can be used again */
   async #cancel(client: Client): Promise<boolean> {
     if (!client.isAlive) return false
-    const budget = budgetOf(LAST_WORD)
+    const budget = budgetOf(CANCEL_TIMEOUT)
     try {
       const other = await this.#pool.acquire(budget)
       const cancelled = other.run(client.cancellation, budget).finally(() => this.#pool.release(other, !other.isBusy))
       await Promise.all([cancelled, client.settled(budget)])
-      // Outside of a transaction this does nothing.
+      // Outside of a transaction, ROLLBACK does nothing.
       await client.run({ text: 'ROLLBACK' }, budget)
       return true
     } catch {
@@ -115,7 +115,7 @@ export class PoolShare {
     }
   }
 
-  /** The budget of a request that begins now. */
+  /** Returns the budget of a request that begins now. */
   budget(signal?: AbortSignal): Budget {
     return budgetOf(this.#pool.options.timeout, signal)
   }
@@ -133,12 +133,12 @@ async function transaction<T>(
   try {
     result = await work(run)
   } catch (error) {
-    // While a statement still runs, `release` cancels it and rolls back.
-    if (!client.isBusy && isConnectionSound(error)) await client.run({ text: 'ROLLBACK' }, budgetOf(LAST_WORD))
+    // When a statement still runs, `release` cancels it and rolls back.
+    if (!client.isBusy && isConnectionSound(error)) await client.run({ text: 'ROLLBACK' }, budgetOf(CANCEL_TIMEOUT))
     throw error
   }
-  // PostgreSQL answers the COMMIT of a failed transaction with ROLLBACK, and without an error.
+  // PostgreSQL answers the COMMIT of a failed transaction with the command tag ROLLBACK, and without an error.
   const { command } = await run({ text: 'COMMIT' })
-  if (command !== 'COMMIT') throw new ConnectionFault(`the commit was answered with ${command}`)
+  if (command !== 'COMMIT') throw new ConnectionFault(`PostgreSQL answered COMMIT with ${command}`)
   return result
 }

@@ -3,27 +3,27 @@ import type { Pool } from './pool.ts'
 import { PoolShare } from './pool-share.ts'
 import type { SemaphoreUse } from './semaphore.ts'
 
-/** The clients of a store, divided among kinds of work so that none of them can stop another. */
+/** The clients of a pool, divided among kinds of work so that no kind can stop another. */
 export interface PoolShares {
-  /** Tokens, readiness and single plants; without a bound of its own. */
+  /** For tokens, readiness and single plants. It has no bound of its own. */
   readonly main: PoolShare
   readonly searches: PoolShare
   readonly imports: PoolShare
-  /** Exports and dry runs. */
+  /** For exports and dry runs. */
   readonly long: PoolShare
-  /** Counts of all plants. They are made for the metrics too, where none may take the place of an export. */
+  /** For counts of all plants. The metrics need them too, and must not take the client of an export. */
   readonly counts: PoolShare
 }
 
 export interface PoolShareOptions {
   readonly connections: number
-  /** Connections that searches may use at once; a third of all by default. */
+  /** Maximum number of connections for searches; a third of all by default. */
   readonly searchConnections?: number | undefined
-  /** Connections that exports and dry runs may use at once; a third of all by default. */
+  /** Maximum number of connections for exports and dry runs; a third of all by default. */
   readonly longConnections?: number | undefined
 }
 
-/** Imports get half of what searches and long work leave. The other half is reserved for single plants. */
+/** Divides the pool. Imports get half of the clients that searches and long work leave, and single plants the rest. */
 export function dividePool(pool: Pool, options: PoolShareOptions): PoolShares {
   const { connections } = options
   const third = Math.max(1, Math.floor(connections / 3))
@@ -40,7 +40,7 @@ export function dividePool(pool: Pool, options: PoolShareOptions): PoolShares {
   }
 }
 
-/** What the service shows and needs to know of them. */
+/** Returns the use of the pool for the metrics, and the bound of long work for HTTP. */
 export function storePool(pool: Pool, { searches, imports, long }: PoolShares): StorePool {
   const useOf = (work: PoolUse['work'], { limit, taken, waiting }: SemaphoreUse) => ({ work, limit, taken, waiting })
   return {

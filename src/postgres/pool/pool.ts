@@ -15,13 +15,14 @@ export interface PoolOptions {
   readonly onTrouble: (error: Error) => void
 }
 
-/** Milliseconds without new connections after the server refused one. */
+/** Milliseconds for which the pool opens no connection beyond the lower capacity, after the server refused one. */
 const CAPACITY_PAUSE = 1000
-/** Milliseconds between two attempts while no connection is open. */
+/** Milliseconds between two attempts to open a connection while none is open. */
 const INTERVAL = 50
 
 /**
- * Clients of one database, opened on demand and reused. docs/decisions/0017-postgresql.md says why it is not pg-pool.
+ * Opens clients of one database on demand, and reuses them. docs/decisions/0017-postgresql.md gives the reasons against
+ * pg-pool.
  */
 export class Pool {
   readonly options: PoolOptions
@@ -41,7 +42,7 @@ export class Pool {
     )
   }
 
-  /** Connections that may be open now: `max`, or fewer after the server refused one. */
+  /** The number of connections that may be open now: `max`, or fewer after the server refused one. */
   get capacity(): number {
     return this.#capacity
   }
@@ -50,7 +51,7 @@ export class Pool {
     return this.#semaphore
   }
 
-  /** A client for one caller alone, who gives it back by `release`. */
+  /** Returns a client for one caller alone, who passes it back to `release`. */
   async acquire(budget: Budget): Promise<Client> {
     await this.#semaphore.acquire(budget)
     for (;;) {
@@ -64,7 +65,7 @@ export class Pool {
           throw error
         }
       }
-      // Retry: another caller releases a client, or the server accepts connections again.
+      // Retry after another caller releases a client, or the server accepts connections again.
       const others = this.#semaphore.taken - 1
       this.#lowerCapacity(Math.max(1, others))
       if (others === 0) await sleep(Math.min(INTERVAL, timeLeft(budget)))
@@ -112,20 +113,20 @@ export class Pool {
       if (host === undefined) break
       // Each host gets an equal share of the time, so a silent host does not use it up.
       const left = Math.ceil(timeLeft(budget) / (hosts.length - i))
-      if (left === 0) throw fault ?? new ConnectionFault('there was no time left to connect')
+      if (left === 0) throw fault ?? new ConnectionFault('the deadline passed before the connection was opened')
       try {
         return await Client.open(address, host, { timeout, left }, (...ended) => this.#ended(...ended))
       } catch (error) {
-        // "Too many connections" tells more than "is a standby" of another host.
+        // "Too many connections" of one host says more than "is a standby" of another.
         if (!isRefusal(fault)) fault = error
-        // Several callers may fail on one host at once; only the first moves on to the next host.
+        // Several callers may fail on one host at once. Only the first one advances to the next host.
         if (this.#host === first) this.#host++
       }
     }
     throw fault
   }
 
-  /** Skips clients that have ended but are still in the list. */
+  /** Returns an idle client, and drops clients that have ended. */
   #popIdle(): Client | undefined {
     let client = this.#idle.pop()
     while (client?.isAlive === false) client = this.#idle.pop()

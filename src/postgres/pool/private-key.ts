@@ -9,7 +9,7 @@ import { OperatorError } from '../../operator-error.ts'
  */
 export function mustBePrivate(path: string): void {
   const stat = statSync(path, { throwIfNoEntry: false })
-  // Windows has no such modes. A missing file fails where it is read.
+  // Windows has no such modes. The read of a missing file fails later.
   if (stat === undefined || process.platform === 'win32') return
   if (!stat.isFile()) throw new OperatorError(`the key ${path} is not a file`)
   if ((stat.mode & (stat.uid === 0 ? 0o037 : 0o077)) === 0) return

@@ -1,13 +1,13 @@
 import { type Budget, within } from './budget.ts'
 
-/** How a semaphore is used now. */
+/** The present use of a semaphore: its limit, the permits taken, and the callers that wait. */
 export interface SemaphoreUse {
   readonly limit: number
   readonly taken: number
   readonly waiting: number
 }
 
-/** A counting semaphore whose limit may change. Callers wait in order, each until the end of its budget. */
+/** A counting semaphore whose limit may change. Callers wait in FIFO order, each until the end of its budget. */
 export class Semaphore implements SemaphoreUse {
   readonly #limit: () => number
   readonly #late: () => Error
@@ -15,8 +15,8 @@ export class Semaphore implements SemaphoreUse {
   #taken = 0
 
   /**
-   * @param limit the limit at this moment
-   * @param late makes the error of a caller whose budget ends while it waits
+   * @param limit returns the present limit
+   * @param late makes the error for a caller whose budget ends while it waits
    */
   constructor(limit: () => number, late: () => Error) {
     this.#limit = limit
@@ -38,7 +38,7 @@ export class Semaphore implements SemaphoreUse {
   /**
    * Takes one of the permits, or waits for one until the budget ends.
    *
-   * @param ahead waits before all others
+   * @param ahead whether this caller waits before all others
    */
   async acquire(budget: Budget, { ahead = false } = {}): Promise<void> {
     if (this.#line.length === 0 && this.#taken < this.#limit()) {
@@ -63,7 +63,7 @@ export class Semaphore implements SemaphoreUse {
     this.admit()
   }
 
-  /** Admits waiting callers up to the limit. Call it after the limit rises. */
+  /** Admits waiting callers up to the limit. Call it after the limit has risen. */
   admit(): void {
     while (this.#taken < this.#limit()) {
       const next = this.#line.shift()

@@ -6,16 +6,16 @@ import { plantOf } from '../rows.ts'
 import { wordQuery } from '../search-terms.ts'
 import { ordering, storableTags, tagIsOneOf } from './search-sources.ts'
 
-/** Milliseconds for one step: a filter may skip many plants until it finds one. */
+/** Milliseconds for one statement: a filter may skip many plants until it finds one. */
 const STEP = 10 * 60_000
-/** Plants in a chunk: the maximum, the first chunk, and later as many as hold about CHUNK_TEXT UTF-16 units. */
+/** Plants in the largest and in the first chunk. Later chunks have about CHUNK_TEXT UTF-16 units. */
 const CHUNK = 1000
 const FIRST_CHUNK = 100
 const CHUNK_TEXT = 4 * 2 ** 20
 
 /**
- * All plants of a filter, from one snapshot, on a dedicated client. It leaves the transaction open; ending the client
- * ends it.
+ * Yields all plants of a filter from one snapshot, on a dedicated client. Leaves the transaction open; the end of the
+ * client ends it.
  */
 export async function* exported(
   client: Client,
@@ -24,7 +24,7 @@ export async function* exported(
   signal?: AbortSignal,
 ): AsyncGenerator<readonly NewPlant[], void, void> {
   const run = await beginLongRead(client, signal)
-  // An export reads all rows, so the planner must not prefer the first ones.
+  // An export reads all rows, so the planner must not prefer a plan that is fast for the first rows.
   await run({ text: 'SET LOCAL cursor_tuple_fraction = 1' })
   const { text, values } = selectStatement(filter, order)
   await run({ text: `DECLARE export NO SCROLL CURSOR FOR ${text}`, values })
@@ -39,7 +39,7 @@ export async function* exported(
   }
 }
 
-/** Selects id, name and tag of all plants of a filter, in order. The index of words may add a few more plants. */
+/** Selects the plants of a filter, in order. The index of words may add a few plants that do not match. */
 function selectStatement({ tags, words }: PlantFilter, order: PlantOrder): { text: string; values: unknown[] } {
   const conditions: string[] = []
   const values: unknown[] = []
@@ -50,14 +50,14 @@ function selectStatement({ tags, words }: PlantFilter, order: PlantOrder): { tex
   return { text: `SELECT id, name, tag FROM plants ${where} ORDER BY ${ordering(order)}`, values }
 }
 
-/** The number of plants. It leaves its transaction open on the dedicated client, as `exported` does. */
+/** Counts the plants, on a dedicated client. Leaves the transaction open; the end of the client ends it. */
 export async function countPlants(client: Client): Promise<number> {
   const run = await beginLongRead(client)
   const { rows } = await run({ text: 'SELECT count(*) FROM plants' })
   return Number(rows[0]?.[0])
 }
 
-/** Allows each step STEP, and the same idle time between two chunks for a slow reader. */
+/** Begins a transaction with default plans. Allows STEP for each statement, and between two for a slow reader. */
 async function beginLongRead(client: Client, signal?: AbortSignal): Promise<Run> {
   const run: Run = (statement) => client.run(statement, budgetOf(STEP, signal))
   await run({ text: 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY' })

@@ -9,16 +9,16 @@ import { plantOf } from '../rows.ts'
 import { ShardGroups } from '../sharding/shard-groups.ts'
 import type { Shards } from '../sharding/shards.ts'
 
-/** Most UTF-8 bytes of a plant that shares a statement with any number of others. */
+/** Maximum number of UTF-8 bytes of a small plant. */
 const SMALL = 2 ** 16
-/** Larger plants in one statement: their texts stay in this process until all of them have come. */
+/** Large plants in one statement: this process holds their texts until it has received all of them. */
 const LARGE_AT_ONCE = 2
 
 type Wanted = readonly { readonly id: bigint }[]
 
 /** Reads plants by their ids. Both functions return the plants that exist, in any order. */
 export interface PointReads {
-  /** Returns only the ids of large plants. */
+  /** Returns small plants, and the ids of large ones. */
   readonly small: (wanted: Wanted, budget: Budget) => Promise<readonly (NewPlant | LargePlant)[]>
   readonly any: (wanted: Wanted, budget: Budget) => Promise<readonly NewPlant[]>
 }
@@ -33,8 +33,8 @@ type Row = Timed & { readonly id: bigint; readonly asker: Asker | undefined }
 type Lookup<Plant> = { readonly plant: Plant | undefined }
 
 /**
- * Reads plants by id: look-ups that come together share a statement. Answers each one by its deadline. Reads large
- * plants by a second statement, few at a time, so that they delay no small ones.
+ * Reads plants by id. Concurrent look-ups share a statement, and each settles by its deadline. A second statement reads
+ * large plants, few at a time, so that they delay no small ones.
  */
 export class PointReader {
   readonly #deadlines: RequestDeadlines
@@ -71,7 +71,7 @@ export class PointReader {
   }
 }
 
-/** Reads a group within its budget, without look-ups whose askers are over. */
+/** Reads a group within its budget. Leaves out look-ups whose askers are over. */
 function inTime<Plant extends { readonly id: bigint }>(
   read: (wanted: Wanted, budget: Budget) => Promise<readonly Plant[]>,
 ) {
@@ -91,10 +91,10 @@ const SELECTS = {
   tried: 'SELECT id, name, tag FROM tried WHERE id = ANY ($1::bigint[])',
 }
 
-/** A sharded database finds the shard of a single id without planning. */
+/** Citus finds the shard of a single id without planning. */
 const SELECT_ONE = 'SELECT id, name, tag FROM plants WHERE id = $1'
 
-/** The plants of these ids that exist, in any order. */
+/** Returns the plants of these ids that exist, in any order. */
 export async function selectPlants(
   run: Run,
   wanted: readonly { readonly id: bigint }[],
@@ -110,11 +110,11 @@ export async function selectPlants(
 }
 
 const SIZE = 'octet_length(name) + coalesce(octet_length(tag), 0)'
-/** PostgreSQL knows the length of a text without fetching it. */
+/** `octet_length` of a text needs no read of its TOAST table. */
 const SELECT_SMALL = `SELECT id, CASE WHEN ${SIZE} <= ${SMALL} THEN name END, CASE WHEN ${SIZE} <= ${SMALL} THEN tag END
   FROM plants WHERE id = ANY ($1::bigint[])`
 
-/** The plants of these ids that exist: small ones whole, large ones by their ids alone. */
+/** Returns the plants of these ids that exist: small plants, and the ids of large ones. */
 export async function selectSmallPlants(run: Run, wanted: Wanted): Promise<(NewPlant | LargePlant)[]> {
   if (wanted.length === 0) return []
   const values = [bigintArray(wanted.map(({ id }) => id))]

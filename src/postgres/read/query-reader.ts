@@ -15,7 +15,7 @@ export async function listPlants(
   const rows = await share.with((run) => search(run, query, limit), budget)
   const found = rows.filter((plant) => matches(query, plant))
   if (found.length === rows.length || !isFull(rows, limit)) return found
-  // The index added plants that do not match. Read again, with their replacements, from one snapshot.
+  // The index added plants that do not match. Reads the page again, with plants in their place, from one snapshot.
   return share.transaction('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY', (run) => fill(run, query, limit), budget)
 }
 
@@ -30,7 +30,7 @@ async function fill(run: Run, query: PlantQuery, limit: number): Promise<NewPlan
   }
 }
 
-/** Whether these plants fill a page, so that more may follow. */
+/** Whether these plants fill a page, after which more may follow. */
 function isFull(plants: readonly NewPlant[], limit: number): boolean {
   if (plants.length >= limit) return true
   let bytes = 0

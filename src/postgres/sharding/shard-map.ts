@@ -59,8 +59,8 @@ const SHARDS = `SELECT DISTINCT ON (shardid) shardid, shardminvalue, nodename ||
   ORDER BY shardid, placementid`
 
 /**
- * PostgreSQL's hashint8 (src/backend/access/hash/hashfunc.c, src/common/hashfn.c). Citus finds the shard of an id by it.
- * Its values are equal on every system, because hash partitions on disk depend on them.
+ * PostgreSQL's hashint8 (src/backend/access/hash/hashfunc.c, src/common/hashfn.c). Citus finds the shard of an id by
+ * it. Its values are equal on every system, because hash partitions on disk depend on them.
  *
  * @returns a signed number of 32 bits
  */

@@ -56,8 +56,8 @@ async function removeEnded(run: Run, now: number, count: number): Promise<void> 
 }
 
 /**
- * Call it inside a transaction. With `sparesLast` it locks all active tokens with the scope `tokens`, in one order. When
- * two tokens revoke each other, the second transaction then sees the result of the first.
+ * Call it inside a transaction. With `sparesLast` it locks all active tokens with the scope `tokens`, in one order.
+ * When two tokens revoke each other, the second transaction then sees the result of the first.
  */
 export async function revokeToken(run: Run, id: string, sparesLast: boolean): Promise<RevokeResult> {
   const now = Date.now()

@@ -52,8 +52,9 @@ export class PostgresWriter {
   }
 
   /**
-   * Imports plants in one transaction, and decides them in their order. The reads lock no rows: after a concurrent write
-   * of the same plants, the transaction starts again. Where the plants are distributed, `importByShard` imports them.
+   * Imports plants in one transaction, and decides them in their order. The reads lock no rows: after a concurrent
+   * write of the same plants, the transaction starts again. Where the plants are distributed, `importByShard` imports
+   * them.
    */
   importPlants(plants: readonly NewPlant[], mode: ImportMode): Promise<ImportResult[]> {
     if (this.#shards.map !== undefined) return importByShard(this.#longWrites, this.#shards, plants, mode)

@@ -38,7 +38,8 @@ export function prepareFile(path: string, present: boolean, onNotice: (text: str
 }
 
 const IN_USE =
-  'another process has it open, perhaps a service of an older version, and this version must migrate it; stop that one first'
+  'this version must migrate it, but another process has it open, perhaps a service of an older version; ' +
+  'stop that process first'
 
 /** Announces a migration before it begins, because the start of the service waits for it. */
 function migrateWithNotices(db: DatabaseSync, onNotice: (text: string) => void): void {
@@ -62,7 +63,9 @@ function tryExclusive(path: string): DatabaseSync | undefined {
     if (db !== undefined || existsSync(`${path}-shm`)) return db
     // Another process may be preparing the file at this moment.
   }
-  throw new OperatorError(`store ${path}: another process has the file open by another name; stop that one first`)
+  throw new OperatorError(
+    `store ${path}: another process has the file open under another name; stop that process first`,
+  )
 }
 
 /** Advances the mark, which distinguishes the next WAL from all earlier ones. */

@@ -52,7 +52,7 @@ function lockFile(file: string, path: string): DatabaseSync {
   } catch (error) {
     lock.close()
     if (sqliteFault(error)?.errcode !== BUSY) throw error
-    throw new OperatorError(`store ${path}: another service already serves it; stop that one first`)
+    throw new OperatorError(`store ${path}: another service already serves it; stop that service first`)
   }
 }
 

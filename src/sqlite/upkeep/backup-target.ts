@@ -20,7 +20,7 @@ export function backupTarget(file: string, storePath: string): string {
   const store = join(realpathSync(dirname(storePath)), basename(storePath))
   if (target === store) throw wrong(file, 'it is the store itself; name a new file')
   if (isFileOfStore(target, store))
-    throw wrong(file, 'it is a name of one of the files of the store; choose another one')
+    throw wrong(file, 'the store uses this name for one of its own files; choose another one')
   if (stat !== undefined) throw wrong(file, 'it already exists; a backup replaces no file')
   return target
 }

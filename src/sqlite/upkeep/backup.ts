@@ -69,13 +69,13 @@ function verify(draft: string, expected: Counts): void {
     const fault = firstFault(copy)
     if (fault !== undefined) throw damaged(fault)
     if (plants !== expected.plants || tokens !== expected.tokens) {
-      throw damaged(`it has ${plants} plants and ${tokens} tokens of ${expected.plants} and ${expected.tokens}`)
+      throw damaged(`it has ${plants} plants and ${tokens} tokens instead of ${expected.plants} and ${expected.tokens}`)
     }
   })
 }
 
 const damaged = (fault: string): OperatorError =>
-  new OperatorError(`the copy is damaged, so no backup was written: ${fault}; look at the store by "plantstore check"`)
+  new OperatorError(`the copy is damaged, so no backup was written: ${fault}; check the store with "plantstore check"`)
 
 const sizeOf = (db: DatabaseSync): number =>
   Number(db.prepare('PRAGMA page_count').get()?.['page_count']) *

@@ -100,9 +100,9 @@ function checkChanges(statements: StatementCache): CheckedPart {
     const isCreate = kind === 'create'
     // Only a row of creates has no state before the change.
     const isWhole = Number.isInteger(ids) && (isCreate ? ids > 0 : ids === 1) && (isNameless === 1n) === isCreate
-    if (!isWhole) faults.push(`position ${position}: its row is not that of a ${kind}`)
+    if (!isWhole) faults.push(`position ${position}: its row does not have the form of a ${kind}`)
     else if (last !== undefined && position !== last + ids) {
-      faults.push(`position ${position}: ${last + ids} was due, after ${last}`)
+      faults.push(`position ${position}: expected ${last + ids} after ${last}`)
     }
     last = position
     rows++

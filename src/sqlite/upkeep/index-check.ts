@@ -42,8 +42,9 @@ export class IndexCheck {
   /** Reports no fault for an index that is missing, or of another version or history, as a service rebuilds it. */
   async check(store: StatementCache, changes: ChangeReader, work: LongWork): Promise<CheckedPart> {
     const state = this.#state
-    if (state === undefined) return part('none of this store and version; a service makes it')
-    if (!this.#view.isContinued(changes, state)) return part('from another time; a service makes it anew')
+    if (state === undefined) return part('there is none for this store and version; a service builds it')
+    if (!this.#view.isContinued(changes, state))
+      return part('it belongs to another history of the store; a service rebuilds it')
     const behind = changes.head() - state.position
     if (behind > MAX_BEHIND) return part(`${behind} changes behind; too many to compare`)
     try {
@@ -90,13 +91,13 @@ export class IndexCheck {
       }
       return found.equals(expected)
         ? []
-        : [`${what}: ${found.count} entries for ${expected.count} plants, or other ones`]
+        : [`${what}: ${found.count} entries for ${expected.count} plants; they do not match`]
     }
     return [
       ...(await compare('names', 'SELECT key, id FROM names UNION ALL SELECT key, id FROM recent_names', names)),
       ...(await compare('tags', 'SELECT tag, id FROM tags', tags)),
       ...(await compare('words', "SELECT '', rowid FROM words", ids)),
-      ...(unfound > 0 ? [`words: ${unfound} of the plants that were looked up are not found by their words`] : []),
+      ...(unfound > 0 ? [`words: a search does not find ${unfound} of the plants that the check looked up`] : []),
     ]
   }
 

@@ -16,8 +16,8 @@ export function mustBeEmpty(path: string): void {
   if (found.length === 0) return
   throw new OperatorError(
     found[0] === path
-      ? `store ${path}: it exists; --replace keeps it under another name`
-      : `store ${path}: the file is missing, but ${found.join(' and ')} may hold its newest plants; --replace keeps what is there under another name`,
+      ? `store ${path}: it exists; --replace replaces it, and keeps it under another name`
+      : `store ${path}: the file is missing, but ${found.join(' and ')} may hold its newest plants; --replace keeps them under another name`,
   )
 }
 
@@ -32,7 +32,7 @@ export function mustBeUnused(path: string): void {
     // The pages of another store's WAL would damage this store.
     if (judgeLog(path) !== 'own') return
     const db = openExclusive(path)
-    if (db === undefined) throw new OperatorError(`store ${path}: another process has it open; stop that one first`)
+    if (db === undefined) throw new OperatorError(`store ${path}: another process has it open; stop that process first`)
     db.close()
   } catch (error) {
     // An operator may replace a damaged store, which stays unchanged.

@@ -67,7 +67,7 @@ function backupFile(file: string, path: string): string {
   for (const suffix of ['-wal', '-journal']) {
     if ((statSync(real + suffix, { throwIfNoEntry: false })?.size ?? 0) === 0) continue
     throw new OperatorError(
-      `${file}: it is a store and no backup, as ${real}${suffix} holds its newest commits; make a backup of it by "plantstore backup"`,
+      `${file}: it is a store and not a backup: ${real}${suffix} holds its newest commits; make a backup with "plantstore backup"`,
     )
   }
   if (judgeLog(real) === 'truncated') throw new OperatorError(`${file}: it is truncated to ${stat.size} bytes`)
@@ -100,7 +100,9 @@ async function copyBackup(source: string, draft: string, { onProgress, signal }:
 
 function faultOf(path: string, error: unknown): unknown {
   if ((error as NodeJS.ErrnoException).code === 'EEXIST') {
-    return new OperatorError(`store ${path}: it exists; --replace keeps it under another name`, { cause: error })
+    return new OperatorError(`store ${path}: it exists; --replace replaces it, and keeps it under another name`, {
+      cause: error,
+    })
   }
   const fault = sqliteFault(error)
   if (fault !== undefined && isFull(fault)) {

@@ -59,8 +59,8 @@ function indexOf(path: string, statements: StatementCache): string {
   const view = new IndexView(path)
   try {
     const index = view.begin(changes.identity())
-    if (index === undefined || !view.isContinued(changes, index)) return 'none yet; a service makes it'
-    if (index.isScanning) return `being made, ${index.scanned} of ${index.plants} plants`
+    if (index === undefined || !view.isContinued(changes, index)) return 'none yet; a service builds it'
+    if (index.isScanning) return `being built, ${index.scanned} of ${index.plants} plants`
     return `${Math.max(0, changes.head() - index.position)} changes behind`
   } finally {
     view.close()
