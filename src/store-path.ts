@@ -1,5 +1,6 @@
 import { lstatSync, readlinkSync, realpathSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
+import { DRAFT_SUFFIX } from './new-file.ts'
 import { OperatorError } from './operator-error.ts'
 
 /** The number of links that Linux follows. */
@@ -26,7 +27,7 @@ const BESIDE = ['-wal', '-shm', '-journal', '.lock', '.reserve', '.first-token',
 /** Whether a path is that of a store or of a file beside it. Neither need exist. */
 export function isFileOfStore(path: string, store: string): boolean {
   const [file, own] = [wholePath(path), wholePath(store)]
-  return file === own || BESIDE.some((suffix) => file === own + suffix) || file.startsWith(`${own}.new-`)
+  return file === own || BESIDE.some((suffix) => file === own + suffix) || file.startsWith(own + DRAFT_SUFFIX)
 }
 
 function wholePath(path: string): string {

@@ -3,12 +3,12 @@ import { dirname } from 'node:path'
 import { commandActor } from '../actor.ts'
 import type { AuditLog } from '../audit.ts'
 import type { Config } from '../config.ts'
+import { syncDirectory } from '../new-file.ts'
 import { OperatorError } from '../operator-error.ts'
 import type { Store } from '../store.ts'
 import { makeSecret, SCOPES } from '../token.ts'
 import { fileFault } from './file-fault.ts'
 import { auditedToken, issueToken } from './issue-token.ts'
-import { syncDirectory } from './output-file.ts'
 
 /** The first token of a store. With `none` the start made no token, as it has no safe place for the secret. */
 export type FirstToken =

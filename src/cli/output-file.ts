@@ -1,7 +1,7 @@
-import { randomBytes } from 'node:crypto'
-import { closeSync, createWriteStream, fsyncSync, openSync, realpathSync, renameSync, rmSync, statSync } from 'node:fs'
+import { createWriteStream, openSync, realpathSync, renameSync, rmSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { pipeline } from 'node:stream/promises'
+import { draftPath, syncDirectory } from '../new-file.ts'
 import { OperatorError } from '../operator-error.ts'
 import { printable } from '../printable.ts'
 import { fileFault } from './file-fault.ts'
@@ -28,7 +28,7 @@ const CHUNK = 2 ** 18
 export function outputFile(path: string, { force }: { force: boolean }): Output {
   const target = targetOf(path, force)
   return async (source, signal) => {
-    const draft = `${target}.new-${process.pid}-${randomBytes(4).toString('hex')}`
+    const draft = draftPath(target)
     const remove = () => rmSync(draft, { force: true })
     // The program exits at the second signal without a return to this function.
     process.once('exit', remove)
@@ -76,14 +76,6 @@ function targetOf(path: string, force: boolean): string {
     )
   }
   return realpathSync(path)
-}
-
-/** A new name in a directory is on stable storage only after the directory's own fsync. Windows has none. */
-export function syncDirectory(directory: string): void {
-  if (process.platform === 'win32') return
-  const handle = openSync(directory, 'r')
-  fsyncSync(handle)
-  closeSync(handle)
 }
 
 async function* forTerminal(source: AsyncIterable<Uint8Array>): AsyncGenerator<string> {

@@ -36,7 +36,7 @@ export interface ServiceStatus {
   readonly failedBackups: number | undefined
 }
 
-/** @returns the exit code: 1 when the service is not ready */
+/** @returns the exit code: 1 when the service is not ready. @throws OperatorError when the status can't be read */
 export async function showStatus(flags: StatusFlags, config: Config): Promise<number> {
   const target = targetOf(flags, config)
   if (target.kind === 'store') {

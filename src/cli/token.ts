@@ -26,6 +26,7 @@ export async function createToken(config: Config, flags: CreateFlags): Promise<v
   process.stdout.write(flags.json ? `${JSON.stringify(shown, null, 2)}\n` : `${secret}\n`)
 }
 
+/** Prints all tokens without their secrets, as a table or as JSON. */
 export async function listTokens(config: Config, json: boolean): Promise<void> {
   const tokens = await withStore(config.store, { create: false }, (store) => store.tokens.listTokens())
   if (json) {
@@ -42,6 +43,7 @@ export interface RevokeFlags {
   readonly json: boolean
 }
 
+/** @throws OperatorError when no active token has the id, or the token is the last with the scope `tokens` */
 export async function revokeToken(config: Config, id: string, { evenLast, json }: RevokeFlags): Promise<void> {
   using audit = new CommandAudit(config.auditLog, [config.store], ACTOR, 'told')
   const result = await withStore(config.store, { create: false }, (store) => store.tokens.revokeToken(id, !evenLast))

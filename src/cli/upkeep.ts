@@ -24,12 +24,12 @@ type Work<T> = (
   work: { signal: AbortSignal; onProgress: (state: WorkState) => void },
 ) => Promise<T>
 
-/** @returns the exit code */
+/** @returns the exit code. @throws OperatorError when the backup fails */
 export async function backupStore(file: string, flags: UpkeepFlags, { store }: Config): Promise<number> {
   return run(flags, store, file, 'no backup was written', (upkeep, work) => upkeep.backup(file, work), backupDone)
 }
 
-/** @returns the exit code */
+/** @returns the exit code. @throws OperatorError when the restore fails */
 export async function restoreStore(file: string, flags: RestoreFlags, config: Config): Promise<number> {
   const { store } = config
   const replace = flags.replace === true

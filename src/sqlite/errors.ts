@@ -49,6 +49,7 @@ export const isRowFault = (fault: SqliteFault): boolean => [CONSTRAINT, TOOBIG, 
  */
 export const isFatal = (fault: SqliteFault): boolean => [IOERR, CORRUPT, NOTADB].includes(primary(fault))
 
+/** Returns an AppError: 50304 for a full disk, 50001 for a fault of one row, and 50301 for all others. */
 export function errorOfFault(fault: SqliteFault): AppError {
   const cause = new Error(`SQLite ${fault.errcode}: ${fault.message}`)
   if (isFull(fault)) {

@@ -13,7 +13,7 @@ export class FreeIds {
     )
   }
 
-  /** @returns undefined when no range of so many ids is free */
+  /** @returns undefined when no range of this length is free */
   find(count: number): IdRange | undefined {
     const search = findFreeRange(count)
     for (let step = search.next(); ; step = search.next(this.#usedBelow(step.value))) {

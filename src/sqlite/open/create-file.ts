@@ -1,17 +1,16 @@
-import { randomBytes } from 'node:crypto'
 import { closeSync, linkSync, openSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { draftPath, syncDirectory } from '../../new-file.ts'
 import { APPLICATION_ID, openWriter, transaction } from '../connection.ts'
 import { migrate } from '../migrate.ts'
 import { advanceMark } from '../wal/log-mark.ts'
-import { syncDirectory } from './sync-directory.ts'
 
 /**
  * Creates an empty store, completely or not at all. Several processes may call it at once: each makes a draft, and one
  * of them links its draft to the final name. Only the owner may read the file (mode 0600).
  */
 export function createStoreFile(path: string): void {
-  const draft = `${path}.new-${process.pid}-${randomBytes(4).toString('hex')}`
+  const draft = draftPath(path)
   closeSync(openSync(draft, 'wx', 0o600))
   try {
     const db = openWriter(draft)

@@ -1,5 +1,6 @@
 import { accessSync, closeSync, constants, existsSync, openSync, readdirSync, readSync, statSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
+import { DRAFT_SUFFIX } from '../../new-file.ts'
 import { OperatorError } from '../../operator-error.ts'
 import { APPLICATION_ID } from '../connection.ts'
 import { judgeLog } from '../wal/log-match.ts'
@@ -60,7 +61,7 @@ function mustHaveOneName(path: string): void {
   // During a creation, and after a crash in it, the store has the name of its draft too.
   const drafts = () => {
     const { ino } = statSync(path)
-    const isDraft = (name: string) => name.startsWith(`${basename(path)}.new-`)
+    const isDraft = (name: string) => name.startsWith(basename(path) + DRAFT_SUFFIX)
     const names = readdirSync(dirname(path)).filter(isDraft)
     return names.filter((name) => statSync(join(dirname(path), name), { throwIfNoEntry: false })?.ino === ino).length
   }

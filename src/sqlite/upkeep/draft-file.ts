@@ -1,7 +1,6 @@
-import { randomBytes } from 'node:crypto'
 import { closeSync, existsSync, fsyncSync, linkSync, openSync, renameSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { syncDirectory } from '../open/sync-directory.ts'
+import { draftPath, syncDirectory } from '../../new-file.ts'
 
 /**
  * Writes a database file as a draft beside `path`. Only its owner may read the file (mode 0600). Removes the draft when
@@ -15,7 +14,7 @@ export async function throughDraft<T>(
   make: (draft: string) => Promise<T>,
   name: (draft: string) => void,
 ): Promise<T> {
-  const draft = `${path}.new-${process.pid}-${randomBytes(4).toString('hex')}`
+  const draft = draftPath(path)
   const remove = () => {
     for (const suffix of ['', '-wal', '-shm', '-journal']) rmSync(draft + suffix, { force: true })
   }

@@ -1,9 +1,9 @@
 import { existsSync, linkSync, renameSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { syncDirectory } from '../../new-file.ts'
 import { OperatorError } from '../../operator-error.ts'
 import { openExclusive } from '../connection.ts'
 import { sqliteFault } from '../errors.ts'
-import { syncDirectory } from '../open/sync-directory.ts'
 import { indexPath } from '../search-index/index-file.ts'
 import { judgeLog } from '../wal/log-match.ts'
 

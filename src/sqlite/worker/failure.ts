@@ -21,6 +21,7 @@ export function refusalOf(error: unknown): Refusal | undefined {
   return fault !== undefined && isRowFault(fault) ? { failure: 'sqlite', fault } : undefined
 }
 
+/** Makes a message of an error. See `errorOf`. */
 export function failureOf(error: unknown): Failure {
   const refusal = refusalOf(error)
   if (refusal !== undefined) return refusal
@@ -31,6 +32,7 @@ export function failureOf(error: unknown): Failure {
   return { failure: 'bug', stack: error instanceof Error ? (error.stack ?? error.message) : String(error) }
 }
 
+/** Makes the error again in the thread that receives the message. */
 export function errorOf(failure: Refusal): AppError
 export function errorOf(failure: Failure): Error
 export function errorOf(failure: Failure): Error {
