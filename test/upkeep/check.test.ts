@@ -55,7 +55,7 @@ test('the check accepts a store with a late index, an older index, or none', asy
   changed.exec('DELETE FROM changes')
   changed.close()
   copyFileSync(`${path}-index`, `${file}-index`)
-  assert.match((await checkStore(file)).parts[3]?.found ?? '', /^from another time/)
+  assert.match((await checkStore(file)).parts[3]?.found ?? '', /^it belongs to another history/)
 })
 
 test('the check finds missing, superfluous and wrong entries of the search index', async (t) => {
@@ -71,7 +71,7 @@ test('the check finds missing, superfluous and wrong entries of the search index
     ['DELETE FROM words WHERE rowid = 7', /words: 2999 entries for 3000 plants/],
     [
       "DELETE FROM words WHERE rowid = 7; INSERT INTO words (rowid, terms) VALUES (7, 'other')",
-      /words: 1 of the plants/,
+      /words: a search does not find 1 of the plants/,
     ],
   ]
   for (const [i, [sql, why]] of harms.entries()) {
