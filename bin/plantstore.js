@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// Runs on any Node from 14.8 on, so that a runtime that can't run the program is told so in one line.
-// Node 24.15 is the first with a SQLite (3.51.3) that is free of the WAL-reset bug (https://sqlite.org/wal.html#walresetbug).
+// Only syntax of Node.js 14.8, so that a runtime that is too old for the program prints one line, not a syntax error.
+// Node.js 24.15 is the first whose SQLite (3.51.3) has no WAL-reset bug (https://sqlite.org/wal.html#walresetbug).
 const atLeast = (version, wanted) => {
   const have = String(version).split('.').map(Number)
   const want = wanted.split('.').map(Number)
@@ -25,8 +25,9 @@ if (isInstalled && program.endsWith('.ts')) {
   )
   process.exit(2)
 }
-// Later starts find the compiled program here and are ready in half the time; a folder that can't be written is no fault.
-// The variable has threads find it too. What does so needs no compiler, which takes 28 MB, and 12 MB more in each thread.
+// Later starts read the compiled program from this cache and are ready in half the time. They need no compiler, which
+// takes 28 MB, and 12 MB more in each thread. Threads find the cache by the variable. Without write access, the program
+// starts without a cache.
 const [{ enableCompileCache, flushCompileCache }, { fileURLToPath }, { setFlagsFromString }] = await Promise.all([
   import('node:module'),
   import('node:url'),
@@ -36,15 +37,15 @@ if (!process.env.NODE_COMPILE_CACHE) {
   process.env.NODE_COMPILE_CACHE = fileURLToPath(new URL('../node_modules/.cache/plantstore', import.meta.url))
 }
 enableCompileCache(process.env.NODE_COMPILE_CACHE)
-// A heap would else grow to three times what it holds before it is cleared. The second is for threads, whose own limits
-// the flag of npm start takes the place of: what they hold is short-lived, and more room makes them no faster.
+// By default V8 lets the old generation grow to three times its live size before it collects garbage.
 setFlagsFromString('--heap-growing-percent=30')
+// For the threads, which would take the 16 MiB of `npm start` too. They gain no speed from a larger young generation.
 setFlagsFromString('--max-semi-space-size=2')
-// V8 makes objects in the old generation where most of their kind lived long for a while. An object of one request that
-// it takes for such a kind keeps that request alive, dead as it is, until the old generation is cleared: in half of the
-// runs reads fell to 0.65 of their speed, and the old generation was cleared ten times as often.
+// By default V8 allocates objects in the old generation if most objects of their allocation site lived long. Such an
+// object keeps its request in memory until V8 collects the old generation. In half of the runs, reads fell to 0.65 of
+// their speed, and V8 collected the old generation ten times as often.
 setFlagsFromString('--no-allocation-site-pretenuring')
 const { main } = await import(program)
 await main(process.argv)
-// Else it is written when the process ends, and is lost where that is by a crash.
+// By default Node.js writes the cache when the process ends, and a crash loses it.
 flushCompileCache()

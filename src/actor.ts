@@ -9,7 +9,7 @@ export interface Actor {
 /** The token that the configuration of the service names. */
 export const CONFIGURED_TOKEN: Actor = { id: 'configured', name: 'PLANTSTORE_TOKEN' }
 
-/** A command that opens the store itself. It needs no token, as it has the rights to the file or to the database. */
+/** The actor of a command that opens the store itself, by its rights to the file or the database, without a token. */
 export const commandActor = (command: 'import' | 'copy' | 'token' | 'restore' | 'serve'): Actor => ({
   id: `command:${command}`,
   name: `plantstore ${command}`,

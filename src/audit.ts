@@ -1,15 +1,15 @@
 import type { Actor } from './actor.ts'
 
-/** The target of the lines of the audit log. A write never waits, fails or throws. */
+/** Takes the lines of the audit log. `write` never waits, fails or throws. */
 export interface AuditSink {
-  /** Whether it is on. It drops lines while it is off. */
+  /** False while the sink drops all lines. */
   readonly isOn: boolean
 
   /** @param line without a line feed */
   write(line: string): void
 }
 
-/** An action and its actor. It never holds a secret, or a text of a plant. */
+/** An action and its actor. An entry never holds a secret, nor the name or tag of a plant. */
 export interface AuditEntry {
   /** An operation of the contract, or the action of a command. */
   readonly operation: string
@@ -32,7 +32,7 @@ export interface AuditEntry {
 /** Writes entries as lines of JSON, in the terms of the service's log. */
 export class AuditLog {
   readonly #sink: AuditSink
-  /** An actor stays the same object while its token is cached. */
+  /** The JSON members of each actor. An actor stays the same object while its token is cached. */
   readonly #names = new WeakMap<Actor, string>()
   #lastTime = Number.NaN
   #lastTimeText = ''
@@ -48,8 +48,8 @@ export class AuditLog {
   }
 
   /**
-   * Joins the line by hand, as every create pays for it. The id of a plant is a text, because many programs that
-   * collect logs round large numbers.
+   * Concatenates the JSON itself, because every create writes a line. The id of a plant is a string, because many
+   * programs that collect logs round large numbers.
    */
   write({ operation, outcome, actor, plant, error, details, address, request, user }: AuditEntry): void {
     let line = `{"level":30,"time":"${this.#time()}","msg":"audit","operation":"${operation}","outcome":"${outcome}"`
@@ -72,7 +72,7 @@ export class AuditLog {
     return name
   }
 
-  /** Many changes in a row come from the same address. */
+  /** Caches the last text, because many consecutive changes come from the same address. */
   #address(address: string): string {
     if (address !== this.#lastAddress) {
       this.#lastAddress = address
@@ -81,7 +81,7 @@ export class AuditLog {
     return this.#lastAddressText
   }
 
-  /** Many changes have the same millisecond. */
+  /** Caches the last text, because many changes fall into the same millisecond. */
   #time(): string {
     const now = Date.now()
     if (now !== this.#lastTime) {

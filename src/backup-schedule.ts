@@ -8,7 +8,7 @@ export interface BackupSchedule {
   readonly backupFolder: string | undefined
 }
 
-/** Milliseconds. */
+/** In milliseconds. */
 const MIN_INTERVAL = 60_000
 
 export const BACKUP_SCHEDULE: { readonly [K in keyof BackupSchedule]-?: Setting<BackupSchedule[K]> } = {
@@ -44,7 +44,7 @@ export function scheduleFault(
   engine: 'sqlite' | 'postgres',
 ): string | undefined {
   if (backupEvery === undefined) return undefined
-  if (engine !== 'sqlite') return '--backup-every: is for stores in a SQLite file; use the tools of PostgreSQL'
+  if (engine !== 'sqlite') return '--backup-every: backs up SQLite stores only; use the tools of PostgreSQL'
   return backupFolder === undefined ? '--backup-every: needs --backup-folder' : undefined
 }
 

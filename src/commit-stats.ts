@@ -1,9 +1,9 @@
 import { Histogram } from './histogram.ts'
 
-/** Creates; changes and deletes of single plants; batches of imports. */
+/** `change`: a replace, update or delete of one plant. `import`: a batch of an import. */
 export type CommitWork = 'create' | 'change' | 'import'
 
-/** What became of the groups of one kind of write since the start. */
+/** Counts the groups of one kind of write since the start. */
 export interface CommitStats {
   /** Rows of each group that was committed. */
   readonly rows: Histogram
@@ -22,7 +22,7 @@ export const newCommitStats = (): CommitStats => ({
   failures: 0,
 })
 
-/** Counts a commit whose rows are all there before it begins. */
+/** Runs `commit` and counts it: its rows and its duration, or its failure. */
 export async function countCommit<T>(stats: CommitStats, rows: number, commit: () => Promise<T>): Promise<T> {
   const startedAt = performance.now()
   try {
@@ -36,7 +36,7 @@ export async function countCommit<T>(stats: CommitStats, rows: number, commit: (
   }
 }
 
-/** How full the queues of single writes are: the fuller one of creates and changes. */
+/** The fill of the fuller one of two queues: creates, and changes of single plants. */
 export interface WriteQueueUse {
   readonly rows: number
   readonly maxRows: number
@@ -45,7 +45,7 @@ export interface WriteQueueUse {
   readonly maxText: number
 }
 
-/** What the writes of a store are counted in. */
+/** The statistics of the writes of a store. */
 export interface WriteStats {
   readonly commits: Readonly<Record<CommitWork, CommitStats>>
   /** Creates and changes of single plants that wait for their commit. */

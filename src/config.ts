@@ -41,13 +41,15 @@ export type RateLimit = number | undefined
 export interface Config extends ConnectionLimits, LoadLimits, WorkLimits, MemoryLimits, BackupSchedule {
   readonly host: string
   readonly port: number
-  /** Where the metrics and the health checks are served without a token; undefined: on the port for clients. */
+  /** The port that serves metrics and health checks without a token; undefined: the port for clients serves them. */
   readonly metricsPort: number | undefined
   readonly metricsHost: string
   readonly store: StoreAddress
-  /** Connections to a PostgreSQL database; of these, those for searches, and for exports and dry runs. */
+  /** Connections to a PostgreSQL database, in total. */
   readonly storeConnections: number
+  /** Of these, those for searches; undefined: a third. */
   readonly storeSearchConnections: number | undefined
+  /** Of these, those for exports and dry runs; undefined: a third. */
   readonly storeLongConnections: number | undefined
   readonly token: string | undefined
   readonly logLevel: LogLevel
@@ -73,7 +75,7 @@ export interface Config extends ConnectionLimits, LoadLimits, WorkLimits, Memory
   readonly rateLimit: RateLimit
   /** Failed authentications per minute and address; undefined: no limit. */
   readonly authFailureLimit: number | undefined
-  /** Proxies whose statement of a client's address counts. */
+  /** Proxies that the service trusts to name the address of a client. */
   readonly trustedProxies: readonly Network[]
 }
 
@@ -235,7 +237,7 @@ export function readConfig(
     const variable = environmentName(setting.flag)
     const [name, value] =
       flags[key] !== undefined ? [`--${setting.flag}`, flags[key]] : [variable, environment[variable]]
-    // An empty variable is how most tools spell "not set".
+    // Most tools set an empty variable to say "not set".
     const given = value === '' && name === variable ? undefined : value
     try {
       const text = given ?? setting.fallback
@@ -246,18 +248,20 @@ export function readConfig(
     }
   })
   const config = Object.fromEntries(entries) as Config
-  // The service reads them again. Their faults appear together with all others.
+  // Only for the faults, so that one message has all of them. The service reads the values when it starts.
   if (use === 'server') readTracing(environment, faults)
-  // Node refuses such a pair; a timeout of 0 means none.
+  // Node.js refuses such a pair. A timeout of 0 means none.
   if (config.requestTimeout > 0 && config.headersTimeout > config.requestTimeout) {
     faults.push('--headers-timeout: must not be longer than --request-timeout; set both')
   }
   const { storeConnections, storeSearchConnections, storeLongConnections } = config
   const third = Math.floor(storeConnections / 3)
   if ((storeSearchConnections ?? third) + (storeLongConnections ?? third) > storeConnections - 2) {
-    faults.push('--store-connections: must be at least two more than those for searches and for long reads together')
+    faults.push(
+      '--store-connections: must exceed the sum of --store-search-connections and --store-long-connections by two',
+    )
   }
-  // A wrong address was reported already.
+  // The store is undefined where its address is wrong, a fault that is reported already.
   const schedule = config.store === undefined ? undefined : scheduleFault(config, config.store.engine)
   if (use === 'server' && schedule !== undefined) faults.push(schedule)
   if (faults.length > 0) throw new OperatorError(faults.join('\n'), { exitCode: 2 })

@@ -21,7 +21,7 @@ export const ERRORS = {
   40902: 'The Idempotency-Key belongs to another request, or to an access token that was revoked; nothing was changed.',
   40903: 'The last active access token with the scope tokens cannot be revoked; nothing was changed.',
   40904: 'The store has as many active access tokens as the operator allows; nothing was changed.',
-  40905: 'There is no free range of ids behind those in use; nothing was changed.',
+  40905: 'There is no free range of ids after those in use; nothing was changed.',
   41201: 'A precondition of the request (If-Match, If-None-Match) does not hold; nothing was changed.',
   41301: 'The body is larger than the limit.',
   41501: 'The body has a media type, charset or encoding that the operation does not take.',
@@ -33,7 +33,7 @@ export const ERRORS = {
     'The service is overloaded: a limit for all clients is reached, or a search passed its deadline. Nothing was done.',
   50303: 'The service is shutting down; nothing was done.',
   50304: 'The store has no space left; nothing was stored.',
-  // 50305 was for an index that was behind. The number is never used again.
+  // Never reuse 50305: earlier programs answered it while the search index was behind.
 } as const
 
 export type ErrorNumber = keyof typeof ERRORS
@@ -41,13 +41,13 @@ export type ErrorNumber = keyof typeof ERRORS
 export const statusOf = (number: ErrorNumber): number => Math.trunc(number / 100)
 
 export interface AppErrorOptions {
-  /** Seconds after which a retry makes sense; 1 by default for refusals that pass (429 and 503). */
+  /** Seconds after which a retry makes sense; 1 by default for the statuses 429 and 503. */
   readonly retryAfter?: number | undefined
   readonly cause?: unknown
 }
 
-/** Refusals that pass by themselves. */
-const PASSING = [429, 503]
+/** Statuses of refusals that a later retry may not get. */
+const TRANSIENT = [429, 503]
 
 /** The only error that reaches a client, as `{error, message}`. The client gets 50001 for every other error. */
 export class AppError extends Error {
@@ -59,7 +59,7 @@ export class AppError extends Error {
   constructor(number: ErrorNumber, message: string, { retryAfter, cause }: AppErrorOptions = {}) {
     super(message, cause === undefined ? undefined : { cause })
     this.number = number
-    this.retryAfter = retryAfter ?? (PASSING.includes(statusOf(number)) ? 1 : undefined)
+    this.retryAfter = retryAfter ?? (TRANSIENT.includes(statusOf(number)) ? 1 : undefined)
   }
 
   get status(): number {

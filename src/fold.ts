@@ -1,12 +1,12 @@
 /**
  * Folds case and accents, for search and for sorting by name. Both engines use it, so they answer alike.
  *
- * Compatibility decomposition without its combining marks (Unicode Standard Annex 15), then the full case mapping
- * upwards and down (`ß` and `SS` both become `ss`), with the final sigma as any other.
+ * It decomposes for compatibility (Unicode Standard Annex 15) and removes combining marks. Then it maps to upper case
+ * and back, so that `ß` and `SS` both become `ss`, and replaces the final sigma by the common one.
  */
 export function fold(text: string): string {
   if (isAscii(text)) return text.toLowerCase()
-  // Down first: the capital sharp s has no upper case, its small letter has one.
+  // Lower case first: the capital sharp s (U+1E9E) has no upper case, but `ß` has.
   const cased = withoutMarks(text).toLowerCase().toUpperCase().toLowerCase()
   return withoutMarks(cased).replaceAll('ς', 'σ')
 }
@@ -29,7 +29,7 @@ export function sortKey(name: string): string {
   return folded.length <= SORT_KEY_LENGTH ? folded : Array.from(folded).slice(0, SORT_KEY_LENGTH).join('')
 }
 
-/** Less than 0, 0 or more than 0: the order of code points, which is also that of UTF-8 bytes. */
+/** Compares by code points, as UTF-8 bytes compare. Returns a negative number, 0 or a positive number. */
 export function compareCodePoints(a: string, b: string): number {
   const length = Math.min(a.length, b.length)
   for (let i = 0; i < length; i++) {
@@ -50,5 +50,5 @@ const BEYOND_ASCII = /[\u0080-\uffff]/
 const isAscii = (text: string): boolean => !BEYOND_ASCII.test(text)
 const withoutMarks = (text: string): string => text.normalize('NFKD').replaceAll(MARKS, '')
 
-/** Surrogates stand for characters beyond U+FFFF, so they go after U+E000 to U+FFFF. */
+/** Surrogates encode the characters beyond U+FFFF, so they sort after U+E000 to U+FFFF. */
 const rank = (unit: number): number => (unit < 0xd800 ? unit : unit < 0xe000 ? unit + 0x2000 : unit - 0x800)

@@ -6,16 +6,16 @@ export interface IdRange {
 
 /** The largest id to propose: spreadsheets and programs with double-precision numbers keep it exact. */
 export const MAX_PROPOSED = 2n ** 53n - 1n
-/** Gaps to look at, from the largest id down. Each takes two look-ups. */
+/** Gaps to examine, from the largest id down. Each takes two queries. */
 const MAX_GAPS = 20
 
 /**
- * Finds a free range after the largest id in use, or in the highest gap where no room is left after it. Each engine
- * answers the questions of the generator from its own tables.
+ * Finds a free range of ids: after the largest id in use, or else in the highest gap that is large enough. The engine
+ * that runs the generator looks each range up in its own tables.
  *
- * @yields an id; the generator continues with the last range in use (a plant, or a reservation) that begins below it,
- *   from 1 on, or with undefined when there is none
- * @returns undefined when the first gaps have no room
+ * @yields an id; the engine passes in the last range in use (a plant or a reservation) that begins from 1 up to below
+ *   that id, or undefined when there is none
+ * @returns undefined when none of the examined gaps is large enough
  */
 export function* findFreeRange(count: number): Generator<bigint, IdRange | undefined, IdRange | undefined> {
   let end = MAX_PROPOSED + 1n

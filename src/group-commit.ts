@@ -2,22 +2,22 @@ import type { CommitStats } from './commit-stats.ts'
 import { AppError } from './errors.ts'
 
 export interface GroupCommitOptions<Row> {
-  /** Rows that may wait or be in flight at once; one more is refused with 50302. */
+  /** Rows that may wait or be in flight at once. The queue refuses one more with 50302. */
   readonly maxWaiting: number
   /** Sum of `weigh` over those rows, in the same unit; bounds memory where rows can be large. */
   readonly maxWeight: number
   /**
-   * Milliseconds that a row may be expected to wait, where the rows before it fill a group or more; one more is refused
-   * with 50302. Any time, if nothing is said.
+   * Milliseconds. Once the rows ahead fill a group, the queue refuses a row with 50302 if its expected wait is longer
+   * than this. By default it takes rows whatever their wait.
    */
   readonly maxDelay?: number
   /** Rows in one commit. */
   readonly maxGroup: number
-  /** Commits under way at once. With two, the writer has the next group when it is done with one. */
+  /** Commits under way at once. With two, the writer already has the next group when it completes one. */
   readonly maxInFlight: number
   /**
-   * The number of groups into which rows that come at once are divided; 1 by default. Where another thread or process
-   * commits, this one prepares a group while the one before is committed.
+   * The number of groups into which a burst of rows is divided; 1 by default. More let this thread prepare a group
+   * while another thread or process commits the group before.
    */
   readonly parts?: number
   /** Counts the groups. */
@@ -35,17 +35,18 @@ interface PendingRow<Row, Result> {
 }
 
 /**
- * Turns of the event loop that a group waits while each brings more rows. This makes groups half again as large, and at
- * 64 connections allows 8% more creates on two cores and 16% on one. A group that gets no more rows waits for one turn.
+ * The most turns of the event loop that a group waits while each turn brings more rows. Groups become 1.5 times as
+ * large, and 64 connections get 8% more creates on two cores and 16% more on one. Without more rows, a group waits for
+ * one turn.
  */
 const MAX_TURNS = 8
 /** Decay of #peak: a burst stops counting after about this many groups. */
-const FORGETTING = 32
+const PEAK_DECAY = 32
 
 /**
- * Many callers, one commit. Rows that are submitted while commits are under way, or while every turn of the event loop
- * brings more, share the next commit. Each caller is answered after the commit that holds its row. A row whose result
- * is an Error is rejected alone; a commit that fails rejects every row in it.
+ * Joins the rows of many callers into one commit. Rows that arrive while commits are under way, or while every turn of
+ * the event loop brings more, share the next commit. Each caller gets its result after the commit that holds its row.
+ * A row whose result is an Error is rejected alone; a commit that fails rejects every row in it.
  *
  * Many creates share the cost of one fsync, which is most of this service's speed
  * (docs/decisions/0003-group-commit.md).
@@ -57,8 +58,9 @@ export class GroupCommit<Row, Result> {
   #waiting = 0
   #weight = 0
   #inFlight = 0
-  /** When a commit began while none was under way, or when the last one ended; and how long the last one took. */
-  #movedAt = 0
+  /** The later one of two times: the last end of a commit, and the last start while no commit was under way. */
+  #progressAt = 0
+  /** Milliseconds of the last commit. */
   #lastTook = 0
   /** The most rows that recently waited or were in flight at once. */
   #peak = 0
@@ -118,29 +120,32 @@ export class GroupCommit<Row, Result> {
     return isFull ? queueFull() : undefined
   }
 
-  /** Fewer rows than a group are in the next commit, however long that takes: refusing one would help no other. */
+  /**
+   * Whether the expected wait of a new row exceeds maxDelay. With less than a group ahead, the row joins the next
+   * commit, so that refusing it would make no other row faster.
+   */
   get #isSlow(): boolean {
     const { maxDelay, maxGroup } = this.#options
     if (maxDelay === undefined || this.#waiting < maxGroup) return false
-    const took = Math.max(this.#lastTook, this.#inFlight > 0 ? performance.now() - this.#movedAt : 0)
+    const took = Math.max(this.#lastTook, this.#inFlight > 0 ? performance.now() - this.#progressAt : 0)
     return (this.#waiting / maxGroup) * took > maxDelay
   }
 
-  /** Whether the queue has the share of all rows that a group should have. */
+  /** Whether the queue holds its part of the recent peak, so that a group may start. */
   #hasShare(): boolean {
     const { parts = 1, maxInFlight } = this.#options
     return parts > 1 && this.#inFlight < maxInFlight && this.#queue.length >= this.#peak / parts
   }
 
   #schedule(): void {
-    // While another group is under way, rows wait for their share or for the end of that group.
+    // While another group is under way, rows wait until they are a full part, or until that group ends.
     if ((this.#options.parts ?? 1) > 1 && this.#inFlight > 0) return
     if (this.#inFlight >= this.#options.maxInFlight || this.#scheduled || this.#queue.length === 0) return
     this.#scheduled = true
     this.#waitForMore(this.#queue.length, MAX_TURNS)
   }
 
-  /** Immediates run after the poll phase, so the group has every request that this turn of the event loop has read. */
+  /** Immediates run after the poll phase, so the group includes every request that this turn of the event loop read. */
   #waitForMore(length: number, turns: number): void {
     setImmediate(() => {
       if (this.#queue.length > length && turns > 1) return this.#waitForMore(this.#queue.length, turns - 1)
@@ -156,10 +161,10 @@ export class GroupCommit<Row, Result> {
     this.#inFlight++
     const { stats } = this.#options
     const startedAt = performance.now()
-    if (this.#inFlight === 1) this.#movedAt = startedAt
+    if (this.#inFlight === 1) this.#progressAt = startedAt
     const end = (): number => {
-      this.#movedAt = performance.now()
-      this.#lastTook = this.#movedAt - startedAt
+      this.#progressAt = performance.now()
+      this.#lastTook = this.#progressAt - startedAt
       return this.#lastTook
     }
     Promise.try(
@@ -180,7 +185,7 @@ export class GroupCommit<Row, Result> {
     )
   }
 
-  /** The oldest row, and the rows after it with the same key. */
+  /** Takes the oldest row, and up to a full group of the rows after it that have its key. */
   #takeGroup(): PendingRow<Row, Result>[] {
     const { keyOf, maxGroup } = this.#options
     const [oldest] = this.#queue
@@ -201,8 +206,8 @@ export class GroupCommit<Row, Result> {
     answerOne: (waiting: PendingRow<Row, Result>, i: number) => void,
   ): void {
     this.#inFlight--
-    this.#peak -= this.#peak / FORGETTING
-    // The next commit starts first: it runs while the callers of this one are answered.
+    this.#peak -= this.#peak / PEAK_DECAY
+    // Starts the next commit first, so that it runs while this one's callers get their results.
     if ((this.#options.parts ?? 1) === 1 || this.#inFlight === 0 || this.#hasShare()) this.#flush()
     group.forEach((waiting, i) => {
       this.#waiting--

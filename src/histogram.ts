@@ -1,8 +1,8 @@
-/** Counts values in buckets, in two plain arrays: counting one takes some 0.02 µs and allocates nothing. */
+/** Counts values in buckets, in plain arrays, so that `observe` takes about 0.02 µs and allocates nothing. */
 export class Histogram {
   /** Upper bounds of the buckets. Larger values count in a last bucket without a bound. */
   readonly bounds: readonly number[]
-  /** How many values are in each bucket: one for each bound, and the last one. */
+  /** The number of values in each bucket, the last one included. */
   readonly counts: Float64Array
   sum = 0
 

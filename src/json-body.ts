@@ -13,7 +13,7 @@ export type JsonSubject = 'body' | 'row'
  *
  * @param bytes the whole body, UTF-8 without byte order mark
  * @param maxDepth levels of arrays and objects
- * @param sizeLimit bytes besides long texts, which take less time per byte
+ * @param sizeLimit bytes besides long strings, which take less time per byte
  * @throws AppError 40001 when it is empty, not UTF-8, not JSON or nested too deep; 40002 when it has a member twice;
  *   41301 when it exceeds sizeLimit
  */
@@ -113,7 +113,7 @@ function refusalOf({ kind, at }: JsonFault, bytes: Buffer, maxDepth: number, sub
   if (kind === 'depth') return new AppError(40001, `the ${subject} is nested more than ${maxDepth} levels deep`)
   const before = bytes.toString('utf8', 0, at)
   const lines = before.split('\n')
-  // Readers could take a line of the row for a line of the file.
+  // A line within the row could be mistaken for a line of the file.
   const inLines = subject === 'row' ? '' : ` (line ${lines.length} column ${(lines.at(-1)?.length ?? 0) + 1})`
   return new AppError(40001, `the ${subject} is not valid JSON, at position ${before.length}${inLines}`)
 }

@@ -15,8 +15,9 @@ export function decodeNames(bytes: Uint8Array, members: number[]): Uint8Array {
 }
 
 /**
- * Decodes the escapes between two offsets in place, to UTF-8; a lone surrogate to three bytes of its own. @returns the
- * end
+ * Decodes the escapes between two offsets in place, to UTF-8. A lone surrogate becomes the three bytes of its number.
+ *
+ * @returns the new end
  */
 function decodeEscapes(bytes: Uint8Array, start: number, end: number): number {
   let to = start
@@ -86,8 +87,8 @@ function encode(bytes: Uint8Array, at: number, code: number): number {
   return to
 }
 
-/** Up to this many members, each name is compared with every other one. */
-const FEW = 8
+/** Objects of up to this many members are compared name by name, without hashes. */
+const MAX_PAIRWISE = 8
 
 /**
  * Finds a name that occurs twice.
@@ -96,7 +97,7 @@ const FEW = 8
  * @returns the index in `members` of a member with that name; -1 when each name occurs once
  */
 export function repeatedName(bytes: Uint8Array, members: readonly number[]): number {
-  return members.length <= 4 * FEW ? repeatedOfFew(bytes, members) : repeatedOfMany(bytes, members)
+  return members.length <= 4 * MAX_PAIRWISE ? repeatedOfFew(bytes, members) : repeatedOfMany(bytes, members)
 }
 
 function repeatedOfFew(bytes: Uint8Array, members: readonly number[]): number {
@@ -116,8 +117,8 @@ function isSameName(bytes: Uint8Array, members: readonly number[], i: number, j:
 }
 
 /**
- * Compares only names whose hash occurs twice. 100,000 names take 8 ms instead of the 28 that a Set of them all takes;
- * names that are chosen to have equal hashes take as long as the Set.
+ * Compares only names whose hash occurs twice: 100,000 names take 8 ms, and a Set of all of them 28 ms. In the worst
+ * case, where all hashes are equal, this takes as long as the Set.
  */
 function repeatedOfMany(bytes: Uint8Array, members: readonly number[]): number {
   const count = members.length / 4
@@ -130,7 +131,7 @@ function repeatedOfMany(bytes: Uint8Array, members: readonly number[]): number {
     hashes[k] = slot
     if ((seen[slot] as number) < 2) seen[slot] = (seen[slot] as number) + 1
   }
-  // Each byte as one character: equal names are equal texts.
+  // Latin-1 makes each byte one character, so that equal names are equal strings.
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1')
   const names = new Set<string>()
   for (let k = 0; k < count; k++) {
@@ -142,7 +143,7 @@ function repeatedOfMany(bytes: Uint8Array, members: readonly number[]): number {
   return -1
 }
 
-/** A hash of a name. The random seed keeps clients from choosing names with equal hashes. */
+/** Hashes a name. The random seed keeps clients from choosing names with equal hashes. */
 function hashOf(bytes: Uint8Array, start: number, end: number, seed: number): number {
   let hash = seed
   for (let at = start; at < end; at++) {

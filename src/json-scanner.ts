@@ -11,9 +11,9 @@ export class JsonFault extends Error {
 }
 
 /**
- * Checks JSON (RFC 8259) byte by byte and builds nothing. So a mebibyte of any shape takes a few milliseconds;
- * JSON.parse takes up to 60 ms for an object of 100,000 names. In UTF-8 all bytes of longer characters are above 127,
- * so none looks like syntax (RFC 3629 section 3).
+ * Checks JSON (RFC 8259) byte by byte and builds no values. A mebibyte of any shape takes a few milliseconds, where
+ * JSON.parse takes up to 60 ms for an object of 100,000 names. Bytes above 127 are never syntax, because UTF-8 encodes
+ * all characters of JSON's syntax as single bytes below (RFC 3629 section 3).
  */
 export class JsonScanner {
   readonly #bytes: Uint8Array
@@ -26,7 +26,7 @@ export class JsonScanner {
   /** Whether a member name, at any depth, has an escape. */
   hasEscapedName = false
 
-  /** @param maxSize bytes besides long texts */
+  /** @param maxSize bytes besides strings of more than LONG_TEXT bytes */
   constructor(bytes: Uint8Array, maxDepth: number, maxSize: number) {
     this.#bytes = bytes
     this.#end = bytes.length
@@ -123,7 +123,7 @@ export class JsonScanner {
     if (length > LONG_TEXT) this.#longTexts += length
   }
 
-  /** @returns whether it has an escape */
+  /** @returns whether the string has an escape */
   #string(): boolean {
     const bytes = this.#bytes
     const end = this.#end
@@ -186,7 +186,7 @@ export class JsonScanner {
 }
 
 const NOTHING = -1
-/** In texts of more bytes than this, the bytes take more time than the work per text. */
+/** Bytes. A longer string costs less time per byte than short values, so it does not count towards the size. */
 const LONG_TEXT = 1024
 const QUOTE = 0x22
 const PLUS = 0x2b

@@ -22,7 +22,7 @@ export interface WorkLimits {
   /** Milliseconds. */
   readonly searchTimeout: number
   readonly exportTimeout: number
-  /** Bytes a second; undefined: any. */
+  /** Bytes per second; undefined: no minimum. */
   readonly leastSpeed: number | undefined
 }
 
@@ -47,7 +47,7 @@ export const WORK_LIMITS: { readonly [K in keyof WorkLimits]-?: Setting<WorkLimi
     'export-timeout',
     'TIME',
     '30m',
-    'deadline of an export, as the store keeps old versions of changed plants for it; then it is cut off; at least 100ms',
+    'deadline of an export, which is then cut off, because the store keeps old versions of changed plants for it; at least 100ms',
     timeout,
   ),
   maxImports: count('max-imports', '8', 'imports at once; more are answered 503'),
@@ -57,13 +57,13 @@ export const WORK_LIMITS: { readonly [K in keyof WorkLimits]-?: Setting<WorkLimi
   maxPatches: count(
     'max-patches',
     '16',
-    'PATCH requests at once, as each reads a whole plant; further ones are queued, as many as --max-waiting says',
+    'PATCH requests that run at once, as each reads a whole plant; further ones are queued, at most --max-waiting of them',
   ),
   maxTokens: count('max-tokens', '10000', 'active tokens that clients may create; more are answered 409'),
   maxEndedTokens: count(
     'max-ended-tokens',
     '10000',
-    'revoked and expired tokens that stay listed; when clients create tokens beyond that, those that ended first are removed',
+    'revoked and expired tokens that stay listed; beyond that, a client that creates a token removes those that ended first',
   ),
   changeQueue: count('change-queue', '100', 'queued changes of tokens and reservations of ids; more are answered 503'),
   changeQueuePerToken: count(
@@ -116,26 +116,26 @@ export const MEMORY_LIMITS: { readonly [K in keyof MemoryLimits]-?: Setting<Memo
     'body-memory',
     'SIZE',
     '256MiB',
-    'memory for bodies over 4 KiB of requests that are not answered yet, all together, and half of it for one token; more are answered 503, and 429',
+    'memory for bodies over 4 KiB of requests that are not answered yet, in total; more are answered 503; of one token, more than half of it are answered 429',
     size,
   ),
   logBuffer: setting(
     'log-buffer',
     'SIZE',
     '1MiB',
-    'memory for log lines that their reader has not taken yet, in characters; more lines are dropped, and counted',
+    'memory for log lines that their reader has not taken yet, in characters; further lines are dropped and counted',
     size,
   ),
   auditBuffer: setting(
     'audit-buffer',
     'SIZE',
     '8MiB',
-    'memory for lines of the audit log that are not written yet, in characters; more lines are dropped, and counted',
+    'memory for lines of the audit log that are not written yet, in characters; further lines are dropped and counted',
     size,
   ),
 }
 
-/** How long a connection may take for what, and how many there are. Times in milliseconds. */
+/** Deadlines of connections, in milliseconds, and bounds on their number. */
 export interface ConnectionLimits {
   readonly headersTimeout: number
   readonly requestTimeout: number
@@ -201,12 +201,12 @@ export const CONNECTION_LIMITS: { readonly [K in keyof ConnectionLimits]-?: Sett
   ),
 }
 
-/** From where on requests are refused because there are too many. */
+/** Bounds of the load, beyond which the service refuses requests. */
 export interface LoadLimits {
   readonly maxWaiting: number
   /** Milliseconds that requests may keep others waiting. */
   readonly maxDelay: number
-  /** Bytes of the heap and of buffers; undefined: a part of what the machine has. */
+  /** Bytes of the heap and of buffers; undefined: two thirds of the memory of the machine or the container. */
   readonly maxMemory: number | undefined
 }
 

@@ -6,7 +6,7 @@ export interface Migration {
   /** Counts from 1 without gaps. */
   readonly number: number
   readonly sql: string
-  /** SHA-256 of the file, hexadecimal. It shows a change of the file after it was applied. */
+  /** SHA-256 of the file, hexadecimal. It reveals that the file changed after a store applied it. */
   readonly checksum: string
 }
 

@@ -1,6 +1,6 @@
 /**
- * A hash of 64 bits as 16 hexadecimal digits: MurmurHash3_x86_32 with two seeds. It tells texts apart in a fraction of
- * the time of a cryptographic hash. It does not protect from texts that are made to collide.
+ * Hashes a text to 64 bits as 16 hexadecimal digits: MurmurHash3_x86_32 with two seeds. It takes a fraction of the time
+ * of a cryptographic hash, but does not resist deliberate collisions.
  */
 export function hash64(text: string): string {
   const [high, low] = murmur3(text, 0x9747b28c, 0x3c6ef372)
@@ -9,7 +9,7 @@ export function hash64(text: string): string {
 
 /**
  * MurmurHash3_x86_32 of the text's UTF-16LE bytes (Austin Appleby, public domain; smhasher `MurmurHash3.cpp`), with two
- * seeds at once, in little more than the time of one.
+ * seeds at once. That takes little more time than one seed.
  */
 export function murmur3(text: string, seedA: number, seedB: number): [number, number] {
   const length = text.length

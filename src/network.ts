@@ -47,8 +47,8 @@ export function plainAddress(address: string): string {
 }
 
 /**
- * The key of bounds per address: an IPv4 address itself, or the 64-bit network of an IPv6 address, since a client
- * usually has the whole of its network (RFC 6177).
+ * The key of limits per address: an IPv4 address itself, or the /64 network of an IPv6 address, because a client
+ * usually has a whole /64 (RFC 6177).
  */
 export function addressGroup(address: string): string {
   const plain = plainAddress(address)

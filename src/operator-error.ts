@@ -1,7 +1,7 @@
 /** A fault that only the operator can mend. The program prints it as one line, without a stack. */
 export class OperatorError extends Error {
   override readonly name = 'OperatorError'
-  /** 1: the command failed; 2: it was called wrongly. */
+  /** 1: the command failed. 2: its arguments or settings are wrong. */
   readonly exitCode: 1 | 2
 
   constructor(message: string, options: { exitCode?: 1 | 2; cause?: unknown } = {}) {

@@ -14,7 +14,7 @@ export type ChangeOutcome =
   | { readonly result: 'created' | 'replaced' | 'updated'; readonly plant: NewPlant }
   | { readonly result: 'deleted' }
 
-/** The treatment of an existing id: `new` is a create that must be new, `add` any other create. */
+/** What a put does with an existing id: `new` refuses it, and the modes of imports are as ImportMode says. */
 export type PutMode = ImportMode | 'new'
 
 /** The outcome of a put, which is a create or an imported plant. `exists` and `conflict` refuse it. */
@@ -28,7 +28,7 @@ export function weightOf(change: PlantChange): number {
   return textLength(change.kind === 'replace' ? change.plant : change.patch)
 }
 
-/** Whether two plants, or none, are equal apart from their ids. */
+/** Whether two plants are equal apart from their ids. An absent plant equals only an absent one. */
 export const isEqual = (one: Plant | undefined, other: Plant | undefined): boolean =>
   one === other || (one !== undefined && other !== undefined && one.name === other.name && one.tag === other.tag)
 
@@ -44,7 +44,7 @@ export function decideChange(change: PlantChange, present: NewPlant | undefined)
     checkExpectation(change.expected, id, present)
     return { result: present === undefined ? 'created' : 'replaced', plant: change.plant }
   }
-  // Absence comes before the expectation, which would hide it.
+  // Before the expectation, because 41201 would hide that the plant is absent.
   if (present === undefined) throw new AppError(40402, `there is no plant with the id ${id}`)
   checkExpectation(change.expected, id, present)
   return change.kind === 'delete' ? { result: 'deleted' } : { result: 'updated', plant: patched(present, change.patch) }

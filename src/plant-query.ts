@@ -9,14 +9,14 @@ export interface PlantFilter {
   readonly words: readonly string[]
 }
 
-/** The filter for plants with one of the tags, if there are any, and with every word of a text. */
+/** The filter for plants that have one of the tags, if any are given, and every word of a text. */
 export const filterOf = (tags: readonly string[] = [], text = ''): PlantFilter => ({
   tags: [...new Set(tags)],
   words: [...new Set(words(text))],
 })
 
 export const PLANT_ORDERS = ['id', '-id', 'name', '-name'] as const
-/** By id or by folded name and then id, upwards or, with the minus, downwards in both. */
+/** By id, or by folded name and then id. The minus reverses both. */
 export type PlantOrder = (typeof PLANT_ORDERS)[number]
 
 /** A position between two plants of an order: right after the plant with this sort key and id. */
@@ -33,20 +33,20 @@ export interface PlantQuery extends PlantFilter {
 }
 
 /**
- * UTF-16 code units of names and tags after which a page of a list ends, whatever its limit: a thousand names of a
- * mebibyte each would take all memory.
+ * UTF-16 code units of names and tags after which a page of a list ends, whatever its limit. Without this bound, a
+ * thousand names of a mebibyte each would take all memory.
  */
 export const PAGE_TEXT = 2 * 2 ** 20
 
 export const isByName = (order: PlantOrder): boolean => order.endsWith('name')
 export const isDescending = (order: PlantOrder): boolean => order.startsWith('-')
 
-/** Most plants of a page that takes less than a millisecond. */
-const SHORT_PAGE = 200
+/** A page of up to this many plants takes less than a millisecond. */
+const MAX_SHORT_PAGE = 200
 
-/** Whether a page takes no search: it is short, and by id alone. All others are searches. */
+/** Whether a page is short, by id, and without a filter. Every other page counts as a search. */
 export const isShortPage = ({ tags, words, order }: PlantQuery, limit: number): boolean =>
-  limit <= SHORT_PAGE && !isByName(order) && tags.length + words.length === 0
+  limit <= MAX_SHORT_PAGE && !isByName(order) && tags.length + words.length === 0
 
 /** Whether a plant matches a filter. An engine may use an index, but must find the same plants. */
 export function matches(filter: PlantFilter, plant: Plant): boolean {
@@ -66,7 +66,7 @@ export function positionOf(order: PlantOrder, plant: NewPlant): Position {
   return { key: isByName(order) ? sortKey(plant.name) : '', id: plant.id }
 }
 
-/** Less than 0 when `a` comes before `b`. */
+/** Returns a negative number when `a` comes before `b`, 0 when they are equal, and otherwise a positive number. */
 export function comparePositions(order: PlantOrder, a: Position, b: Position): number {
   const upwards = compareCodePoints(a.key, b.key) || (a.id < b.id ? -1 : a.id > b.id ? 1 : 0)
   return isDescending(order) ? -upwards : upwards

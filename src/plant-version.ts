@@ -3,11 +3,11 @@ import { hash64 } from './murmur.ts'
 import type { NewPlant } from './plant.ts'
 
 /**
- * The version of a plant, 16 hexadecimal digits: a function of id, name and tag alone. Every operation, engine and
- * instance gives equal plants the same version. docs/decisions/0005-etag.md says why it is this hash.
+ * The version of a plant: 16 hexadecimal digits that follow from id, name and tag alone. Every operation, engine and
+ * instance gives equal plants the same version. docs/decisions/0005-etag.md gives the reason for this hash.
  */
 export function versionOf(plant: NewPlant): string {
-  // U+0000 can't occur in a name or tag, so it separates them. The flag tells an absent tag from an empty one.
+  // U+0000 cannot occur in a name or tag, so it separates them. The `=` tells an empty tag from an absent one.
   return hash64(`${plant.id}\0${plant.name}\0${plant.tag === undefined ? '' : `=${plant.tag}`}`)
 }
 

@@ -1,14 +1,16 @@
 import { userInfo } from 'node:os'
 
 /**
- * How far a server's certificate is checked: not, that a known authority has signed it, or also that it names the host.
+ * The check of a server's certificate. `none`: no check. `authority`: a known authority has signed it. `full`: it also
+ * names the host.
  */
 export type CertificateCheck = 'none' | 'authority' | 'full'
 
 export interface PostgresTls {
   readonly check: CertificateCheck
-  /** Files in PEM. Without one for the authorities, those that Node.js knows count. */
+  /** The path of a PEM file; undefined: the authorities that Node.js knows. */
   readonly authorities: string | undefined
+  /** The paths of PEM files. */
   readonly certificate: string | undefined
   readonly key: string | undefined
 }
@@ -16,7 +18,7 @@ export interface PostgresTls {
 /** The address of a PostgreSQL database, and the role to use. */
 export interface PostgresAddress {
   readonly engine: 'postgres'
-  /** Tried in turn until one takes writes; a host that begins with a slash is the folder of a Unix socket. */
+  /** The store tries them in turn until one takes writes. A host that begins with a slash is a Unix socket's folder. */
   readonly hosts: readonly { readonly host: string; readonly port: number }[]
   readonly database: string
   readonly user: string
@@ -113,7 +115,7 @@ function hostsIn(authority: string): [string, string] {
   return [parts.map(([host]) => host).join(','), ports.some((port) => port !== '') ? ports.join(',') : '']
 }
 
-/** One port counts for all hosts. */
+/** A single port applies to all hosts. */
 function pairHosts(hosts: string, ports: string): { host: string; port: number }[] {
   const list = ports.split(',').map((port) => wholeNumber('port', port === '' ? '5432' : port, 1, 65535))
   const names = hosts.split(',')
@@ -122,7 +124,7 @@ function pairHosts(hosts: string, ports: string): { host: string; port: number }
 }
 
 function tlsOf({ sslmode, ...files }: Parameters): PostgresTls | undefined {
-  // As in PostgreSQL's own clients: public authorities sign for anyone, so they need a check of the name.
+  // As in PostgreSQL's own clients: public authorities sign for anyone, so the certificate must also name the host.
   if (files.sslrootcert !== SYSTEM) return tlsWith(sslmode ?? 'disable', files)
   mustBeOneOf('sslmode', sslmode ?? 'verify-full', ['verify-full'])
   return tlsWith('verify-full', { ...files, sslrootcert: undefined })
@@ -133,7 +135,7 @@ function tlsWith(sslmode: string, { sslrootcert, sslcert, sslkey }: TlsFiles): P
   mustBeOneOf('sslmode', sslmode, ['disable', 'require', 'verify-ca', 'verify-full'])
   if (sslmode === 'disable') return undefined
   if ((sslcert === undefined) !== (sslkey === undefined)) throw new Error('has only one of sslcert and sslkey')
-  // As in PostgreSQL's own clients: a named file of authorities turns on the check of the certificate.
+  // As in PostgreSQL's own clients: a file of authorities turns on the check of the certificate.
   const asked = sslmode === 'require' && sslrootcert !== undefined ? 'verify-ca' : sslmode
   const check = asked === 'verify-full' ? 'full' : asked === 'verify-ca' ? 'authority' : 'none'
   return { check, authorities: sslrootcert, certificate: sslcert, key: sslkey }

@@ -6,18 +6,18 @@ export function printable(text: string): string {
   return text.replaceAll(UNSAFE, (found) => `\\u{${found.codePointAt(0)?.toString(16)}}`)
 }
 
-/** The same for a text that has to stay on one line. */
+/** Makes a text safe for a terminal, and replaces line ends and tabs by spaces. */
 export const onOneLine = (text: string): string => printable(text).replaceAll(/[\r\n\t]+/g, ' ')
 
-/** All such characters but line ends, tabs, and those that join the parts of an emoji. */
+/** Invisible characters except line ends, tabs, and the joiner of emojis (U+200D). */
 const UNSAFE = /(?!\n|\t|\r\n|\u200d)[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu
 
-/** Most code points of a value in a message. */
+/** The most code points of a value that a message shows. */
 const MAX_SHOWN = 40
 
 /** A value for a message: in quotation marks, printable, cut short. */
 export function shown(value: string): string {
-  // A code point has at most two units, so the rest of a longer text does not matter.
+  // A code point has at most two units, so this slice holds more than the message shows.
   const points = Array.from(value.slice(0, 2 * MAX_SHOWN + 2))
   const isCut = points.length > MAX_SHOWN
   return `"${onOneLine(points.slice(0, MAX_SHOWN).join(''))}${isCut ? '…' : ''}"`

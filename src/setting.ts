@@ -72,6 +72,7 @@ export function longDuration(given: string): number {
 
 const MAX_TIME = 3650 * 86_400_000
 
+/** Bytes, from a text like `4096`, `64KiB` or `1MiB`. */
 export function size(given: string): number {
   const match = /^(\d+)(B|KiB|MiB)?$/.exec(given)
   const unit = { B: 1, KiB: 2 ** 10, MiB: 2 ** 20 }[match?.[2] ?? 'B'] ?? Number.NaN
@@ -91,7 +92,7 @@ export function memorySize(given: string): number {
   return parsed
 }
 
-/** Origins as browsers write them, so that they compare as texts. */
+/** Origins, separated by commas. Requires the spelling of browsers, so that origins compare as strings. */
 export function origins(given: string): readonly string[] {
   return given.split(',').map((part) => {
     const origin = part.trim()
@@ -107,7 +108,7 @@ export function onOrOff(given: string): boolean {
   return given === 'on'
 }
 
-/** Milliseconds, at least 1: PostgreSQL would take 0 for no limit. */
+/** Milliseconds, at least 100. PostgreSQL takes 0 for no limit. */
 export function timeout(given: string): number {
   const parsed = duration(given)
   if (parsed < 100) throw new Error(`"${given}" is less than 100ms`)

@@ -22,12 +22,12 @@ export function storePath(path: string): string {
 }
 
 /** The suffixes of the files beside a store. */
-const BESIDE = ['-wal', '-shm', '-journal', '.lock', '.reserve', '.first-token', '-index', '-index-wal', '-index-shm']
+const SUFFIXES = ['-wal', '-shm', '-journal', '.lock', '.reserve', '.first-token', '-index', '-index-wal', '-index-shm']
 
-/** Whether a path is that of a store or of a file beside it. Neither need exist. */
+/** Whether a path leads to a store or to a file beside it. Neither need exist. */
 export function isFileOfStore(path: string, store: string): boolean {
   const [file, own] = [wholePath(path), wholePath(store)]
-  return file === own || BESIDE.some((suffix) => file === own + suffix) || file.startsWith(own + DRAFT_SUFFIX)
+  return file === own || SUFFIXES.some((suffix) => file === own + suffix) || file.startsWith(own + DRAFT_SUFFIX)
 }
 
 function wholePath(path: string): string {
@@ -35,7 +35,7 @@ function wholePath(path: string): string {
   try {
     return join(realpathSync(dirname(target)), basename(target))
   } catch {
-    // Nothing can be in a folder that is absent.
+    // The folder does not exist, so it holds no store.
     return target
   }
 }

@@ -8,16 +8,16 @@ export interface TokenRequest {
 }
 
 const MAX_NAME = 100
-/** Control and direction characters could disguise a name in a list. */
-const DISGUISE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u
+/** Control and direction characters, which could disguise a name in a list. */
+const DISGUISING = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u
 
 /** Returns the fault of a token's name, in words that follow "name"; undefined for a valid name. */
 export function faultOfTokenName(name: string): string | undefined {
-  // A text has at least half as many characters as code units, so a long one need not be counted.
+  // A character has at most two code units, so a longer text needs no counting.
   if (name.length === 0 || name.length > 2 * MAX_NAME || [...name].length > MAX_NAME) {
     return `must have 1 to ${MAX_NAME} characters`
   }
-  return DISGUISE.test(name) ? 'must not contain control, format or line-separating characters' : undefined
+  return DISGUISING.test(name) ? 'must not contain control, format or line-separating characters' : undefined
 }
 
 /** The scopes in their usual order, each once; undefined for no scope or an unknown one. */
@@ -44,10 +44,9 @@ export function timeIn(text: string): Date | undefined {
 export type Excess = 'scopes' | 'expiry'
 
 /**
- * Whether a token may create another one: it passes on nothing but its own scopes, and for no longer than it lasts
- * itself.
+ * A token may create a token that has only scopes of its creator and expires no later.
  *
- * @returns the excess of the request; undefined without one
+ * @returns the right that the request has in excess; undefined where the creator may give all of it
  */
 export function excessOf(
   wanted: TokenRequest,

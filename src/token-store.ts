@@ -6,13 +6,13 @@ export interface StoredToken {
   readonly hash: Buffer
 }
 
-/** Bounds the creation of a token by another one. */
+/** Bounds on the creation of a token by another one. */
 export interface IssueOptions {
   /** The id of the creating token, which must be active at that moment; undefined for a token outside of the store. */
   readonly creator: string | undefined
-  /** Most active tokens (neither revoked nor expired) of the store. */
+  /** The most active tokens (neither revoked nor expired) of the store. */
   readonly max: number
-  /** Most revoked and expired tokens that the store lists besides. */
+  /** The most revoked and expired tokens that the store lists besides. */
   readonly maxEnded: number
 }
 
@@ -43,12 +43,12 @@ export interface TokenStore {
 
   /**
    * Stores a new token within the bounds, atomically. A token that has this id already stays as it is, and is the
-   * result. If more tokens have ended than the store may list, it first removes those that ended first: the excess and a
-   * tenth of the bound, so that not every call has to look for them.
+   * result. If more tokens have ended than the store may list, it first removes those that ended first: the excess and
+   * a tenth of the bound, so that few calls remove any.
    */
   issueToken(token: Token, hash: Buffer, options: IssueOptions): Promise<IssueResult>
 
-  /** Returns the token whose secret has this SHA-256 (32 bytes), also an expired or revoked one; undefined if unknown. */
+  /** Returns the token whose secret has this SHA-256 (32 bytes), even expired or revoked; undefined if unknown. */
   findToken(hash: Buffer): Promise<Token | undefined>
 
   /** Returns all tokens, also revoked and expired ones, oldest first; tokens of one moment by their ids. */

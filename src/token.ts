@@ -27,14 +27,14 @@ const FORM = /^ps_[0-9A-Za-z]{49}$/
 export const TOKEN_PREFIX = 'ps_'
 
 /**
- * A new secret: `ps_`, 256 random bits as 43 base62 digits, and the CRC-32 of those as 6 more. Shown once, kept
- * nowhere.
+ * A new secret: `ps_`, 256 random bits as 43 base62 digits, and their CRC-32 as 6 more. The program shows it once and
+ * stores it nowhere.
  */
 export const makeSecret = (): string => secretOf(randomBytes(32))
 
 /**
- * The id and secret of a token that another one creates under a key of the client: always the same two, so a retry
- * creates no second token. HMAC-SHA-256 makes them as hard to guess as the creator's secret and the key together
+ * The id and secret of a token that another one creates under a key of the client. They are the same each time, so a
+ * retry creates no second token. HMAC-SHA-256 makes them as hard to guess as the creator's secret and the key together
  * (docs/decisions/0029-tokens-over-http.md).
  */
 export function derivedToken(creatorSecret: string, key: string): { readonly id: string; readonly secret: string } {

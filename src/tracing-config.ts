@@ -55,18 +55,18 @@ export function readTracing(environment: NodeJS.ProcessEnv, faults: string[]): T
   const timeout = ofTraces('TIMEOUT', '10000', count)
   const attributes = read('OTEL_RESOURCE_ATTRIBUTES', '', pairs)
   const sampler = read('OTEL_TRACES_SAMPLER', 'parentbased_always_on', oneOf(SAMPLERS))
-  const part = sampler?.endsWith('traceidratio') === true ? read('OTEL_TRACES_SAMPLER_ARG', '1', share) : 1
+  const ratio = sampler?.endsWith('traceidratio') === true ? read('OTEL_TRACES_SAMPLER_ARG', '1', share) : 1
   const queue = read('OTEL_BSP_MAX_QUEUE_SIZE', '2048', count)
   const batch = read('OTEL_BSP_MAX_EXPORT_BATCH_SIZE', '512', count)
   const delay = read('OTEL_BSP_SCHEDULE_DELAY', '5000', count)
-  const all = [exporter, protocol, endpoint, headers, timeout, attributes, sampler, part, queue, batch, delay]
+  const all = [exporter, protocol, endpoint, headers, timeout, attributes, sampler, ratio, queue, batch, delay]
   if (all.includes(undefined)) return undefined
   return {
     endpoint: endpoint ?? '',
     headers: headers ?? {},
     timeout: timeout ?? 0,
     resource: { 'service.name': 'plantstore', ...attributes, ...nameIn(environment) },
-    ratio: sampler?.endsWith('always_off') === true ? 0 : (part ?? 1),
+    ratio: sampler?.endsWith('always_off') === true ? 0 : (ratio ?? 1),
     followsParent: sampler?.startsWith('parentbased') === true,
     queue: queue ?? 0,
     batch: batch ?? 0,
@@ -90,7 +90,7 @@ function nameIn({ OTEL_SERVICE_NAME: name }: NodeJS.ProcessEnv): Record<string, 
 function oneOf<T extends string>(values: readonly T[]): (text: string) => T {
   return (text) => {
     const value = values.find((one) => one === text)
-    if (value === undefined) throw new Error(`"${text}" is not ${values.join(', ')}`)
+    if (value === undefined) throw new Error(`"${text}" is not one of ${values.join(', ')}`)
     return value
   }
 }
@@ -105,7 +105,7 @@ function endpointOf(text: string, isBase: boolean): string {
   return url.href
 }
 
-/** Parses `key=value,key=value` with percent-encoded values. The message does not show them: they may be secret. */
+/** Parses `key=value,key=value` with percent-encoded values. The message shows no value, which may be a secret. */
 function pairs(text: string): Record<string, string> {
   const given = text.split(',').filter((pair) => pair.trim() !== '')
   return Object.fromEntries(

@@ -1,15 +1,15 @@
 import { setImmediate } from 'node:timers/promises'
 
-/** Milliseconds that one piece of long work may hold the event loop. */
-const TURN = 10
+/** Milliseconds that long work may hold the event loop at a time. */
+const MAX_TURN = 10
 
-/** Divides long work on the event loop into turns. Other work runs between them. */
+/** Divides long work on the event loop into turns, between which other work runs. */
 export class Turns {
   #began = performance.now()
 
   /** Whether it is time to await `next`. */
   get isOver(): boolean {
-    return performance.now() - this.#began >= TURN
+    return performance.now() - this.#began >= MAX_TURN
   }
 
   async next(): Promise<void> {

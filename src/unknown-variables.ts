@@ -2,12 +2,12 @@ import { environmentName, SETTINGS } from './config.ts'
 
 const PREFIX = environmentName('')
 const KNOWN = Object.values(SETTINGS).map(({ flag }) => environmentName(flag))
-/** Most changed characters of a misspelt name. */
+/** Characters that may differ between a misspelt name and the setting that the message proposes. */
 const MAX_TYPOS = 3
 
 /**
- * Names, in one sentence, the variables that look like settings and are none; undefined without such a variable. The
- * program only warns of them, since platforms set such names: Kubernetes does for a service named plantstore.
+ * A sentence that names the variables with the prefix of settings that are no settings; undefined without such a
+ * variable. The program only warns of them, because platforms set some: Kubernetes does for a service named plantstore.
  */
 export function unknownVariables(environment: NodeJS.ProcessEnv): string | undefined {
   const unknown = Object.keys(environment).filter((name) => name.startsWith(PREFIX) && !isSetting(name))

@@ -9,8 +9,8 @@ export interface Upkeep {
   backup(file: string, options?: LongWork): Promise<BackupReport>
 
   /**
-   * Makes the store from a backup, where there is none. With `replace` it also replaces a present store, which stays
-   * under another name.
+   * Creates the store from a backup. With `replace`, an existing store stays under another name; without, the restore
+   * fails.
    *
    * @throws OperatorError when the restore fails, which leaves the present store as it was; the signal's reason
    */
@@ -22,20 +22,20 @@ export interface Upkeep {
   /** Reports what the store holds, also while a service serves it. Changes nothing. */
   status(): Promise<StoreStatus>
 
-  /** The sizes of its files. */
+  /** The sizes of the store's files. */
   bytes(): StoreBytes
 }
 
 export interface StoreBytes {
   readonly store: number
-  /** Bytes of the commits that are not folded into the store yet. */
+  /** Bytes of the write-ahead log: commits that no checkpoint has moved into the store yet. */
   readonly log: number
 }
 
 export interface StoreStatus {
   readonly store: string
   readonly engine: 'sqlite' | 'postgres'
-  /** The sizes of its files; undefined where a database keeps them. */
+  /** The sizes of the store's files; undefined where a database keeps them. */
   readonly bytes: StoreBytes | undefined
   readonly schema: string | undefined
   readonly plants: number
@@ -43,13 +43,14 @@ export interface StoreStatus {
   readonly tokens: number
   /** The state of the search index, in words. */
   readonly index: string | undefined
-  /** Whether a service on this machine serves it; undefined where that is unknown. */
+  /** Whether a service on this machine serves the store; undefined where that is unknown. */
   readonly isServed: boolean | undefined
 }
 
-/** The progress of long work: a share from 0 to 1, while it is known. */
+/** The progress of long work. */
 export interface WorkState {
   readonly doing: string
+  /** A share from 0 to 1; undefined while it is unknown. */
   readonly done: number | undefined
 }
 

@@ -485,7 +485,8 @@ suite('a wrong configuration', () => {
   })
 
   test('is one whose searches and long reads leave fewer than two connections for other work', () => {
-    const why = /^--store-connections: must be at least two more than those for searches and for long reads together$/
+    const why =
+      /^--store-connections: must exceed the sum of --store-search-connections and --store-long-connections by two$/
     assert.match(faultsOf({ storeSearchConnections: '6' }).message, why)
     assert.match(
       faultsOf({ storeConnections: '5', storeSearchConnections: '2', storeLongConnections: '2' }).message,
@@ -500,7 +501,7 @@ suite('a wrong configuration', () => {
     const postgres = { backupEvery: '24h', backupFolder: '/backup', store: 'postgres://me@db.example/plants' }
     assert.match(
       faultsOf(postgres).message,
-      /^--backup-every: is for stores in a SQLite file; use the tools of PostgreSQL$/,
+      /^--backup-every: backs up SQLite stores only; use the tools of PostgreSQL$/,
     )
     assert.equal(readConfig({ backupEvery: '24h' }, {}, 'client').backupEvery, 86_400_000, 'a command makes none')
   })

@@ -40,7 +40,7 @@ export interface AppOptions extends ObservedParts {
   /** Undefined: no request is traced. */
   readonly tracer?: Tracer | undefined
   readonly log: Logger
-  /** Where each change is noted; nowhere if it is left out. */
+  /** The log of all changes; by default none. */
   readonly audit?: AuditLog
   readonly state: ServiceState
 }
@@ -51,7 +51,7 @@ export interface App {
   /** The port for monitors; undefined where they use the one for clients. */
   readonly monitors: Port | undefined
   listen(options: ListenOptions): Promise<void>
-  /** Ends listening and imports, and waits for the answers under way. */
+  /** Stops listening, ends imports, and waits for the answers under way. */
   close(): Promise<void>
 }
 

@@ -7,21 +7,21 @@ import type { ClientAddresses } from './auth/client-address.ts'
 import type { Exchange } from './exchange.ts'
 import { HttpError } from './response/http-error.ts'
 
-/** The change that a request asks for, as far as it is known. */
+/** The change that a request asks for, as far as its handler knows it yet. */
 export interface Change {
   readonly plant?: bigint
   outcome?: string
-  /** Returns further members of the line, at its writing. */
+  /** Returns further members of the audit line, at the time when the line is written. */
   readonly details?: () => object
-  /** Whether parts of it may be done before its end. */
+  /** Whether a part of the change may be stored when the rest fails. */
   readonly isGradual?: boolean
 }
 
-/** Milliseconds in which uses of one revoked token by one address get a single line. */
-const REPEATED = 60_000
+/** Milliseconds. Within them, all uses of one revoked token by one address get a single line. */
+const REVOKED_INTERVAL = 60_000
 const MAX_REVOKED = 10_000
-/** Refusals for load. They say nothing about the client, nothing was done, and a client that retries gets many. */
-const LOAD: readonly number[] = [42901, 50302, 50303, 50304]
+/** Refusals under load, which get no line: nothing was done, and a client that retries gets many of them. */
+const LOAD_REFUSALS: readonly number[] = [42901, 50302, 50303, 50304]
 
 /** Writes the changes by requests, and their refusals, to the audit log. */
 export class AuditTrail {
@@ -36,14 +36,14 @@ export class AuditTrail {
     this.#requestIdOf = requestIdOf
   }
 
-  /** Called with each successful request. */
+  /** Call it with each successful request. */
   answered(exchange: Exchange): void {
     const { change } = exchange
     if (change === undefined || !this.#log.isOn) return
     this.#write(exchange, change.outcome ?? 'done')
   }
 
-  /** Called with each refused request, and with each whose client left before the end of its work. */
+  /** Call it with each refused request, and with each request whose client left before its work ended. */
   refused(exchange: Exchange, error: unknown): void {
     if (!this.#log.isOn) return
     if (error instanceof HttpError && error.revoked !== undefined) this.#revokedUse(exchange, error.revoked)
@@ -55,10 +55,10 @@ export class AuditTrail {
       // A request whose client left before its work began changes nothing.
       if (!exchange.isOver) this.#write(exchange, 'unknown', 50001)
     } else if (number === 50301) this.#write(exchange, 'unknown', number)
-    else if (!LOAD.includes(number)) this.#write(exchange, 'refused', number)
+    else if (!LOAD_REFUSALS.includes(number)) this.#write(exchange, 'refused', number)
   }
 
-  /** Writes the beginning of a gradual change, so that even a crash leaves a line of it. */
+  /** Writes that a gradual change begins, so that the log has a line of it even after a crash. */
   begins(exchange: Exchange): void {
     if (this.#log.isOn) this.#write(exchange, 'began')
   }
@@ -87,7 +87,7 @@ export class AuditTrail {
       before.omitted++
       return
     }
-    this.#revoked.set(key, { until: now + REPEATED, omitted: 0 })
+    this.#revoked.set(key, { until: now + REVOKED_INTERVAL, omitted: 0 })
     const details = before === undefined || before.omitted === 0 ? undefined : { omitted: before.omitted }
     const request = this.#requestIdOf(exchange)
     this.#log.write({ operation: 'useRevokedToken', outcome: 'refused', actor, details, address, request })

@@ -5,22 +5,22 @@ import type { Change } from './audit-trail.ts'
 import type { Identity } from './auth/bearer.ts'
 import type { Operation } from './operations.ts'
 
-/** The client closed its connection, so it waits for no answer. */
+/** The reason of an exchange that ended because its client closed the connection. */
 export class ClientGone extends Error {
   override readonly name = 'ClientGone'
 }
 
-/** One request and its response, with what the stations on the way to the handler have found out about it. */
+/** One request and its response, with everything that the service has found out about the request so far. */
 export class Exchange {
   readonly request: IncomingMessage
   readonly response: ServerResponse
-  /** `performance.now()` when the work on it began. */
+  /** `performance.now()` when the work on the request began. */
   readonly startedAt = performance.now()
-  /** The time (`performance.now()`) of the count of its answer; until then, of its beginning. */
+  /** `performance.now()` when the answer was counted; until then, startedAt. */
   endedAt = this.startedAt
   /** Undefined until the router has found one. */
   operation: Operation | undefined = undefined
-  /** By their names in the contract, percent-decoded. */
+  /** Percent-decoded, by their names in the contract. */
   pathParameters: PathParameters = NO_PARAMETERS
   identity: Identity | undefined = undefined
   /** Undefined until an answer or a line of the log needs it. */
@@ -29,7 +29,7 @@ export class Exchange {
   rateLimitHeaders: readonly string[] | undefined = undefined
   /** Undefined until the handler of a change has read its request. */
   change: Change | undefined = undefined
-  #whyOver: ClientGone | AppError | undefined = undefined
+  #endReason: ClientGone | AppError | undefined = undefined
   #abort: AbortController | undefined = undefined
   #failBody: ((refusal: AppError) => void) | undefined = undefined
   #bodyFault: AppError | undefined = undefined
@@ -40,43 +40,43 @@ export class Exchange {
   }
 
   /**
-   * Aborts when the connection closes before the whole answer was handed to it. The reason is ClientGone, or an
-   * AppError when the service cut the connection off. Work for this exchange listens to the signal, or passes it to the
-   * store, and frees what it holds. The signal is made on first use, so a create pays nothing.
+   * Aborts when the connection closes before it has taken the whole answer. The reason is ClientGone, or an AppError
+   * when the service cut the connection off. Work for this exchange listens to the signal, or passes it to the store,
+   * and frees its resources. The first use creates the signal, because most requests need none.
    */
   get signal(): AbortSignal {
     this.#abort ??= new AbortController()
-    if (this.#whyOver !== undefined) this.#abort.abort(this.#whyOver)
+    if (this.#endReason !== undefined) this.#abort.abort(this.#endReason)
     return this.#abort.signal
   }
 
-  /** Who sent the request, in an operation that takes a token. */
+  /** The actor of the token. @throws Error in an operation that takes no token */
   get actor(): Actor {
-    if (this.identity === undefined) throw new Error('an operation without a token asks who sent its request')
+    if (this.identity === undefined) throw new Error('an operation without a token has no actor')
     return this.identity.actor
   }
 
   /** Whether the exchange ended without a whole answer. */
   get isOver(): boolean {
-    return this.#whyOver !== undefined
+    return this.#endReason !== undefined
   }
 
-  /** Whether the whole answer was handed to the operating system. Node takes the socket from the response then. */
+  /** Whether the operating system has the whole answer. Node.js then takes the socket from the response. */
   get isAnswered(): boolean {
     return this.response.writableEnded && this.response.socket === null
   }
 
   /** Ends the exchange without an answer, or in the middle of it. */
-  giveUp(why: ClientGone | AppError = new ClientGone()): void {
-    if (this.#whyOver !== undefined) return
-    this.#whyOver = why
-    this.#abort?.abort(why)
+  giveUp(reason: ClientGone | AppError = new ClientGone()): void {
+    if (this.#endReason !== undefined) return
+    this.#endReason = reason
+    this.#abort?.abort(reason)
     this.response.destroy()
   }
 
   /**
-   * Tells the client to send the body where it waits for that (RFC 9110 section 10.1.1). A head that is refused never
-   * gets here, so its client may leave the body out.
+   * Sends 100 Continue to a client that waits for it (RFC 9110 section 10.1.1). A refused head gets none, so that its
+   * client need not send the body.
    *
    * @param fail called when the rest of the body can never arrive, with the refusal for it
    */
@@ -100,5 +100,5 @@ export type PathParameters = Readonly<Record<string, string | undefined>>
 
 const NO_PARAMETERS: PathParameters = {}
 
-/** As Node has it, which decides by it whether the client waits. */
+/** The expression by which Node.js recognizes a client that waits for 100 Continue. */
 const CONTINUE = /(?:^|\W)100-continue(?:$|\W)/i

@@ -5,15 +5,15 @@ import type { BodyMemory } from './request/body-memory.ts'
 import { Router } from './router.ts'
 import { addRoutes, type Handlers } from './routes.ts'
 
-/** The operations of the port, which need no token there: reaching the port is enough. */
+/** The operations of this port. They need no token here. */
 const OPERATIONS = ['getMetrics', 'getLiveness', 'getReadiness'] as const
 
-/** Connections of monitors at once. */
-const CONNECTIONS = 32
+/** Open connections of monitors. */
+const MAX_CONNECTIONS = 32
 
 export type MonitoringHandlers = Pick<Handlers, (typeof OPERATIONS)[number]>
 
-/** A port for monitors alone, so that the port for clients can be open to people who must not see the metrics. */
+/** Makes a port for monitors alone, so that people who reach the port for clients cannot read the metrics. */
 export function monitoringPort(
   contract: Contract,
   handlers: MonitoringHandlers,
@@ -35,6 +35,6 @@ export function monitoringPort(
     overload: undefined,
   })
   const { pipelineLimit } = config
-  const limits = { maxConnections: CONNECTIONS, maxAddressConnections: CONNECTIONS, pipelineLimit }
+  const limits = { maxConnections: MAX_CONNECTIONS, maxAddressConnections: MAX_CONNECTIONS, pipelineLimit }
   return new Port({ ...options, router, limits })
 }

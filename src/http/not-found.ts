@@ -37,9 +37,10 @@ export function refuseMethod(operations: readonly Operation[]): Route {
 }
 
 /**
- * Answers a request on a path that the contract does not have; OPTIONS on `*` is about the service as a whole.
+ * Refuses a request on a path that the contract does not have. Answers OPTIONS on `*` with the methods of the whole
+ * service (RFC 9110 section 9.3.7).
  *
- * @param hint where the paths are listed
+ * @param hint tells the client where it finds the paths
  */
 export function answerNotFound(operations: readonly Operation[], responder: Responder, hint: string): Route {
   const Allow = allowOf(operations)

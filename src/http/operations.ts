@@ -9,7 +9,7 @@ export const METHODS = ['get', 'put', 'post', 'delete', 'patch'] as const
 
 export type Method = Uppercase<(typeof METHODS)[number]>
 
-/** One operation of the contract, as far as the service needs it at run time. */
+/** The parts of an operation of the contract that the service needs at run time. */
 export interface Operation {
   readonly id: string
   readonly method: Method
@@ -18,13 +18,13 @@ export interface Operation {
   /** The scopes that a token needs; undefined: the operation needs no token. */
   readonly scopes: readonly Scope[] | undefined
   readonly parameters: ParameterReader
-  /** The media types of its body; empty: it takes no body. */
+  /** The media types of the body; empty for an operation that takes no body. */
   readonly mediaTypes: readonly string[]
-  /** The media types of its successful answers; empty: those have no body, or redirect a client that takes none. */
+  /** The media types of successful answers; empty where these have no body, or where the operation may redirect. */
   readonly produces: readonly string[]
-  /** The request headers on which its answers depend, as in Vary. */
+  /** The request headers on which the answers depend, as the header Vary names them. */
   readonly vary: string
-  /** Whether the handler reads the body in pieces, since it may be larger than any memory. */
+  /** Whether the handler reads the body in pieces, because the body may exceed the memory. */
   readonly isStreamed: boolean
 }
 
@@ -61,13 +61,13 @@ interface Reference {
   readonly $ref: string
 }
 
-/** Reads openapi.yaml as `npm run generate` wrote it; `npm run check` fails where the two differ. */
+/** Reads the JSON that `npm run generate` made of openapi.yaml. `npm run check` fails where the two differ. */
 export function readDocument(): Document {
   return JSON.parse(readOwnFile(new URL('contract.generated.json', import.meta.url)).toString()) as Document
 }
 
 /**
- * Makes the operations of an OpenAPI document.
+ * Compiles the operations of an OpenAPI document.
  *
  * @throws Error when an operation has no id, an unknown scope or security scheme, or an answer without a schema
  */
@@ -82,8 +82,9 @@ export function readContract(document: Document = readDocument()): Contract {
 }
 
 /**
- * Compiles schemas of the document. The readers of the texts check `int64` and `entity-tags`. A test checks that the
- * schemas are valid; a check here would take a fifth of the time that the service needs to start.
+ * Makes the compiler of the document's schemas. It accepts every `int64` and `entity-tags`, because the code that reads
+ * such values checks them. A test checks that the schemas are valid; a check here would take a fifth of the time that
+ * the service needs to start.
  */
 export function schemaCompiler(document: Document): Ajv2020 {
   const ajv = new Ajv2020({
@@ -122,7 +123,7 @@ function operation(document: Document, ajv: Ajv2020, path: string, method: strin
   }
 }
 
-/** Such an operation redirects a client that accepts none of its media types. */
+/** Whether an operation redirects a client that accepts none of its media types. */
 const redirects = ({ responses }: OperationObject): boolean => '303' in responses
 
 function producedBy(document: Document, object: OperationObject): string[] {

@@ -22,12 +22,13 @@ export interface PortOptions {
 }
 
 /**
- * Connections that the system keeps until they are accepted. It lowers the number to its own limit, on Linux
- * net.core.somaxconn. Beyond that, Linux resets connections of any client. Node's default of 511 is less than a burst.
+ * The length of the operating system's queue of new connections. The system lowers it to its own limit, on Linux
+ * net.core.somaxconn. When the queue is full, Linux resets connections of any client. A burst exceeds the 511 of
+ * Node.js.
  */
 const BACKLOG = 65_535
 
-/** A server on one port, with the bounds on its connections. It does not listen when it is made. */
+/** A server on one port, with the bounds on its connections. It listens only after `listen`. */
 export class Port {
   readonly server: Server
   readonly connections: Connections
@@ -54,7 +55,7 @@ export class Port {
     await once(this.server.listen({ backlog: BACKLOG, ...options }), 'listening')
   }
 
-  /** Ends listening, and waits for the answers that are under way. */
+  /** Stops listening, and waits for the answers that are under way. */
   async close(): Promise<void> {
     const closed = this.server.listening ? promisify(this.server.close).call(this.server) : undefined
     this.connections.shutDown(shuttingDown())

@@ -19,12 +19,13 @@ export class Router {
 
   constructor({ maxParamLength, notFound }: RouterOptions) {
     this.#notFound = notFound
-    // query-string.ts reads the query, so the library leaves it alone.
+    // query-string.ts reads the query, so the library need not.
     this.#paths = findMyWay({ maxParamLength, querystringParser: () => NO_QUERY, onBadUrl: unused })
   }
 
   /**
-   * @param path with parameters in braces, as in the contract. A path without parameters wins for every method
+   * @param path with parameters in braces, as in the contract. A path without parameters takes precedence, whatever the
+   *   method
    * @param routes by method
    * @param otherwise takes exchanges whose method has no route
    */
@@ -60,10 +61,10 @@ interface Resource {
 }
 
 /**
- * The library finds routes by method and path. Here the path alone finds the resource, so all routes have one method.
+ * The library finds a route by method and path. Here the path alone finds the resource, so all routes have one method.
  */
 const ANY = 'GET'
 const NO_QUERY = {}
 
-/** The library demands a handler for each route. Ours are in the route's store, since they take an exchange. */
+/** The library demands a handler for each route. Ours take an exchange, so they are in the `store` of the route. */
 const unused = (): void => {}

@@ -34,13 +34,13 @@ export interface RouteOptions {
   readonly responder: Responder
   readonly cors: Cors | undefined
   readonly bodies: BodyMemory
-  /** Refuses requests that the service has no time or memory for; undefined: takes all. */
+  /** Refuses requests for which the service has no time or memory; undefined refuses none. */
   readonly overload: Overload | undefined
 }
 
 /**
- * Makes the routes of the contract, each with the handler of its operationId, and adds those for OPTIONS and for
- * unknown methods.
+ * Adds a route for each operation of the contract, with the handler of its operationId, and the routes for OPTIONS and
+ * for unknown methods.
  *
  * @throws Error when an operation has no handler, or a handler no operation
  */
@@ -71,7 +71,7 @@ const SPELLINGS: Readonly<Record<string, readonly string[]>> = { '/docs': ['/doc
 
 const isIn = <Id extends OperationId>(handlers: Pick<Handlers, Id>, id: string): id is Id => Object.hasOwn(handlers, id)
 
-/** What monitors ask is answered however much there is to do, as they have to see it. */
+/** The service answers these under any load, because monitors must see the load. */
 const MONITORING: readonly string[] = ['getLiveness', 'getReadiness', 'getMetrics'] satisfies OperationId[]
 
 function authorized(operation: Operation, route: Route, { authorize, overload }: RouteOptions): Route {
@@ -86,7 +86,7 @@ function authorized(operation: Operation, route: Route, { authorize, overload }:
 
 type Readers = { readonly [Id in OperationId]: (values: Values) => OperationParameters[Id] }
 
-/** Binds the handler of an operation to the reader of its parameters. Both have the same type. */
+/** Makes the route that reads the parameters of an operation and passes them to its handler, both by one type. */
 function routeOf<Id extends OperationId>(
   id: Id,
   operation: Operation,
@@ -109,7 +109,7 @@ function routeOf<Id extends OperationId>(
   }
 }
 
-/** @throws AppError 40601 before any work for the request */
+/** @throws AppError 40601 when the client accepts no media type of the answer */
 function refuseUnacceptable({ request }: Exchange, { produces }: Operation): void {
   const { accept } = request.headers
   if (accept === undefined || produces.length === 0 || preferredType(accept, produces) !== undefined) return
@@ -118,10 +118,10 @@ function refuseUnacceptable({ request }: Exchange, { produces }: Operation): voi
 
 const NO_BODY = Buffer.alloc(0)
 
-/** After a body that took more milliseconds than this, the token is checked again. */
+/** Milliseconds. After a body that took longer, the service checks again whether the token is valid. */
 const SLOW_BODY = 400
 
-/** Handles refusals itself, since the body arrives after the route has returned. */
+/** Refuses the exchange itself instead of throwing, because the body arrives after the route has returned. */
 function withBody<Taken>(
   operation: Operation,
   read: (exchange: Exchange) => Taken,

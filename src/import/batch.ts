@@ -2,7 +2,7 @@ import type { AppError } from '../errors.ts'
 import type { NewPlant } from '../plant.ts'
 import type { RefusedRow } from './import-summary.ts'
 
-/** The rows that one piece of a file has completed. Lines are counted in the file, from 1, by their line feeds. */
+/** The rows that one piece of a file completes. Lines count from 1, by the line feeds of the file. */
 export interface Batch {
   readonly plants: readonly NewPlant[]
   /** The line in which each plant begins. */
@@ -11,7 +11,7 @@ export interface Batch {
   readonly refused: readonly RefusedRow[]
 }
 
-/** Most rows of a batch. */
+/** The most rows of a batch. */
 const MAX_ROWS = 1000
 
 /** Gathers rows until the caller takes them as a batch. */
@@ -26,7 +26,7 @@ export class Batcher {
   }
 
   refuse(line: number, { number, message }: AppError): void {
-    // The AppError with its stack would take far more memory than a row.
+    // An AppError with its stack takes far more memory than a row.
     this.#refused.push({ line, error: number, message })
   }
 
@@ -34,7 +34,7 @@ export class Batcher {
     return this.#plants.length + this.#refused.length >= MAX_ROWS
   }
 
-  /** Returns the gathered rows; undefined without any. */
+  /** Yields the gathered rows as a batch; nothing without rows. */
   *take(): Generator<Batch, void> {
     if (this.#plants.length === 0 && this.#refused.length === 0) return
     const batch = { plants: this.#plants, lines: this.#lines, refused: this.#refused }

@@ -15,12 +15,12 @@ export interface Columns {
 
 export const HEADER_RULE = 'the first row must name the columns id, name and optionally tag'
 
-/** Most columns of a header. */
+/** The most columns of a header. */
 const MAX_COLUMNS = 1000
-/** Most columns that a message names. */
+/** The most columns that a message names. */
 const MAX_NAMED = 5
 
-/** Reads the row `sep=;`, by which Excel knows the separator of the file, and which it does not show. */
+/** The separator in a first row like `sep=;`, which Excel reads as a setting; undefined for any other row. */
 export function separatorRow({ cells }: CsvRow, used: ReadonlySet<Separator>): Separator | undefined {
   const [first = '', ...others] = cells
   const match = /^sep=([,;\t]?)$/i.exec(first)
@@ -29,7 +29,7 @@ export function separatorRow({ cells }: CsvRow, used: ReadonlySet<Separator>): S
 }
 
 /**
- * Finds the columns by the header. Their names have any case, with blanks around; columns without a name may follow.
+ * Finds the columns in the header. Ignores case and surrounding blanks of their names. Cells without a name may follow.
  *
  * @param used the separators between its cells
  * @throws AppError 40001 that names the columns of the header
@@ -39,7 +39,7 @@ export function columnsOf({ cells, isWellFormed }: CsvRow, used: ReadonlySet<Sep
   const keys = names.map((name) => name.toLowerCase())
   const faults = faultsOf(names, keys)
   if (!isWellFormed) faults.push('a quotation mark is misplaced')
-  if (used.size > 1) faults.push(`it separates columns by ${[...used].map((each) => SAID[each]).join(' and by ')}`)
+  if (used.size > 1) faults.push(`it separates columns by ${[...used].map((each) => PLURALS[each]).join(' and by ')}`)
   if (faults.length > 0) {
     throw new AppError(40001, `the header is not valid: ${faults.join('; ')}; ${HEADER_RULE}`)
   }
@@ -47,7 +47,7 @@ export function columnsOf({ cells, isWellFormed }: CsvRow, used: ReadonlySet<Sep
   return { id, name, tag: tag === -1 ? undefined : tag, count: names.length }
 }
 
-const SAID: Readonly<Record<Separator, string>> = { ',': 'commas', ';': 'semicolons', '\t': 'tabs' }
+const PLURALS: Readonly<Record<Separator, string>> = { ',': 'commas', ';': 'semicolons', '\t': 'tabs' }
 
 function namesIn(cells: Cells): string[] {
   const count = cells.findLastIndex((cell) => cell !== undefined && cell.trim() !== '') + 1
@@ -78,7 +78,7 @@ function list(names: readonly string[]): string {
   return names.length > MAX_NAMED ? `${named} and ${names.length - MAX_NAMED} more` : named
 }
 
-/** Says what a first row without any known name may be instead of a header. */
+/** A guess what the first row is, if it has no name of a column. */
 function hintOf([first = '']: readonly string[]): string {
   if (first.startsWith('{')) return ', which looks like NDJSON'
   if (first.includes('\0')) return ', which looks like UTF-16 without byte order mark; save the file as CSV UTF-8'

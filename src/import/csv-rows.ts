@@ -3,14 +3,14 @@ import { AppError } from '../errors.ts'
 import { shown } from '../printable.ts'
 import { GrowingBuffer } from './growing-buffer.ts'
 
-/** The cells of one row, as bytes in a string (Latin-1); undefined for a cell without even quotation marks. */
+/** The cells of one row, their bytes as Latin-1; undefined for a cell without bytes. */
 export type Cells = readonly (string | undefined)[]
 
 export interface CsvRow {
-  /** The line in which it begins, counted from 1. */
+  /** The line in which the row begins, counted from 1. */
   readonly line: number
   readonly cells: Cells
-  /** Whether its quotation marks follow RFC 4180, so that the cells have their intended texts. */
+  /** Whether the quotation marks follow RFC 4180. Otherwise the texts of the cells may not be the intended ones. */
   readonly isWellFormed: boolean
   /** Whether a line end follows. The last row of a truncated file has none. */
   readonly isEnded: boolean
@@ -23,12 +23,11 @@ export type Separator = (typeof SEPARATORS)[number]
 type State = 'start' | 'plain' | 'quoted' | 'quote' | 'return'
 
 /**
- * Divides CSV (RFC 4180, lines ended by CRLF or LF) into rows. It tells an empty cell from an empty text in quotes, and
- * takes 0.5 µs for a row and at most `limit` bytes. It does not decode bytes, as that would silently repair invalid
- * UTF-8.
+ * Divides CSV (RFC 4180, with CRLF or LF) into rows. It tells an empty cell from an empty text in quotes. A row takes
+ * 0.5 µs and at most `limit` bytes. CsvRows does not decode bytes, as that would silently repair invalid UTF-8.
  */
 export class CsvRows {
-  /** Undefined: each of SEPARATORS ends a cell. A change holds from the next row on. */
+  /** Undefined: each of SEPARATORS ends a cell. A change applies from the next row on. */
   separator: Separator | undefined
   /** The separators in the last row, while `separator` is not set. */
   readonly used = new Set<Separator>()
@@ -44,7 +43,7 @@ export class CsvRows {
   /** Bytes of the row in earlier chunks. */
   #length = 0
 
-  /** @param limit maximum number of bytes in a row */
+  /** @param limit the most bytes of a row */
   constructor(limit: number) {
     this.#limit = limit
   }
@@ -104,7 +103,7 @@ export class CsvRows {
   }
 
   /**
-   * Returns the last row, where no line end follows it.
+   * Yields the last row, if no line end follows it.
    *
    * @throws AppError 40001 when a quotation mark is not closed
    */

@@ -8,14 +8,14 @@ import { type CsvRow, CsvRows, textOf } from './csv-rows.ts'
 import { asUtf8 } from './encoding.ts'
 import { requireFits, rowLimitOf } from './text-limit.ts'
 
-/** A plain decimal integer. Other spellings are refused, as spreadsheets round such numbers (`9.22E+18`). */
+/** A plain decimal integer. Other spellings are invalid, because spreadsheets round such numbers (`9.22E+18`). */
 const INTEGER = /^-?(?:0|[1-9][0-9]*)$/
-/** Most characters of an int64. */
+/** The most characters of an int64. */
 const MAX_ID_LENGTH = 20
 
 /**
  * Reads a plant from each row below a header of `id`, `name` and optionally `tag`, in any order. The header decides
- * whether commas, semicolons or tabs separate the cells. Rows of blank cells are ignored.
+ * whether commas, semicolons or tabs separate the cells. Ignores rows of blank cells.
  */
 export async function* readCsv(source: AsyncIterable<Buffer>, textLimit: number): AsyncGenerator<Batch, void> {
   const rows = new CsvRows(rowLimitOf(textLimit))
@@ -84,8 +84,8 @@ function plantOf(row: CsvRow, columns: Columns): NewPlant {
 }
 
 /**
- * Further empty cells may follow. Spreadsheets leave out an empty tag at the end of a row. A truncated row is the last
- * one and has no line end.
+ * Checks the number of cells. Further empty cells may follow, and a row may lack an empty tag at its end, which
+ * spreadsheets leave out. Without a line end the row is the last one, and may be truncated.
  *
  * @throws AppError 40002
  */
@@ -97,7 +97,7 @@ function checkCount({ cells, isEnded }: CsvRow, { id, name, count }: Columns): v
   throw new AppError(40002, `the row must have ${count} cells, like the header; it has ${found}`)
 }
 
-/** The integer, or what it must be. */
+/** The id, as validatePlant takes it: a text says what an invalid one must be. */
 function integerOf(cell: string | undefined): PlantCandidate['id'] {
   if (cell === undefined || cell === '') return undefined
   if (!INTEGER.test(cell)) return `must be an integer in plain digits, such as 7 or -7, not ${shown(textOf(cell))}`

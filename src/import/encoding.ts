@@ -1,10 +1,10 @@
 import { AppError } from '../errors.ts'
 
-/** Bytes that show the encoding of a file. */
-const START = 8
+/** Bytes of the start of a file that show its encoding. */
+const START_LENGTH = 8
 
-/** Files that people mistake for a table, by their first bytes. */
-const NO_TEXTS: readonly (readonly [start: Buffer, what: string])[] = [
+/** Kinds of files that people mistake for text, by their first bytes. */
+const BINARY_FILES: readonly (readonly [start: Buffer, what: string])[] = [
   [
     Buffer.from('PK\x03\x04', 'latin1'),
     'a workbook (such as .xlsx or .ods) or another ZIP archive; save the sheet as CSV',
@@ -18,17 +18,18 @@ const UTF16_LE_MARK = Buffer.from('fffe', 'hex')
 const UTF16_BE_MARK = Buffer.from('feff', 'hex')
 
 /**
- * Yields a text as UTF-8 without byte order mark. A mark at its start says whether it is UTF-8 or UTF-16; without one
- * it is UTF-8. Does not check UTF-8.
+ * Yields a text as UTF-8 without byte order mark. The mark at its start tells UTF-8 from UTF-16; a text without one is
+ * UTF-8. Does not check UTF-8.
  *
- * @throws AppError 40001 when the file is no text, or is not valid UTF-16 after such a mark; what the source throws
+ * @throws AppError 40001 when the file is no text, or is not valid UTF-16 after the mark of UTF-16; any error of the
+ *   source
  */
 export async function* asUtf8(source: AsyncIterable<Buffer>): AsyncGenerator<Buffer, void> {
   let start: Buffer | undefined = Buffer.alloc(0)
   let decode = (chunk: Buffer): Buffer => chunk
   const begin = (bytes: Buffer): Buffer => {
-    const noText = NO_TEXTS.find(([first]) => bytes.indexOf(first) === 0)
-    if (noText !== undefined) throw new AppError(40001, `the file is not text but ${noText[1]}`)
+    const binary = BINARY_FILES.find(([first]) => bytes.indexOf(first) === 0)
+    if (binary !== undefined) throw new AppError(40001, `the file is not text but ${binary[1]}`)
     if (bytes.indexOf(UTF8_MARK) === 0) return bytes.subarray(UTF8_MARK.length)
     const isBigEndian = bytes.indexOf(UTF16_BE_MARK) === 0
     if (!isBigEndian && bytes.indexOf(UTF16_LE_MARK) !== 0) return bytes
@@ -43,7 +44,7 @@ export async function* asUtf8(source: AsyncIterable<Buffer>): AsyncGenerator<Buf
       yield decode(chunk)
     } else {
       start = Buffer.concat([start, chunk])
-      if (start.length < START) continue
+      if (start.length < START_LENGTH) continue
       yield begin(start)
       start = undefined
     }
@@ -52,7 +53,7 @@ export async function* asUtf8(source: AsyncIterable<Buffer>): AsyncGenerator<Buf
   end()
 }
 
-/** Decodes UTF-16 in pieces, and repairs nothing. */
+/** Decodes UTF-16 in pieces, and refuses invalid UTF-16 instead of repairing it. */
 class Utf16Decoder {
   readonly #isBigEndian: boolean
   /** The start of a code unit or of a surrogate pair. */

@@ -18,9 +18,9 @@ export function formatOf(fileName: string): Format | undefined {
 }
 
 export interface ReadOptions {
-  /** Most bytes of a name, and of a tag, as JSON. A row may have twice as many and its id. */
+  /** The most bytes of a name, and of a tag, as JSON. A row may have twice as many and its id. */
   readonly textLimit: number
-  /** Most levels of arrays and objects in a row of NDJSON. */
+  /** The most levels of arrays and objects in a row of NDJSON. */
   readonly nestingLimit: number
 }
 
@@ -28,8 +28,8 @@ export interface ReadOptions {
  * Reads a file of plants in pieces, in constant memory, and no faster than the caller takes the batches. Skips a byte
  * order mark at the start. A batch has the rows that a chunk has completed, at most a thousand.
  *
- * @throws AppError 40001 after the last batch, where the rest of the file can't be divided into rows; what the source
- *   throws
+ * @throws AppError 40001 or 41301 after the last batch, where the rest of the file cannot be divided into rows; any
+ *   error of the source
  */
 export function readPlants(
   format: Format,
@@ -39,10 +39,10 @@ export function readPlants(
   return format === 'csv' ? readCsv(source, options.textLimit) : readNdjson(source, options)
 }
 
-/** The start of a file, before all plants. */
+/** The text of a file before its plants. */
 export const headerOf = (format: Format): string => (format === 'csv' ? CSV_HEADER : '')
 
-/** The rows of these plants, in their order. A file that is read and written again has the same bytes. */
+/** The rows of plants, in their order. To read a file that the program wrote, and write it again, gives equal bytes. */
 export function writePlants(format: Format, plants: readonly NewPlant[]): string {
   const rowOf = format === 'csv' ? csvRow : ndjsonRow
   let text = ''

@@ -1,4 +1,4 @@
-/** A buffer that grows at its end. Time and memory are in proportion to its bytes, even for tiny pieces. */
+/** A buffer that grows at its end. Its time and memory are linear in its bytes, even for tiny pieces. */
 export class GrowingBuffer {
   #buffer = Buffer.alloc(0)
   length = 0

@@ -1,6 +1,6 @@
 import type { ErrorNumber } from '../errors.ts'
 
-/** A row of a file that was not imported. */
+/** A row of a file that the import refused. */
 export interface RefusedRow {
   /** The line in which the row begins, counted from 1. */
   readonly line: number
@@ -21,7 +21,7 @@ export interface ImportSummary extends ImportCounts {
   readonly refusedRows: readonly RefusedRow[]
 }
 
-/** Most refused rows of a file that are listed. Further ones are only counted. */
+/** The most refused rows that a summary lists. It only counts further ones. */
 export const LISTED_ROWS = 1000
 
 /** Adds up the results of the rows of one file. */

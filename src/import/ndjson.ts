@@ -9,7 +9,7 @@ import { GrowingBuffer } from './growing-buffer.ts'
 import { requireFits, rowLimitOf } from './text-limit.ts'
 
 const LF = 0x0a
-/** A line of nothing but JSON white space, including the CR before an LF. */
+/** A line of JSON white space alone, including the CR before an LF. */
 const BLANK = /^[ \t\r]*$/
 
 /**
@@ -55,7 +55,7 @@ const NOTHING = Buffer.alloc(0)
 
 const isBlank = (row: Buffer): boolean => (row[0] ?? 0) <= 0x20 && BLANK.test(row.toString('latin1'))
 
-/** The start of an unfinished row, at most up to the limit. */
+/** Holds the start of an unfinished row, at most up to the limit. */
 class RowStart {
   readonly #limit: number
   readonly #bytes = new GrowingBuffer()
@@ -78,7 +78,7 @@ class RowStart {
   completedBy(end: Buffer): Buffer | undefined {
     if (this.isEmpty && end.length <= this.#limit) return end
     this.append(end)
-    // A copy: the next row overwrites the buffer.
+    // Copies the row, because the next row overwrites the buffer.
     const row = this.#isTooLarge ? undefined : Buffer.from(this.#bytes.append(NOTHING))
     this.#bytes.keep(NOTHING)
     this.#isTooLarge = false

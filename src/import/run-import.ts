@@ -6,9 +6,8 @@ import type { ImportCounts, ImportSummary, RefusedRow } from './import-summary.t
 
 export interface ImportOptions {
   readonly mode: ImportMode
-  /** Stores nothing, but reports the result that each row would have. */
+  /** Whether to store nothing, and report the result that each row would have. */
   readonly dryRun: boolean
-  /** The actor of the import. */
   readonly actor: Actor
 }
 
@@ -25,7 +24,7 @@ export type PutBatch = (batch: Batch) => Promise<BatchOutcome>
 export type TakeSummary = (summary: ImportSummary, lastLine: number) => void
 
 /**
- * Imports batches into a store, each with one commit. With `dryRun` nothing is stored.
+ * Imports batches into a store, each with one commit. With `dryRun` it stores nothing.
  *
  * @param take called after each commit
  * @param signal ends the import before the next batch, with its reason
@@ -61,7 +60,7 @@ export async function putBatches(
       signal?.throwIfAborted()
       const outcome = batch.plants.length === 0 ? Promise.resolve(NOTHING) : put(batch)
       underWay = outcome.then((known) => take(summaryOf(batch, known), lastLineOf(batch)))
-      // The await of `underWay` throws the rejection.
+      // A later await of `underWay` throws the rejection. Until then Node.js must not count it as unhandled.
       underWay.catch(() => {})
     }
   } finally {
@@ -81,7 +80,7 @@ function outcomeOf(results: readonly ImportResult[]): BatchOutcome {
   return { ...counts, refused: refusals.length, refusals }
 }
 
-/** Merges the rows without a valid plant with those that the store refused, by their lines. */
+/** Merges rows without a valid plant and rows that the store refused, in the order of their lines. */
 function summaryOf({ lines, refused }: Batch, { refusals, ...counts }: BatchOutcome): ImportSummary {
   const unstored = refusals.map(({ index, ...refusal }) => ({ line: lines[index] ?? 0, ...refusal }))
   const refusedRows = refused.length === 0 ? unstored : [...refused, ...unstored].sort((a, b) => a.line - b.line)

@@ -1,23 +1,23 @@
 import { AppError } from '../errors.ts'
 import { type NewPlant, textLength } from '../plant.ts'
 
-/** Most bytes of a row besides its texts: an id of 20 characters, the names of members, quotation marks. */
+/** The most bytes of a row besides its texts: an id of 20 characters, the names of members, quotation marks. */
 const FRAME = 64
 
 /**
- * Bytes of the largest row. With it every plant that has its texts in the limit can be exported and imported: as JSON,
- * as the limit counts them, no text is shorter than as CSV.
+ * Bytes of the largest row. Every plant whose texts are within the limit can be exported and imported in both formats,
+ * because no text is longer as CSV than as JSON.
  */
 export const rowLimitOf = (textLimit: number): number => 2 * textLimit + FRAME
 
 /**
- * Holds a plant of a file to the limit that the bodies of requests imply: a name, and a tag, has no more bytes than a
- * body, as JSON. So a change of one of them by PATCH always fits.
+ * Applies the limit of bodies to a plant of a file: its name, and its tag, has at most as many bytes as JSON as a body.
+ * A PATCH of one of them then always fits into a body.
  *
  * @throws AppError 41301 that names the members beyond the limit
  */
 export function requireFits(plant: NewPlant, textLimit: number): NewPlant {
-  if (MAX_BYTES * textLength(plant) + FRAME <= textLimit) return plant
+  if (MAX_UNIT_BYTES * textLength(plant) + FRAME <= textLimit) return plant
   const { name, tag = '' } = plant
   const large = [isTooLarge(name, textLimit) && 'name', isTooLarge(tag, textLimit) && 'tag'].filter(
     (is) => is !== false,
@@ -26,8 +26,8 @@ export function requireFits(plant: NewPlant, textLimit: number): NewPlant {
   throw new AppError(41301, `${large.join(' and ')} must have at most ${textLimit} bytes as JSON`)
 }
 
-/** Most bytes of JSON for one UTF-16 code unit: `\u0001`. */
-const MAX_BYTES = 6
+/** The most bytes of JSON for one UTF-16 code unit: `\u0001`. */
+const MAX_UNIT_BYTES = 6
 
 const isTooLarge = (text: string, limit: number): boolean =>
-  MAX_BYTES * text.length + 2 > limit && Buffer.byteLength(JSON.stringify(text)) > limit
+  MAX_UNIT_BYTES * text.length + 2 > limit && Buffer.byteLength(JSON.stringify(text)) > limit

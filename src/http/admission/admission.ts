@@ -30,7 +30,7 @@ export class Admission {
       }),
       export: atOnce('exports', config.maxExports, config.maxExportsPerToken, long),
       import: atOnce('imports', config.maxImports, config.maxImportsPerToken),
-      // A patch of a few bytes may read a plant of two mebibytes and answer it.
+      // A patch of a few bytes may read and answer a plant of two mebibytes.
       patch: new FairQueue({
         noun: 'patches',
         running: config.maxPatches,
@@ -57,11 +57,11 @@ export class Admission {
    *
    * @param run must reject with the signal's reason when the signal aborts
    * @throws AppError 42901 or 50302 when too much work is under way, 50302 after the timeout, 40102 or 40103 when the
-   *   token is no longer valid; ClientGone when the client leaves; and what `run` throws
+   *   token is no longer valid; ClientGone when the client leaves; any error of `run`
    */
   async during<T>(work: Work, exchange: Exchange, run: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const { identity } = exchange
-    if (identity === undefined) throw new Error('work was asked for without a token')
+    if (identity === undefined) throw new Error('an operation with long work needs a token')
     const ending = new AbortController()
     const end = (reason: unknown) => ending.abort(reason)
     const unwatch = this.#tokens.watch(identity, end)

@@ -9,7 +9,7 @@ export interface QueueOptions {
   /** Work that waits at once; with 0 the queue refuses work instead. */
   readonly waiting: number
   readonly waitingPerToken: number
-  /** A bound that it shares with other queues. */
+  /** A bound that this queue shares with others. */
   readonly shared?: SharedBound | undefined
 }
 
@@ -73,7 +73,6 @@ export class FairQueue {
   async enter(token: string, signal: AbortSignal): Promise<() => void> {
     signal.throwIfAborted()
     const line = this.#lines.get(token) ?? { running: 0, waiting: new Set() }
-    // Below the bound of the queue, work waits only for the bound of its own token.
     if (!this.#hasPlace(line)) await this.#wait(token, line, signal)
     else this.#start(token, line)
     let isOver = false

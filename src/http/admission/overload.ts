@@ -20,19 +20,20 @@ export interface MemoryUse {
 
 /** Milliseconds between two checks of the clock and the memory. */
 const INTERVAL = 100
-/** The share of the maximum delay that one turn of the event loop may take: a request waits for a few turns. */
+/** The share of the maximum delay that one turn of the event loop may take, because a request waits for a few turns. */
 const TURN_SHARE = 1 / 5
-/** The share of V8's heap limit beyond which requests are refused. V8 ends the process at the limit. */
+/** The share of V8's heap limit beyond which the service refuses requests. At the limit V8 ends the process. */
 const HEAP_SHARE = 0.85
 /** The default share of the memory that the service may take. */
 const MEMORY_SHARE = 2 / 3
 
 /**
- * Refuses requests when the requests of one turn of the event loop take too long, and when memory is short. A refusal
- * costs a fraction of the work that it saves.
+ * Refuses requests when one turn of the event loop takes too long, and when memory is short. A refusal costs a fraction
+ * of the work that it saves.
  *
- * A request normally costs one comparison. A timer notes the time, and only a turn beyond the limit delays the timer by
- * more than that. A pause of the whole process delays it too, so `admit` then measures the turn from its first request.
+ * Normally a request costs one comparison with the time that a timer noted. Only a turn beyond the limit, or a pause of
+ * the whole process, delays the timer by more than the limit. To tell these apart, `admit` then measures the turn from
+ * its first request.
  */
 export class Overload {
   readonly #maxTurn: number
@@ -43,8 +44,8 @@ export class Overload {
   #memory: MemoryUse
   #isFull = false
   #tickedAt = performance.now()
-  /** The time of the first request that found the timer delayed in this turn; undefined without one. */
-  #longSince: number | undefined
+  /** The time of this turn's first request after which the timer was late; undefined without one. */
+  #delayedSince: number | undefined
 
   constructor({ maxDelay, maxMemory = memoryShare() }: OverloadLimits, readMemory: () => MemoryUse = memoryUse) {
     this.#maxTurn = maxDelay * TURN_SHARE
@@ -54,6 +55,7 @@ export class Overload {
     this.#timer = setInterval(() => this.#tick(), INTERVAL).unref()
   }
 
+  /** Registers the metrics of refusals and of memory. */
   describe(metrics: Metrics): void {
     metrics.series('plantstore_shed_total', () =>
       Object.entries(this.#refused).map(([reason, count]) => [{ reason }, count] as const),
@@ -64,8 +66,8 @@ export class Overload {
   }
 
   /**
-   * @param now `performance.now()`
-   * @throws AppError 50302
+   * @param now `performance.now()` when the request began
+   * @throws AppError 50302 when the turn takes too long, or memory is short
    */
   admit(now: number): void {
     if (this.#isFull) {
@@ -73,12 +75,12 @@ export class Overload {
       throw new AppError(50302, 'the service is short of memory; nothing was done, retry later')
     }
     if (now - this.#tickedAt <= this.#maxTurn) return
-    if (this.#longSince === undefined) {
-      this.#longSince = now
+    if (this.#delayedSince === undefined) {
+      this.#delayedSince = now
       setImmediate(() => {
-        this.#longSince = undefined
+        this.#delayedSince = undefined
       })
-    } else if (now - this.#longSince > this.#maxTurn) {
+    } else if (now - this.#delayedSince > this.#maxTurn) {
       this.#refused.delay++
       throw new AppError(50302, 'too many requests came at once; nothing was done, retry later')
     }

@@ -14,7 +14,7 @@ export interface Identity {
   readonly actor: Actor
   readonly scopes: readonly Scope[]
   readonly expiresAt: number
-  /** SHA-256 of its secret; undefined for the configured token, which can't be revoked. */
+  /** SHA-256 of the token's secret; undefined for the configured token, which nobody can revoke. */
   readonly hash: Buffer | undefined
 }
 
@@ -37,32 +37,29 @@ interface Verified {
 
 interface InvalidToken {
   readonly until: number
-  /** Whose it was, if it was revoked. */
+  /** The actor of a revoked token; undefined for an unknown one. */
   readonly revoked: Actor | undefined
 }
 
-/**
- * Milliseconds for which a look-up of a token is cached. A revoked token stops working within this time on every
- * instance.
- */
-const TRUST = 500
+/** Milliseconds of the cache of tokens. Within this time, a revoked token stops working on every instance. */
+const CACHE_TTL = 500
 const MAX_TOKENS = 10_000
 const TOUCH_INTERVAL = 60_000
 const REALM = 'Bearer realm="plantstore"'
 
 /**
- * Checks bearer tokens (RFC 6750). A valid token passes whatever else its address sends: every token is looked up, and
- * a limit decides only how an invalid one is refused (docs/decisions/0008-failed-authentication-limit.md).
+ * Checks bearer tokens (RFC 6750). A valid token passes whatever else its address sends: Auth looks every token up, and
+ * the limit decides only how it refuses an invalid one (docs/decisions/0008-failed-authentication-limit.md).
  */
 export class Auth {
   readonly #options: AuthOptions
   readonly #configuredHash: Buffer | undefined
   readonly #failures: FailureLimit | undefined
   /**
-   * Keyed by the whole header, so that most requests cost one look-up and no hash. Never written to a log or a file.
+   * By the whole header, so that most requests cost one look-up and no hash. The service never logs or stores a key.
    */
   readonly #verified = new BoundedMap<string, Verified>(MAX_TOKENS)
-  /** Well-formed tokens that the store does not have, or has as revoked, until it is asked again. */
+  /** Well-formed tokens that are unknown to the store, or revoked. */
   readonly #invalid = new BoundedMap<string, InvalidToken>(MAX_TOKENS)
   readonly #touched = new BoundedMap<string, number>(MAX_TOKENS)
 
@@ -86,7 +83,7 @@ export class Auth {
   }
 
   /**
-   * Resolves when the token of a request under way is still valid.
+   * Checks again the token of a request under way, and resolves when it is still valid.
    *
    * @throws AppError 40102 when it was revoked, 40103 when it has expired, 50301 when the store is out of reach
    */
@@ -101,8 +98,8 @@ export class Auth {
     if (header === undefined || !/^bearer(?: |$)/i.test(header)) {
       throw new HttpError(40101, 'an access token is required: send "Authorization: Bearer <token>"', challenge())
     }
-    // The time before the look-up: the token may be revoked during it.
-    const until = performance.now() + TRUST
+    // Counts from before the look-up, because the token may be revoked during it.
+    const until = performance.now() + CACHE_TTL
     const identity = await this.#find(secretIn(header), until)
     if (!('scopes' in identity)) {
       this.#verified.delete(header)
@@ -113,7 +110,7 @@ export class Auth {
   }
 
   async #find(secret: string, until: number): Promise<Identity | InvalidToken> {
-    // The configured token never has the form of a stored one, and no other form is stored.
+    // Stored tokens all have this form, which the configured token never has.
     if (!isWellFormed(secret)) return this.#isConfigured(secret) ? CONFIGURED : { until, revoked: undefined }
     const known = this.#invalid.get(secret)
     if (known !== undefined && known.until > performance.now()) return known

@@ -1,6 +1,4 @@
-/**
- * A map that forgets its oldest entry once it has more than it may hold. Setting an entry again makes it the newest.
- */
+/** A map of at most `max` entries, which drops its oldest one. Setting an entry again makes it the newest. */
 export class BoundedMap<K, V> {
   readonly #entries = new Map<K, V>()
   readonly #max: number

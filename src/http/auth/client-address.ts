@@ -6,12 +6,12 @@ type Headers = Readonly<Record<string, string | readonly string[] | undefined>>
 /**
  * Finds the address of a client: the other end of the connection, or, behind a trusted proxy, the address in
  * `Forwarded` (RFC 7239) or `X-Forwarded-For`. It follows the hops from the service outwards to the first one that is
- * no trusted proxy, since the client itself may have written the rest.
+ * no trusted proxy, because the client itself may have written the rest.
  */
 export class ClientAddresses {
   readonly #proxies: BlockList | undefined
 
-  /** @param proxies without any, the headers are ignored */
+  /** @param proxies without one, ClientAddresses ignores the headers */
   constructor(proxies: readonly Network[]) {
     this.#proxies = proxies.length === 0 ? undefined : blockListOf(proxies)
   }
@@ -25,7 +25,7 @@ export class ClientAddresses {
     if (forwarded === undefined) return this.#outermost(address, xForwardedFor?.split(',') ?? [])
     const client = this.#outermost(address, hopsIn(forwarded))
     if (xForwardedFor === undefined) return client
-    // A proxy that sets only one of the headers passes on the other as the client wrote it, so no client may choose.
+    // A proxy may set one header and pass on the other as the client wrote it. Where they differ, neither is trusted.
     return this.#outermost(address, xForwardedFor.split(',')) === client ? client : address
   }
 
@@ -49,7 +49,7 @@ export class ClientAddresses {
 const textOf = (header: string | readonly string[] | undefined): string | undefined =>
   typeof header === 'string' || header === undefined ? header : header.join(',')
 
-/** The `for` of each element, in order; an empty text for an element without one, which hides its hop. */
+/** The `for` parameter of each element, in order; an empty text for an element without one. */
 function hopsIn(forwarded: string): string[] {
   return elementsIn(forwarded).map((element) => {
     const [, quoted, plain] = /(?:^|;)\s*for\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^";,\s]*))\s*(?:;|$)/i.exec(element) ?? []
@@ -57,7 +57,7 @@ function hopsIn(forwarded: string): string[] {
   })
 }
 
-/** Splits at commas outside quotation marks. After an unclosed mark, the last element is no address. */
+/** Splits at commas outside quotation marks. An unclosed mark makes the last element an invalid address. */
 const elementsIn = (forwarded: string): string[] => forwarded.match(/(?:[^",]|"(?:[^"\\]|\\.)*"?)+/g) ?? []
 
 /** `10.0.0.7`, `10.0.0.7:1234`, `2001:db8::7`, `[2001:db8::7]` or `[2001:db8::7]:1234`; undefined for anything else. */

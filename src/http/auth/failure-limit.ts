@@ -1,12 +1,11 @@
 import { addressGroup } from '../../network.ts'
 import { BoundedMap } from './bounded-map.ts'
 
+/** Milliseconds. */
 const WINDOW = 60_000
 const MAX_ADDRESSES = 10_000
 
-/**
- * Counts failed authentications per address, or IPv6 network of 64 bits, in windows of a minute of the monotonic clock.
- */
+/** Counts failed authentications per address (per /64 network of IPv6) in windows of one minute. */
 export class FailureLimit {
   readonly #limit: number
   readonly #windows = new BoundedMap<string, { failures: number; readonly ends: number }>(MAX_ADDRESSES)
@@ -15,7 +14,7 @@ export class FailureLimit {
     this.#limit = limit
   }
 
-  /** @returns 0 while the address is below the limit, else the seconds until it is again */
+  /** Counts a failure. @returns 0 up to the limit of the address, and beyond it the seconds until the window ends */
   note(address: string): number {
     const group = addressGroup(address)
     const now = performance.now()

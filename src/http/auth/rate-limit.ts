@@ -9,7 +9,7 @@ interface Bucket {
 const MAX_TOKENS = 10_000
 
 /**
- * A token bucket per access token: `limit` requests per second, and a bucket of the same size. The fields follow
+ * A token bucket per access token: `limit` requests per second, and a bucket of the same size. The headers follow
  * draft-ietf-httpapi-ratelimit-headers-10.
  */
 export class RateLimiter {
@@ -42,7 +42,7 @@ export class RateLimiter {
   #refilled(tokenId: string): Bucket {
     const now = performance.now()
     const bucket = this.#buckets.get(tokenId) ?? { left: this.#limit, filledAt: now }
-    // Keeps tokens in use, so that none gets a full bucket by eviction.
+    // Makes the bucket the newest entry: an active token whose bucket was evicted would get a full one.
     this.#buckets.set(tokenId, bucket)
     bucket.left = Math.min(this.#limit, bucket.left + ((now - bucket.filledAt) / 1000) * this.#limit)
     bucket.filledAt = now

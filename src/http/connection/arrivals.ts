@@ -1,13 +1,13 @@
-/** Consecutive turns of the event loop that postponable work leaves to new connections. */
-const GIVEN = 7
+/** The most consecutive turns of the event loop that postponable work skips. */
+const MAX_SKIPPED = 7
 
 /**
- * Keeps turns of the event loop short while clients connect. Node accepts one connection per turn, so a client behind a
- * thousand others waits for a thousand turns.
+ * Keeps turns of the event loop short while clients connect. Node.js accepts one connection per turn, so a client
+ * behind a thousand others waits for a thousand turns.
  */
 export class Arrivals {
   #hasNew = false
-  #given = 0
+  #skipped = 0
 
   /** Takes note of a new connection. */
   add(): void {
@@ -16,9 +16,9 @@ export class Arrivals {
 
   /** Whether postponable work should skip this turn. Call it once per turn. */
   giveWay(): boolean {
-    const gives = this.#hasNew && this.#given < GIVEN
-    this.#given = gives ? this.#given + 1 : 0
+    const skips = this.#hasNew && this.#skipped < MAX_SKIPPED
+    this.#skipped = skips ? this.#skipped + 1 : 0
     this.#hasNew = false
-    return gives
+    return skips
   }
 }

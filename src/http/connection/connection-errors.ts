@@ -3,7 +3,7 @@ import type { Socket } from 'node:net'
 import { type AppError, errorJson } from '../../errors.ts'
 import { HttpError, refusalHeaders } from '../response/http-error.ts'
 
-/** Milliseconds for which a refused connection is still read. */
+/** Milliseconds for which the service still reads a connection that it has refused. */
 const LINGER = 1000
 
 const CLOSE = { Connection: 'close' }
@@ -14,7 +14,7 @@ export interface ParserError extends NodeJS.ErrnoException {
   readonly bytesParsed?: number
 }
 
-/** The refusal of bytes that Node's parser could not read, or not in time. */
+/** The refusal of bytes that Node's parser cannot read, or that came too late. */
 export function refusalOfError(error: ParserError): AppError {
   const { code = '' } = error
   switch (code) {
@@ -25,14 +25,14 @@ export function refusalOfError(error: ParserError): AppError {
     case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':
       return new HttpError(41301, 'the chunk extensions of the body are larger than the limit', { headers: CLOSE })
   }
-  return new HttpError(40004, `the request is not valid HTTP/1.1: ${FAULTS[code] ?? 'it can not be read'}`, {
+  return new HttpError(40004, `the request is not valid HTTP/1.1: ${FAULTS[code] ?? 'it cannot be read'}`, {
     headers: CLOSE,
   })
 }
 
 const METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS'
 
-/** By the codes of llhttp, Node's parser. */
+/** By the error codes of llhttp, Node's parser (https://github.com/nodejs/llhttp). */
 const FAULTS: Readonly<Record<string, string>> = {
   HPE_INVALID_METHOD: 'it does not begin with a method, a path and HTTP/1.1',
   HPE_INVALID_URL: 'its path has characters that must be percent-encoded',
@@ -55,16 +55,18 @@ const FAULTS: Readonly<Record<string, string>> = {
 export const unknownMethod = (): AppError =>
   new HttpError(40501, `unknown method; the service supports ${METHODS}`, { headers: { Allow: METHODS, ...CLOSE } })
 
-/** A refusal that belongs to no request. */
+/** A refusal of bytes that are no request, with the request id of its log line. */
 export interface NamedRefusal {
   readonly refusal: AppError
   readonly requestId: string
 }
 
-/** Ends a connection that can't be read any further, with a refusal if one is given. */
+/**
+ * Ends a connection of which the service parses no more, with a refusal if one is given. It reads on for LINGER
+ * milliseconds: to close with bytes unread resets the connection, and the client may lose the answer. To wait until the
+ * client closes would let it keep the connection for good.
+ */
 export function endRefused(socket: Socket, named?: NamedRefusal): void {
-  // Closing at once, with bytes unread, would reset the connection and could cost the client this answer; waiting for
-  // the client to close would let it keep the connection for good.
   socket.resume()
   setTimeout(() => socket.destroy(), LINGER).unref()
   socket.end(named === undefined ? '' : textOf(named))

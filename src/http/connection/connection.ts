@@ -7,18 +7,18 @@ import { endRefused } from './connection-errors.ts'
 import { PartedInput } from './parted-input.ts'
 import type { ConnectionHandlers, Shared } from './shared.ts'
 
-/** Milliseconds without a read of a connection whose requests wait: see `#waitFor`. */
+/** Milliseconds between reads of a connection whose requests wait: see `#waitFor`. */
 const READ_PAUSE = 100
 
-/** Milliseconds for which a connection stays open that was refused as a whole. */
-const LAST_WORDS = 1000
+/** Milliseconds for which a denied connection stays open, so that its client gets the refusal. */
+const DENIAL_LINGER = 1000
 
 /**
- * The requests of one connection. It works on one request at a time: it takes the next one once the answer before was
- * handed to the operating system. A refusal of bytes that are no request comes after all due answers.
+ * The requests of one connection. The service works on one of them at a time: it begins the next one once the operating
+ * system has the whole answer. It refuses bytes that are no request after all due answers.
  *
- * Node's parser reads ahead: a chunk of 64 KiB becomes up to 3,600 requests at once. They wait here in Node's form. A
- * connection that pipelines in a flood, or for long, gets a PartedInput.
+ * Node's parser reads ahead: a chunk of 64 KiB becomes up to 3,600 requests at once, which wait here. A connection that
+ * pipelines in a flood, or for long, gets a PartedInput.
  */
 export class Connection {
   readonly #socket: Socket
@@ -27,27 +27,29 @@ export class Connection {
   #current: Exchange | undefined
   /** The responses to the requests behind the current one. */
   #waiting: ServerResponse[] = []
+  /** The refusal of bytes that are no request. It ends the connection. */
   #refusal: AppError | undefined
+  /** The refusal of the whole connection, which its first request gets. */
   #denial: AppError | undefined
   #readPause: NodeJS.Timeout | undefined
   #isParted = false
   #input: PartedInput | undefined
-  /** The current exchange. The next one begins at its end. */
+  /** The exchange whose end begins the next one. */
   #awaited: Exchange | undefined
-  #isHeld = false
+  #isPaused = false
   #isEnded = false
-  #held = 0
+  #queuedBytes = 0
 
   constructor(socket: Socket, shared: Shared) {
     this.#socket = socket
     this.#handlers = shared.handlers
     this.#shared = shared
-    // Node resumes a socket after each whole request.
+    // Node.js resumes a socket after each whole request.
     socket.on('resume', () => this.#resumed())
     socket.on('close', () => this.#close())
   }
 
-  /** Takes the next request, once its head has arrived. */
+  /** Takes the next request. Call it when its head has arrived. */
   take(response: ServerResponse): void {
     if (this.#refusal !== undefined || this.#socket.destroyed) return
     if (this.#denial !== undefined) {
@@ -60,9 +62,8 @@ export class Connection {
     else this.#waitFor(response)
   }
 
-  /** Refuses bytes that can't be read, after the answers that are due before them. */
+  /** Refuses bytes that are no request, after the answers to the requests before them. */
   refuse(refusal: AppError): void {
-    // After the first fault, all further bytes are dropped.
     if (this.#refusal !== undefined) return
     this.#refusal = refusal
     const current = this.#current
@@ -70,14 +71,14 @@ export class Connection {
     else if (this.#waiting.length > 0) return
     else if (current === undefined || current.isAnswered) this.#end()
     else {
-      this.#goOnAfter(current)
+      this.#startNextAfter(current)
       if (!current.request.complete) current.failBody(refusal)
     }
   }
 
-  /** Refuses the connection as a whole, after the due answers if these come at once. */
+  /** Refuses the whole connection, after the due answers if they come within DENIAL_LINGER milliseconds. */
   deny(refusal: AppError): void {
-    setTimeout(() => this.#socket.destroy(), LAST_WORDS).unref()
+    setTimeout(() => this.#socket.destroy(), DENIAL_LINGER).unref()
     if (this.#current !== undefined) this.refuse(refusal)
     else this.#denial = refusal
     this.#release()
@@ -88,12 +89,12 @@ export class Connection {
     this.#release()
   }
 
-  /** Refuses a request that has not arrived as a whole, and ends the connection after an answer under way. */
+  /** Refuses a request whose rest has not arrived, and ends the connection after an answer under way. */
   shutDown(refusal: AppError): void {
     const current = this.#current
     if (current !== undefined && !current.isAnswered) {
       if (!current.request.complete) current.failBody(refusal)
-      // A header that has been sent does not announce the end. The refusal of a waiting request does.
+      // An answer with `Connection: close` ends the connection itself. This one's header was sent before.
       const endIdle = () => this.isIdle && this.#socket.writable && endRefused(this.#socket)
       if (current.response.headersSent) current.response.once('finish', endIdle)
     } else if (this.#waiting.length === 0) {
@@ -102,33 +103,32 @@ export class Connection {
     }
   }
 
-  /** Reads nothing until `read`, but for a chunk that waits in the socket's own buffer once the input is parted. */
-  hold(): void {
-    this.#isHeld = true
+  /** Stops reading until `read`. A parted input still gets the chunk that Node.js has already read. */
+  pause(): void {
+    this.#isPaused = true
     this.#stopReading()
   }
 
   read(): void {
-    const wasHeld = this.#isHeld
-    this.#isHeld = false
+    const wasPaused = this.#isPaused
+    this.#isPaused = false
     if (this.#input !== undefined) this.#input.read()
-    else if (wasHeld) this.#socket.resume()
+    else if (wasPaused) this.#socket.resume()
   }
 
-  /** Makes Node parse the bytes of this connection in small parts, from its next resume on. */
+  /** Makes Node.js parse the bytes of this connection in small parts, from the next resume of the socket on. */
   partInput(): void {
     this.#isParted = true
   }
 
-  get isHeld(): boolean {
-    return this.#isHeld
+  get isPaused(): boolean {
+    return this.#isPaused
   }
 
   get isGone(): boolean {
     return this.#socket.destroyed
   }
 
-  /** Whether a byte has ever been read. */
   get wasRead(): boolean {
     return this.#socket.bytesRead > 0
   }
@@ -140,15 +140,15 @@ export class Connection {
 
   /** Whether the client pipelines requests, or sends a large body. */
   get isHeavy(): boolean {
-    return this.#held > 0 || (this.#input !== undefined && this.#current?.request.complete === false)
+    return this.#queuedBytes > 0 || (this.#input !== undefined && this.#current?.request.complete === false)
   }
 
-  /** Bytes that waiting requests take, parsed or not. */
-  get held(): number {
-    return this.#held
+  /** Bytes of memory of waiting requests, parsed or not. */
+  get queuedBytes(): number {
+    return this.#queuedBytes
   }
 
-  /** The time (`performance.now()`) of its newest answer; 0 without a request so far. */
+  /** `performance.now()` at the newest answer; 0 before the first request. */
   get lastAnswered(): number {
     return this.#current?.endedAt ?? 0
   }
@@ -156,33 +156,33 @@ export class Connection {
   /** Whether no answer is due, so that the connection may be closed. */
   get isIdle(): boolean {
     const isRefused = this.#refusal !== undefined || this.#denial !== undefined || this.#socket.destroyed
-    return !isRefused && this.#held === 0 && (this.#current === undefined || this.#current.isAnswered)
+    return !isRefused && this.#queuedBytes === 0 && (this.#current === undefined || this.#current.isAnswered)
   }
 
-  /** Whether a body is being read in pieces. */
+  /** Whether a handler is reading a body in pieces. */
   get isStreaming(): boolean {
     const current = this.#current
     return current?.operation?.isStreamed === true && !current.response.headersSent && !current.request.complete
   }
 
   /**
-   * Nothing is read meanwhile, so pipelined bytes stay in the socket. But only a read shows that a client has left, so
-   * another chunk is read now and then.
+   * Queues a request. The connection reads nothing meanwhile, so pipelined bytes stay in the socket. As only a read
+   * shows that a client has left, it reads another chunk every READ_PAUSE milliseconds.
    */
   #waitFor(response: ServerResponse): void {
-    if (this.#refusal === undefined) this.#goOnAfter(this.#current)
+    if (this.#refusal === undefined) this.#startNextAfter(this.#current)
     this.#waiting.push(response)
-    if (!this.#isHeld) this.hold()
+    if (!this.#isPaused) this.pause()
     this.#readLater()
     const size = sizeOf(response.req)
     this.#shared.reading.countRequest(size)
     this.#account(size)
   }
 
-  #goOnAfter(exchange: Exchange | undefined): void {
+  #startNextAfter(exchange: Exchange | undefined): void {
     if (this.#awaited === exchange) return
     this.#awaited = exchange
-    exchange?.response.once('finish', this.#goOn)
+    exchange?.response.once('finish', this.#startNext)
   }
 
   #readLater(): void {
@@ -206,34 +206,34 @@ export class Connection {
     this.#shared.reading.ask(this)
   }
 
-  /** Node has just begun to read again: a `PartedInput` that is made before would get nothing. */
+  /** Creates the PartedInput while Node.js reads: one that is created earlier gets no bytes. */
   #resumed(): void {
-    if (this.#isHeld) this.#stopReading()
-    if (this.#isHeld || !this.#isParted) return
+    if (this.#isPaused) this.#stopReading()
+    if (this.#isPaused || !this.#isParted) return
     this.#input?.resumed()
     this.#input ??= PartedInput.of(this.#socket, {
       mayParse: () => this.#mayParse(),
-      hold: (bytes) => this.#holdInput(bytes),
+      account: (bytes) => this.#accountInput(bytes),
       wait: () => this.#readLater(),
     })
     if (this.#isEnded) this.#input?.drop()
   }
 
-  #holdInput(bytes: number): void {
+  #accountInput(bytes: number): void {
     if (bytes > 0) this.#shared.reading.countInput(bytes)
     this.#account(bytes)
   }
 
   #stopReading(): void {
     this.#socket.pause()
-    // Behind a pause and a resume within one tick, Node reads a socket that calls itself paused, and `pause` is silent.
+    // After a pause and a resume within one tick, Node.js reads a paused socket, on which `pause` does nothing.
     this.#socket.emit('pause')
   }
 
   /** Begins the next request in a later turn, so that connections with many requests leave the event loop to others. */
-  readonly #goOn = (): void => {
+  readonly #startNext = (): void => {
     this.#shared.working.add(() => {
-      // A request that arrived since then is being worked on, and its own end brings the next one.
+      // A request that arrived in the meantime is under way, and its end starts the next one.
       if (this.#socket.destroyed || this.#current?.isAnswered === false) return
       const next = this.#socket.writable ? this.#waiting.shift() : undefined
       if (next === undefined) {
@@ -243,7 +243,7 @@ export class Connection {
       }
       this.#account(-sizeOf(next.req))
       this.#work(next)
-      if (this.#waiting.length > 0) this.#goOnAfter(this.#current)
+      if (this.#waiting.length > 0) this.#startNextAfter(this.#current)
       else if (this.#refusal === undefined && !(next.req.complete && this.#input)) this.#askToRead()
     })
   }
@@ -260,34 +260,34 @@ export class Connection {
     if (isLast && !response.req.complete) {
       this.#handlers.refuse(exchange, this.#refusal as AppError)
     } else {
-      if (isLast || this.#input !== undefined) this.#goOnAfter(exchange)
+      if (isLast || this.#input !== undefined) this.#startNextAfter(exchange)
       this.#handlers.work(exchange)
     }
   }
 
-  /** Ends a connection that can't be read any further. */
+  /** Ends the connection with the refusal, unless the current request had an answer before its body arrived. */
   #end(): void {
     const refusal = this.#refusal
     if (refusal === undefined || this.#isEnded) return
     this.#isEnded = true
-    // Parsing further bytes would cost more than reading them.
+    // To parse further bytes would cost more than to drop them.
     this.#isParted = true
     this.#socket.pause()
     this.#input?.drop()
-    const isOfAnswered = this.#current?.request.complete === false
-    if (isOfAnswered || !this.#socket.writable) endRefused(this.#socket)
+    const wasAnswered = this.#current?.request.complete === false
+    if (wasAnswered || !this.#socket.writable) endRefused(this.#socket)
     else endRefused(this.#socket, { refusal, requestId: this.#handlers.note(refusal, this.#socket.remoteAddress) })
   }
 
   #account(bytes: number): void {
-    this.#held += bytes
-    this.#shared.hold(bytes)
+    this.#queuedBytes += bytes
+    this.#shared.account(bytes)
   }
 
   #release(): void {
     this.#waiting = []
     this.#input?.drop()
-    this.#account(-this.#held)
+    this.#account(-this.#queuedBytes)
   }
 
   #close(): void {

@@ -12,11 +12,11 @@ import { SharedTurns } from './shared-turns.ts'
 
 export type ConnectionBounds = Pick<Config, 'maxConnections' | 'maxAddressConnections' | 'pipelineLimit'>
 
-/** Refused connections that may stay open until their clients have the refusal. Further ones are closed at once. */
-const REFUSED = 8
+/** Refused connections that stay open until their clients have the refusal. The service closes further ones at once. */
+const MAX_REFUSED = 8
 
-/** Milliseconds after its last answer in which an idle connection does not make room for another one. */
-const IDLE = 1000
+/** Milliseconds. An idle connection whose last answer is older may be closed to make room for another one. */
+const MIN_IDLE = 1000
 
 /** Holds all client connections, and applies the bounds on them. */
 export class Connections {
@@ -35,7 +35,7 @@ export class Connections {
     this.#limits = limits
     this.#addresses = addresses
     const reading = new ReadTurns(() => this.#all.values())
-    this.#shared = { handlers, reading, working: new SharedTurns(), hold: (bytes) => this.#hold(bytes) }
+    this.#shared = { handlers, reading, working: new SharedTurns(), account: (bytes) => this.#account(bytes) }
   }
 
   /** Registers the metrics of connections. */
@@ -72,7 +72,7 @@ export class Connections {
     else this.#refuse(connection, refusal)
   }
 
-  /** Ends requests that have not fully arrived, as the service can't answer them before it stops. */
+  /** Refuses the requests whose rest has not arrived, and ends each connection after its answer. */
   shutDown(refusal: AppError): void {
     for (const connection of this.#all.values()) connection.shutDown(refusal)
   }
@@ -97,13 +97,14 @@ export class Connections {
 
   /**
    * Closes the oldest connection without a request so far, or else the connection that has been idle for longest. A
-   * connection stays for IDLE milliseconds after its last answer: its client may have sent the next request already.
+   * connection stays for MIN_IDLE milliseconds after its last answer, as its client may have sent the next request
+   * already.
    *
    * @returns false when no connection may be closed
    */
   #evictFrom(connections: Iterable<Connection>): boolean {
     let idle: Connection | undefined
-    let since = Math.max(1, performance.now() - IDLE)
+    let since = Math.max(1, performance.now() - MIN_IDLE)
     for (const connection of connections) {
       if (!connection.isIdle || connection.lastAnswered >= since) continue
       idle = connection
@@ -118,7 +119,7 @@ export class Connections {
 
   #refuse(connection: Connection, refusal: AppError): void {
     this.#counts.refused++
-    if (this.#refused.size >= REFUSED) {
+    if (this.#refused.size >= MAX_REFUSED) {
       connection.destroy()
     } else {
       this.#refused.add(connection)
@@ -127,12 +128,14 @@ export class Connections {
   }
 
   /** Counts the bytes of pipelined requests. Past the bound, refuses the connection that holds most of them. */
-  #hold(bytes: number): void {
+  #account(bytes: number): void {
     this.#pipelined += bytes
     // A release, even of 0 bytes, refuses no connection: a refused connection releases its own bytes here.
     if (bytes <= 0 || this.#pipelined <= this.#limits.pipelineLimit) return
     let largest: Connection | undefined
-    for (const connection of this.#all.values()) if (connection.held > (largest?.held ?? 0)) largest = connection
+    for (const connection of this.#all.values()) {
+      if (connection.queuedBytes > (largest?.queuedBytes ?? 0)) largest = connection
+    }
     if (largest === undefined) return
     this.#refuse(largest, overloaded('too many pipelined requests are queued; send fewer at a time'))
   }

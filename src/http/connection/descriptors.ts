@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs'
 
 /**
- * Most connections that leave enough descriptors to the store, the log and exports.
+ * The number of connections that leaves enough file descriptors to the store, the log and exports. It is at least half
+ * of the process's limit.
  *
- * @param reserve descriptors for the process itself: an idle service on SQLite has 36 open. Connections get at least
- *   half of the limit
+ * @param reserve descriptors for all other files; an idle service on SQLite has 36 open
  */
 export function descriptorsForConnections(reserve: number): number {
   const limit = openFileLimit()
@@ -17,7 +17,7 @@ function openFileLimit(): number {
     const [, soft] = /^Max open files\s+(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8')) ?? []
     return soft === undefined ? Number.POSITIVE_INFINITY : Number(soft)
   } catch {
-    // Only Linux has this file. Windows has no such limit, and macOS one that Node raises to the most there is.
+    // Only Linux has this file. Windows has no such limit, and Node.js raises that of macOS to the maximum.
     return Number.POSITIVE_INFINITY
   }
 }

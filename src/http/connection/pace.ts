@@ -1,4 +1,4 @@
-/** The minimum pace of the client of an import or export. */
+/** The minimum speed of the client of an import or export. */
 export interface PaceOptions {
   /** Milliseconds within which the client must send or read a byte; 0 for no limit, whatever `leastSpeed` is. */
   readonly stallTimeout: number
@@ -29,7 +29,7 @@ export class Pace {
   /** Counts a wait for the client, and the bytes that it sent or read. */
   moved(milliseconds: number, bytes: number): void {
     const { leastSpeed } = this.#options
-    const given = leastSpeed === undefined && bytes > 0 ? this.#maxCredit : (bytes * 1000) / (leastSpeed ?? 1)
-    this.#credit = Math.min(this.#maxCredit, this.#credit - milliseconds + given)
+    const earned = leastSpeed === undefined && bytes > 0 ? this.#maxCredit : (bytes * 1000) / (leastSpeed ?? 1)
+    this.#credit = Math.min(this.#maxCredit, this.#credit - milliseconds + earned)
   }
 }

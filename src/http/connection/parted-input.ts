@@ -5,23 +5,23 @@ const FIRST_PART = 1024
 
 const HEAD_END = Buffer.from('\r\n\r\n')
 
-/** The link between an input and the requests of its connection. */
+/** The callbacks of an input to its connection. */
 export interface InputOptions {
   /** Whether the parser may get bytes: no request waits, and the body under way, if any, has room. */
   readonly mayParse: () => boolean
-  /** Called with the number of bytes that begin to wait for the parser; below 0 when they no longer wait. */
-  readonly hold: (bytes: number) => void
-  /** Called when bytes wait that the parser may not have yet. The owner then calls `read`. */
+  /** Called with the number of bytes that begin to wait for the parser, and with minus the number that leaves. */
+  readonly account: (bytes: number) => void
+  /** Called when bytes wait that the parser may not have yet. The connection calls `read` later. */
   readonly wait: () => void
 }
 
 /**
  * Gives the bytes of one connection to Node's parser in small parts.
  *
- * By itself, Node parses a chunk of 64 KiB at once: up to 3,600 requests, 4 MB and 20 ms. Once a socket has a listener
- * for `data`, Node gives chunks to the listeners instead; one of them is its own and calls the parser. This class
- * replaces that listener, and calls it. It costs a request some microseconds, so a connection gets it only in a flood.
- * Create it while the socket reads.
+ * By default Node.js parses a chunk of 64 KiB at once: up to 3,600 requests, 4 MB and 20 ms. Once a socket has a
+ * listener for `data`, Node.js gives chunks to the listeners instead. One of them is its own and calls the parser. This
+ * class replaces that listener, and calls it with parts. It costs a request some microseconds, so a connection gets it
+ * only in a flood. Create it while the socket reads.
  */
 export class PartedInput {
   readonly #socket: Socket
@@ -33,7 +33,7 @@ export class PartedInput {
   #wantsChunk = true
   #isDropping = false
 
-  /** @returns undefined where Node has no listener for `data`, or the connection has several */
+  /** @returns undefined where the socket has no listener for `data`, or more than that of Node.js */
   static of(socket: Socket, options: InputOptions): PartedInput | undefined {
     const [parse, ...others] = socket.listeners('data')
     return parse === undefined || others.length > 0
@@ -66,13 +66,13 @@ export class PartedInput {
     }
   }
 
-  /** Call it when the socket resumes, which is mostly Node's wish for more of a body. */
+  /** Call it when the socket resumes, in most cases because Node.js wants more of a body. */
   resumed(): void {
     if (this.#chunks.length === 0) return
     if (!this.#wantsChunk || this.#mayParse()) this.parse()
   }
 
-  /** Gives the parser parts as long as it may have them. */
+  /** Gives the parser parts for as long as it may have them. */
   parse(): void {
     this.#wantsChunk = false
     while (this.#chunks.length > 0 && this.#mayParse()) this.#parseNext()
@@ -89,10 +89,10 @@ export class PartedInput {
     this.#isDropping = true
     const chunks = this.#chunks
     this.#chunks = []
-    for (const { length } of chunks) this.#options.hold(-length)
+    for (const { length } of chunks) this.#options.account(-length)
   }
 
-  /** A state in which Node's listener must not be called ends this connection, and not the process. */
+  /** Ends the connection where Node's listener throws, because its state forbids a call. Otherwise the process ends. */
   #parseNext(): void {
     try {
       this.#parse(this.#nextPart())
@@ -104,8 +104,8 @@ export class PartedInput {
   }
 
   /**
-   * Node's listener must not be called while an answer waits for the client. A socket that is ending no longer shows
-   * this, and its bytes get no answer.
+   * Node's listener must not be called while an answer waits for the client. A socket that is ending does not show
+   * that, so its bytes are not parsed either.
    */
   #mayParse(): boolean {
     return !this.#isDropping && this.#socket.writable && !this.#socket.writableNeedDrain && this.#options.mayParse()
@@ -114,11 +114,11 @@ export class PartedInput {
   #add(chunk: Buffer): void {
     if (this.#isDropping) return
     this.#chunks.push(chunk)
-    this.#options.hold(chunk.length)
+    this.#options.account(chunk.length)
     this.parse()
   }
 
-  /** Ends behind a head where it can: a head that is begun has to be whole within a time limit. */
+  /** Takes bytes up to the end of a head if possible, because a deadline runs once the parser has a part of a head. */
   #nextPart(): Buffer {
     const [chunk = HEAD_END] = this.#chunks
     let part = chunk.subarray(0, this.#partSize)
@@ -128,7 +128,7 @@ export class PartedInput {
     this.#partSize = headEnd >= 0 ? FIRST_PART : 2 * this.#partSize
     if (part.length < chunk.length) this.#chunks[0] = chunk.subarray(part.length)
     else this.#chunks.shift()
-    this.#options.hold(-part.length)
+    this.#options.account(-part.length)
     return part
   }
 }

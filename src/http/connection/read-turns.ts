@@ -4,11 +4,11 @@ import type { Connection } from './connection.ts'
 /** A turn is harmful when it adds more bytes of waiting requests than this, or more bytes of large bodies. */
 const TURN_BYTES = 2 * 2 ** 20
 
-/** Maximum number of connections that read in one turn. */
+/** The most connections that read in one turn. */
 const MAX_READERS = 64
 
-/** After this many turns that were harmful by their requests, every connection reads in parts. */
-const FLOOD = 2
+/** After this many turns that are harmful by their requests, every connection reads in parts. */
+const FLOOD_TURNS = 2
 
 interface Queue {
   readonly next: () => Connection | undefined
@@ -21,16 +21,16 @@ interface Queue {
 /**
  * Decides which connections read, once their input exceeds what one turn of the event loop can take.
  *
- * Node parses a chunk of 64 KiB at once: up to 3,600 requests, 4 MB and 20 ms. Chunks of 1,000 connections may be ready
- * in one turn, which would take 15 s and 2.5 GB; chunks of bodies would take a second.
+ * Node.js parses a chunk of 64 KiB at once: up to 3,600 requests, 4 MB and 20 ms. Chunks of 1,000 connections may be
+ * ready in one turn, which would take 15 s and 2.5 GB; chunks of bodies would take a second.
  *
- * At first every connection reads at any time, at no cost. The first harmful chunk holds all other connections in the
- * middle of the turn: libuv skips a socket that stops reading before its event. Then connections read in turns, one at
- * a time after a harmful turn. Those with pipelined requests or large bodies read in small parts.
+ * At first every connection reads at any time, at no cost. The first harmful chunk pauses all other connections in the
+ * middle of the turn: libuv skips a socket that stops reading before its event. From then on connections read in turns,
+ * one at a time after a harmful turn. Those with pipelined requests or large bodies read in small parts.
  */
 export class ReadTurns {
   readonly #all: () => Iterable<Connection>
-  /** Connections of which no byte was read so far, by age. */
+  /** Connections of which the service has read no byte so far, oldest first. */
   readonly #fresh: Connection[] = []
   readonly #known = new Set<Connection>()
   /** Connections with pipelined requests or large bodies. */
@@ -42,7 +42,7 @@ export class ReadTurns {
   #requestBytes = 0
   #inputBytes = 0
   #floodTurns = 0
-  #isHolding = false
+  #takesTurns = false
   #isCounting = false
 
   /** @param all returns all open connections */
@@ -69,15 +69,15 @@ export class ReadTurns {
 
   /** Adds a new connection. */
   add(connection: Connection): void {
-    if (!this.#isHolding) return
+    if (!this.#takesTurns) return
     this.#arrivals.add()
     // Node starts reading the connection after this event.
-    process.nextTick(() => this.#hold(connection))
+    process.nextTick(() => this.#pause(connection))
   }
 
-  /** Lets a connection read again after its requests have waited: in its turn, or at once when none is held. */
+  /** Lets a connection read again after its requests have waited: in its turn, or at once while none is paused. */
   ask(connection: Connection): void {
-    if (this.#isHolding) this.#heavy.add(connection)
+    if (this.#takesTurns) this.#heavy.add(connection)
     else connection.read()
   }
 
@@ -87,12 +87,12 @@ export class ReadTurns {
   }
 
   #count(): void {
-    if (this.#isHarmful) this.#holdAll()
-    if (this.#isCounting || this.#isHolding) return
+    if (this.#isHarmful) this.#pauseAll()
+    if (this.#isCounting || this.#takesTurns) return
     this.#isCounting = true
     setImmediate(() => {
       this.#isCounting = false
-      if (!this.#isHolding) this.#beginTurn()
+      if (!this.#takesTurns) this.#beginTurn()
     })
   }
 
@@ -105,16 +105,16 @@ export class ReadTurns {
     this.#inputBytes = 0
   }
 
-  #holdAll(): void {
-    for (const connection of this.#all()) this.#hold(connection)
-    if (this.#isHolding) return
-    this.#isHolding = true
+  #pauseAll(): void {
+    for (const connection of this.#all()) this.#pause(connection)
+    if (this.#takesTurns) return
+    this.#takesTurns = true
     setImmediate(this.#turn)
   }
 
-  #hold(connection: Connection): void {
-    if (connection.isHeld || connection.isGone) return
-    connection.hold()
+  #pause(connection: Connection): void {
+    if (connection.isPaused || connection.isGone) return
+    connection.pause()
     if (connection.isHeavy) this.#heavy.add(connection)
     else if (connection.wasRead) this.#known.add(connection)
     else this.#fresh.push(connection)
@@ -132,10 +132,10 @@ export class ReadTurns {
     let read = 0
     for (let tries = 0; tries < this.#queues.length && read === 0; tries++) {
       this.#at = (this.#at + 1) % this.#queues.length
-      read = letRead(this.#queues[this.#at] as Queue, this.#floodTurns >= FLOOD)
+      read = letRead(this.#queues[this.#at] as Queue, this.#floodTurns >= FLOOD_TURNS)
     }
-    this.#isHolding = read > 0
-    if (this.#isHolding) setImmediate(this.#turn)
+    this.#takesTurns = read > 0
+    if (this.#takesTurns) setImmediate(this.#turn)
     else this.#floodTurns = 0
   }
 

@@ -4,19 +4,19 @@ import type { ParserError } from './connection-errors.ts'
 /** Milliseconds that the rest of a request line may take. */
 const LINE_TIMEOUT = 1000
 
-/** Characters of a request line. */
+/** The most characters of a request line. */
 const MAX_LINE = 8192
 
 /** The characters of a token, such as a method (RFC 9110 section 5.6.2). */
 const TOKEN = "[\\w!#$%&'*+.^`|~-]"
 
-/** A request line, and any beginning of one. */
+/** Matches a request line (RFC 9112 section 3), and BEGINNING any beginning of one. */
 const LINE = new RegExp(`^${TOKEN}+ [!-~]+ HTTP/1\\.[01]\\r\\n`)
 const BEGINNING = new RegExp(`^${TOKEN}+(?: (?:[!-~]+(?: ${optionally('HTTP/1.')}(?:[01]\\r?)?)?)?)?$`)
 
 /**
- * Tells request lines with an unknown method from bytes that are no HTTP. The parser stops at the first character that
- * fits no known method, so the rest of the line may come later. It reports the same fault with each further packet.
+ * Tells request lines with an unknown method from bytes that are not HTTP. The parser stops at the first character that
+ * fits no known method, so the rest of the line may come later. It reports the same fault for each further packet.
  */
 export class RequestLines {
   readonly #begun = new WeakMap<Socket, string>()

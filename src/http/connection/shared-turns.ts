@@ -1,9 +1,9 @@
 import { Arrivals } from './arrivals.ts'
 
 /** Milliseconds that the tasks may take in one turn of the event loop. */
-const SHARE = 5
+const MAX_TIME = 5
 
-/** Runs tasks in order in later turns of the event loop, for about SHARE milliseconds of each turn. */
+/** Runs tasks in order in later turns of the event loop, for about MAX_TIME milliseconds of each turn. */
 export class SharedTurns {
   #tasks: (() => void)[] = []
   readonly #arrivals = new Arrivals()
@@ -25,7 +25,7 @@ export class SharedTurns {
     }
     const tasks = this.#tasks
     this.#tasks = []
-    const end = performance.now() + SHARE
+    const end = performance.now() + MAX_TIME
     let done = 0
     do tasks[done++]?.()
     while (done < tasks.length && performance.now() < end)

@@ -3,7 +3,7 @@ import type { Exchange } from '../exchange.ts'
 import type { ReadTurns } from './read-turns.ts'
 import type { SharedTurns } from './shared-turns.ts'
 
-/** The handler of a connection's requests. */
+/** The callbacks of a connection for its requests. */
 export interface ConnectionHandlers {
   /** Answers a request. */
   readonly work: (exchange: Exchange) => void
@@ -20,6 +20,6 @@ export interface Shared {
   readonly reading: ReadTurns
   /** The turns in which waiting requests begin. */
   readonly working: SharedTurns
-  /** Called with the bytes of waiting requests, parsed or not; below 0 when they no longer wait. */
-  readonly hold: (bytes: number) => void
+  /** Called with the bytes of requests that begin to wait, parsed or not, and with minus the bytes that leave. */
+  readonly account: (bytes: number) => void
 }

@@ -7,14 +7,14 @@ export interface UnreadLimits {
   readonly stallTimeout: number
   /** Bytes per second that a client must read on average; undefined for no minimum. */
   readonly leastSpeed: number | undefined
-  /** Bytes of answers that may wait for their clients, of all connections together. */
+  /** Bytes of answers that may wait for their clients, in total. */
   readonly unreadLimit: number
 }
 
 interface Unread {
   readonly exchange: Exchange
   readonly size: number
-  /** Bytes of the connection that the operating system had taken at the last check. */
+  /** Bytes that the operating system had taken from the connection at the last check. */
   taken: number
   /** Milliseconds that the answer may still wait for its client. */
   credit: number
@@ -27,10 +27,10 @@ const GRACE = 1000
 const INTERVAL = 1000
 
 /**
- * Holds the answers that clients have not read yet, and cuts off those that wait too long.
+ * Watches the answers that clients have not read yet, and cuts off those that wait too long.
  *
  * Each answer has a credit of one stall timeout. The credit falls while the answer waits, and rises by a second for
- * each `leastSpeed` bytes that the client reads. So neither a stopped client nor a crawling one holds memory for good.
+ * each `leastSpeed` bytes that the client reads. So a client that stops or crawls cannot hold memory for good.
  */
 export class UnreadAnswers {
   readonly #limits: UnreadLimits
@@ -39,7 +39,7 @@ export class UnreadAnswers {
   #bytes = 0
   #cut = 0
   #timer: NodeJS.Timeout | undefined
-  #lookedAt = 0
+  #checkedAt = 0
 
   /** @param onCut called for each answer that was cut off, after its exchange was given up */
   constructor(limits: UnreadLimits, onCut: (exchange: Exchange, reason: AppError) => void) {
@@ -47,7 +47,7 @@ export class UnreadAnswers {
     this.#onCut = onCut
   }
 
-  /** Registers its metrics. */
+  /** Registers the metrics of unread answers. */
   describe(metrics: Metrics): void {
     metrics.value('plantstore_unread_answer_bytes', () => this.#bytes)
     metrics.value('plantstore_answers_cut_total', () => this.#cut)
@@ -57,7 +57,7 @@ export class UnreadAnswers {
   /**
    * Makes room for an answer of this size: cuts off answers that lag by more than GRACE, the slowest first.
    *
-   * @returns false when that is not enough
+   * @returns false when that frees too little memory
    */
   makeRoom(size: number): boolean {
     const { stallTimeout, unreadLimit } = this.#limits
@@ -70,15 +70,15 @@ export class UnreadAnswers {
     return false
   }
 
-  /** Watches an answer until it is sent or its client leaves. @param size bytes of memory that it takes meanwhile */
+  /** Watches an answer until it is sent or its client leaves. @param size bytes of memory that the answer takes */
   watch(exchange: Exchange, size: number): void {
     const answer = { exchange, size, taken: takenOf(exchange), credit: this.#limits.stallTimeout }
     this.#answers.add(answer)
     this.#bytes += size
     exchange.response.once('close', () => this.#forget(answer))
     if (this.#timer !== undefined) return
-    this.#lookedAt = performance.now()
-    this.#timer = setInterval(() => this.#look(), this.#interval).unref()
+    this.#checkedAt = performance.now()
+    this.#timer = setInterval(() => this.#check(), this.#interval).unref()
   }
 
   get #interval(): number {
@@ -86,11 +86,11 @@ export class UnreadAnswers {
     return stallTimeout === 0 ? INTERVAL : Math.min(INTERVAL, Math.max(10, stallTimeout / 4))
   }
 
-  #look(): void {
+  #check(): void {
     const now = performance.now()
     // A long turn of the event loop must not count against the clients.
-    const elapsed = Math.min(now - this.#lookedAt, 2 * this.#interval)
-    this.#lookedAt = now
+    const elapsed = Math.min(now - this.#checkedAt, 2 * this.#interval)
+    this.#checkedAt = now
     const { stallTimeout, leastSpeed } = this.#limits
     for (const answer of this.#answers) {
       const taken = takenOf(answer.exchange)

@@ -1,10 +1,10 @@
-/** A metric in Prometheus' terms (https://prometheus.io/docs/practices/naming/). */
+/** A metric of Prometheus (https://prometheus.io/docs/practices/naming/). */
 export interface MetricInfo {
   readonly type: 'counter' | 'gauge' | 'histogram'
   readonly help: string
   /** The values of each label, in words. All of them come from the program, and none from a client. */
   readonly labels?: Readonly<Record<string, string>>
-  /** Where the metric exists; undefined: everywhere. */
+  /** The engine or feature that has the metric; undefined: every service has it. */
   readonly only?: string
 }
 
@@ -18,8 +18,8 @@ const POSTGRES = 'PostgreSQL'
 const TRACES = 'traces'
 
 /**
- * Every metric of the service besides those of Node.js. The program registers no other names, and
- * `npm run generate` writes docs/reference/metrics.md from them.
+ * Every metric of the service besides those of Node.js. The program registers no other names, and `npm run generate`
+ * writes docs/reference/metrics.md from this list.
  */
 export const METRICS = {
   plantstore_build_info: {
@@ -34,7 +34,7 @@ export const METRICS = {
   },
   plantstore_http_request_seconds: {
     type: 'histogram',
-    help: 'From the end of the headers to the answer, in seconds.',
+    help: 'Time from the end of the headers to the answer, in seconds.',
     labels: { operation: OPERATION },
   },
   plantstore_refusals_total: {
@@ -53,7 +53,7 @@ export const METRICS = {
   },
   plantstore_commit_seconds: {
     type: 'histogram',
-    help: 'From handing a group of writes to the store until its commit, in seconds.',
+    help: 'Time from handing a group of writes to the store until its commit, in seconds.',
     labels: { work: COMMIT },
   },
   plantstore_commit_failures_total: {
@@ -107,7 +107,7 @@ export const METRICS = {
   plantstore_connections: { type: 'gauge', help: 'Open client connections.' },
   plantstore_connections_limit: {
     type: 'gauge',
-    help: 'Client connections that may be open, less the open files that are reserved.',
+    help: 'Client connections that may be open, which leave a reserve of open files.',
   },
   plantstore_connections_refused_total: {
     type: 'counter',
@@ -117,7 +117,7 @@ export const METRICS = {
   plantstore_pipelined_bytes: { type: 'gauge', help: 'Memory for pipelined requests in the queue.' },
   plantstore_body_bytes: {
     type: 'gauge',
-    help: 'Memory for bodies of requests that are not answered yet, without small ones.',
+    help: 'Memory for bodies of requests that are not answered yet. Bodies up to 4 KiB do not count.',
   },
   plantstore_bodies_refused_total: {
     type: 'counter',
@@ -171,7 +171,7 @@ export type MetricOf<T extends MetricInfo['type']> = {
   [Name in MetricName]: (typeof METRICS)[Name]['type'] extends T ? Name : never
 }[MetricName]
 
-/** The bounds that all clients share and whose use is measured, by their settings. */
+/** The bounds that all clients share and whose use the metrics show, by their settings. */
 export const BOUNDS = {
   maxConnections: 'client connections',
   pipelineLimit: 'bytes of pipelined requests in the queue',
@@ -181,9 +181,9 @@ export const BOUNDS = {
   logBuffer: 'characters of log lines that wait for their reader',
   auditBuffer: 'characters of audit lines that are not written yet',
   maxWaiting: 'queued creates, or changes, whichever are more',
-  queuedText: 'UTF-16 units of the names and tags of queued creates, or changes; a constant',
+  queuedText: 'UTF-16 units of the names and tags of queued creates, or changes, whichever are more; no setting',
   maxMemory: 'bytes of the heap and of buffers',
-  heap: "bytes of the heap, of 85% of V8's limit",
+  heap: "bytes of the heap; the bound is 85% of V8's limit",
   maxSearches: 'searches in progress',
   searchQueue: 'queued searches',
   maxExports: 'exports in progress',

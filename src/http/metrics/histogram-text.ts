@@ -3,10 +3,10 @@ import type { Histogram } from '../../histogram.ts'
 type Series = readonly [labels: Readonly<Record<string, string | number>>, histogram: Histogram]
 
 /**
- * Writes a histogram in the text format (https://prometheus.io/docs/instrumenting/exposition_formats/). The values of
- * its labels must need no escapes.
+ * Writes a histogram in the text format (https://prometheus.io/docs/instrumenting/exposition_formats/).
  *
- * @param unit divides the observed values
+ * @param unit the observed values are divided by this
+ * @param series with label values that need no escapes
  */
 export function histogramText(name: string, help: string, unit: number, series: Iterable<Series>): string {
   const lines = [`# HELP ${name} ${help}`, `# TYPE ${name} histogram`]

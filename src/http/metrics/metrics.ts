@@ -24,7 +24,7 @@ interface Bound {
  * Registers and writes the metrics of the service.
  *
  * It counts answers in plain arrays, in about 0.05 µs each; the metrics library takes eight times as long, 2% of a
- * create. The library's histogram can't take counts from elsewhere, so this class writes histograms as text itself.
+ * create. The library's histogram cannot take these counts, so this class writes histograms as text itself.
  */
 export class Metrics {
   readonly #registry = new Registry()
@@ -81,7 +81,7 @@ export class Metrics {
     }
   }
 
-  /** @param unit divides the observed values */
+  /** @param unit the observed values are divided by this */
   histogram(name: MetricOf<'histogram'>, unit: number, read: () => Iterable<readonly [Labels, Histogram]>): void {
     this.#histograms.push(() => histogramText(name, METRICS[name].help, unit, read()))
   }
@@ -102,7 +102,7 @@ export class Metrics {
     answers.milliseconds.observe(milliseconds)
   }
 
-  /** Counts a refusal, also one that could not be sent. */
+  /** Counts a refusal, also one that the client does not get. */
   countRefusal(error: number): void {
     this.#refusals.set(error, (this.#refusals.get(error) ?? 0) + 1)
   }

@@ -1,8 +1,8 @@
 import { collectDefaultMetrics, type Registry } from '@prometheus-io/client'
 
 /**
- * Metrics for which Node.js lists every open connection on each scrape. Their cost grows with the number of clients.
- * `plantstore_connections` and `process_open_fds` show the same at no such cost.
+ * Metrics for which Node.js lists every open connection at each scrape, so that their cost grows with the number of
+ * clients. `plantstore_connections` and `process_open_fds` show the same without this cost.
  */
 const EXPENSIVE = [
   'nodejs_active_handles',

@@ -1,13 +1,14 @@
 import type { Store } from '../../store.ts'
 import type { Metrics } from './metrics.ts'
 
-/** The pause after a count: at least MIN_PAUSE milliseconds, and PAUSE_FACTOR times the duration of the count. */
+/** The least milliseconds between a count and the next one. */
 const MIN_PAUSE = 60_000
+/** The least pause after a count, as a multiple of the count's duration. */
 const PAUSE_FACTOR = 100
 
 /**
- * Shows the number of plants in the metrics. A count reads the whole table, so it starts only with a scrape, runs in
- * the background, and takes at most a hundredth of the time.
+ * Counts the plants for the metrics. A count reads the whole table, so it starts only with a scrape, runs in the
+ * background, and takes at most a hundredth of the time.
  */
 export class PlantCount {
   readonly #store: Pick<Store, 'countPlants'>
@@ -21,6 +22,7 @@ export class PlantCount {
     this.#now = now
   }
 
+  /** Registers the metric. */
   describe(metrics: Metrics): void {
     metrics.value('plantstore_plants', () => {
       if (this.#now() >= this.#nextAt) void this.#count()
@@ -34,7 +36,7 @@ export class PlantCount {
     try {
       this.#plants = await this.#store.countPlants()
     } catch {
-      // The store is out of reach or closed, which other metrics and the log show. The last count stays.
+      // Other metrics and the log show that the store is out of reach or closed. The last count stays.
     }
     const now = this.#now()
     this.#nextAt = now + Math.max(MIN_PAUSE, PAUSE_FACTOR * (now - startedAt))

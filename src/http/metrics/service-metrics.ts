@@ -10,7 +10,7 @@ import { observePool } from './pool-metrics.ts'
 import { observeFacts, type ServiceFacts } from './service-facts.ts'
 import { observeWrites } from './write-metrics.ts'
 
-/** The number of shards, and how many of them are out of reach. */
+/** The numbers of all shards and of those out of reach. */
 export interface ShardState {
   readonly shards: number
   readonly outOfReach: number
@@ -23,7 +23,7 @@ export interface LogLines {
   readonly waiting: number
 }
 
-/** The parts that the metrics read, besides the counts of the HTTP side. */
+/** The parts of the service that the metrics read. */
 export interface ObservedParts {
   readonly config: Config
   readonly store: Store

@@ -10,8 +10,8 @@ export interface BodyLimits {
   readonly bodyMemory: number
 }
 
-/** Bytes of a body that do not count: nearly every create is smaller, and pays nothing. */
-const SMALL = 4096
+/** Bytes. A body up to this size does not count, so that nearly every create costs nothing here. */
+const MAX_UNCOUNTED = 4096
 
 /** The memory for bodies, from their first bytes until their requests are answered. */
 export class BodyMemory {
@@ -23,14 +23,14 @@ export class BodyMemory {
   #bytes = 0
   #refused = 0
 
-  /** A token may have half of the memory. A single body finds room in any case. */
+  /** A token may use half of the memory. A single body always has room. */
   constructor({ bodyLimit, bodyMemory }: BodyLimits) {
     this.bodyLimit = bodyLimit
     this.#max = Math.max(bodyMemory, bodyLimit)
     this.#maxOfToken = Math.max(Math.floor(bodyMemory / 2), bodyLimit)
   }
 
-  /** Shows the memory in the metrics. */
+  /** Registers the metrics of the memory. */
   describe(metrics: Metrics): void {
     metrics.value('plantstore_body_bytes', () => this.#bytes)
     metrics.value('plantstore_bodies_refused_total', () => this.#refused)
@@ -40,11 +40,11 @@ export class BodyMemory {
   /**
    * Takes memory for the body of an exchange, until the exchange ends or releases it.
    *
-   * @param bytes that the body needs in all
+   * @param bytes the memory that the body needs in total
    * @throws AppError 42901 when the bodies of its token take too much, 50302 when all bodies together do
    */
   grow(exchange: Exchange, bytes: number): void {
-    if (bytes <= SMALL) return
+    if (bytes <= MAX_UNCOUNTED) return
     const known = this.#byExchange.get(exchange)
     const more = bytes - (known ?? 0)
     const token = tokenOf(exchange)
@@ -58,10 +58,10 @@ export class BodyMemory {
     this.#byToken.set(token, ofToken)
     this.#bytes += more
     this.#byExchange.set(exchange, bytes)
-    if (known === undefined) exchange.response.once('close', () => this.letGo(exchange))
+    if (known === undefined) exchange.response.once('close', () => this.release(exchange))
   }
 
-  letGo(exchange: Exchange): void {
+  release(exchange: Exchange): void {
     const bytes = this.#byExchange.get(exchange)
     if (bytes === undefined) return
     this.#byExchange.delete(exchange)

@@ -4,17 +4,18 @@ import type { Exchange } from '../exchange.ts'
 import { HttpError } from '../response/http-error.ts'
 
 export interface PieceOptions extends PaceOptions {
-  /** Ends the reading with its reason. It must abort when the signal of the exchange does. */
+  /** Ends the reading with the signal's reason. It must abort when the signal of the exchange does. */
   readonly signal: AbortSignal
 }
 
 const EVENTS = ['readable', 'end', 'close', 'error'] as const
 
 /**
- * Yields the body of a request in pieces, and reads no faster than the caller takes them. A piece holds all bytes since
- * the last one. The client has to keep pace only while the caller waits for it.
+ * Yields the body of a request in pieces, and reads no faster than the caller takes them. A piece holds all bytes that
+ * arrived since the last one. The client must keep pace only while the caller waits for it.
  *
- * @throws AppError 40801; the fault of the rest of the body; and the reason of the signal
+ * @throws AppError 40801 when the client is too slow, and the refusal when the rest of the body cannot arrive; the
+ *   reason of the signal
  */
 export async function* bodyPieces(
   exchange: Exchange,
@@ -40,7 +41,7 @@ export async function* bodyPieces(
         yield piece
       } else if (request.readableEnded) return
       else if (fault !== undefined) throw fault
-      else await inTime((resolve) => (wake = resolve), pace, options)
+      else await waitInTime((resolve) => (wake = resolve), pace, options)
     }
   } finally {
     for (const event of EVENTS) request.off(event, onChange)
@@ -48,7 +49,7 @@ export async function* bodyPieces(
   }
 }
 
-function inTime(start: (resolve: () => void) => void, pace: Pace, options: PaceOptions): Promise<void> {
+function waitInTime(start: (resolve: () => void) => void, pace: Pace, options: PaceOptions): Promise<void> {
   const { stallTimeout, leastSpeed } = options
   const startedAt = performance.now()
   return new Promise((resolve, reject) => {

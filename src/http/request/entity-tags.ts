@@ -10,14 +10,14 @@ export type EntityTags = '*' | readonly string[]
 /** The preconditions that operations take (RFC 9110 section 13.1). */
 type Preconditions = Partial<Pick<OperationParameters['replacePlant'], 'If-Match' | 'If-None-Match'>>
 
-/** Headers that a write must not ignore, since its client relies on them. */
+/** Headers that a write must not ignore, because its client relies on them. */
 export const PRECONDITIONS = ['If-Match', 'If-None-Match'] as const
 
 /** An entity tag, with the blanks and empty elements before it in a list (RFC 9110 sections 5.6.1, 8.8.3). */
 const ELEMENT = /[ \t,]*((?:W\/)?"[\x21\x23-\x7e\x80-\xff]*")[ \t]*(?=,|$)/gy
 const REST = /^[ \t,]*$/
 
-/** Undefined where the text is malformed. */
+/** Reads the value of If-Match or If-None-Match; undefined for a malformed one. */
 export function readEntityTags(text: string): EntityTags | undefined {
   if (text === '*') return '*'
   const elements = [...text.matchAll(ELEMENT)]
@@ -29,13 +29,13 @@ export function readEntityTags(text: string): EntityTags | undefined {
 /** The strong entity tag (RFC 9110 section 8.8.3) of a plant. */
 export const plantETag = (plant: NewPlant): string => `"${versionOf(plant)}"`
 
-/** The entity tag of the same representation in a content coding. */
+/** The entity tag of the representation in a content coding. */
 export const codedTag = (tag: string, coding: Coding): string => `${tag.slice(0, -1)}-${coding}"`
 
 /**
- * What a request expects of a plant. If-Match compares strongly, so it never holds for weak tags; If-None-Match
- * compares weakly, so `W/` does not count (RFC 9110 sections 13.1.1 and 13.1.2). A plant is at the same version in
- * every content coding.
+ * The expectation of a request's preconditions. If-Match compares strongly, so weak tags never match; If-None-Match
+ * compares weakly, so `W/` does not count (RFC 9110 sections 13.1.1 and 13.1.2). The content coding of a tag does not
+ * change the version of its plant.
  */
 export function expectationOf({ 'If-Match': ifMatch, 'If-None-Match': ifNoneMatch }: Preconditions): Expectation {
   if (ifMatch === undefined && ifNoneMatch === undefined) return NO_EXPECTATION
@@ -53,12 +53,12 @@ const versionIn = (tag: string): string => tag.slice(tag.indexOf('"') + 1, -1).r
 
 const CODING = new RegExp(`-(?:${CODINGS.join('|')})$`)
 
-/** Whether the client already has the representation with this entity tag, by its If-None-Match. */
+/** Whether If-None-Match says that the client has the representation with this entity tag. */
 export const isFresh = (ifNoneMatch: EntityTags = [], etag: string): boolean =>
   ifNoneMatch === '*' || ifNoneMatch.map(versionIn).includes(versionIn(etag))
 
-/** Adds the headers of the request to the store's refusal of an expectation. The store knows no headers. */
-export function namingPreconditions(error: unknown, parameters: { readonly [Name in keyof Preconditions]?: unknown }) {
+/** Adds the names of the request's preconditions to the store's refusal 41201. Leaves other errors as they are. */
+export function namePreconditions(error: unknown, parameters: { readonly [Name in keyof Preconditions]?: unknown }) {
   if (!(error instanceof AppError) || error.number !== 41201) return error
   const names = PRECONDITIONS.filter((name) => parameters[name] !== undefined)
   return names.length === 0 ? error : new AppError(41201, `${error.message} (${names.join(', ')})`)

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import type { AppError } from '../../errors.ts'
 import { HttpError } from '../response/http-error.ts'
 
-/** Returns the fault of a head that Node's parser accepts (RFC 9112 sections 2.3, 3.2 and 6.1). */
+/** Returns the fault of a head that Node's parser lets pass (RFC 9112 sections 2.3, 3.2 and 6.1). */
 export function faultOfHead({ headers, httpVersion }: IncomingMessage): AppError | undefined {
   const { host } = headers
   const transfer = headers['transfer-encoding']
@@ -22,15 +22,13 @@ export function faultOfHead({ headers, httpVersion }: IncomingMessage): AppError
   return undefined
 }
 
-/** Nothing, or a name, an IPv4 address or an IPv6 address in brackets, and perhaps a port (RFC 3986 section 3.2.2). */
+/** An optional host (a name, an IPv4 address, or an IPv6 address in brackets) and port (RFC 3986 section 3.2.2). */
 const HOST = /^(?:\[[\da-f:.]+\]|(?:[\w\-.~!$&'()*+,;=]|%[\da-f]{2})*)(?::\d*)?$/i
 
-/**
- * The bytes after such a head may be framed in another way than the service reads them, so it closes the connection.
- */
+/** Closes the connection, because client and service may disagree about where such a request ends. */
 const refusal = (message: string): AppError => new HttpError(40004, message, { headers: { Connection: 'close' } })
 
-/** Bytes that Node keeps for a request and its response, beside the text of the head (measured: 1,550 to 1,850). */
+/** Bytes that Node.js holds for a request and its response besides the text of the head (measured: 1,550 to 1,850). */
 const REQUEST_SIZE = 2048
 
 /** Whether a request has a body of 100,000 bytes or more, or of unknown length. */

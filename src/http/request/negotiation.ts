@@ -1,11 +1,11 @@
 import { readMediaTypes } from './media-type.ts'
 
 /**
- * The media type that a client prefers (RFC 9110 section 12.5.1). Parameters other than `q` do not count, since no two
- * offered types differ by them.
+ * The media type that a client prefers (RFC 9110 section 12.5.1). Parameters other than `q` do not count, because no
+ * two offered types differ by them.
  *
- * @param accept the field; an absent or malformed one accepts everything, as some clients send `*; q=.2`
- * @param offered in the order of preference among equals
+ * @param accept the header; an absent or malformed one accepts everything, because some clients send `*; q=.2`
+ * @param offered the service's types, the preferred one first
  * @returns undefined where the client accepts none of them
  */
 export function preferredType<Type extends string>(
@@ -20,7 +20,7 @@ export function preferredType<Type extends string>(
   })
 }
 
-/** Undefined where the field names no range, or is malformed. */
+/** The qualities of media ranges; undefined where the header names no range, or is malformed. */
 function readRanges(accept: string): Map<string, number> | undefined {
   const ranges = new Map<string, number>()
   for (const { type, parameters } of readMediaTypes(accept) ?? []) {
@@ -31,7 +31,7 @@ function readRanges(accept: string): Map<string, number> | undefined {
   return ranges.size === 0 ? undefined : ranges
 }
 
-/** Content codings of answers, the best first: zstd takes the least processor time for its compression. */
+/** Content codings of answers, the preferred one first: zstd takes the least processor time for its compression. */
 export const CODINGS = ['zstd', 'br', 'gzip'] as const
 export type Coding = (typeof CODINGS)[number]
 
@@ -41,7 +41,7 @@ const CODING = /^[ \t]*([!#$%&'*+.^_`|~0-9a-z-]+)[ \t]*(?:;[ \t]*q=([0-9.]+)[ \t
  * The content coding that a client prefers (RFC 9110 section 12.5.3).
  *
  * @param field Accept-Encoding
- * @returns undefined for no coding, also where the client forbids that
+ * @returns undefined for no coding, also where the client refuses an answer without one
  */
 export function preferredCoding(field: string | string[] | undefined): Coding | undefined {
   if (typeof field !== 'string') return undefined

@@ -5,10 +5,10 @@ import { type EntityTags, PRECONDITIONS, readEntityTags } from './entity-tags.ts
 import { readQueryString } from './query-string.ts'
 import type { Fault } from './validation-messages.ts'
 
-/** Values by name, each as its schema in the contract says: an int64 is a bigint, and entity tags are EntityTags. */
+/** Values by name, of the types of their schemas: an int64 is a bigint, and entity tags are EntityTags. */
 export type Values = Readonly<Record<string, unknown>>
 
-/** A parameter of the contract, its references followed. */
+/** A parameter of the contract, without references. */
 export interface Parameter {
   readonly name: string
   readonly in: 'path' | 'query' | 'header'
@@ -21,7 +21,7 @@ export interface ParameterSchema {
   readonly type: 'string' | 'integer' | 'boolean' | 'array'
   readonly format?: string
   readonly default?: unknown
-  /** The reader lowers a larger number to this one. */
+  /** The reader replaces a larger number by this one. */
   readonly 'x-lowered-to'?: number
 }
 
@@ -29,9 +29,10 @@ export interface ParameterSchema {
 export class ParameterReader {
   readonly #path: readonly Parameter[]
   readonly #query: ReadonlyMap<string, Parameter>
-  /** With their names in lower case, as in Node. */
+  /** With their names in lower case, as Node.js writes them. */
   readonly #headers: readonly (readonly [string, Parameter])[]
-  readonly #notTaken: readonly (readonly [string, string])[]
+  /** Preconditions that the operation does not take: names in lower case, and as the contract writes them. */
+  readonly #unsupported: readonly (readonly [string, string])[]
   readonly #defaults: Values
 
   /** @throws Error where the contract has a rule that this class does not enforce */
@@ -43,8 +44,10 @@ export class ParameterReader {
     this.#path = of('path')
     this.#query = new Map(of('query').map((parameter) => [parameter.name, parameter]))
     this.#headers = of('header').map((parameter) => [parameter.name.toLowerCase(), parameter])
-    const notTaken = isWrite ? PRECONDITIONS.filter((name) => !of('header').some((taken) => taken.name === name)) : []
-    this.#notTaken = notTaken.map((name) => [name.toLowerCase(), name])
+    const unsupported = isWrite
+      ? PRECONDITIONS.filter((name) => !of('header').some((taken) => taken.name === name))
+      : []
+    this.#unsupported = unsupported.map((name) => [name.toLowerCase(), name])
     const defaults = parameters.filter(({ schema }) => schema.default !== undefined)
     this.#defaults = Object.fromEntries(defaults.map(({ name, schema }) => [name, schema.default]))
   }
@@ -62,7 +65,7 @@ export class ParameterReader {
       const text = headers[key]
       if (typeof text === 'string') take(parameter, text, values, faults)
     }
-    for (const [key, name] of this.#notTaken) {
+    for (const [key, name] of this.#unsupported) {
       if (headers[key] !== undefined) faults.push(`${name} is not supported by this operation; leave it out`)
     }
     if (faults.length > 0) throw new AppError(40003, faults.join('; '))
@@ -88,10 +91,10 @@ export class ParameterReader {
 
   /** Leaves out names that may be secrets, and names beyond the fifth. */
   #unknownFault(names: readonly string[]): string {
-    const told = names.filter((name) => /^[\w.[\]-]{1,30}$/.test(name)).slice(0, 5)
+    const shown = names.filter((name) => /^[\w.[\]-]{1,30}$/.test(name)).slice(0, 5)
     const known = [...this.#query.keys()]
     const remedy = known.length === 0 ? 'this operation has none' : `this operation has ${known.join(', ')}`
-    return `unknown query parameter${told.length === 0 ? '' : ` ${told.join(', ')}`}; ${remedy}`
+    return `unknown query parameter${shown.length === 0 ? '' : ` ${shown.join(', ')}`}; ${remedy}`
   }
 }
 
@@ -130,14 +133,14 @@ const EXACT: Readonly<Record<string, { read: (text: string) => unknown; says: st
   'entity-tags': { read: readEntityTags, says: '* or a list of entity tags, each in double quotes' },
 }
 
-/** One spelling for each integer, so that each plant has one path. */
+/** Accepts one spelling of each integer, so that each plant has one path. */
 function readInt64(text: string): bigint | undefined {
   if (!/^(?:0|-?[1-9]\d{0,18})$/.test(text)) return undefined
   const value = BigInt(text)
   return value < MIN_ID || value > MAX_ID ? undefined : value
 }
 
-/** The types of values that ParameterReader has checked. Each throws where the contract and the reader disagree. */
+/** Give values that ParameterReader has checked their types. Each throws where the contract and the reader disagree. */
 export const typed = {
   int64: (value: unknown): bigint => (typeof value === 'bigint' ? value : mismatch(value)),
   number: (value: unknown): number => (typeof value === 'number' ? value : mismatch(value)),
@@ -160,6 +163,9 @@ function mismatch(value: unknown): never {
   throw new Error(`a parameter has a value of type ${typeof value}, against the contract`)
 }
 
-/** The key of a request. The draft demands quotes (a structured field); many clients send none. */
+/**
+ * The Idempotency-Key of a request, without quotes. draft-ietf-httpapi-idempotency-key-header demands quotes, but many
+ * clients send none.
+ */
 export const keyIn = (parameters: { readonly 'Idempotency-Key': string | undefined }): string | undefined =>
   parameters['Idempotency-Key']?.replaceAll('"', '')

@@ -1,6 +1,6 @@
 /**
- * The parameters of a query string, each with its texts in order. Reads the form that browsers and HTML forms write
- * (https://url.spec.whatwg.org/#urlencoded-parsing: `+` is a space), but does not repair invalid encoding.
+ * The parameters of a query string, each with its texts in order. Reads the encoding of HTML forms, in which `+` is a
+ * space (https://url.spec.whatwg.org/#urlencoded-parsing), but does not repair invalid encoding.
  *
  * @returns undefined where the query is not valid percent-encoded UTF-8
  */

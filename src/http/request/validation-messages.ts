@@ -6,7 +6,7 @@ export interface Fault {
   readonly message: string
 }
 
-/** Puts the faults that a schema found into words that follow the name of the member. */
+/** Returns an error of Ajv as a message that continues the name of its member. */
 export function faultOf(error: ErrorObject): Fault {
   const { keyword, params } = error
   if (keyword === 'required') return { member: params['missingProperty'], message: 'is required' }

@@ -5,9 +5,9 @@ import type { Handlers } from '../routes.ts'
 import { answerFile, readPage, type StaticFile, staticFile } from './static-files.ts'
 
 /**
- * The contract, as JSON and as a page.
+ * The handlers of the contract as JSON, and of the page that shows it.
  *
- * @param hasPage false: the service answers the page and its files with 404
+ * @param hasPage false: the service answers 404 for the page and its files
  */
 export function docsHandlers(
   contract: Contract,

@@ -9,7 +9,7 @@ import { preferredType } from '../request/negotiation.ts'
 import { READ_CACHING, type Responder } from '../response/responder.ts'
 import type { Handlers } from '../routes.ts'
 
-/** The types of RFC 4180 and RFC 7111; JSON is always UTF-8. */
+/** CSV with the parameters of RFC 4180. NDJSON has no charset, because JSON is always UTF-8. */
 const CONTENT_TYPES: Readonly<Record<Format, string>> = {
   ndjson: MEDIA_TYPES.ndjson,
   csv: `${MEDIA_TYPES.csv}; charset=utf-8; header=present`,

@@ -28,8 +28,8 @@ export function idHandlers(
       admission
         .during('search', exchange, () => ids.proposeId())
         .then((next) => {
-          if (next === undefined) throw noneFree()
-          // Made by hand: JSON.stringify takes no bigint.
+          if (next === undefined) throw noFreeRange()
+          // JSON.stringify takes no bigint.
           responder.reply(exchange, 200, [...HEADERS], `{"next":${next}}`)
         })
         .catch(refuse(exchange))
@@ -37,19 +37,18 @@ export function idHandlers(
 
     reserveIds(exchange, parameters, body) {
       const count = parseCount(body, nestingLimit)
-      const { identity } = exchange
-      if (identity === undefined) throw new Error('ids were asked for without a token')
+      const { actor } = exchange
       const key = keyIn(parameters)
-      const hash = key === undefined ? undefined : createHash('sha256').update(`${identity.actor.id}\n${key}`).digest()
+      const hash = key === undefined ? undefined : createHash('sha256').update(`${actor.id}\n${key}`).digest()
       let reserved: IdRange | undefined
       exchange.change = {
         outcome: 'reserved',
         details: () => ({ first: reserved?.first.toString(), last: reserved?.last.toString() }),
       }
       admission
-        .during('change', exchange, () => ids.reserveIds(count, hash, identity.actor))
+        .during('change', exchange, () => ids.reserveIds(count, hash, actor))
         .then((range) => {
-          if (range === undefined) throw noneFree()
+          if (range === undefined) throw noFreeRange()
           const { first, last } = range
           if (last - first + 1n !== BigInt(count)) {
             throw new AppError(40902, `the Idempotency-Key belongs to a range of ${last - first + 1n} ids`)
@@ -62,10 +61,10 @@ export function idHandlers(
   }
 }
 
-const noneFree = (): AppError =>
-  new AppError(40905, `the ids up to ${MAX_PROPOSED} have no free range behind those in use; give ids of your own`)
+const noFreeRange = (): AppError =>
+  new AppError(40905, `the ids up to ${MAX_PROPOSED} have no free range after those in use; choose ids yourself`)
 
-/** @throws AppError 40001, 40002, 41301 */
+/** @throws AppError as readSmallBody does, and 40002 that names every fault */
 function parseCount(body: Buffer, nestingLimit: number): number {
   const { members, faults } = readSmallBody(body, nestingLimit, MEMBERS)
   const { count } = members

@@ -11,7 +11,7 @@ import { HttpError } from '../response/http-error.ts'
 import { JSON_TYPE, type Responder } from '../response/responder.ts'
 import type { Handlers } from '../routes.ts'
 
-/** @param stopping ends imports under way, with the AppError that is its reason */
+/** @param stopping ends imports under way. Its reason is the AppError that they get */
 export function importHandlers(
   store: Store,
   responder: Responder,
@@ -35,7 +35,7 @@ export function importHandlers(
             const { actor } = exchange
             await runImport(store, batches, { ...options, actor }, (...part) => reporter.add(...part), signal)
           } catch (error) {
-            throw error instanceof AppError ? reporter.endedBy(error) : error
+            throw error instanceof AppError ? reporter.refusalOf(error) : error
           }
           return reporter.report
         })
@@ -45,18 +45,18 @@ export function importHandlers(
   }
 }
 
-/** The contract has no other types. */
+/** The format of a media type. The contract admits no types without a format. */
 function formatOfType(contentType: string): Format {
   const type = readMediaType(contentType)?.type
   return FORMATS.find((format) => MEDIA_TYPES[format] === type) ?? 'ndjson'
 }
 
-/** The report of an import, as the service answers it. */
+/** The body of the answer to an import. */
 export interface ImportReport extends ImportSummary {
   readonly dryRun: boolean
 }
 
-/** Collects the results of the rows of a file, for the answer or for the refusal of an import that breaks off. */
+/** Collects the results of the rows of a file: for the answer, or for the refusal of an import that stops early. */
 export class ImportReporter {
   readonly #dryRun: boolean
   readonly #totals = new ImportTotals()
@@ -81,8 +81,8 @@ export class ImportReporter {
     this.#line = lastLine
   }
 
-  /** Adds the counts of the rows imported so far to an error. Stored rows stay. */
-  endedBy(error: AppError): AppError {
+  /** The refusal for an error that ends the import, with the counts of the rows so far. Stored rows stay. */
+  refusalOf(error: AppError): AppError {
     const { number, retryAfter, cause } = error
     const message = [STORE_FAULTS[number] ?? error.message, this.#reached(), this.#rest(number)].join('; ')
     return error instanceof HttpError
@@ -104,7 +104,7 @@ export class ImportReporter {
   }
 }
 
-/** The store's own messages speak of one request, whose rows all have the same result. */
+/** Replace the store's messages, which would say of the whole import that nothing was done. */
 const STORE_FAULTS: Readonly<Partial<Record<ErrorNumber, string>>> = {
   50301: 'the store is out of reach',
   50303: 'the service is shutting down',

@@ -7,10 +7,10 @@ import { JSON_TYPE, type Responder } from '../response/responder.ts'
 import type { Handlers } from '../routes.ts'
 import type { ServiceState } from '../service-state.ts'
 
-/** Milliseconds for which a check's result is reused, so that probes cost at most one write a second. */
+/** Milliseconds for which the result of a check is cached, so that probes cost at most one write per second. */
 const FRESH = 1000
 
-/** Liveness, readiness and metrics, for supervisors, load balancers and Prometheus. */
+/** The handlers of liveness, readiness and metrics: for supervisors, load balancers and Prometheus. */
 export function monitoringHandlers(
   store: Store,
   responder: Responder,

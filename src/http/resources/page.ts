@@ -5,7 +5,7 @@ import type { Responder } from '../response/responder.ts'
 import type { Handlers } from '../routes.ts'
 import { answerFile, readPage, type StaticFile } from './static-files.ts'
 
-/** The page for people. `npm run generate` makes its script of the sources in `web/src`. */
+/** The handlers of the page at /. `npm run generate` builds its script from the sources in `web/src`. */
 export function pageHandlers(
   responder: Responder,
   { page, docs }: Pick<Config, 'page' | 'docs'>,
@@ -14,7 +14,7 @@ export function pageHandlers(
   const start = files.get('index.html')
   return {
     getStart(exchange, { 'If-None-Match': tags }) {
-      // A client that names no type is a program.
+      // A client that prefers no type is a program.
       const type = preferredType(exchange.request.headers.accept, ['application/json', 'text/html'])
       const isPerson = type === 'text/html'
       if (isPerson && start !== undefined) answerFile(responder, exchange, tags, start)

@@ -5,7 +5,7 @@ import type { Exchange } from '../exchange.ts'
 import { writeQueryString } from '../request/query-string.ts'
 import { JSON_TYPE, READ_CACHING, type Responder } from '../response/responder.ts'
 
-/** A page as the service answers it. */
+/** A page of a list, as text. */
 export interface WrittenPage {
   /** The JSON text of its rows, in an array. */
   readonly json: string
@@ -17,8 +17,9 @@ export interface WrittenPage {
 export type QueryParameters = readonly (readonly [name: string, text: string])[]
 
 /**
- * @param found the store's rows for one more than the limit. JSON is longer than its texts, so a page also ends, and
- *   has a next page, where the store stopped early
+ * Writes a page of the rows that a store found for one more than the limit. A page may have fewer rows than the limit,
+ * because it also ends once its JSON is longer than PAGE_TEXT.
+ *
  * @param parametersAfter returns the parameters of the page after these rows
  */
 export function writePage<Row>(
@@ -48,9 +49,9 @@ export function answerPage(responder: Responder, exchange: Exchange, path: strin
 }
 
 /**
- * Writes a position in a list as an opaque text: a checksum of both, then the bytes of the position. The checksum finds
- * mistakes, such as a cursor with other filters. It protects nothing, so it needs no secret, and every instance and
- * every version 1.x reads the cursor alike.
+ * Writes a position in a list as an opaque text: a checksum of both, then the bytes of the position. The checksum
+ * detects mistakes, such as a cursor with other filters. It protects nothing, so it needs no secret, and every instance
+ * and every version 1.x reads the cursor alike.
  *
  * @param list the kind of list, its order and its filters
  */
@@ -59,13 +60,15 @@ export function writeCursor(list: string, position: Buffer): string {
 }
 
 /**
- * @param minLength minimum number of bytes in a position of such a list
- * @throws AppError 40003 when the cursor was not made for this list
+ * Returns the bytes of the position in a cursor.
+ *
+ * @param minLength the least number of bytes of a position in such a list
+ * @throws AppError 40003 when the cursor belongs to another list
  */
 export function readCursor(list: string, cursor: string, minLength: number): Buffer {
   const bytes = Buffer.from(cursor, 'base64url')
   const position = bytes.subarray(CHECKSUM_LENGTH)
-  // Decoding skips characters that are not base64url. Only the text that the service wrote is a cursor.
+  // The decoder skips characters that are not base64url. A cursor is only valid as the service wrote it.
   if (position.length >= minLength && writeCursor(list, position) === cursor) return position
   throw new AppError(
     40003,

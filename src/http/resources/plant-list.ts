@@ -11,7 +11,7 @@ import { answerPage, readCursor, writeCursor, writePage } from './pagination.ts'
 
 type ListParameters = OperationParameters['listPlants']
 
-/** The list of plants. */
+/** The handler of the list of plants. */
 export function plantListHandlers(
   store: Store,
   responder: Responder,
@@ -30,7 +30,7 @@ export function plantListHandlers(
         ? store.listPlants(wanted, limit + 1, exchange)
         : admission.during('search', exchange, (signal) => store.listPlants(wanted, limit + 1, askerOf(signal)))
       found
-        // Queries with `q` and no word in it list the same array as queries without `q`, but their links have `q`.
+        // A `q` without a word finds the same array as no `q`, but its link repeats the `q`.
         .then((plants) =>
           answerPage(responder, exchange, '/plants', (query.q === undefined ? writeOnce : write)(plants, query)),
         )
@@ -51,12 +51,12 @@ function parametersAfter(last: NewPlant, query: ListParameters): [string, string
   return parameters
 }
 
-/** Names the list that a cursor belongs to. The order of the tags does not matter. */
+/** The name of the list that a cursor belongs to. The order of the tags does not matter. */
 function listOf({ sort, tag = [], q }: ListParameters): string {
   return JSON.stringify(['plants', sort, [...new Set(tag)].sort(), q ?? null])
 }
 
-/** The id in eight bytes, then the key in UTF-8: at most 520 bytes, as a key has at most 128 characters. */
+/** Writes the id in eight bytes, then the key in UTF-8: at most 520 bytes, as a key has at most 128 characters. */
 function writePosition(query: ListParameters, { key, id }: Position): string {
   const bytes = Buffer.alloc(8 + Buffer.byteLength(key))
   bytes.writeBigInt64BE(id)

@@ -12,8 +12,8 @@ const ENFORCED: Readonly<Record<string, object>> = {
   updatePlant: { type: 'object', properties: { ...PLANT, tag: { ...TEXT, type: ['string', 'null'] } } },
 }
 
-/** Keywords that only explain (JSON Schema 2020-12, Validation, section 9). */
-const EXPLAINS = /^(?:title|description|examples?|deprecated|\$comment|x-.*)$/
+/** Keywords that only annotate (JSON Schema 2020-12, Validation, section 9). */
+const ANNOTATION = /^(?:title|description|examples?|deprecated|\$comment|x-.*)$/
 
 /**
  * Compares the contract's schemas of plants with the rule in src/plant.ts, so that neither changes without the other.
@@ -33,12 +33,12 @@ export function checkPlantSchemas(document: Document): void {
   }
 }
 
-/** A schema with its references followed, without explaining keywords. */
+/** A schema without references and annotations. */
 function rulesOf(document: Document, schema: unknown): unknown {
   if (typeof schema !== 'object' || schema === null) return schema
   if (Array.isArray(schema)) return schema.map((part) => rulesOf(document, part))
   const { properties, ...keywords } = resolve<{ properties?: object }>(document, schema)
-  const rules = Object.entries(keywords).filter(([keyword]) => !EXPLAINS.test(keyword))
+  const rules = Object.entries(keywords).filter(([keyword]) => !ANNOTATION.test(keyword))
   const all = rules.map(([keyword, value]) => [keyword, rulesOf(document, value)])
   if (properties === undefined) return Object.fromEntries(all)
   const members = Object.entries(properties).map(([name, member]) => [name, rulesOf(document, member)])

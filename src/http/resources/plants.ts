@@ -8,14 +8,14 @@ import type { Admission } from '../admission/admission.ts'
 import type { Change } from '../audit-trail.ts'
 import type { Exchange } from '../exchange.ts'
 import type { OperationBodies } from '../operations.generated.ts'
-import { expectationOf, namingPreconditions, plantETag } from '../request/entity-tags.ts'
+import { expectationOf, namePreconditions, plantETag } from '../request/entity-tags.ts'
 import { memoize } from '../response/memoize.ts'
 import { JSON_TYPE, READ_CACHING, type Responder } from '../response/responder.ts'
 import type { Handlers } from '../routes.ts'
 
 type PlantHandlers = Pick<Handlers, 'createPlant' | 'getPlant' | 'replacePlant' | 'updatePlant' | 'deletePlant'>
 
-/** The operations on one plant. */
+/** The handlers of the operations on one plant. */
 export function plantHandlers(
   store: Store,
   responder: Responder,
@@ -23,9 +23,9 @@ export function plantHandlers(
   nestingLimit: number,
 ): PlantHandlers {
   const refuse = (exchange: Exchange, parameters: object) => (error: unknown) =>
-    responder.refuse(exchange, namingPreconditions(error, parameters))
+    responder.refuse(exchange, namePreconditions(error, parameters))
 
-  /** Memoized: the store returns the same object for a plant that is read often. */
+  /** Memoized, because the store returns the same object for a plant that clients read often. */
   const writeStored = memoize((plant: NewPlant) => ({ json: newPlantJson(plant), etag: plantETag(plant) }))
 
   function answerFound(exchange: Exchange, id: bigint, plant: NewPlant | undefined, { at, notAt }: Expectation): void {

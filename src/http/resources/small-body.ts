@@ -1,20 +1,20 @@
 import { AppError } from '../../errors.ts'
 import { readJsonBody } from '../../json-body.ts'
 
-/** No such record needs more, and JSON.parse takes long for a body of many members. */
+/** Bytes. No such body needs more, and JSON.parse takes long for a body of many members. */
 const MAX_BODY = 16 * 1024
 
 export interface SmallBody<Member extends string> {
   readonly members: Readonly<Partial<Record<Member, unknown>>>
-  /** The faults so far. The reader of the members adds to them. */
+  /** The faults so far. The caller adds those of the members. */
   readonly faults: string[]
 }
 
 /**
- * Reads the body of an operation that takes a short object. An unknown member is a fault: if it were ignored, a
- * mistyped one would change the meaning of the request.
+ * Reads the body of an operation that takes a short object. An unknown member is a fault: to ignore a mistyped name
+ * would change the meaning of the request.
  *
- * @throws AppError 40001; 40002 where the body is no object; 41301
+ * @throws AppError 40001 for invalid JSON, 40002 where the body is no object, 41301 when it exceeds MAX_BODY
  */
 export function readSmallBody<Member extends string>(
   body: Buffer,
@@ -28,8 +28,8 @@ export function readSmallBody<Member extends string>(
   const members = JSON.parse(body.toString()) as Readonly<Partial<Record<Member, unknown>>>
   const unknown = Object.keys(members).filter((member) => !known.some((name) => name === member))
   if (unknown.length === 0) return { members, faults: [] }
-  // A long or strange name may be a misplaced secret.
-  const told = unknown.filter((member) => /^\w{1,30}$/.test(member)).slice(0, 5)
-  const names = told.length === 0 ? '' : ` ${told.join(', ')}`
+  // A long or strange name may be a misplaced secret, so the message leaves it out.
+  const shown = unknown.filter((member) => /^\w{1,30}$/.test(member)).slice(0, 5)
+  const names = shown.length === 0 ? '' : ` ${shown.join(', ')}`
   return { members, faults: [`unknown member${names}; this operation has ${known.join(', ')}`] }
 }

@@ -6,7 +6,7 @@ import { type EntityTags, isFresh } from '../request/entity-tags.ts'
 import { preferredType } from '../request/negotiation.ts'
 import type { Responder } from '../response/responder.ts'
 
-/** Nothing inline and nothing from elsewhere, so that no answer of the service can become a part of a page. */
+/** Allows no inline script and no other origin, so that no answer of the service becomes a part of a page. */
 const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 const FOLDERS = {
@@ -42,7 +42,7 @@ export function readPage(page: keyof typeof FOLDERS): Map<string, StaticFile> {
 
 export function staticFile(bytes: Buffer, type: string, headers: readonly string[]): StaticFile {
   const etag = `"${createHash('sha256').update(bytes).digest('hex').slice(0, 16)}"`
-  // A minute saves the requests of a reload, and shows an update soon after.
+  // One minute: a reload within it sends no requests, and an update shows soon after.
   return {
     bytes,
     type,

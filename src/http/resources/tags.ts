@@ -6,8 +6,8 @@ import type { Handlers } from '../routes.ts'
 import { answerPage, readCursor, writeCursor, writePage } from './pagination.ts'
 
 /**
- * A position in the list of tags: after this text, and after `skip` further tags. Tags have any length and cursors must
- * not, so a position after a long tag holds only its beginning, and counts the tags with that beginning.
+ * A position in the list of tags: after this text, and after `skip` further tags. A tag may be longer than a cursor, so
+ * the position after a long tag has only the beginning of the tag, and the number of tags with that beginning.
  */
 interface TagPosition {
   readonly after: string | undefined
@@ -19,7 +19,7 @@ const START: TagPosition = { after: undefined, skip: 0 }
 /** Characters (code points) of a tag that a cursor holds. */
 const MAX_LENGTH = 200
 
-/** The list of tags. */
+/** The handler of the list of tags. */
 export function tagHandlers(store: Store, responder: Responder, admission: Admission): Pick<Handlers, 'listTags'> {
   return {
     listTags(exchange, parameters) {
@@ -40,7 +40,8 @@ export function tagHandlers(store: Store, responder: Responder, admission: Admis
 
 /**
  * Reads at most `max` tags. Stops early once their texts add up to PAGE_TEXT; one extra tag shows that there is
- * another page. Reads in parts, as a tag may be as long as a body: the first tags show how many of the next ones fit.
+ * another page. Reads in parts, because a tag may be as long as a body: the average length of a part gives the size of
+ * the next one.
  */
 async function tagsAfter(
   store: Store,
@@ -52,7 +53,7 @@ async function tagsAfter(
   let last = after
   let skipped = 0
   let text = 0
-  for (let size = Math.min(FEW, skip + max); ; ) {
+  for (let size = Math.min(FIRST_PART, skip + max); ; ) {
     const part = await store.listTags(last, size, signal)
     const more = part.slice(Math.max(0, skip - skipped))
     skipped += part.length - more.length
@@ -68,7 +69,8 @@ async function tagsAfter(
   }
 }
 
-const FEW = 16
+/** Tags. */
+const FIRST_PART = 16
 
 const tagJson = ({ tag, plants }: TagCount): string => JSON.stringify({ tag, plants })
 

@@ -9,7 +9,7 @@ const MEMBERS = ['name', 'scopes', 'expiresAt'] as const satisfies readonly (key
 /**
  * Reads the body of createToken.
  *
- * @throws AppError 40001; 40002 that names every fault; 41301
+ * @throws AppError as readSmallBody does, and 40002 that names every fault
  */
 export function parseTokenRequest(body: Buffer, nestingLimit: number): TokenRequest {
   const { members, faults } = readSmallBody(body, nestingLimit, MEMBERS)

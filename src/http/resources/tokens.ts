@@ -20,7 +20,7 @@ type TokenConfig = Pick<Config, 'nestingLimit' | 'maxTokens' | 'maxEndedTokens' 
 
 const LIST = '["tokens"]'
 
-/** The operations on access tokens. */
+/** The handlers of the operations on access tokens. */
 export function tokenHandlers(
   { tokens }: Store,
   responder: Responder,
@@ -29,8 +29,12 @@ export function tokenHandlers(
 ): TokenHandlers {
   const refuse = (exchange: Exchange) => (error: unknown) => responder.refuse(exchange, error)
 
-  async function issue(identity: Identity, request: TokenRequest, made: MadeToken, change: Change): Promise<Token> {
-    const { id, secret } = made
+  async function issue(
+    identity: Identity,
+    request: TokenRequest,
+    { id, secret }: TokenKeys,
+    change: Change,
+  ): Promise<Token> {
     const wanted = { ...request, id, createdAt: new Date(), lastUsedAt: undefined, revokedAt: undefined }
     const creator = identity.hash === undefined ? undefined : identity.actor.id
     const bounds = { creator, max: config.maxTokens, maxEnded: config.maxEndedTokens }
@@ -51,23 +55,23 @@ export function tokenHandlers(
       const identity = identityOf(exchange)
       const request = within(parseTokenRequest(body, config.nestingLimit), identity)
       const key = keyIn(parameters)
-      const made =
+      const keys =
         key === undefined ? { id: makeTokenId(), secret: makeSecret() } : derivedToken(secretOf(exchange.request), key)
       const { name, scopes, expiresAt } = request
-      const change: Change = { details: () => ({ created: made.id, createdName: name, scopes, expiresAt }) }
+      const change: Change = { details: () => ({ created: keys.id, createdName: name, scopes, expiresAt }) }
       exchange.change = change
       admission
-        .during('change', exchange, () => issue(identity, request, made, change))
+        .during('change', exchange, () => issue(identity, request, keys, change))
         .then((token) => {
           const headers = ['Content-Type', JSON_TYPE, 'Location', `/tokens/${token.id}`, 'Cache-Control', 'no-store']
-          responder.reply(exchange, 201, headers, createdJson(token, made.secret))
+          responder.reply(exchange, 201, headers, createdJson(token, keys.secret))
         })
         .catch(refuse(exchange))
     },
 
     listTokens(exchange, { limit, cursor }) {
       const after = cursor === undefined ? undefined : readPosition(cursor)
-      // Each page waits for a turn of its own, since 1,000 tokens take a few milliseconds.
+      // Each page has a turn of its own, because 1,000 tokens take a few milliseconds.
       const read = () => nextTurn().then(() => tokens.listTokens({ after, limit: limit + 1 }))
       admission
         .during('search', exchange, read)
@@ -88,7 +92,7 @@ export function tokenHandlers(
     },
 
     revokeToken(exchange, { id }) {
-      // An id that the store does not know may be anything, even a secret.
+      // The audit log names no unknown id, which may be a misplaced secret.
       let known: string | undefined
       const change: Change = { details: () => ({ revoked: known }) }
       exchange.change = change
@@ -106,7 +110,8 @@ export function tokenHandlers(
   }
 }
 
-interface MadeToken {
+/** The id and the secret of a token. */
+interface TokenKeys {
   readonly id: string
   readonly secret: string
 }
@@ -115,7 +120,7 @@ const LAST =
   'this is the last active token with the scope tokens; create another one first, or use "plantstore token revoke"'
 
 function identityOf({ identity }: Exchange): Identity {
-  if (identity === undefined) throw new Error('a token operation was asked for without a token')
+  if (identity === undefined) throw new Error('an operation on tokens needs a token')
   return identity
 }
 

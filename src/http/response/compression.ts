@@ -15,23 +15,23 @@ import {
 import { codedTag } from '../request/entity-tags.ts'
 import { type Coding, preferredCoding } from '../request/negotiation.ts'
 
-/** Bytes from which on a body is compressed: shorter ones gain nothing for a header and a turn of the thread pool. */
-const COMPRESSED_FROM = 1024
+/** Bytes. The service compresses no smaller body, because a header and a task in the thread pool cost more. */
+const MIN_COMPRESSED = 1024
 
 /** The coding for a whole body; undefined for an uncompressed one. */
 export function codingOf({ headers }: IncomingMessage, body: string | Buffer): Coding | undefined {
   const accepted = headers['accept-encoding']
-  if (accepted === undefined || Buffer.byteLength(body) < COMPRESSED_FROM) return undefined
+  if (accepted === undefined || Buffer.byteLength(body) < MIN_COMPRESSED) return undefined
   return preferredCoding(accepted)
 }
 
-/** Adds the headers of an answer in this coding. */
-export function encoded(headers: string[], coding: Coding): string[] {
+/** Adds the coding to the headers of an answer. */
+export function withCoding(headers: string[], coding: Coding): string[] {
   headers.push('Content-Encoding', coding)
   return withCodedTag(headers, coding)
 }
 
-/** The bytes differ with the coding, and so does a strong entity tag (RFC 9110 section 8.8.3). */
+/** Adds the coding to the entity tag, because a strong one differs where the bytes do (RFC 9110 section 8.8.3). */
 export function withCodedTag(headers: string[], coding: Coding): string[] {
   const at = headers.indexOf('ETag') + 1
   if (at > 0) headers[at] = codedTag(headers[at] ?? '', coding)
@@ -48,18 +48,18 @@ const WHOLE: Readonly<Record<Coding, (body: Buffer) => Promise<Buffer>>> = {
   gzip: (body) => promisify(gzip)(body, GZIP),
 }
 
-/** Compresses a whole body in Node's thread pool, away from the event loop. */
+/** Compresses a whole body in the thread pool of libuv. */
 export const compress = (body: Buffer, coding: Coding): Promise<Buffer> => WHOLE[coding](body)
 
-/** Compresses bodies that are sent often, each once for a coding. */
+/** Compresses files that the service sends often, each file once for each coding. */
 export class CompressedFiles {
-  readonly #made = new WeakMap<Buffer, Map<Coding, Promise<Buffer>>>()
+  readonly #compressed = new WeakMap<Buffer, Map<Coding, Promise<Buffer>>>()
 
   compress(body: Buffer, coding: Coding): Promise<Buffer> {
-    let codings = this.#made.get(body)
+    let codings = this.#compressed.get(body)
     if (codings === undefined) {
       codings = new Map()
-      this.#made.set(body, codings)
+      this.#compressed.set(body, codings)
     }
     let compressed = codings.get(coding)
     if (compressed === undefined) {
@@ -75,15 +75,15 @@ export class CompressedFiles {
  * early closes the source.
  */
 export async function* compressPieces(pieces: AsyncIterable<string>, coding: Coding): AsyncGenerator<Buffer, void> {
-  const compressor = compressorOf(coding)
-  let made: Buffer[] = []
+  const compressor = pieceCompressor(coding)
+  let chunks: Buffer[] = []
   const failed = new Promise<never>((_resolve, reject) => compressor.stream.once('error', reject))
-  // The await of the next piece throws the rejection; until then it must not count as unhandled.
+  // The next await throws the rejection. Until then Node.js must not count it as unhandled.
   failed.catch(() => {})
-  compressor.stream.on('data', (chunk: Buffer) => made.push(chunk))
+  compressor.stream.on('data', (chunk: Buffer) => chunks.push(chunk))
   const take = (): Buffer => {
-    const whole = Buffer.concat(made)
-    made = []
+    const whole = Buffer.concat(chunks)
+    chunks = []
     return whole
   }
   try {
@@ -102,13 +102,13 @@ export async function* compressPieces(pieces: AsyncIterable<string>, coding: Cod
   }
 }
 
-interface Compressor {
+interface PieceCompressor {
   readonly stream: BrotliCompress | Gzip | ZstdCompress
-  /** Calls back once all written bytes have come out. */
+  /** Calls back once the stream has emitted all written bytes. */
   readonly flush: (done: () => void) => void
 }
 
-function compressorOf(coding: Coding): Compressor {
+function pieceCompressor(coding: Coding): PieceCompressor {
   switch (coding) {
     case 'zstd': {
       const stream = createZstdCompress(ZSTD)

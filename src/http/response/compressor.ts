@@ -3,20 +3,20 @@ import type { Coding } from '../request/negotiation.ts'
 import { compress } from './compression.ts'
 
 /**
- * Compresses whole bodies, up to a bound on their bytes. Node's thread pool compresses four at a time, and the others
- * wait in memory. The caller sends a body without room uncompressed, which every client can read.
+ * Compresses whole bodies, up to a bound on their bytes. The thread pool compresses four at a time, and the others wait
+ * in memory. The caller sends a body without room uncompressed, which every client can read.
  */
 export class Compressor {
   readonly #limit: number
   #bytes = 0
   #skipped = 0
 
-  /** @param limit bytes of bodies that are compressed, or wait for that, at once. A single body always has room */
+  /** @param limit bytes of bodies that are compressed, or wait for it, at once. A single body always has room */
   constructor(limit: number) {
     this.#limit = limit
   }
 
-  /** Registers its metrics. */
+  /** Registers the metrics of compression. */
   describe(metrics: Metrics): void {
     metrics.value('plantstore_compressing_bytes', () => this.#bytes)
     metrics.value('plantstore_answers_uncompressed_total', () => this.#skipped)

@@ -1,8 +1,9 @@
 import type { IncomingMessage } from 'node:http'
 
-/** The headers that scripts of other origins may read, and may send. */
+/** The headers that scripts of other origins may read. */
 const EXPOSED =
   'ETag, Link, Location, Content-Location, Content-Disposition, Retry-After, RateLimit, RateLimit-Policy, WWW-Authenticate, X-Request-Id'
+/** The headers that scripts of other origins may send. */
 const SENDABLE = 'Authorization, Content-Type, Accept, If-Match, If-None-Match, Idempotency-Key, X-Request-Id'
 /** Seconds; browsers take no more than two hours. */
 const MAX_AGE = '600'
@@ -16,7 +17,7 @@ export class Cors {
     this.#origins = new Set(origins)
   }
 
-  /** The headers of any answer, names and values in turn. Tokens are no credentials in the sense of CORS. */
+  /** The headers for any answer, names and values in turn. A bearer token needs no Allow-Credentials. */
   headersOf({ headers: { origin } }: IncomingMessage): readonly string[] {
     if (origin === undefined || !this.#origins.has(origin)) return []
     return ['Access-Control-Allow-Origin', origin, 'Access-Control-Expose-Headers', EXPOSED]

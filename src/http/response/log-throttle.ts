@@ -1,17 +1,19 @@
 import { addressGroup } from '../../network.ts'
 
-/** Lines per second about one error number, and about one error number and one address. */
-const LINES = 20
-const LINES_OF_ONE = 5
+/** Lines per second about one error number. */
+const MAX_LINES = 20
+/** Lines per second about one error number and one address. */
+const MAX_LINES_PER_ADDRESS = 5
+/** Milliseconds. */
 const WINDOW = 1000
 
 /**
- * Limits the log lines about refusals, and the share of one address in them. It counts the suppressed lines, and the
- * next line about the same error number has their count.
+ * Limits the log lines about refusals, and the share of one address in them. The next line about the same error number
+ * has the number of suppressed lines.
  */
 export class LogThrottle {
   readonly #errors = new Map<number, { lines: number; suppressed: number }>()
-  /** Lines of the present second by error number and address. It has at most LINES entries for each error number. */
+  /** Lines of the present second by error number and address: at most MAX_LINES entries for each error number. */
   readonly #each = new Map<string, number>()
   #ends = 0
 
@@ -19,7 +21,7 @@ export class LogThrottle {
   isSpent(error: number): boolean {
     if (performance.now() >= this.#ends) return false
     const count = this.#errors.get(error)
-    if (count === undefined || count.lines < LINES) return false
+    if (count === undefined || count.lines < MAX_LINES) return false
     count.suppressed++
     return true
   }
@@ -32,7 +34,7 @@ export class LogThrottle {
     this.#errors.set(error, count)
     const key = `${error} ${addressGroup(address)}`
     const own = this.#each.get(key) ?? 0
-    if (count.lines >= LINES || own >= LINES_OF_ONE) {
+    if (count.lines >= MAX_LINES || own >= MAX_LINES_PER_ADDRESS) {
       count.suppressed++
       return undefined
     }

@@ -2,7 +2,7 @@ import type { Logger } from 'pino'
 import type { AppError } from '../../errors.ts'
 import { LogThrottle } from './log-throttle.ts'
 
-/** The number of the level debug. The level may change while the service runs. */
+/** Pino's number of the level debug. The level may change while the service runs. */
 export const DEBUG = 20
 /** Characters of a message in the log. */
 const MAX_MESSAGE = 400
@@ -23,7 +23,7 @@ export class RefusalLog {
     this.#log = log
   }
 
-  /** @param about makes the fields of the line. Not called once the lines of the error are spent */
+  /** @param about makes the fields of the line. LogThrottle may drop the line without a call */
   write(refusal: AppError, about: () => RefusalFields): void {
     const { status, number, cause } = refusal
     if (this.#log.levelVal > DEBUG && this.#throttle.isSpent(number)) return
@@ -37,7 +37,7 @@ export class RefusalLog {
   }
 }
 
-/** The path of a URL, cut short, without the query: that is the client's data. */
+/** The path of a URL, cut short, without the query, which may hold data of the client. */
 export const loggedPath = (url = ''): string => cutShort(url.split('?', 1)[0] ?? '', MAX_PATH)
 
 const cutShort = (text: string, max: number): string => (text.length <= max ? text : `${text.slice(0, max)}…`)

@@ -11,7 +11,7 @@ import { preferredCoding } from '../request/negotiation.ts'
 import { RequestIds } from '../request/request-id.ts'
 import type { ServiceState } from '../service-state.ts'
 import type { Tracer } from '../tracing/tracer.ts'
-import { CompressedFiles, codingOf, compressPieces, encoded, withCodedTag } from './compression.ts'
+import { CompressedFiles, codingOf, compressPieces, withCodedTag, withCoding } from './compression.ts'
 import { Compressor } from './compressor.ts'
 import type { Cors } from './cors.ts'
 import { asRefusal, refusalHeaders } from './http-error.ts'
@@ -20,7 +20,7 @@ import { requestFields } from './request-fields.ts'
 import { type SendOptions, SLICE, sendInSlices, sendPieces } from './send-pieces.ts'
 
 export const JSON_TYPE = 'application/json'
-/** For reads: only the client may cache the answer, and must revalidate it each time. */
+/** Cache-Control of reads: only the client may cache the answer, and must revalidate it each time. */
 export const READ_CACHING = 'private, no-cache'
 
 export interface ResponderOptions {
@@ -29,7 +29,7 @@ export interface ResponderOptions {
   readonly metrics: Metrics
   readonly state: ServiceState
   readonly addresses: ClientAddresses
-  /** Undefined: scripts of other origins can't read any answer. */
+  /** Undefined: scripts of other origins cannot read any answer. */
   readonly cors: Cors | undefined
   readonly limits: ResponderLimits
   /** Undefined: the service traces no request. */
@@ -84,7 +84,7 @@ export class Responder {
       this.#reply(exchange, status, headers, body)
     } else {
       const compressing = this.#compressor.compress(Buffer.from(body), coding)
-      this.#replyCompressed(exchange, status, encoded(headers, coding), compressing)
+      this.#replyCompressed(exchange, status, withCoding(headers, coding), compressing)
     }
   }
 
@@ -92,11 +92,11 @@ export class Responder {
   replyFile(exchange: Exchange, headers: string[], file: Buffer): void {
     const coding = codingOf(exchange.request, file)
     if (coding === undefined) this.#reply(exchange, 200, headers, file)
-    else this.#replyCompressed(exchange, 200, encoded(headers, coding), this.#files.compress(file, coding))
+    else this.#replyCompressed(exchange, 200, withCoding(headers, coding), this.#files.compress(file, coding))
   }
 
   /**
-   * Call it before work that ends with a large answer, which can't be refused after the work.
+   * Call it before work with a large answer: once the work is done, the service cannot refuse it.
    *
    * @throws AppError 50302 while unread answers take all the memory that they may have
    */
@@ -138,8 +138,8 @@ export class Responder {
   }
 
   /**
-   * Answers 200 with pieces as they come, no faster than the client reads them. An error before the first piece is
-   * answered as a refusal. A later error closes the connection, which shows the client that the answer is incomplete.
+   * Answers 200 with pieces as they come, no faster than the client reads them. Refuses the request on an error before
+   * the first piece. A later error closes the connection, which shows the client that the answer is incomplete.
    *
    * @param options as for sendPieces; an abort of the signal ends the answer with the signal's reason
    */
@@ -151,13 +151,13 @@ export class Responder {
   ): Promise<void> {
     const { request, response } = exchange
     const coding = preferredCoding(request.headers['accept-encoding'])
-    if (coding !== undefined) encoded(headers, coding)
+    if (coding !== undefined) withCoding(headers, coding)
     const pieces = coding === undefined ? plain : compressPieces(plain, coding)
     try {
       const first = await pieces.next()
       this.#begin(exchange, 200, headers)
       if (request.method !== 'HEAD') await sendPieces(response, first, pieces, options)
-      // The pieces must release the store before the answer ends and counts as over.
+      // The pieces must release the store before the answer ends.
       await this.#close(exchange, pieces)
       response.end()
       this.#done(exchange, 200, 'answered')
@@ -200,7 +200,7 @@ export class Responder {
   }
 
   async #replyInSlices(exchange: Exchange, status: number, headers: string[], body: Buffer): Promise<void> {
-    // A change that took place must never be answered with a refusal.
+    // A change is done at this point, so a refusal would be wrong.
     if (!this.#unread.makeRoom(body.length) && exchange.request.method === 'GET') {
       this.refuse(exchange, unreadAnswers())
       return
@@ -224,7 +224,7 @@ export class Responder {
     if (!request.complete && body !== undefined && (operation?.isStreamed === true || headers.includes('Connection'))) {
       endAfterBody(response, body)
     }
-    // With as many bytes as characters the text is ASCII, which Node writes fastest as latin1.
+    // A text with as many bytes as characters is ASCII, which Node.js writes fastest as latin1.
     else if (length === body?.length) response.end(body, 'latin1')
     else response.end(body)
     if (response.writableLength > 0) this.#unread.watch(exchange, response.writableLength)
@@ -292,7 +292,7 @@ export class Responder {
   }
 }
 
-/** In the metrics, as in nginx's log (https://nginx.org/en/docs/http/ngx_http_log_module.html). */
+/** The status in the metrics of a request whose client left, as in the log of nginx. */
 const CLIENT_GONE = 499
 
 const unreadAnswers = (): AppError => new AppError(50302, 'too many answers wait for slow clients; retry in a second')

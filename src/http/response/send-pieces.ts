@@ -5,17 +5,17 @@ import { Pace, type PaceOptions } from '../connection/pace.ts'
 import type { Exchange } from '../exchange.ts'
 
 export interface SendOptions extends PaceOptions {
-  /** Ends it with its reason; aborts also when the client has left. */
+  /** Ends the answer with the signal's reason. It must abort when the client leaves. */
   readonly signal: AbortSignal
 }
 
-/** Bytes of one write: small enough to see the client's pace. */
+/** Bytes of one write: small enough to show the speed of the client. */
 const PART = 32 * 2 ** 10
 
 /**
  * Writes pieces to a response, each after the client has taken the one before.
  *
- * @throws AppError 40801, the reason of the signal, and what the pieces throw
+ * @throws AppError 40801 when the client is too slow; the reason of the signal; any error of the pieces
  */
 export async function sendPieces(
   response: ServerResponse,
@@ -32,12 +32,12 @@ export async function sendPieces(
       if (!response.write(part)) await drained(response, pace, options)
       pace.moved(0, part.length)
     }
-    // Without this turn, a client that reads as fast as the store would keep the event loop for itself.
+    // A client that reads as fast as the store would otherwise occupy the event loop.
     await nextTurn()
   }
 }
 
-/** Uses the socket's own timer, which sees when the system takes a part of the waiting bytes. */
+/** Waits for the client. The timer of the socket starts again when the system takes a part of the waiting bytes. */
 function drained(response: ServerResponse, pace: Pace, options: SendOptions): Promise<void> {
   const { signal, stallTimeout, leastSpeed } = options
   const startedAt = performance.now()
@@ -66,11 +66,11 @@ function drained(response: ServerResponse, pace: Pace, options: SendOptions): Pr
   })
 }
 
-/** Bytes of one write to the operating system: small enough to see whether the client takes any. */
+/** Bytes of one write to the operating system: small enough to show whether the client takes any. */
 export const SLICE = 2 ** 16
 
 /**
- * Writes a body that is too large for one write. UnreadAnswers watches the client's pace.
+ * Writes a body that is too large for one write. UnreadAnswers watches the speed of the client.
  *
  * @throws the reason of the exchange's signal once its client has left
  */

@@ -1,4 +1,4 @@
-/** A request as a span. */
+/** A span of a trace, which stands for one request. */
 export interface Span {
   readonly traceId: string
   readonly spanId: string
@@ -20,7 +20,8 @@ export interface SpanExporter {
   add(span: Span): void
   /** Queued spans. */
   readonly waiting: number
-  /** Spans sent, and spans dropped, since the start. */
+  /** Spans sent since the start. */
   readonly exported: number
+  /** Spans dropped since the start. */
   readonly dropped: number
 }

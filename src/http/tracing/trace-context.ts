@@ -24,7 +24,7 @@ export interface Parent {
   readonly isSampled: boolean
 }
 
-/** @returns undefined without a valid traceparent: the request then begins a trace */
+/** Reads traceparent and tracestate; undefined without a valid traceparent: the request then begins a trace. */
 export function parentIn({ traceparent, tracestate }: IncomingHttpHeaders): Parent | undefined {
   if (typeof traceparent !== 'string') return undefined
   const [, version, traceId = '', parentId = '', flags = '', rest] = TRACEPARENT.exec(traceparent) ?? []
@@ -37,7 +37,7 @@ export function parentIn({ traceparent, tracestate }: IncomingHttpHeaders): Pare
 const POOL = Buffer.alloc(4096)
 let used = POOL.length
 
-/** Returns random bytes in hexadecimal. Filling a pool for many ids takes a tenth of the time. */
+/** Returns random bytes in hexadecimal, from a pool: to fill it for many ids takes a tenth of the time. */
 export function randomId(bytes: 8 | 16): string {
   if (used + bytes > POOL.length) {
     randomFillSync(POOL)

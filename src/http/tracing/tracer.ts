@@ -6,9 +6,12 @@ import { loggedPath } from '../response/refusal-log.ts'
 import type { SpanExporter } from './span.ts'
 import { parentIn, randomId, type TraceContext } from './trace-context.ts'
 
-/** Hexadecimal digits at the end of a trace id that decide about sampling, so that all services decide alike. */
-const PART_OF_ID = 13
-const IDS = 16 ** PART_OF_ID
+/**
+ * Hexadecimal digits at the end of a trace id that decide about sampling. All services that do so decide alike
+ * (https://opentelemetry.io/docs/specs/otel/trace/tracestate-probability-sampling/).
+ */
+const SAMPLED_DIGITS = 13
+const SAMPLED_RANGE = 16 ** SAMPLED_DIGITS
 
 /** Makes a span of each sampled request. */
 export class Tracer {
@@ -21,6 +24,7 @@ export class Tracer {
     this.#exporter = exporter
   }
 
+  /** Registers the metrics of spans. */
   describe(metrics: Metrics): void {
     metrics.value('plantstore_spans_exported_total', () => this.#exporter.exported)
     metrics.value('plantstore_spans_dropped_total', () => this.#exporter.dropped)
@@ -80,7 +84,7 @@ export class Tracer {
     const { ratio, followsParent } = this.#config
     const parent = parentIn(request.headers)
     const traceId = parent?.traceId ?? randomId(16)
-    const isChosen = Number.parseInt(traceId.slice(-PART_OF_ID), 16) < ratio * IDS
+    const isChosen = Number.parseInt(traceId.slice(-SAMPLED_DIGITS), 16) < ratio * SAMPLED_RANGE
     return {
       traceId,
       spanId: randomId(8),
