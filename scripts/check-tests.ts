@@ -1,11 +1,11 @@
-// Finds tests that do not run, and types that are silenced: both look like ones that hold.
+// Finds skipped tests, silenced types and files that are too long.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { filesOf, ROOT, report } from './repository.ts'
 
 interface Rule {
   readonly folders: readonly string[]
-  /** Searched in code and comments; with `code`, in code alone. */
+  /** Searches code and comments; with `code`, code alone. */
   readonly pattern: RegExp
   readonly code?: true
   readonly fault: string
@@ -30,7 +30,7 @@ const RULES: readonly Rule[] = [
   { folders: CODE, pattern: /biome-ignore/, fault: 'a lint rule is silenced' },
 ]
 
-/** This file holds the patterns themselves. */
+/** This file, which contains the patterns. */
 const OWN = 'scripts/check-tests.ts'
 
 const files = filesOf(...CODE.map((folder) => `${folder}/**/*.{ts,tsx,js,mjs}`)).filter((file) => file !== OWN)
@@ -53,7 +53,7 @@ function faultsOf(file: string, lines: readonly string[]): string[] {
   return faults
 }
 
-/** Removes the comment of a line. A text with two slashes loses its end as well. */
+/** Removes the comment of a line, and the rest of a string with two slashes. */
 function withoutComment(line: string): string {
   return line.replace(/^\s*\/?\*.*|\/\/.*/, '')
 }

@@ -1,26 +1,26 @@
-// `npm run check`: all checks that need no running program. Every check runs, even after one has failed.
+// `npm run check`: runs all checks that need no running service, even after one has failed.
 import { spawnSync } from 'node:child_process'
 import { ROOT } from './repository.ts'
 
 interface Check {
   readonly name: string
-  /** The arguments of Node.js, so that the check runs the same on every system. */
+  /** The arguments of Node.js, which runs the check without a shell, the same on every system. */
   readonly args: readonly string[]
-  /** The command that mends most of its faults. */
-  readonly cure?: string
+  /** The command that corrects most faults. */
+  readonly remedy?: string
 }
 
 const CHECKS: readonly Check[] = [
   {
     name: 'format and lint',
     args: ['node_modules/@biomejs/biome/bin/biome', 'check', '--error-on-warnings', '.'],
-    cure: 'npm run format',
+    remedy: 'npm run format',
   },
   { name: 'types', args: ['node_modules/typescript/bin/tsc'] },
   { name: 'types of the page at /docs', args: ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.page.json'] },
   { name: 'types of the page', args: ['node_modules/typescript/bin/tsc', '-p', 'web/tsconfig.json'] },
   { name: 'types of the client', args: ['node_modules/typescript/bin/tsc', '-p', 'client/tsconfig.json'] },
-  { name: 'generated files', args: ['scripts/generate.ts', '--check'], cure: 'npm run generate' },
+  { name: 'generated files', args: ['scripts/generate.ts', '--check'], remedy: 'npm run generate' },
   { name: 'links', args: ['scripts/check-links.ts'] },
   { name: 'lock file', args: ['scripts/check-lockfile.ts'] },
   { name: 'actions', args: ['scripts/check-actions.ts'] },
@@ -33,7 +33,7 @@ if (failed.length > 0) {
   process.exitCode = 1
 } else console.log(`\nAll ${CHECKS.length} checks passed.`)
 
-function passes({ name, args, cure }: Check): boolean {
+function passes({ name, args, remedy }: Check): boolean {
   const started = performance.now()
   const { status, stdout, stderr, error } = spawnSync(process.execPath, args, { cwd: ROOT, encoding: 'utf8' })
   const took = `${((performance.now() - started) / 1000).toFixed(1)} s`
@@ -41,7 +41,7 @@ function passes({ name, args, cure }: Check): boolean {
     console.log(`ok      ${name} (${took})`)
     return true
   }
-  console.error(`FAILED  ${name} (${took})${cure === undefined ? '' : `; most faults are mended by: ${cure}`}`)
+  console.error(`FAILED  ${name} (${took})${remedy === undefined ? '' : `; this corrects most faults: ${remedy}`}`)
   console.error(`${stdout}${stderr}${error ?? ''}`.trimEnd().replaceAll(/^/gm, '        '))
   return false
 }

@@ -1,19 +1,19 @@
 /**
- * A command and its arguments. `{dir}` is the generator's own folder, `{spec}` the contract, `{out}` where the client
- * goes.
+ * A command and its arguments. `{dir}` stands for the generator's own folder, `{spec}` for the contract, and `{out}`
+ * for the folder of the client.
  */
 export type Command = readonly [command: string, ...args: string[]]
 
-/** A generator of clients from an OpenAPI document, and its known result for ours. */
+/** A generator of clients from an OpenAPI document, and its expected result for our contract. */
 export interface ClientGenerator {
   readonly name: string
   readonly language: string
-  /** Each runs in the generator's own folder. */
+  /** Commands that run in the generator's own folder. */
   readonly install: readonly Command[]
   readonly generate: Command
   /** The text in the generated source that gives the type of an id. */
   readonly id: RegExp
-  /** Operations that it leaves out. */
+  /** The operations that the generator leaves out. */
   readonly leavesOut: readonly string[]
 }
 

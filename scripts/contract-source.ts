@@ -4,7 +4,7 @@ import { parse } from 'yaml'
 import type { Document } from '../src/http/operations.ts'
 import { ROOT } from './repository.ts'
 
-/** Reads openapi.yaml. The program itself reads contract.generated.json, which is made of it. */
+/** Reads openapi.yaml. The program itself reads contract.generated.json, which the generator makes of it. */
 export function readSource(text: string = readFileSync(join(ROOT, 'openapi.yaml'), 'utf8')): Document {
   return parse(text) as Document
 }

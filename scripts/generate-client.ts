@@ -23,10 +23,10 @@ interface ParameterObject {
 
 type Source = ReturnType<typeof readSource>
 
-/** Operations for people, which the client leaves out. */
-const OF_PAGES = ['getStart', 'getPageFile', 'getDocs', 'getDocsFile']
+/** Operations of the pages for people, which the client leaves out. */
+const PAGE_OPERATIONS = ['getStart', 'getPageFile', 'getDocs', 'getDocsFile']
 
-/** The parts of the contract in the TypeScript client: records, queries, paths and error numbers. */
+/** Writes the parts of the contract for the TypeScript client: records, queries, paths and error numbers. */
 export function clientTypes(document: Source = readSource()): string {
   const schemas = Object.entries(document.components['schemas'] ?? {}) as [string, Schema][]
   const records = schemas.filter(([name, schema]) => schema.type === 'object' && name !== 'Error')
@@ -36,12 +36,12 @@ export function clientTypes(document: Source = readSource()): string {
       return { path, method: method.toUpperCase(), id: operation.operationId ?? '', operation }
     }),
   )
-  const shown = operations.filter(({ id }) => !OF_PAGES.includes(id))
+  const shown = operations.filter(({ id }) => !PAGE_OPERATIONS.includes(id))
   return [
     HEAD,
     ...records.map(([name, schema]) => interfaceOf(document, name, schema)),
     ...shown.map(({ id, operation }) => queryInterface(document, id, operation)),
-    `/** How an operation is asked for. */\nexport interface Operation {\n  readonly method: string\n  readonly path: string\n}\n`,
+    `/** The method and path of an operation. */\nexport interface Operation {\n  readonly method: string\n  readonly path: string\n}\n`,
     `/** The operations by the names that the contract gives them. */\nexport const OPERATIONS = {`,
     ...shown.map(({ id, method, path }) => `  ${id}: { method: '${method}', path: '${path}' },`),
     '} as const satisfies Readonly<Record<string, Operation>>\n',
@@ -68,16 +68,16 @@ function queryInterface(document: Source, id: string, { parameters = [] }: Opera
     .filter((parameter) => parameter.in === 'query' && parameter.name !== 'cursor')
     .map(({ name, description, schema }) => {
       const type = typeOf(document, resolve<Schema>(document, schema))
-      // One text needs no list.
+      // A caller may give a single text instead of a list.
       return memberOf(name, false, type.startsWith('readonly ') ? `string | ${type}` : type, description)
     })
   if (members.length === 0) return ''
   return `export interface ${id.charAt(0).toUpperCase()}${id.slice(1)}Query {\n${members.join('')}}\n`
 }
 
-function memberOf(name: string, isThere: boolean, type: string, description = ''): string {
+function memberOf(name: string, isRequired: boolean, type: string, description = ''): string {
   const comment = description === '' ? '' : `  /** ${description.trim().replaceAll(/\s+/g, ' ')} */\n`
-  return `${comment}  readonly ${name}${isThere ? '' : '?'}: ${type}${isThere ? '' : ' | undefined'}\n`
+  return `${comment}  readonly ${name}${isRequired ? '' : '?'}: ${type}${isRequired ? '' : ' | undefined'}\n`
 }
 
 function typeOf(document: Source, schema: Schema): string {
@@ -91,7 +91,7 @@ function typeOf(document: Source, schema: Schema): string {
   return `readonly ${item.includes(' | ') ? `(${item})` : item}[]`
 }
 
-/** A record by its name, anything else by its type. */
+/** The name of a record, or the type of any other item. */
 function itemOf(document: Source, item: Schema & { readonly $ref?: string }): string {
   const name = item.$ref?.split('/').at(-1)
   const schema = resolve<Schema>(document, item)

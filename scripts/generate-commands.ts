@@ -3,15 +3,15 @@ import { ROOT } from './repository.ts'
 
 const INTRODUCTION = `# Commands
 
-Inside the project's folder, after \`npm ci\`, \`npx plantstore\` runs the program with the Node.js that came with it;
-\`npm start\` is \`plantstore serve\`, and passes on what stands behind \`--\`: \`npm start -- --port 9000\`. From any other
-folder, and for a user without a home folder, which npm needs, \`/path/to/the/project/bin/plantstore\` does the same.
+In the folder of the project, after \`npm ci\`, \`npx plantstore\` runs the program with the Node.js of the project.
+\`npm start\` runs \`plantstore serve\` with the flags after \`--\`: \`npm start -- --port 9000\`. In any other folder, and for
+a user without a home folder, which npm needs, \`/path/to/the/project/bin/plantstore\` runs the program.
 
-Every command finds its store by \`--store\` or \`PLANTSTORE_STORE\`. It reports faults on standard error, one a line. The
-exit code is 0 when the command is done, 1 when it failed, and 2 after wrong usage.
+Every command finds its store by \`--store\` or \`PLANTSTORE_STORE\`. It reports faults on standard error, one per line.
+The exit code is 0 if the command succeeded, 1 if it failed, and 2 if its arguments or settings are wrong.
 `
 
-/** The program's own help of each command: the generator runs it, so the page always agrees with it. */
+/** The page of all commands. The generator runs the program for the help of each, so the page agrees with it. */
 export function commandsPage(): string {
   return [INTRODUCTION, ...sections([])].join('\n')
 }

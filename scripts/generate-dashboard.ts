@@ -49,7 +49,7 @@ const PANELS: readonly Panel[] = [
   one('Queued creates and changes', 'short', of('plantstore_creates_waiting'), '{{instance}}'),
   one('Bounds in use', 'percentunit', `${of('plantstore_bound_used')} / ${of('plantstore_bound_limit')}`, '{{bound}}'),
   one(
-    'Shed to stay in time',
+    'Refused under overload',
     'reqps',
     sum('instance', rate('plantstore_refusals_total', ',error="50302"')),
     '{{instance}}',
@@ -115,7 +115,7 @@ const variable = (name: string, label: string, expression: string): object => ({
   current: { text: 'All', value: '$__all' },
 })
 
-/** A dashboard for Grafana 9 and newer, to be imported there. */
+/** A dashboard to import into Grafana 9 or newer. */
 export function dashboard(): string {
   const info: MetricName = 'plantstore_build_info'
   const content = {

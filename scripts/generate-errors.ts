@@ -10,23 +10,23 @@ import { table } from './markdown.ts'
 
 const INTRODUCTION = `# Errors
 
-Every answer that is not a success has this body and nothing else, whatever went wrong and wherever:
+Every refusal has this body, with exactly these two members:
 
 \`\`\`json
 {"error": 40901, "message": "the id 1 belongs to a different plant; nothing was changed"}
 \`\`\`
 
-\`error\` is the HTTP status times 100 plus a counter; decide by it. \`message\` is for people, names everything that is
-wrong, and its words may change. A number is never used again for anything else. [Writing
-clients](../guides/writing-clients.md) says which of them are worth another try.
+\`error\` is the HTTP status times 100 plus a counter; a program should decide by it. \`message\` is for people: it names
+every fault, and its words may change. A number never gets another meaning. [Writing
+clients](../guides/writing-clients.md) says after which of them a retry helps.
 `
 
 const EXPLANATION = `
-"Operations" are those of [openapi.yaml](../../openapi.yaml) that can answer with the number. A number without one
-answers a path or method that no operation has, or is kept for operations to come.
+"Operations" are those of [openapi.yaml](../../openapi.yaml) that can answer with the number. A number without
+operations refuses a path or method that no operation has.
 `
 
-/** Every number of src/errors.ts, with the operations whose contract names it. */
+/** The page of all numbers of src/errors.ts, with the operations whose contract names them. */
 export function errorsPage(): string {
   const { document, operations } = readContract()
   const users = operationsByError(document)

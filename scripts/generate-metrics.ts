@@ -5,14 +5,14 @@ import { table } from './markdown.ts'
 
 const INTRODUCTION = `# Metrics
 
-\`GET /metrics\` answers in Prometheus' text format. On the port for clients it needs a token with \`plants:read\`. With
-\`--metrics-port\` it has a port of its own, which also has \`/health/live\` and \`/health/ready\`, needs no token, and takes
-32 connections; the port for clients then answers \`/metrics\` with 40401. [Monitoring](../guides/monitoring.md) shows how to
-scrape it, and has alert rules and a dashboard.
+\`GET /metrics\` answers in the text format of Prometheus. On the port for clients it needs a token with \`plants:read\`.
+With \`--metrics-port\` it has a port of its own, together with \`/health/live\` and \`/health/ready\`. That port needs no
+token and takes 32 connections; the port for clients then answers \`/metrics\` with 40401.
+[Monitoring](../guides/monitoring.md) shows how to scrape it, and has alert rules and a dashboard.
 
-A scrape reads counters that the service keeps anyway, and takes a few milliseconds. Scrapes at the same time share one
-text. Values of labels come from the program, never from a client, so the number of series is bounded: two hundred of an
-idle service, and at most about 1,500 once every operation has had every status.
+A scrape only reads counters, and takes a few milliseconds. Concurrent scrapes share one text. Values of labels come
+from the program, never from a client, so the number of series is bounded: two hundred in an idle service, and at most
+about 1,500 once every operation has had every status.
 
 Names and labels change only with a line in the [changelog](../../CHANGELOG.md).
 `
@@ -21,7 +21,7 @@ const BOUNDS_TEXT = `
 ## Bounds
 
 \`plantstore_bound_used\` and \`plantstore_bound_limit\` have one series for each bound that all clients share. Their quotient
-tells how near a bound is. [Limits](limits.md) says what the excess of each gets.
+shows how near the service is to the bound. [Limits](limits.md) says how the service treats the excess of each.
 `
 
 const NODE_TEXT = `
@@ -31,10 +31,10 @@ The service has the metrics of the Prometheus client for every Node.js process: 
 \`process_resident_memory_bytes\`, \`process_open_fds\` and \`process_max_fds\` (Linux), \`process_start_time_seconds\`,
 \`nodejs_eventloop_lag_seconds\` with its quantiles such as \`nodejs_eventloop_lag_p99_seconds\`,
 \`nodejs_heap_size_used_bytes\`, \`nodejs_external_memory_bytes\` and \`nodejs_gc_duration_seconds\`, among others. It leaves
-out those that list open handles, because they take the longer the more clients are connected.
+out those that list open handles, because their cost grows with the number of clients.
 `
 
-/** Every metric and bound of src/http/metrics/catalog.ts. */
+/** The page of all metrics and bounds of src/http/metrics/catalog.ts. */
 export function metricsPage(): string {
   const metrics = table([['metric', 'type', 'labels', 'only with', 'meaning'], ...Object.entries(METRICS).map(cells)])
   const bounds = table([['bound', 'what is counted'], ...Object.entries(BOUNDS).map(boundCells)])

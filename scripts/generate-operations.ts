@@ -24,7 +24,7 @@ interface ParameterObject {
 
 type Source = ReturnType<typeof readSource>
 
-/** What each operation takes, by its id: how its parameters get their types, and the JSON in its body. */
+/** Writes the types of each operation's parameters, with a function that checks them, and of the JSON in its body. */
 export function operationTypes(document: Source = readSource()): string {
   const operations = Object.values(document.paths).flatMap((item) =>
     METHODS.filter((method) => method in item).map((method) => item[method] as OperationObject),
@@ -35,16 +35,16 @@ export function operationTypes(document: Source = readSource()): string {
     return schema === undefined ? [] : [`  readonly ${one.operationId}: ${typeOf(document, schema, '  ')}\n`]
   })
   return `${HEAD}
-/** Gives what ParameterReader has read of a request the types that the contract names. */
+/** Give the values that ParameterReader has read the types of the contract. */
 export const PARAMETERS = {
 ${parameters.join('')}}
 
-/** What an operation takes beside its body. */
+/** The parameters of each operation. */
 export type OperationParameters = {
   readonly [Id in keyof typeof PARAMETERS]: ReturnType<(typeof PARAMETERS)[Id]>
 }
 
-/** The JSON in the body of an operation, its ids exact. */
+/** The JSON in the body of each operation, with exact ids. */
 export interface OperationBodies {
 ${bodies.join('')}}
 `
@@ -55,16 +55,16 @@ function parametersReader(document: Source, { parameters = [] }: OperationObject
   const members = parameters.map((parameter) => {
     const { name, required = false, schema } = resolve<ParameterObject>(document, parameter as ParameterObject)
     const resolved = resolve<Schema>(document, schema)
-    const isThere = required || resolved.default !== undefined
-    return `    ${keyOf(name)}: ${reading(resolved, `values['${name}']`, isThere)},\n`
+    const isPresent = required || resolved.default !== undefined
+    return `    ${keyOf(name)}: ${reading(resolved, `values['${name}']`, isPresent)},\n`
   })
   return `(values: Values) => ({\n${members.join('')}  })`
 }
 
-function reading(schema: Schema, value: string, isThere: boolean): string {
+function reading(schema: Schema, value: string, isPresent: boolean): string {
   const { enum: choices } = schema
-  if (choices !== undefined) return `typed.${isThere ? 'oneOf' : 'optionalOneOf'}(${listOf(choices)}, ${value})`
-  return isThere ? `typed.${readerOf(schema)}(${value})` : `typed.optional(typed.${readerOf(schema)}, ${value})`
+  if (choices !== undefined) return `typed.${isPresent ? 'oneOf' : 'optionalOneOf'}(${listOf(choices)}, ${value})`
+  return isPresent ? `typed.${readerOf(schema)}(${value})` : `typed.optional(typed.${readerOf(schema)}, ${value})`
 }
 
 function readerOf({ type, format }: Schema): string {
@@ -89,9 +89,9 @@ function typeOf(document: Source, reference: Schema, indent: string): string {
   if (type !== 'object') return NAMES[String(type)] ?? 'unknown'
   const deeper = `${indent}  `
   const members = Object.entries(properties).map(([name, of]) => {
-    const isThere = required.includes(name)
+    const isPresent = required.includes(name)
     const found = typeOf(document, of, deeper)
-    return `${deeper}readonly ${keyOf(name)}${isThere ? '' : '?'}: ${found}${isThere ? '' : ' | undefined'}\n`
+    return `${deeper}readonly ${keyOf(name)}${isPresent ? '' : '?'}: ${found}${isPresent ? '' : ' | undefined'}\n`
   })
   return `{\n${members.join('')}${indent}}`
 }

@@ -1,5 +1,4 @@
-// Writes the generated files: the reference pages, and the contract in a form that the program reads quickly. With
-// --check it writes nothing, and fails where a file differs.
+// `npm run generate`: writes all generated files. With --check it writes nothing, and fails where a file differs.
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { bundledClient } from './build-client.ts'
@@ -14,7 +13,7 @@ import { metricsPage } from './generate-metrics.ts'
 import { operationTypes } from './generate-operations.ts'
 import { ROOT, report } from './repository.ts'
 
-/** The contract comes first, as the pages depend on it. */
+/** The contract comes first, because the pages depend on it. */
 const FILES: Readonly<Record<string, () => string | Promise<string>>> = {
   'src/http/contract.generated.json': generatedContract,
   'src/http/operations.generated.ts': () => operationTypes(),

@@ -1,4 +1,4 @@
-// `npm run package`: makes what people install, in dist/. `npm run package -- npm` makes one kind of it alone.
+// `npm run package`: makes all packages in dist/. `npm run package -- npm` makes the npm package alone.
 import { mkdirSync, statSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { executable } from './package/executable.ts'
@@ -8,7 +8,7 @@ import { ROOT } from './repository.ts'
 
 const OUT = join(ROOT, 'dist')
 
-/** Each makes its file in a folder that is there, and returns the path. */
+/** Each function makes its file in an existing folder, and returns the path. */
 const KINDS: Readonly<Record<string, (out: string) => string | Promise<string>>> = {
   npm: npmPackage,
   tarball,

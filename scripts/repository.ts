@@ -4,17 +4,17 @@ import { fileURLToPath } from 'node:url'
 /** The root of the project. Every path is relative to it, with forward slashes. */
 export const ROOT = fileURLToPath(new URL('../', import.meta.url))
 
-const NOT_OURS = ['node_modules', 'data', 'coverage', 'dist', '.git']
+const EXCLUDED = ['node_modules', 'data', 'coverage', 'dist', '.git']
 
 /** The files of the project that match the patterns, sorted. */
 export function filesOf(...patterns: string[]): string[] {
-  const found = globSync(patterns, { cwd: ROOT, exclude: (path) => NOT_OURS.includes(path) })
+  const found = globSync(patterns, { cwd: ROOT, exclude: (path) => EXCLUDED.includes(path) })
   return found.map((path) => path.replaceAll('\\', '/')).sort()
 }
 
-/** Prints the faults, one a line, or the given text without any. Sets the exit code. */
-export function report(faults: readonly string[], allIsWell: string): void {
+/** Prints the faults, one per line, and sets the exit code; without faults, prints the summary. */
+export function report(faults: readonly string[], summary: string): void {
   for (const fault of faults) console.error(fault)
   if (faults.length > 0) process.exitCode = 1
-  else console.log(allIsWell)
+  else console.log(summary)
 }

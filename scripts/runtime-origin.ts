@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 
-/** A package of npm that holds Node.js for one system, as the lock file pins it. */
+/** An npm package with Node.js for one system, as the lock file pins it. */
 export interface RuntimePackage {
   readonly name: string
   readonly version: string
@@ -10,9 +10,9 @@ export interface RuntimePackage {
 }
 
 export interface Sources {
-  /** A file of https://nodejs.org/dist/, by its path there. */
+  /** Downloads a file of https://nodejs.org/dist/ by its path. */
   official(path: string): Promise<Buffer>
-  /** The archive of the package, as the registry has it. */
+  /** Downloads the archive of the package from the registry. */
   packed(runtime: RuntimePackage): Promise<Buffer>
 }
 
@@ -50,7 +50,7 @@ function checksumOf(sums: string, file: string): string | undefined {
   return line?.split(' ', 1)[0]
 }
 
-/** A file of a gzipped tar archive. */
+/** Reads a file of a gzipped tar archive; undefined when it has no such file. */
 function member(archive: Buffer, path: string): Buffer | undefined {
   const { status, stdout } = spawnSync('tar', ['-xzOf', '-', path], { input: archive, maxBuffer: 2 ** 30 })
   return status === 0 && stdout.length > 0 ? stdout : undefined

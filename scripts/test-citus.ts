@@ -1,4 +1,5 @@
-// Runs the tests of the store and the service on Citus: on a cluster that it starts from a build, or on a running one.
+// `npm run test:citus`: runs the tests of the store and the service on Citus, either on a running cluster or on one that
+// it starts from a build.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { globSync } from 'node:fs'
@@ -16,7 +17,7 @@ if (named === '' && values.build === undefined) {
 }
 const cluster = values.build === undefined ? undefined : await CitusCluster.create(values.build)
 try {
-  // Those that stop a worker need one of their own.
+  // Tests that stop a worker run only on a cluster that this script started.
   const own = globSync('test/citus/*.citus.ts').filter(
     (file) => values.build !== undefined || !file.includes('-worker'),
   )

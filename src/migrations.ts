@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
+import { assetsIn, readAsset } from './assets.ts'
 import { OperatorError } from './operator-error.ts'
-import { ownFilesIn, readOwnFile } from './own-files.ts'
 
 export interface Migration {
   /** Counts from 1 without gaps. */
@@ -17,10 +17,10 @@ export interface AppliedMigration {
 
 /** The numbered SQL files of one engine (`sql/<engine>/000001.sql`, …), in order. */
 export function readMigrations(directory: URL): Migration[] {
-  const names = ownFilesIn(directory).filter((name) => /^\d{6}\.sql$/.test(name))
+  const names = assetsIn(directory).filter((name) => /^\d{6}\.sql$/.test(name))
   return names.sort().map((name, i) => {
     if (Number.parseInt(name, 10) !== i + 1) throw new Error(`${directory.pathname}: ${name} leaves a gap`)
-    const sql = readOwnFile(new URL(name, directory)).toString()
+    const sql = readAsset(new URL(name, directory)).toString()
     return { number: i + 1, sql, checksum: createHash('sha256').update(sql).digest('hex') }
   })
 }

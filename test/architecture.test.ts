@@ -95,7 +95,7 @@ suite('the code', () => {
 
   test('reads files of the program in one place, and starts threads in one place', () => {
     const besideItself = uses(/import\.meta\./)
-    const readers = besideItself.filter((file) => imports.get(file)?.includes('src/own-files.ts'))
+    const readers = besideItself.filter((file) => imports.get(file)?.includes('src/assets.ts'))
     const addresses = ['src/postgres/migrate.ts', 'src/sqlite/migrate.ts']
     assert.deepEqual(besideItself.sort(), [...readers, ...addresses, 'src/sqlite/worker/start-thread.ts'].sort())
     assert.deepEqual(uses(/\bimport\.meta\.(?!url\b)/), [])

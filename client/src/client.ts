@@ -34,16 +34,16 @@ export interface CreateOptions extends CallOptions {
 }
 
 export interface WriteOptions extends CallOptions {
-  /** Refuses to write a plant that has changed since it had this entity tag; `*`: one that does not exist. */
+  /** Refuses to write a plant that no longer has this entity tag; `*` refuses to write a plant that does not exist. */
   readonly ifMatch?: string | undefined
   /** `*` refuses to write a plant that exists. */
   readonly ifNoneMatch?: string | undefined
 }
 
 export interface ImportOptions extends CallOptions, ImportPlantsQuery {
-  /** The format of a file; `ndjson` by default. Plants one by one need none. */
+  /** The format of a file; `ndjson` by default. An iterable of plants needs none. */
   readonly format?: 'ndjson' | 'csv'
-  /** Called with the report so far, after each part of plants that come one by one. */
+  /** Called with the report so far, after each part of an iterable of plants. */
   readonly onProgress?: (report: ImportReport) => void
 }
 
@@ -95,7 +95,7 @@ export class PlantstoreClient {
     try {
       await this.#transport.send(writeCall(OPERATIONS.deletePlant, id, options), nothing)
     } catch (error) {
-      // An earlier attempt, whose answer was lost, has deleted the plant.
+      // An earlier attempt has deleted the plant, and its answer was lost.
       if (!(error instanceof PlantstoreError && error.number === 40402 && error.mayHaveSucceeded)) throw error
     }
   }
@@ -117,15 +117,15 @@ export class PlantstoreClient {
     for await (const line of linesOf(stream, signal)) yield plantOf(parseExact(line))
   }
 
-  /** The same plants as a file. The file is complete only if the stream ends without an error. */
+  /** Returns the plants of one snapshot as a file, which is complete only if the stream ends without an error. */
   async exportFile(query: ExportPlantsQuery = {}, { signal }: CallOptions = {}): Promise<ReadableStream<Uint8Array>> {
     const call = { operation: OPERATIONS.exportPlants, query: queryOf(query), signal }
     return this.#transport.send(call, async ({ body }) => body ?? new Blob().stream())
   }
 
   /**
-   * Imports a file, or plants one by one. Plants one by one are sent in parts, so their number has no limit; if a part
-   * fails, those before it are stored, and importing all of them again is safe.
+   * Imports a file, or an iterable of plants. The client sends an iterable in parts, so the number of plants has no
+   * limit. If a part fails, the parts before it are stored, and importing all of them again is safe.
    */
   async importPlants(source: ImportSource, options: ImportOptions = {}): Promise<ImportReport> {
     const { mode, dryRun = false, format = 'ndjson', onProgress, signal } = options
@@ -136,7 +136,7 @@ export class PlantstoreClient {
       return this.#transport.send(call, json<ImportReport>)
     }
     if (typeof source === 'string' || source instanceof Blob) return send(source, FILE_TYPES[format])
-    // A dry run stores nothing, so a later request would not see earlier plants. All plants go in one request.
+    // One request for all plants: a dry run stores nothing, so a later request would not see earlier plants.
     if (dryRun) return send(new Blob(await textsOf(source)), FILE_TYPES.ndjson)
     let report = emptyReport(dryRun)
     let before = 0
@@ -190,12 +190,12 @@ export class PlantstoreClient {
     return this.#transport.send({ operation: OPERATIONS.getReadiness, signal }, json<Health>)
   }
 
-  /** Text in the Prometheus exposition format. */
+  /** Returns the metrics in the text format of Prometheus. */
   async getMetrics({ signal }: CallOptions = {}): Promise<string> {
     return this.#transport.send({ operation: OPERATIONS.getMetrics, signal }, (response) => response.text())
   }
 
-  /** The contract of the service, an OpenAPI document. */
+  /** Returns the contract of the service, an OpenAPI document. */
   async getContract({ signal }: CallOptions = {}): Promise<unknown> {
     return this.#transport.send({ operation: OPERATIONS.getContract, signal }, json<unknown>)
   }
@@ -209,7 +209,12 @@ export class PlantstoreClient {
     )
   }
 
-  /** Reads the plant after a 412 that an earlier attempt of the same write may have caused itself. */
+  /**
+   * Resolves a 412 that an earlier attempt of the same write may have caused: reads the plant, and returns it if it is
+   * as that write leaves it.
+   *
+   * @throws the error of the last attempt otherwise
+   */
   async #unlessDone(
     error: unknown,
     id: bigint,
@@ -250,6 +255,6 @@ async function textsOf(source: Iterable<NewPlant> | AsyncIterable<NewPlant>): Pr
   return texts
 }
 
-/** crypto.randomUUID is missing on pages that are served without TLS. */
+/** A random Idempotency-Key. Pages that are served without TLS have no crypto.randomUUID. */
 const randomKey = (): string =>
   Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('')

@@ -190,7 +190,7 @@ export interface ListTokensQuery {
   readonly limit?: number | undefined
 }
 
-/** How an operation is asked for. */
+/** The method and path of an operation. */
 export interface Operation {
   readonly method: string
   readonly path: string

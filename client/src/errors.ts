@@ -7,11 +7,12 @@ interface RefusalDetails {
   readonly mayHaveSucceeded: boolean
 }
 
-/** The service refused a request. Decide by `number`; the message is for people. */
+/** A refusal of the service. Decide by `number`; the message is for people. */
 export class PlantstoreError extends Error {
   override readonly name = 'PlantstoreError'
   /**
-   * One of the catalog's, or one that a later version of the service has added; 0 if the answer was not the service's.
+   * The number of the refusal, also one that only a later version of the service has; 0 if the answer is not from the
+   * service.
    */
   readonly number: ErrorNumber | 0
   readonly status: number
@@ -32,7 +33,7 @@ export class PlantstoreError extends Error {
   }
 }
 
-/** All attempts ended without a whole answer. A write may or may not have been done; calling again is safe. */
+/** The error when all attempts end without a whole answer. A write may or may not be done; calling again is safe. */
 export class PlantstoreUnreachable extends Error {
   override readonly name = 'PlantstoreUnreachable'
 }

@@ -1,8 +1,8 @@
-/** No text of the service has U+0000, so a text that begins with it is a number that this file has marked. */
+/** The first character of a string that stands for a number. No text of the service has U+0000. */
 const MARK = '\u0000'
 
 /**
- * Parses JSON. An integer of 16 digits or more, which a number may round, becomes a bigint; all others stay numbers.
+ * Parses JSON. An integer of 16 digits or more becomes a bigint, because a number may round it; others stay numbers.
  */
 export function parseExact(text: string): unknown {
   // Few texts have such an integer, and JSON.parse is several times as fast without a reviver.
@@ -36,7 +36,7 @@ function isEscaped(text: string, at: number): boolean {
   return backslashes % 2 === 1
 }
 
-/** Writes a JSON object with an id. JSON.stringify can't write the id exactly. */
+/** Writes a JSON object with an id, which JSON.stringify cannot write. */
 export function withId(id: bigint, members: object): string {
   const rest = JSON.stringify(members)
   return `{"id":${exactId(id)}${rest === '{}' ? '' : ','}${rest.slice(1)}`
@@ -48,5 +48,5 @@ export function exactId(id: bigint): string {
   return String(id)
 }
 
-/** An int64 of an answer. */
+/** An int64 of an answer as a bigint. */
 export const int64 = (value: number | bigint): bigint => BigInt(value)

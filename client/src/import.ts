@@ -1,21 +1,21 @@
 import type { ImportReport, NewPlant, RefusedRow } from './contract.generated.ts'
 import { withId } from './exact-json.ts'
 
-/** A file of plants, or plants one by one. */
+/** A file of plants (its text is a string or a Blob), or an iterable of plants. */
 export type ImportSource = Blob | string | Iterable<NewPlant> | AsyncIterable<NewPlant>
 
-/** UTF-16 units and rows of a batch: small enough to be sent again, large enough to be quick. */
+/** UTF-16 units of a batch: few enough to retry quickly, many enough for speed. */
 const BATCH_TEXT = 1_000_000
 const BATCH_ROWS = 5000
-/** Refused rows that a report lists, as the service does. */
-const MOST_REFUSED = 1000
+/** The most refused rows that a report lists, as in the reports of the service. */
+const MAX_REFUSED = 1000
 
 export interface Batch {
   readonly ndjson: string
   readonly rows: number
 }
 
-/** Plants as NDJSON, in parts. */
+/** Yields plants as NDJSON, in batches. */
 export async function* batchesOf(
   plants: Iterable<NewPlant> | AsyncIterable<NewPlant>,
 ): AsyncGenerator<Batch, void, undefined> {
@@ -43,7 +43,7 @@ export const emptyReport = (dryRun: boolean): ImportReport => ({
   refusedRows: [],
 })
 
-/** @param rows the number of rows before those of `next` */
+/** Joins the reports of two parts. @param rows the number of rows before those of `next` */
 export function joined(before: ImportReport, next: ImportReport, rows: number): ImportReport {
   const moved = next.refusedRows.map((row): RefusedRow => ({ ...row, line: row.line + rows }))
   return {
@@ -52,6 +52,6 @@ export function joined(before: ImportReport, next: ImportReport, rows: number): 
     updated: before.updated + next.updated,
     unchanged: before.unchanged + next.unchanged,
     refused: before.refused + next.refused,
-    refusedRows: [...before.refusedRows, ...moved].slice(0, MOST_REFUSED),
+    refusedRows: [...before.refusedRows, ...moved].slice(0, MAX_REFUSED),
   }
 }

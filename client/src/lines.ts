@@ -1,5 +1,6 @@
 /**
- * The lines of a stream of UTF-8, as they come. Leaving the iteration early ends the stream, and so does the signal.
+ * Yields the lines of a stream of UTF-8 as they arrive. The stream ends when the caller leaves the iteration early, or
+ * the signal aborts.
  */
 export async function* linesOf(
   stream: ReadableStream<Uint8Array>,

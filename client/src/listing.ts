@@ -5,8 +5,8 @@ export interface Page<T> {
 }
 
 /**
- * A list of the service. `for await` gives its items one by one, and `pages()` page by page; each page is asked for
- * when it is needed.
+ * A list of the service. `for await` yields its items one by one, and `pages()` page by page. Each page is requested
+ * when the caller needs it.
  */
 export class Listing<T> implements AsyncIterable<T> {
   readonly #first: string
@@ -22,9 +22,10 @@ export class Listing<T> implements AsyncIterable<T> {
   }
 
   /**
-   * One page, for those who keep the place themselves: a generator ends with its first error, and this can be asked again.
+   * Reads one page, for a caller that keeps its position itself. A caller can repeat it after an error, which would end
+   * a generator.
    *
-   * @param at `next` of the page before; the first page without it
+   * @param at `next` of the page before; the first page by default
    */
   page(at: string = this.#first): Promise<Page<T>> {
     return this.#load(at)
@@ -50,9 +51,7 @@ export function nextIn(link: string | null): string | undefined {
   return mark === -1 ? undefined : target?.slice(mark)
 }
 
-/**
- * A query string with its question mark; values that are undefined are left out, and each one of a list has its name.
- */
+/** Writes a query string with its question mark. Leaves out undefined values, and repeats the name for a list. */
 export function queryOf(parameters: object): string {
   const pairs = Object.entries(parameters).flatMap(([name, value]: [string, unknown]) =>
     (Array.isArray(value) ? value : [value])

@@ -1,11 +1,11 @@
 export interface ClientOptions {
   /** The address of the service, such as `https://plants.example`. */
   readonly url: string | URL
-  /** The access token. Without it, only operations work that need no token. */
+  /** The access token. Without it, only operations that need no token work. */
   readonly token?: string | undefined
   /** The most attempts of a request; 6 by default. */
   readonly attempts?: number
-  /** Milliseconds that one attempt may take; 30,000 by default. An import has no limit, an export one for its start. */
+  /** Milliseconds for one attempt; 30,000 by default. Does not apply to imports, nor to an export after its start. */
   readonly timeout?: number
   /** Milliseconds that all waits between attempts may take together; 60,000 by default. */
   readonly maxWait?: number
@@ -20,7 +20,7 @@ export interface Retry {
   readonly reason: Error
   /** The number of that attempt, from 1 on. */
   readonly attempt: number
-  /** Milliseconds until the next one. */
+  /** Milliseconds until the next attempt. */
   readonly wait: number
 }
 

@@ -7,7 +7,7 @@ export interface KeptPlant {
   readonly etag: string
 }
 
-/** A plant as JSON has it: its id is a bigint only where a number could not hold it. */
+/** A plant as parseExact reads it: its id is a bigint only where a number could round it. */
 type ReadPlant = Omit<StoredPlant, 'id'> & { readonly id: number | bigint }
 
 export const plantOf = (json: unknown): StoredPlant => {

@@ -12,16 +12,16 @@ export interface Call {
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: string | Blob | undefined
   readonly signal?: AbortSignal | undefined
-  /** Whether the body may take any time. */
+  /** Whether the attempt has no timeout. */
   readonly isLong?: boolean
 }
 
-/** Statuses of temporary refusals. 502 and 504 come from proxies. */
-const PASSING: readonly number[] = [408, 429, 500, 502, 503, 504]
+/** Statuses of refusals that a retry may not get. 502 and 504 come from proxies. */
+const TRANSIENT: readonly number[] = [408, 429, 500, 502, 503, 504]
 /** The least milliseconds before the second attempt, doubled before each further one. */
 const FIRST_WAIT = 100
 
-/** Sends requests, and retries where that may help. Every operation of the service may be repeated. */
+/** Sends requests, and retries after transient failures. Every operation of the service is safe to repeat. */
 export class Transport {
   readonly #base: string
   readonly #options: ClientOptions
@@ -34,7 +34,7 @@ export class Transport {
   }
 
   /**
-   * Resolves with what `read` makes of a good answer.
+   * Sends a request, and resolves with the value that `read` returns for a successful answer.
    *
    * @throws PlantstoreError when the service refuses; PlantstoreUnreachable when no whole answer comes; the reason of
    *   the call's signal
@@ -48,7 +48,7 @@ export class Transport {
       if ('value' in outcome) return outcome.value
       const { reason } = outcome
       const wait = waitAfter(reason, attempt)
-      if (attempt >= attempts || !isPassing(reason) || waited + wait > maxWait) throw reason
+      if (attempt >= attempts || !isTransient(reason) || waited + wait > maxWait) throw reason
       mayHaveSucceeded ||= isOpen(reason)
       waited += wait
       onRetry?.({ reason, attempt, wait })
@@ -95,7 +95,7 @@ export class Transport {
       method: operation.method,
       headers: { ...authorization, ...headers },
       signal,
-      // A token is no cookie, and the browser must not ask for a password.
+      // The token is in a header. The browser must neither send cookies nor ask for a password.
       credentials: 'omit',
       redirect: 'error',
       ...(body === undefined ? {} : { body }),
@@ -108,7 +108,7 @@ async function refusalOf(response: Response, mayHaveSucceeded: boolean): Promise
   const text = await response.text()
   const body = objectIn(text)
   const number = typeof body['error'] === 'number' ? (body['error'] as ErrorNumber) : 0
-  // A proxy answers in its own form.
+  // The answer of a proxy has no number.
   const message = number === 0 ? `HTTP status ${status}` : String(body['message'])
   return new PlantstoreError(number, message, {
     status,
@@ -127,23 +127,21 @@ function objectIn(text: string): Readonly<Record<string, unknown>> {
   }
 }
 
-/** Proxies may give a date (RFC 9110 section 10.2.3). */
+/** The seconds in a Retry-After, which proxies may write as a date (RFC 9110 section 10.2.3). */
 function secondsIn(header: string | null): number | undefined {
   if (header === null) return undefined
   const seconds = /^\d+$/.test(header) ? Number(header) : (Date.parse(header) - Date.now()) / 1000
   return Number.isFinite(seconds) ? Math.max(0, seconds) : undefined
 }
 
-const isPassing = (reason: PlantstoreError | PlantstoreUnreachable): boolean =>
-  reason instanceof PlantstoreUnreachable || PASSING.includes(reason.status)
+const isTransient = (reason: PlantstoreError | PlantstoreUnreachable): boolean =>
+  reason instanceof PlantstoreUnreachable || TRANSIENT.includes(reason.status)
 
-/**
- * Whether the request may have been done all the same. Of the service's own refusals only these two leave that open.
- */
+/** Whether the request may have succeeded: the answer was lost, came from a proxy (0), or leaves the outcome open. */
 const isOpen = (reason: PlantstoreError | PlantstoreUnreachable): boolean =>
   reason instanceof PlantstoreUnreachable || [0, 50001, 50301].includes(reason.number)
 
-/** The time that the service asks for, and a random part, so that many clients do not retry at the same moment. */
+/** Milliseconds: the time that the service asks for, and a random part, so that clients do not retry all at once. */
 function waitAfter(reason: PlantstoreError | PlantstoreUnreachable, attempt: number): number {
   const asked = reason instanceof PlantstoreError ? (reason.retryAfter ?? 0) * 1000 : 0
   return Math.max(asked, FIRST_WAIT * 2 ** (attempt - 1)) * (1 + Math.random() / 2)

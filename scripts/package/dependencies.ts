@@ -8,8 +8,8 @@ interface Locked {
 }
 
 /**
- * The folders of the packages that the program imports, with those that they need, from the root of the project. The
- * runtime, which the project has for development, is none of them.
+ * The folders of the packages that the program imports and of those that they need, relative to the root of the project.
+ * Node.js itself, which the project has as a package for development, is not among them.
  */
 export function bundledPackages(): string[] {
   const { packages } = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')) as {
@@ -19,7 +19,7 @@ export function bundledPackages(): string[] {
   const add = (from: string, names: readonly string[]): void => {
     for (const name of names) {
       const path = locate(packages, from, name)
-      // npm leaves out what is optional and does not fit the system.
+      // npm does not install an optional package that does not fit the system.
       if (path === undefined || found.has(path) || !existsSync(join(ROOT, path))) continue
       found.add(path)
       add(path, Object.keys({ ...packages[path]?.dependencies, ...packages[path]?.optionalDependencies }))
@@ -29,7 +29,7 @@ export function bundledPackages(): string[] {
   return [...found].sort()
 }
 
-/** Looks for a package as Node.js does: in the own node_modules, then in those further out. */
+/** Finds a package as Node.js does: in the node_modules of the package that needs it, or of a folder around it. */
 function locate(packages: Readonly<Record<string, Locked>>, from: string, name: string): string | undefined {
   for (let base = from; ; base = base.slice(0, Math.max(0, base.lastIndexOf('node_modules/') - 1))) {
     const path = posix.join(base, 'node_modules', name)

@@ -6,13 +6,13 @@ import { build, type Plugin } from 'esbuild'
 import { filesOf, ROOT } from '../repository.ts'
 import { manifest } from './program.ts'
 
-/** What stands in for modules that look for files beside them. */
+/** Modules that read files beside them, and the modules that replace them in the executable. */
 const REPLACED: Readonly<Record<string, string>> = {
-  'src/own-files.ts': 'packaging/executable/own-files.ts',
+  'src/assets.ts': 'packaging/executable/assets.ts',
   'src/sqlite/worker/start-thread.ts': 'packaging/executable/start-thread.ts',
 }
-/** Files inside the executable, by the same paths as in the project. */
-const OWN_FILES = [
+/** Files to include in the executable, by their paths in the project. */
+const ASSETS = [
   'sql/**/*.sql',
   'src/http/resources/docs-page/*',
   'web/dist/*',
@@ -20,7 +20,7 @@ const OWN_FILES = [
   'package.json',
 ]
 
-/** Makes one executable file of the program and the Node.js that runs this. @returns its path */
+/** Makes one executable file of the program and of the Node.js that runs this script. @returns its path */
 export async function executable(out: string): Promise<string> {
   const suffix = process.platform === 'win32' ? '.exe' : ''
   const path = join(out, `plantstore-${manifest().version}-${process.platform}-${process.arch}${suffix}`)
@@ -38,7 +38,7 @@ export async function executable(out: string): Promise<string> {
   return path
 }
 
-/** https://nodejs.org/api/single-executable-applications.html */
+/** The configuration of the executable (https://nodejs.org/api/single-executable-applications.html). */
 function seaConfig(folder: string, output: string): object {
   return {
     main: join(folder, 'main.js'),
@@ -48,12 +48,12 @@ function seaConfig(folder: string, output: string): object {
     execArgv: ['--max-semi-space-size=16'],
     assets: {
       'thread.js': join(folder, 'thread.js'),
-      ...Object.fromEntries(filesOf(...OWN_FILES).map((path) => [path, join(ROOT, path)])),
+      ...Object.fromEntries(filesOf(...ASSETS).map((path) => [path, join(ROOT, path)])),
     },
   }
 }
 
-/** One script with all that it imports. */
+/** Bundles a script with all of its imports. */
 async function bundle(entry: string, outfile: string): Promise<void> {
   await build({
     entryPoints: [join(ROOT, entry)],
@@ -64,7 +64,7 @@ async function bundle(entry: string, outfile: string): Promise<void> {
     platform: 'node',
     format: 'cjs',
     target: `node${process.versions.node}`,
-    // Compiled for speed of the start: names stay readable in stacks.
+    // White space alone, for a quicker start: names stay readable in stacks.
     minifyWhitespace: true,
     legalComments: 'inline',
     external: ['pg-native'],
@@ -73,7 +73,7 @@ async function bundle(entry: string, outfile: string): Promise<void> {
   })
 }
 
-/** Gives each module of the project the address that `packaging/executable/own-files.ts` knows, and puts in what replaces others. */
+/** Replaces the modules in REPLACED, and gives each module an address that packaging/executable/assets.ts knows. */
 const insideOneFile: Plugin = {
   name: 'inside one file',
   setup({ onLoad }) {

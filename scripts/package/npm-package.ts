@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { ROOT } from '../repository.ts'
 import { manifest, writeProgram } from './program.ts'
 
-/** Makes the npm package in a folder that is there. @returns its path */
+/** Makes the npm package in an existing folder. @returns its path */
 export function npmPackage(out: string): string {
   const folder = mkdtempSync(join(tmpdir(), 'plantstore-npm-'))
   try {

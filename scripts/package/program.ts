@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { ROOT } from '../repository.ts'
 import { bundledPackages } from './dependencies.ts'
 
-/** Files of the program that are no TypeScript, at the places where the program looks for them. */
+/** Files of the program that are not TypeScript. They keep their paths, by which the program finds them. */
 const COPIED = [
   'sql',
   'src/http/contract.generated.json',
@@ -26,14 +26,14 @@ interface Manifest {
   readonly dependencies: Readonly<Record<string, string>>
 }
 
-/** What package.json says of the program. */
+/** The manifest of the project, package.json. */
 export function manifest(): Manifest {
   return JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as Manifest
 }
 
 /**
- * Puts the program into a folder as JavaScript with types, with the packages that it imports, and without a runtime.
- * Node.js runs no TypeScript in `node_modules`.
+ * Writes the program into a folder: as JavaScript with types, because Node.js runs no TypeScript in `node_modules`, and
+ * with the packages that it imports, but without Node.js.
  */
 export function writeProgram(folder: string): void {
   const tsc = join(ROOT, 'node_modules/typescript/bin/tsc')
@@ -47,20 +47,23 @@ export function writeProgram(folder: string): void {
   writeFileSync(join(folder, 'package.json'), `${JSON.stringify(publishedManifest(), null, 2)}\n`)
 }
 
-/** Leaves out what never runs: tests, examples, types, sources and their maps are 9 of 16 MB. */
+/** Copies a package without files that never run: tests, examples, types, sources and their maps are 9 of 16 MB. */
 function copyPackage(path: string, folder: string): void {
   const unneeded = /\/(?:test|tests|benchmarks?|examples|docs|\.github)$|\.(?:map|[mc]?ts)$/
   cpSync(join(ROOT, path), join(folder, path), { recursive: true, filter: (source) => !unneeded.test(source) })
 }
 
-/** The compiler changes what `import` names, but neither in types nor in addresses of threads. */
+/** Replaces `.ts` by `.js` in relative paths. The compiler does so in imports, but not in types and URLs of threads. */
 function nameJavaScript(path: string): void {
   const text = readFileSync(path, 'utf8')
   const changed = text.replaceAll(/(['"]\.{1,2}\/[^'"\n]*)\.ts(?=['"])/g, '$1.js')
   if (changed !== text) writeFileSync(path, changed)
 }
 
-/** Without scripts and what only development needs. The packages are inside: what is installed is what was tested. */
+/**
+ * The manifest of the package, without scripts and development dependencies. The package contains its dependencies, so
+ * that people install the versions that were tested.
+ */
 function publishedManifest(): object {
   const { name, version, description, license, engines, bin, dependencies } = manifest()
   return {

@@ -5,13 +5,17 @@ import { basename, dirname, join } from 'node:path'
 import { ROOT } from '../repository.ts'
 import { manifest, writeProgram } from './program.ts'
 
-/** Makes an archive for Linux with systemd: the program, the Node.js that runs this, the unit and install.sh. @returns its path */
+/**
+ * Makes an archive for Linux with systemd: the program, the Node.js that runs this script, the unit and install.sh.
+ *
+ * @returns its path
+ */
 export function tarball(out: string): string {
   const folder = mkdtempSync(join(tmpdir(), 'plantstore-tarball-'))
   try {
     const tree = writeTree(folder)
     const path = join(out, `${basename(tree)}.tar.gz`)
-    // Of root, and in order: the same files make the same archive.
+    // Fixed owner and order, so that the same files give the same archive.
     const flags = ['--owner=0', '--group=0', '--sort=name']
     execFileSync('tar', ['-czf', path, '-C', folder, ...flags, basename(tree)], { stdio: 'inherit' })
     return path
@@ -20,9 +24,9 @@ export function tarball(out: string): string {
   }
 }
 
-/** Writes what the archive has into a folder. @returns the path of its root, `plantstore-VERSION-linux-ARCH` */
+/** Writes the content of the archive into a folder. @returns the path of its root, `plantstore-VERSION-linux-ARCH` */
 export function writeTree(folder: string): string {
-  if (process.platform !== 'linux') throw new Error('the archive with a unit of systemd is made on Linux')
+  if (process.platform !== 'linux') throw new Error('only Linux can make the archive for systemd')
   const tree = join(folder, `plantstore-${manifest().version}-linux-${process.arch}`)
   mkdirSync(join(tree, 'runtime'), { recursive: true })
   writeProgram(tree)

@@ -1,5 +1,5 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
-import { readOwnFile } from '../own-files.ts'
+import { readAsset } from '../assets.ts'
 import { isScope, type Scope } from '../token.ts'
 import { DATE_TIME } from '../token-request.ts'
 import { type Parameter, ParameterReader, type ParameterSchema } from './request/parameters.ts'
@@ -63,7 +63,7 @@ interface Reference {
 
 /** Reads the JSON that `npm run generate` made of openapi.yaml. `npm run check` fails where the two differ. */
 export function readDocument(): Document {
-  return JSON.parse(readOwnFile(new URL('contract.generated.json', import.meta.url)).toString()) as Document
+  return JSON.parse(readAsset(new URL('contract.generated.json', import.meta.url)).toString()) as Document
 }
 
 /**

@@ -1143,7 +1143,8 @@ var OPERATIONS = {
 var PlantstoreError = class extends Error {
   name = "PlantstoreError";
   /**
-   * One of the catalog's, or one that a later version of the service has added; 0 if the answer was not the service's.
+   * The number of the refusal, also one that only a later version of the service has; 0 if the answer is not from the
+   * service.
    */
   number;
   status;
@@ -1208,7 +1209,7 @@ var int64 = (value) => BigInt(value);
 // client/src/import.ts
 var BATCH_TEXT = 1e6;
 var BATCH_ROWS = 5e3;
-var MOST_REFUSED = 1e3;
+var MAX_REFUSED = 1e3;
 async function* batchesOf(plants2) {
   let lines = [];
   let text = 0;
@@ -1241,7 +1242,7 @@ function joined(before, next, rows) {
     updated: before.updated + next.updated,
     unchanged: before.unchanged + next.unchanged,
     refused: before.refused + next.refused,
-    refusedRows: [...before.refusedRows, ...moved].slice(0, MOST_REFUSED)
+    refusedRows: [...before.refusedRows, ...moved].slice(0, MAX_REFUSED)
   };
 }
 
@@ -1289,9 +1290,10 @@ var Listing = class {
     this.#load = load;
   }
   /**
-   * One page, for those who keep the place themselves: a generator ends with its first error, and this can be asked again.
+   * Reads one page, for a caller that keeps its position itself. A caller can repeat it after an error, which would end
+   * a generator.
    *
-   * @param at `next` of the page before; the first page without it
+   * @param at `next` of the page before; the first page by default
    */
   page(at = this.#first) {
     return this.#load(at);
@@ -1328,7 +1330,7 @@ var isSame = (one, other) => one.name === other.name && one.tag === other.tag;
 var isPatched = (plant, { name, tag }) => (name === void 0 || plant.name === name) && (tag === void 0 || (plant.tag ?? null) === tag);
 
 // client/src/transport.ts
-var PASSING = [408, 429, 500, 502, 503, 504];
+var TRANSIENT = [408, 429, 500, 502, 503, 504];
 var FIRST_WAIT = 100;
 var Transport = class {
   #base;
@@ -1340,7 +1342,7 @@ var Transport = class {
     this.#fetch = options2.fetch ?? ((...request) => globalThis.fetch(...request));
   }
   /**
-   * Resolves with what `read` makes of a good answer.
+   * Sends a request, and resolves with the value that `read` returns for a successful answer.
    *
    * @throws PlantstoreError when the service refuses; PlantstoreUnreachable when no whole answer comes; the reason of
    *   the call's signal
@@ -1354,7 +1356,7 @@ var Transport = class {
       if ("value" in outcome) return outcome.value;
       const { reason } = outcome;
       const wait = waitAfter(reason, attempt);
-      if (attempt >= attempts || !isPassing(reason) || waited + wait > maxWait) throw reason;
+      if (attempt >= attempts || !isTransient(reason) || waited + wait > maxWait) throw reason;
       mayHaveSucceeded ||= isOpen(reason);
       waited += wait;
       onRetry?.({ reason, attempt, wait });
@@ -1394,7 +1396,7 @@ var Transport = class {
       method: operation.method,
       headers: { ...authorization, ...headers },
       signal,
-      // A token is no cookie, and the browser must not ask for a password.
+      // The token is in a header. The browser must neither send cookies nor ask for a password.
       credentials: "omit",
       redirect: "error",
       ...body === void 0 ? {} : { body }
@@ -1427,7 +1429,7 @@ function secondsIn(header) {
   const seconds = /^\d+$/.test(header) ? Number(header) : (Date.parse(header) - Date.now()) / 1e3;
   return Number.isFinite(seconds) ? Math.max(0, seconds) : void 0;
 }
-var isPassing = (reason) => reason instanceof PlantstoreUnreachable || PASSING.includes(reason.status);
+var isTransient = (reason) => reason instanceof PlantstoreUnreachable || TRANSIENT.includes(reason.status);
 var isOpen = (reason) => reason instanceof PlantstoreUnreachable || [0, 50001, 50301].includes(reason.number);
 function waitAfter(reason, attempt) {
   const asked = reason instanceof PlantstoreError ? (reason.retryAfter ?? 0) * 1e3 : 0;
@@ -1494,14 +1496,14 @@ var PlantstoreClient = class {
     const stream = await this.exportFile({ ...query, format: "ndjson" }, { signal });
     for await (const line of linesOf(stream, signal)) yield plantOf(parseExact(line));
   }
-  /** The same plants as a file. The file is complete only if the stream ends without an error. */
+  /** Returns the plants of one snapshot as a file, which is complete only if the stream ends without an error. */
   async exportFile(query = {}, { signal } = {}) {
     const call = { operation: OPERATIONS.exportPlants, query: queryOf(query), signal };
     return this.#transport.send(call, async ({ body }) => body ?? new Blob().stream());
   }
   /**
-   * Imports a file, or plants one by one. Plants one by one are sent in parts, so their number has no limit; if a part
-   * fails, those before it are stored, and importing all of them again is safe.
+   * Imports a file, or an iterable of plants. The client sends an iterable in parts, so the number of plants has no
+   * limit. If a part fails, the parts before it are stored, and importing all of them again is safe.
    */
   async importPlants(source, options2 = {}) {
     const { mode, dryRun = false, format = "ndjson", onProgress, signal } = options2;
@@ -1556,11 +1558,11 @@ var PlantstoreClient = class {
   async getReadiness({ signal } = {}) {
     return this.#transport.send({ operation: OPERATIONS.getReadiness, signal }, json);
   }
-  /** Text in the Prometheus exposition format. */
+  /** Returns the metrics in the text format of Prometheus. */
   async getMetrics({ signal } = {}) {
     return this.#transport.send({ operation: OPERATIONS.getMetrics, signal }, (response) => response.text());
   }
-  /** The contract of the service, an OpenAPI document. */
+  /** Returns the contract of the service, an OpenAPI document. */
   async getContract({ signal } = {}) {
     return this.#transport.send({ operation: OPERATIONS.getContract, signal }, json);
   }
@@ -1573,7 +1575,12 @@ var PlantstoreClient = class {
       })
     );
   }
-  /** Reads the plant after a 412 that an earlier attempt of the same write may have caused itself. */
+  /**
+   * Resolves a 412 that an earlier attempt of the same write may have caused: reads the plant, and returns it if it is
+   * as that write leaves it.
+   *
+   * @throws the error of the last attempt otherwise
+   */
   async #unlessDone(error, id, signal, isDone) {
     if (!(error instanceof PlantstoreError && error.number === 41201 && error.mayHaveSucceeded)) throw error;
     const kept = await this.getPlant(id, { signal });

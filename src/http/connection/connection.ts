@@ -4,14 +4,33 @@ import type { AppError } from '../../errors.ts'
 import { Exchange } from '../exchange.ts'
 import { hasLargeBody, sizeOf } from '../request/head.ts'
 import { endRefused } from './connection-errors.ts'
-import { PartedInput } from './parted-input.ts'
-import type { ConnectionHandlers, Shared } from './shared.ts'
-
-/** Milliseconds between reads of a connection whose requests wait: see `#waitFor`. */
-const READ_PAUSE = 100
+import { ConnectionInput, type InputOwner } from './connection-input.ts'
+import type { ReadTurns } from './read-turns.ts'
+import type { SharedTurns } from './shared-turns.ts'
 
 /** Milliseconds for which a denied connection stays open, so that its client gets the refusal. */
 const DENIAL_LINGER = 1000
+
+/** The callbacks of a connection for its requests. */
+export interface ConnectionHandlers {
+  /** Answers a request. */
+  readonly work: (exchange: Exchange) => void
+  /** Refuses a request that can't be read to its end. */
+  readonly refuse: (exchange: Exchange, refusal: AppError) => void
+  /** Logs and counts a refusal of bytes that are no request. @returns its id */
+  readonly note: (refusal: AppError, address: string | undefined) => string
+}
+
+/** The parts that all connections share. */
+export interface Shared {
+  readonly handlers: ConnectionHandlers
+  /** The turns in which connections read. */
+  readonly reading: ReadTurns
+  /** The turns in which waiting requests begin. */
+  readonly working: SharedTurns
+  /** Called with the bytes of requests that begin to wait, parsed or not, and with minus the bytes that leave. */
+  readonly account: (bytes: number) => void
+}
 
 /**
  * The requests of one connection. The service works on one of them at a time: it begins the next one once the operating
@@ -20,7 +39,8 @@ const DENIAL_LINGER = 1000
  * Node's parser reads ahead: a chunk of 64 KiB becomes up to 3,600 requests at once, which wait here. A connection that
  * pipelines in a flood, or for long, gets a PartedInput.
  */
-export class Connection {
+export class Connection implements InputOwner {
+  readonly input: ConnectionInput
   readonly #socket: Socket
   readonly #handlers: ConnectionHandlers
   readonly #shared: Shared
@@ -31,12 +51,8 @@ export class Connection {
   #refusal: AppError | undefined
   /** The refusal of the whole connection, which its first request gets. */
   #denial: AppError | undefined
-  #readPause: NodeJS.Timeout | undefined
-  #isParted = false
-  #input: PartedInput | undefined
   /** The exchange whose end begins the next one. */
   #awaited: Exchange | undefined
-  #isPaused = false
   #isEnded = false
   #queuedBytes = 0
 
@@ -44,8 +60,7 @@ export class Connection {
     this.#socket = socket
     this.#handlers = shared.handlers
     this.#shared = shared
-    // Node.js resumes a socket after each whole request.
-    socket.on('resume', () => this.#resumed())
+    this.input = new ConnectionInput(socket, shared.reading, this)
     socket.on('close', () => this.#close())
   }
 
@@ -103,44 +118,18 @@ export class Connection {
     }
   }
 
-  /** Stops reading until `read`. A parted input still gets the chunk that Node.js has already read. */
-  pause(): void {
-    this.#isPaused = true
-    this.#stopReading()
+  /** Whether the parser may get bytes: no request waits, and the body under way, if any, has room. */
+  get mayParse(): boolean {
+    if (this.#waiting.length > 0 || this.#refusal !== undefined) return false
+    const current = this.#current
+    if (current === undefined || current.isAnswered) return true
+    const { complete, readableLength, readableHighWaterMark } = current.request
+    return !complete && readableLength < readableHighWaterMark
   }
 
-  read(): void {
-    const wasPaused = this.#isPaused
-    this.#isPaused = false
-    if (this.#input !== undefined) this.#input.read()
-    else if (wasPaused) this.#socket.resume()
-  }
-
-  /** Makes Node.js parse the bytes of this connection in small parts, from the next resume of the socket on. */
-  partInput(): void {
-    this.#isParted = true
-  }
-
-  get isPaused(): boolean {
-    return this.#isPaused
-  }
-
-  get isGone(): boolean {
-    return this.#socket.destroyed
-  }
-
-  get wasRead(): boolean {
-    return this.#socket.bytesRead > 0
-  }
-
-  /** Whether bytes wait for Node's parser. */
-  get hasUnparsed(): boolean {
-    return this.#input?.isEmpty === false
-  }
-
-  /** Whether the client pipelines requests, or sends a large body. */
-  get isHeavy(): boolean {
-    return this.#queuedBytes > 0 || (this.#input !== undefined && this.#current?.request.complete === false)
+  /** Whether the rest of a body has not arrived. */
+  get isReceiving(): boolean {
+    return this.#current?.request.complete === false
   }
 
   /** Bytes of memory of waiting requests, parsed or not. */
@@ -165,69 +154,30 @@ export class Connection {
     return current?.operation?.isStreamed === true && !current.response.headersSent && !current.request.complete
   }
 
+  /** Counts bytes of waiting requests, parsed or not; below 0 when they leave. */
+  account(bytes: number): void {
+    this.#queuedBytes += bytes
+    this.#shared.account(bytes)
+  }
+
   /**
-   * Queues a request. The connection reads nothing meanwhile, so pipelined bytes stay in the socket. As only a read
-   * shows that a client has left, it reads another chunk every READ_PAUSE milliseconds.
+   * Queues a request. The connection reads nothing meanwhile, so pipelined bytes stay in the socket, except for a chunk
+   * now and then: only a read shows that a client has left.
    */
   #waitFor(response: ServerResponse): void {
     if (this.#refusal === undefined) this.#startNextAfter(this.#current)
     this.#waiting.push(response)
-    if (!this.#isPaused) this.pause()
-    this.#readLater()
+    if (!this.input.isPaused) this.input.pause()
+    this.input.readLater()
     const size = sizeOf(response.req)
     this.#shared.reading.countRequest(size)
-    this.#account(size)
+    this.account(size)
   }
 
   #startNextAfter(exchange: Exchange | undefined): void {
     if (this.#awaited === exchange) return
     this.#awaited = exchange
     exchange?.response.once('finish', this.#startNext)
-  }
-
-  #readLater(): void {
-    this.#readPause ??= setTimeout(() => {
-      this.partInput()
-      this.#askToRead()
-    }, READ_PAUSE).unref()
-  }
-
-  #mayParse(): boolean {
-    if (this.#waiting.length > 0 || this.#refusal !== undefined) return false
-    const current = this.#current
-    if (current === undefined || current.isAnswered) return true
-    const { complete, readableLength, readableHighWaterMark } = current.request
-    return !complete && readableLength < readableHighWaterMark
-  }
-
-  #askToRead(): void {
-    clearTimeout(this.#readPause)
-    this.#readPause = undefined
-    this.#shared.reading.ask(this)
-  }
-
-  /** Creates the PartedInput while Node.js reads: one that is created earlier gets no bytes. */
-  #resumed(): void {
-    if (this.#isPaused) this.#stopReading()
-    if (this.#isPaused || !this.#isParted) return
-    this.#input?.resumed()
-    this.#input ??= PartedInput.of(this.#socket, {
-      mayParse: () => this.#mayParse(),
-      account: (bytes) => this.#accountInput(bytes),
-      wait: () => this.#readLater(),
-    })
-    if (this.#isEnded) this.#input?.drop()
-  }
-
-  #accountInput(bytes: number): void {
-    if (bytes > 0) this.#shared.reading.countInput(bytes)
-    this.#account(bytes)
-  }
-
-  #stopReading(): void {
-    this.#socket.pause()
-    // After a pause and a resume within one tick, Node.js reads a paused socket, on which `pause` does nothing.
-    this.#socket.emit('pause')
   }
 
   /** Begins the next request in a later turn, so that connections with many requests leave the event loop to others. */
@@ -238,29 +188,25 @@ export class Connection {
       const next = this.#socket.writable ? this.#waiting.shift() : undefined
       if (next === undefined) {
         if (this.#refusal !== undefined) this.#end()
-        else this.#askToRead()
+        else this.input.askToRead()
         return
       }
-      this.#account(-sizeOf(next.req))
+      this.account(-sizeOf(next.req))
       this.#work(next)
       if (this.#waiting.length > 0) this.#startNextAfter(this.#current)
-      else if (this.#refusal === undefined && !(next.req.complete && this.#input)) this.#askToRead()
+      else if (this.#refusal === undefined && !(next.req.complete && this.input.isParted)) this.input.askToRead()
     })
   }
 
   #work(response: ServerResponse): void {
     const exchange = new Exchange(response.req, response)
     this.#current = exchange
-    if (this.#input === undefined && hasLargeBody(response.req)) {
-      this.#isParted = true
-      this.#socket.pause()
-      this.#socket.resume()
-    }
+    if (!this.input.isParted && hasLargeBody(response.req)) this.input.partNow()
     const isLast = this.#refusal !== undefined && this.#waiting.length === 0
     if (isLast && !response.req.complete) {
       this.#handlers.refuse(exchange, this.#refusal as AppError)
     } else {
-      if (isLast || this.#input !== undefined) this.#startNextAfter(exchange)
+      if (isLast || this.input.isParted) this.#startNextAfter(exchange)
       this.#handlers.work(exchange)
     }
   }
@@ -270,29 +216,20 @@ export class Connection {
     const refusal = this.#refusal
     if (refusal === undefined || this.#isEnded) return
     this.#isEnded = true
-    // To parse further bytes would cost more than to drop them.
-    this.#isParted = true
-    this.#socket.pause()
-    this.#input?.drop()
-    const wasAnswered = this.#current?.request.complete === false
+    this.input.dropAll()
+    const wasAnswered = this.isReceiving
     if (wasAnswered || !this.#socket.writable) endRefused(this.#socket)
     else endRefused(this.#socket, { refusal, requestId: this.#handlers.note(refusal, this.#socket.remoteAddress) })
   }
 
-  #account(bytes: number): void {
-    this.#queuedBytes += bytes
-    this.#shared.account(bytes)
-  }
-
   #release(): void {
     this.#waiting = []
-    this.#input?.drop()
-    this.#account(-this.#queuedBytes)
+    this.input.dropUnparsed()
+    this.account(-this.#queuedBytes)
   }
 
   #close(): void {
-    clearTimeout(this.#readPause)
-    this.#shared.reading.forget(this)
+    this.input.close()
     this.#release()
     if (this.#current?.isAnswered === false) this.#current.giveUp()
   }

@@ -5,9 +5,8 @@ import { addressGroup } from '../../network.ts'
 import type { ClientAddresses } from '../auth/client-address.ts'
 import type { Metrics } from '../metrics/metrics.ts'
 import { HttpError } from '../response/http-error.ts'
-import { Connection } from './connection.ts'
+import { Connection, type ConnectionHandlers, type Shared } from './connection.ts'
 import { ReadTurns } from './read-turns.ts'
-import type { ConnectionHandlers, Shared } from './shared.ts'
 import { SharedTurns } from './shared-turns.ts'
 
 export type ConnectionBounds = Pick<Config, 'maxConnections' | 'maxAddressConnections' | 'pipelineLimit'>
@@ -34,7 +33,7 @@ export class Connections {
   constructor(limits: ConnectionBounds, addresses: ClientAddresses, handlers: ConnectionHandlers) {
     this.#limits = limits
     this.#addresses = addresses
-    const reading = new ReadTurns(() => this.#all.values())
+    const reading = new ReadTurns(() => this.#all.values().map(({ input }) => input))
     this.#shared = { handlers, reading, working: new SharedTurns(), account: (bytes) => this.#account(bytes) }
   }
 
@@ -68,7 +67,7 @@ export class Connections {
       if (group?.size === 0) this.#groups.delete(addressGroup(remote))
     })
     this.#shared.working.arrive()
-    if (refusal === undefined) this.#shared.reading.add(connection)
+    if (refusal === undefined) this.#shared.reading.add(connection.input)
     else this.#refuse(connection, refusal)
   }
 

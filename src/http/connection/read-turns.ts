@@ -1,5 +1,5 @@
 import { Arrivals } from './arrivals.ts'
-import type { Connection } from './connection.ts'
+import type { ConnectionInput } from './connection-input.ts'
 
 /** A turn is harmful when it adds more bytes of waiting requests than this, or more bytes of large bodies. */
 const TURN_BYTES = 2 * 2 ** 20
@@ -11,7 +11,7 @@ const MAX_READERS = 64
 const FLOOD_TURNS = 2
 
 interface Queue {
-  readonly next: () => Connection | undefined
+  readonly next: () => ConnectionInput | undefined
   /** Whether its connections always read in parts. */
   readonly isParted: boolean
   /** Connections that may read in one turn. */
@@ -29,12 +29,12 @@ interface Queue {
  * one at a time after a harmful turn. Those with pipelined requests or large bodies read in small parts.
  */
 export class ReadTurns {
-  readonly #all: () => Iterable<Connection>
+  readonly #all: () => Iterable<ConnectionInput>
   /** Connections of which the service has read no byte so far, oldest first. */
-  readonly #fresh: Connection[] = []
-  readonly #known = new Set<Connection>()
+  readonly #fresh: ConnectionInput[] = []
+  readonly #known = new Set<ConnectionInput>()
   /** Connections with pipelined requests or large bodies. */
-  readonly #heavy = new Set<Connection>()
+  readonly #heavy = new Set<ConnectionInput>()
   readonly #queues: readonly Queue[]
   readonly #arrivals = new Arrivals()
   #at = 0
@@ -46,7 +46,7 @@ export class ReadTurns {
   #isCounting = false
 
   /** @param all returns all open connections */
-  constructor(all: () => Iterable<Connection>) {
+  constructor(all: () => Iterable<ConnectionInput>) {
     this.#all = all
     this.#queues = [
       { next: () => firstOf(this.#known), isParted: false, size: 1 },
@@ -68,7 +68,7 @@ export class ReadTurns {
   }
 
   /** Adds a new connection. */
-  add(connection: Connection): void {
+  add(connection: ConnectionInput): void {
     if (!this.#takesTurns) return
     this.#arrivals.add()
     // Node starts reading the connection after this event.
@@ -76,12 +76,12 @@ export class ReadTurns {
   }
 
   /** Lets a connection read again after its requests have waited: in its turn, or at once while none is paused. */
-  ask(connection: Connection): void {
+  ask(connection: ConnectionInput): void {
     if (this.#takesTurns) this.#heavy.add(connection)
     else connection.read()
   }
 
-  forget(connection: Connection): void {
+  forget(connection: ConnectionInput): void {
     this.#known.delete(connection)
     this.#heavy.delete(connection)
   }
@@ -112,7 +112,7 @@ export class ReadTurns {
     setImmediate(this.#turn)
   }
 
-  #pause(connection: Connection): void {
+  #pause(connection: ConnectionInput): void {
     if (connection.isPaused || connection.isGone) return
     connection.pause()
     if (connection.isHeavy) this.#heavy.add(connection)
@@ -140,7 +140,7 @@ export class ReadTurns {
   }
 
   /** Alternates between the newest and the oldest, so that a new client does not wait for the rest of a flood. */
-  #nextFresh(): Connection | undefined {
+  #nextFresh(): ConnectionInput | undefined {
     for (;;) {
       this.#takesNewest = !this.#takesNewest
       const connection = this.#takesNewest ? this.#fresh.pop() : this.#fresh.shift()
@@ -153,13 +153,13 @@ function letRead({ next, size, isParted }: Queue, isFlood: boolean): number {
   for (let count = 0; count < size; count++) {
     const connection = next()
     if (connection === undefined) return count
-    if (isParted || isFlood) connection.partInput()
+    if (isParted || isFlood) connection.part()
     connection.read()
   }
   return size
 }
 
-function firstOf(connections: Set<Connection>): Connection | undefined {
+function firstOf(connections: Set<ConnectionInput>): ConnectionInput | undefined {
   for (const connection of connections) {
     connections.delete(connection)
     return connection

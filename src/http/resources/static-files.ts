@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
+import { assetsIn, readAsset } from '../../assets.ts'
 import { AppError } from '../../errors.ts'
-import { ownFilesIn, readOwnFile } from '../../own-files.ts'
 import type { Exchange } from '../exchange.ts'
 import { type EntityTags, isFresh } from '../request/entity-tags.ts'
 import { preferredType } from '../request/negotiation.ts'
@@ -33,9 +33,9 @@ export function readPage(page: keyof typeof FOLDERS): Map<string, StaticFile> {
   const folder = FOLDERS[page]
   const policy = ['Content-Security-Policy', POLICY]
   return new Map(
-    ownFilesIn(folder).map((name) => {
+    assetsIn(folder).map((name) => {
       const type = TYPES[name.split('.').at(-1) ?? ''] ?? 'application/octet-stream'
-      return [name, staticFile(readOwnFile(new URL(name, folder)), type, policy)]
+      return [name, staticFile(readAsset(new URL(name, folder)), type, policy)]
     }),
   )
 }

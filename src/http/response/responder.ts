@@ -8,15 +8,13 @@ import { UnreadAnswers, type UnreadLimits } from '../connection/unread-answers.t
 import type { Exchange } from '../exchange.ts'
 import type { Metrics } from '../metrics/metrics.ts'
 import { preferredCoding } from '../request/negotiation.ts'
-import { RequestIds } from '../request/request-id.ts'
 import type { ServiceState } from '../service-state.ts'
 import type { Tracer } from '../tracing/tracer.ts'
 import { CompressedFiles, codingOf, compressPieces, withCodedTag, withCoding } from './compression.ts'
 import { Compressor } from './compressor.ts'
 import type { Cors } from './cors.ts'
 import { asRefusal, refusalHeaders } from './http-error.ts'
-import { DEBUG, RefusalLog } from './refusal-log.ts'
-import { requestFields } from './request-fields.ts'
+import { RequestLog } from './request-log.ts'
 import { type SendOptions, SLICE, sendInSlices, sendPieces } from './send-pieces.ts'
 
 export const JSON_TYPE = 'application/json'
@@ -41,34 +39,27 @@ export interface ResponderLimits extends UnreadLimits {
   readonly compressionLimit: number
 }
 
-/** Writes, counts and logs the answer to each request, and writes each change to the audit log. */
+/** Writes the answer to each request. RequestLog records it, and AuditTrail each change. */
 export class Responder {
   readonly audit: AuditTrail
   readonly #log: Logger
-  readonly #addresses: ClientAddresses
-  readonly #metrics: Metrics
+  readonly #requests: RequestLog
   readonly #state: ServiceState
   readonly #cors: Cors | undefined
   readonly #unread: UnreadAnswers
-  readonly #refusals: RefusalLog
-  readonly #ids = new RequestIds()
   readonly #files = new CompressedFiles()
   readonly #compressor: Compressor
-  readonly #tracer: Tracer | undefined
 
   constructor({ log, audit, metrics, state, addresses, cors, limits, tracer }: ResponderOptions) {
-    this.#tracer = tracer
     this.#log = log
-    this.#metrics = metrics
+    this.#requests = new RequestLog({ log, metrics, addresses, tracer })
     this.#state = state
-    this.#addresses = addresses
     this.#cors = cors
-    this.#unread = new UnreadAnswers(limits, (exchange, reason) => this.#logCut(exchange, reason))
+    this.#unread = new UnreadAnswers(limits, (exchange, reason) => this.#requests.cutOff(exchange, reason))
     this.#unread.describe(metrics)
     this.#compressor = new Compressor(limits.compressionLimit)
     this.#compressor.describe(metrics)
-    this.#refusals = new RefusalLog(log)
-    this.audit = new AuditTrail(audit, addresses, (exchange) => this.idOf(exchange))
+    this.audit = new AuditTrail(audit, addresses, (exchange) => this.#requests.idOf(exchange))
   }
 
   /**
@@ -118,7 +109,7 @@ export class Responder {
   refuse(exchange: Exchange, error: unknown): void {
     this.audit.refused(exchange, error)
     if (exchange.isOver) {
-      this.#gone(exchange)
+      this.#requests.unanswered(exchange)
       return
     }
     const refusal = asRefusal(error)
@@ -132,9 +123,7 @@ export class Responder {
     ]
     const body = errorJson(number, message)
     this.#end(exchange, status, headers, body, Buffer.byteLength(body))
-    this.#refusals.write(refusal, () => this.#about(exchange))
-    this.#metrics.countRefusal(number)
-    this.#observe(exchange, status)
+    this.#requests.refused(exchange, refusal)
   }
 
   /**
@@ -160,7 +149,7 @@ export class Responder {
       // The pieces must release the store before the answer ends.
       await this.#close(exchange, pieces)
       response.end()
-      this.#done(exchange, 200, 'answered')
+      this.#requests.answered(exchange, 200)
     } catch (error) {
       await this.#close(exchange, pieces)
       this.#breakOff(exchange, error)
@@ -168,16 +157,12 @@ export class Responder {
   }
 
   /**
-   * Logs and counts a refusal on a connection without a request to answer.
+   * Records a refusal on a connection without a request to answer.
    *
-   * @returns its id in the log
+   * @returns the id of the refusal in the log
    */
   note(refusal: AppError, address: string | undefined): string {
-    const req = this.#ids.next()
-    this.#refusals.write(refusal, () => ({ req, address: this.#addresses.of(address, {}) }))
-    this.#metrics.countRefusal(refusal.number)
-    this.#metrics.observe('none', refusal.status, 0)
-    return req
+    return this.#requests.note(refusal, address)
   }
 
   #replyCompressed(exchange: Exchange, status: number, headers: string[], compressing: Promise<Buffer>): void {
@@ -190,12 +175,12 @@ export class Responder {
   #reply(exchange: Exchange, status: number, headers: string[], body?: string | Buffer): void {
     const length = body === undefined ? 0 : Buffer.byteLength(body)
     if (exchange.isOver) {
-      this.#gone(exchange)
+      this.#requests.unanswered(exchange)
     } else if (body !== undefined && length > SLICE && exchange.request.method !== 'HEAD' && status !== 304) {
       void this.#replyInSlices(exchange, status, headers, typeof body === 'string' ? Buffer.from(body) : body)
     } else {
       this.#end(exchange, status, headers, body, length)
-      this.#done(exchange, status, 'answered')
+      this.#requests.answered(exchange, status)
     }
   }
 
@@ -211,9 +196,9 @@ export class Responder {
     try {
       await sendInSlices(exchange, body)
       exchange.response.end()
-      this.#done(exchange, status, 'answered')
+      this.#requests.answered(exchange, status)
     } catch {
-      this.#gone(exchange)
+      this.#requests.unanswered(exchange)
     }
   }
 
@@ -235,7 +220,7 @@ export class Responder {
     if (operation !== undefined && operation.vary !== '') headers.push('Vary', operation.vary)
     // Two fields of one name mean the same as one field with a list (RFC 9110 section 5.2).
     if (this.#cors !== undefined) headers.push('Vary', 'Origin', ...this.#cors.headersOf(request))
-    headers.push('X-Content-Type-Options', 'nosniff', 'X-Request-Id', this.idOf(exchange))
+    headers.push('X-Content-Type-Options', 'nosniff', 'X-Request-Id', this.#requests.idOf(exchange))
     if (rateLimitHeaders !== undefined) headers.push(...rateLimitHeaders)
     if (this.#state.current !== 'serving' && !headers.includes('Connection')) headers.push('Connection', 'close')
     response.writeHead(status, headers)
@@ -243,7 +228,9 @@ export class Responder {
 
   #close(exchange: Exchange, pieces: AsyncGenerator<string | Buffer, void>): Promise<unknown> {
     const message = 'an unfinished answer could not be closed'
-    return pieces.return().catch((error: unknown) => this.#log.warn({ req: this.idOf(exchange), err: error }, message))
+    return pieces
+      .return()
+      .catch((error: unknown) => this.#log.warn({ req: this.#requests.idOf(exchange), err: error }, message))
   }
 
   #breakOff(exchange: Exchange, error: unknown): void {
@@ -253,46 +240,9 @@ export class Responder {
     }
     const refusal = asRefusal(error)
     exchange.giveUp(refusal)
-    this.#logCut(exchange, refusal)
-    this.#observe(exchange, refusal.status)
-  }
-
-  #gone(exchange: Exchange): void {
-    const { reason } = exchange.signal
-    if (reason instanceof AppError) this.#observe(exchange, reason.status)
-    else this.#done(exchange, CLIENT_GONE, 'the client left')
-  }
-
-  #logCut(exchange: Exchange, refusal: AppError): void {
-    this.#metrics.countRefusal(refusal.number)
-    this.#refusals.write(refusal, () => ({ ...this.#about(exchange), brokenOff: true }))
-  }
-
-  #done(exchange: Exchange, status: number, message: string): void {
-    if (this.#log.levelVal <= DEBUG) this.#log.debug({ ...this.#about(exchange), status }, message)
-    this.#observe(exchange, status)
-  }
-
-  #observe(exchange: Exchange, status: number): void {
-    exchange.endedAt = performance.now()
-    this.#metrics.observe(exchange.operation?.id ?? 'none', status, exchange.endedAt - exchange.startedAt)
-    if (this.#tracer !== undefined) this.#tracer.end(exchange, status, this.idOf(exchange), this.#addresses)
-  }
-
-  /** Returns the id of a request in its answer and in the log. */
-  idOf(exchange: Exchange): string {
-    exchange.requestId ??= this.#ids.of(exchange.request.headers['x-request-id'])
-    return exchange.requestId
-  }
-
-  #about(exchange: Exchange) {
-    const { socket, headers } = exchange.request
-    const names = { req: this.idOf(exchange), trace: this.#tracer?.traceIdOf(exchange) }
-    return requestFields(exchange, names, this.#addresses.of(socket.remoteAddress, headers))
+    this.#requests.cutOff(exchange, refusal)
+    this.#requests.unanswered(exchange)
   }
 }
-
-/** The status in the metrics of a request whose client left, as in the log of nginx. */
-const CLIENT_GONE = 499
 
 const unreadAnswers = (): AppError => new AppError(50302, 'too many answers wait for slow clients; retry in a second')

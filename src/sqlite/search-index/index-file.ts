@@ -1,6 +1,6 @@
 import { closeSync, openSync, rmSync, statSync } from 'node:fs'
 import type { DatabaseSync } from 'node:sqlite'
-import { readOwnFile } from '../../own-files.ts'
+import { readAsset } from '../../assets.ts'
 import { INDEX_APPLICATION_ID, openDerivedWriter, transaction } from '../connection.ts'
 import type { StatementCache } from '../statement-cache.ts'
 import { IndexFault, inIndex } from './index-fault.ts'
@@ -93,7 +93,7 @@ export function createIndexFile(path: string, identity: Uint8Array, state: Index
     const db = openDerivedWriter(path)
     transaction(db, () => {
       db.exec(`PRAGMA application_id = ${INDEX_APPLICATION_ID}`)
-      db.exec(readOwnFile(SCHEMA).toString())
+      db.exec(readAsset(SCHEMA).toString())
       db.prepare('INSERT INTO state VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?)').run(
         VERSION,
         identity,

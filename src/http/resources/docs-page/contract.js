@@ -24,7 +24,7 @@ function operationsOf(document) {
 }
 
 /**
- * Follows a reference into the document, if it is one, and those of the schema in it.
+ * Follows a reference into the document. Returns an object without a reference as it is.
  *
  * @param {any} document
  * @param {any} object
@@ -36,7 +36,7 @@ export function resolved(document, object) {
 }
 
 /**
- * The text that an example of the contract has for a body; JSON is laid out for reading.
+ * The text of the contract's first example for a body; an empty text without one.
  *
  * @param {any} media
  * @param {(value: any) => string} format

@@ -1,5 +1,5 @@
 /**
- * Makes an element. Texts become text nodes, so nothing that the service answers is ever read as HTML.
+ * Makes an element. Texts become text nodes, so the browser never reads an answer of the service as HTML.
  *
  * @template {keyof HTMLElementTagNameMap} Name
  * @param {Name} name
@@ -18,7 +18,7 @@ export function element(name, attributes = {}, ...children) {
 const CODE = /`([^`]+)`/
 
 /**
- * A description of the contract: paragraphs, and code between backticks.
+ * Makes the paragraphs of a description in the contract. Backticks in it enclose code.
  *
  * @param {string | undefined} text
  */
@@ -31,6 +31,8 @@ export function prose(text = '') {
 }
 
 /**
+ * Makes the code and the plain texts of one paragraph.
+ *
  * @param {string} text
  * @returns {(Node | string)[]}
  */

@@ -1,8 +1,8 @@
-/** Marks a text that stands for a number. JSON texts of the service never contain this private-use character raw. */
+/** The first character of a string that stands for a number. The contract has no string with this character. */
 const MARK = '\uE000'
 const TOKENS = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g
 
-/** A number as it is written in a JSON text. `Number` rounds 64-bit integers, so the page never uses it. */
+/** A number as its JSON text. The page never uses `Number`, which rounds 64-bit integers. */
 export class ExactNumber {
   /** @param {string} source */
   constructor(source) {
@@ -28,7 +28,7 @@ export function parseExact(text) {
 }
 
 /**
- * Writes JSON with every number as it was read.
+ * Writes JSON with every number as parseExact read it.
  *
  * @param {any} value
  * @returns {string}

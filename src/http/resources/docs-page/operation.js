@@ -4,7 +4,7 @@ import { formatExact } from './exact-json.js'
 import { curlOf, requestOf, send } from './request.js'
 
 /**
- * One operation: what it does, a form that is filled in from the examples of the contract, and its last answer.
+ * Makes the section of an operation: its description, a form with the examples of the contract, and the last answer.
  *
  * @param {any} document
  * @param {any} operation
@@ -140,7 +140,7 @@ async function show(place, request) {
         element(
           'p',
           { class: 'note' },
-          'The body goes on; the page shows its beginning. Use the command for all of it.',
+          'The page shows only the beginning of this body. Use the command to get all of it.',
         ),
       )
   } catch (error) {

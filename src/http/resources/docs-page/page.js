@@ -7,7 +7,7 @@ const KEY = 'plantstore-token'
 const token = /** @type {HTMLInputElement} */ (document.getElementById('token'))
 const main = /** @type {HTMLElement} */ (document.getElementById('main'))
 
-// Storage of a session belongs to one tab and ends with it.
+// sessionStorage belongs to one tab and ends with it.
 token.value = sessionStorage.getItem(KEY) ?? ''
 token.addEventListener('input', () => sessionStorage.setItem(KEY, token.value))
 document.getElementById('access')?.addEventListener('submit', (event) => event.preventDefault())
@@ -32,10 +32,10 @@ try {
     element('h2', {}, 'objects'),
     ...schemaSections(contract),
   )
-  // The browser looked for the place before it was there.
+  // The browser looked for the target of the hash before the page had it.
   if (location.hash !== '') document.getElementById(location.hash.slice(1))?.scrollIntoView()
 } catch (error) {
-  main.replaceChildren(element('p', { role: 'alert' }, `The page could not be made: ${error}`))
+  main.replaceChildren(element('p', { role: 'alert' }, `The page could not read the contract: ${error}`))
 }
 main.removeAttribute('aria-busy')
 

@@ -1,8 +1,8 @@
-/** The page shows this much of a body, in UTF-16 code units; the rest of a large export would only fill the memory. */
-const MOST = 500_000
+/** The UTF-16 code units of a body that the page shows. The rest of a large export would only fill the memory. */
+const MAX_SHOWN = 500_000
 
 /**
- * What one operation is sent as: every text exactly as it was typed.
+ * Makes the request of an operation from its form. Takes every text exactly as typed.
  *
  * @param {any} operation
  * @param {HTMLFormElement} form
@@ -31,7 +31,7 @@ export function requestOf(operation, form, token) {
 }
 
 /**
- * The text of a control, exactly as it was typed; undefined where the form has no such control.
+ * The text of a control, exactly as typed; undefined where the form has no such control.
  *
  * @param {HTMLFormElement} form
  * @param {string} name
@@ -55,7 +55,7 @@ function pickedFile(form) {
  * Sends a request.
  *
  * @param {ReturnType<typeof requestOf>} request
- * @returns the answer, its body as the text that came
+ * @returns the answer with its body as text; `isWhole` is false where the text is only the beginning
  */
 export async function send({ method, target, headers, body }) {
   const response = await fetch(target, { method, headers, body: body ?? null, cache: 'no-store' })
@@ -72,21 +72,21 @@ async function textOf({ body }) {
     const { done, value } = await reader.read()
     if (done) return { text, isWhole: true }
     text += value
-    if (text.length <= MOST) continue
+    if (text.length <= MAX_SHOWN) continue
     await reader.cancel()
-    return { text: text.slice(0, MOST), isWhole: false }
+    return { text: text.slice(0, MAX_SHOWN), isWhole: false }
   }
 }
 
 /**
- * The same request as a command.
+ * Writes a request as a command for curl.
  *
  * @param {ReturnType<typeof requestOf>} request
  */
 export function curlOf({ method, target, headers, body }) {
   const parts = method === 'GET' ? [] : ['-X', method]
   for (const [name, value] of headers) {
-    // The shell puts the token in, so that a command can be shown to others.
+    // The shell inserts the token, so people can show the command to others.
     parts.push(
       '-H',
       name === 'Authorization' ? '"Authorization: Bearer $PLANTSTORE_TOKEN"' : quoted(`${name}: ${value}`),

@@ -2,7 +2,7 @@ import { resolved } from './contract.js'
 import { element, inline } from './elements.js'
 
 /**
- * A table for each object of the contract.
+ * Makes a section with a table for each object of the contract.
  *
  * @param {any} document
  */
@@ -47,7 +47,7 @@ function memberRow(document, schema, member, of) {
 
 /**
  * @param {'td' | 'th'} cell
- * @param {(Node | string)[]} contents the fourth cell takes all that follows
+ * @param {(Node | string)[]} contents the fourth cell takes the fourth and all further ones
  */
 function row(cell, contents) {
   const cells = [

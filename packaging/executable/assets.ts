@@ -1,13 +1,13 @@
 import { getAsset, getAssetKeys } from 'node:sea'
 
-// Replaces src/own-files.ts in the one-file program.
+// Replaces src/assets.ts in the one-file program.
 
 /** The prefix of the modules' URLs in the one-file program. */
 const PROGRAM = 'file:///plantstore/'
 
-export const readOwnFile = (url: URL): Buffer => Buffer.from(getAsset(keyOf(url)))
+export const readAsset = (url: URL): Buffer => Buffer.from(getAsset(keyOf(url)))
 
-export function ownFilesIn(folder: URL): string[] {
+export function assetsIn(folder: URL): string[] {
   const prefix = keyOf(folder)
   return getAssetKeys()
     .filter((key) => key.startsWith(prefix))

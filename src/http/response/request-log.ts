@@ -1,0 +1,119 @@
+import { randomBytes } from 'node:crypto'
+import type { Logger } from 'pino'
+import { AppError } from '../../errors.ts'
+import type { ClientAddresses } from '../auth/client-address.ts'
+import type { Exchange } from '../exchange.ts'
+import type { Metrics } from '../metrics/metrics.ts'
+import type { Tracer } from '../tracing/tracer.ts'
+import { DEBUG, loggedPath, RefusalLog } from './refusal-log.ts'
+
+/** The ids of clients that the service adopts: short, and safe without quotes in a log, a shell or a path. */
+const ADOPTED = /^[A-Za-z0-9._~:@=+-]{1,64}$/
+
+/** The status in the metrics of a request whose client left, as in the log of nginx. */
+const CLIENT_GONE = 499
+
+export interface RequestLogOptions {
+  readonly log: Logger
+  readonly metrics: Metrics
+  readonly addresses: ClientAddresses
+  /** Undefined: the service traces no request. */
+  readonly tracer?: Tracer | undefined
+}
+
+/** Gives each request an id. Logs, counts and traces its answer. */
+export class RequestLog {
+  readonly #log: Logger
+  readonly #metrics: Metrics
+  readonly #addresses: ClientAddresses
+  readonly #tracer: Tracer | undefined
+  readonly #refusals: RefusalLog
+  /** Unique to this run of the process. */
+  readonly #prefix = `${randomBytes(4).toString('hex')}-`
+  #count = 0
+
+  constructor({ log, metrics, addresses, tracer }: RequestLogOptions) {
+    this.#log = log
+    this.#metrics = metrics
+    this.#addresses = addresses
+    this.#tracer = tracer
+    this.#refusals = new RefusalLog(log)
+  }
+
+  /** Returns the id of a request: `X-Request-Id` of its answer, and `req` of its lines in the log. */
+  idOf(exchange: Exchange): string {
+    if (exchange.requestId === undefined) {
+      const sent = exchange.request.headers['x-request-id']
+      exchange.requestId = typeof sent === 'string' && ADOPTED.test(sent) ? sent : this.#newId()
+    }
+    return exchange.requestId
+  }
+
+  /** Records an answer that is no refusal. */
+  answered(exchange: Exchange, status: number): void {
+    this.#done(exchange, status, 'answered')
+  }
+
+  /** Records a request that ended without a whole answer. */
+  unanswered(exchange: Exchange): void {
+    const { reason } = exchange.signal
+    if (reason instanceof AppError) this.#observe(exchange, reason.status)
+    else this.#done(exchange, CLIENT_GONE, 'the client left')
+  }
+
+  /** Records a refusal. */
+  refused(exchange: Exchange, refusal: AppError): void {
+    this.#refusals.write(refusal, () => this.#fieldsOf(exchange))
+    this.#metrics.countRefusal(refusal.number)
+    this.#observe(exchange, refusal.status)
+  }
+
+  /** Logs the reason for which the service cut an answer off. `unanswered` then records the request. */
+  cutOff(exchange: Exchange, refusal: AppError): void {
+    this.#metrics.countRefusal(refusal.number)
+    this.#refusals.write(refusal, () => ({ ...this.#fieldsOf(exchange), brokenOff: true }))
+  }
+
+  /**
+   * Records a refusal on a connection without a request to answer.
+   *
+   * @returns the id of the refusal in the log
+   */
+  note(refusal: AppError, address: string | undefined): string {
+    const req = this.#newId()
+    this.#refusals.write(refusal, () => ({ req, address: this.#addresses.of(address, {}) }))
+    this.#metrics.countRefusal(refusal.number)
+    this.#metrics.observe('none', refusal.status, 0)
+    return req
+  }
+
+  #newId(): string {
+    return this.#prefix + (this.#count++).toString(36)
+  }
+
+  #done(exchange: Exchange, status: number, message: string): void {
+    if (this.#log.levelVal <= DEBUG) this.#log.debug({ ...this.#fieldsOf(exchange), status }, message)
+    this.#observe(exchange, status)
+  }
+
+  #observe(exchange: Exchange, status: number): void {
+    exchange.endedAt = performance.now()
+    this.#metrics.observe(exchange.operation?.id ?? 'none', status, exchange.endedAt - exchange.startedAt)
+    this.#tracer?.end(exchange, status, this.idOf(exchange), this.#addresses)
+  }
+
+  /** The fields of a request in the log. Leaves out query, headers and body, which may hold secrets. */
+  #fieldsOf(exchange: Exchange) {
+    const { request, operation, identity, startedAt } = exchange
+    return {
+      req: this.idOf(exchange),
+      trace: this.#tracer?.traceIdOf(exchange),
+      operation: operation?.id ?? 'none',
+      method: request.method,
+      path: loggedPath(request.url),
+      token: identity?.actor.id,
+      address: this.#addresses.of(request.socket.remoteAddress, request.headers),
+      ms: Math.round((performance.now() - startedAt) * 100) / 100,
+    }
+  }
+}
