@@ -41,14 +41,14 @@ export async function changePlants(
   while (open.size > 0 && timeLeft(budget) > 0) {
     // Two groups that lock the same plants in one order can not deadlock.
     const ids = [...open.keys()].sort((a, b) => (a < b ? -1 : 1))
-    const there = byId(
+    const present = byId(
       await selectPlants(
         run,
         ids.map((id) => ({ id })),
       ),
     )
     const swaps = ids.map((id): Swap => {
-      const before = there.get(id)
+      const before = present.get(id)
       let after = before
       for (const i of open.get(id) ?? []) {
         const result = decide(changes[i] as PlantChange, after)

@@ -3,7 +3,7 @@ import type { ImportMode, ImportResult } from '../../store.ts'
 import type { Client, Statement } from '../pool/client.ts'
 import { selectPlants } from '../read/point-reader.ts'
 import { byId, COLUMNS, columnsOf, refusalOf } from '../rows.ts'
-import { imported } from './imported.ts'
+import { decideImport } from './decide-import.ts'
 
 /**
  * An import that changes no plant of the store. It writes new and replaced plants to a temporary table of its
@@ -26,8 +26,8 @@ export class PostgresDryRun {
       this.#hasTable = true
     }
     const wanted = plants.filter((plant) => refusalOf(plant) === undefined)
-    const there = byId([...(await selectPlants(run, wanted)), ...(await selectPlants(run, wanted, 'tried'))])
-    const { results, changed } = imported(plants, this.#mode, there)
+    const present = byId([...(await selectPlants(run, wanted)), ...(await selectPlants(run, wanted, 'tried'))])
+    const { results, changed } = decideImport(plants, this.#mode, present)
     if (changed.length > 0) await run({ name: 'try', text: TRY, values: columnsOf(changed) })
     return results
   }

@@ -7,7 +7,7 @@ import { selectPlants } from '../read/point-reader.ts'
 import { byId, refusalOf } from '../rows.ts'
 import type { Shard } from '../sharding/shard-map.ts'
 import type { Shards } from '../sharding/shards.ts'
-import { imported } from './imported.ts'
+import { decideImport } from './decide-import.ts'
 import { insertPlants, putPlants } from './insert.ts'
 import { type Update, updatePlants } from './update.ts'
 
@@ -62,7 +62,7 @@ async function add(run: Run, plants: readonly NewPlant[]): Promise<ImportResult[
   for (const plant of plants) {
     if (!firsts.has(plant.id) && refusalOf(plant) === undefined) firsts.set(plant.id, plant)
   }
-  return imported(plants, 'add', await putPlants(run, [...firsts.values()], true)).results
+  return decideImport(plants, 'add', await putPlants(run, [...firsts.values()], true)).results
 }
 
 /** Decides a plant again when a concurrent write changed it first. */
@@ -70,16 +70,16 @@ async function update(run: Run, plants: readonly NewPlant[]): Promise<ImportResu
   const results: ImportResult[] = []
   for (let open = [...plants.keys()]; open.length > 0; ) {
     const wanted = open.map((i) => plants[i] as NewPlant)
-    const there = byId(
+    const present = byId(
       await selectPlants(
         run,
         wanted.filter((plant) => refusalOf(plant) === undefined),
       ),
     )
-    const { results: now, changed } = imported(wanted, 'update', there)
-    const added = changed.filter(({ id }) => !there.has(id))
+    const { results: now, changed } = decideImport(wanted, 'update', present)
+    const added = changed.filter(({ id }) => !present.has(id))
     const updated = changed.flatMap((after): Update[] => {
-      const before = there.get(after.id)
+      const before = present.get(after.id)
       return before === undefined ? [] : [{ before, after }]
     })
     const done = new Set([...(await insertPlants(run, added, true)), ...(await updatePlants(run, updated))])

@@ -8,7 +8,7 @@ import type { PoolShare } from '../pool/pool-share.ts'
 import { selectPlants } from '../read/point-reader.ts'
 import { byId, refusalOf } from '../rows.ts'
 import type { Shards } from '../sharding/shards.ts'
-import { imported } from './imported.ts'
+import { decideImport } from './decide-import.ts'
 import { insertPlants, putPlants } from './insert.ts'
 import { importByShard } from './shard-import.ts'
 import { type Update, updatePlants } from './update.ts'
@@ -41,12 +41,12 @@ export class PostgresWriter {
     for (const [i, { plant }] of rows.entries()) {
       if (refusals[i] === undefined && !firsts.has(plant.id)) firsts.set(plant.id, plant)
     }
-    const there = await putPlants(this.#share.within(budget), [...firsts.values()], this.#shards.map !== undefined)
+    const present = await putPlants(this.#share.within(budget), [...firsts.values()], this.#shards.map !== undefined)
     return rows.map(({ plant, mustBeNew }, i) => {
       const refusal = refusals[i]
       if (refusal !== undefined) return refusal
-      const outcome = decidePut(mustBeNew ? 'new' : 'add', plant, there.get(plant.id))
-      if (outcome === 'created') there.set(plant.id, plant)
+      const outcome = decidePut(mustBeNew ? 'new' : 'add', plant, present.get(plant.id))
+      if (outcome === 'created') present.set(plant.id, plant)
       return createResult(outcome, plant.id)
     })
   }
@@ -60,12 +60,12 @@ export class PostgresWriter {
     if (this.#shards.map !== undefined) return importByShard(this.#longWrites, this.#shards, plants, mode)
     return this.#longWrites.transaction('BEGIN', async (run) => {
       const wanted = plants.filter((plant) => refusalOf(plant) === undefined)
-      const there = byId(await selectPlants(run, wanted))
-      const { results, changed } = imported(plants, mode, there)
+      const present = byId(await selectPlants(run, wanted))
+      const { results, changed } = decideImport(plants, mode, present)
       const added: NewPlant[] = []
       const updated: Update[] = []
       for (const after of changed) {
-        const before = there.get(after.id)
+        const before = present.get(after.id)
         if (before === undefined) added.push(after)
         else updated.push({ before, after })
       }

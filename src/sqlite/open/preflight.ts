@@ -48,7 +48,7 @@ function mustBeWritable(path: string, what: string): void {
 /** Refuses to create a store beside the WAL of a missing one, as the new store would destroy that WAL. */
 function mustBeAlone(path: string): void {
   const left = ['-wal', '-journal', '-shm'].map((suffix) => path + suffix).filter((name) => existsSync(name))
-  // Another process may have created the store and its log meanwhile.
+  // Another process may have created the store and its WAL between the two checks.
   if (left.length === 0 || existsSync(path)) return
   throw refusal(
     path,

@@ -138,7 +138,7 @@ export class QueryClient {
       if (this.#isClosed) throw shuttingDown()
       if (performance.now() > deadline) throw this.#beingBuilt()
       this.#index.ensureStarted()
-      await unlessAborted(this.#index.changed(RETRY_INTERVAL), signal)
+      await abortable(this.#index.changed(RETRY_INTERVAL), signal)
     }
   }
 
@@ -152,7 +152,7 @@ export class QueryClient {
 }
 
 /** Settles like the work, or rejects with the signal's reason once the signal aborts. It does not end the work. */
-export function unlessAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+function abortable<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (signal === undefined) return work
   return new Promise((resolve, reject) => {
     const abort = () => reject(signal.reason)

@@ -25,7 +25,9 @@ export class IndexLag {
     this.#view = new IndexView(storePath)
   }
 
-  /** Resolves when the index is at most MAX_LAG changes behind, is missing or is being built, and after TIMEOUT. */
+  /**
+   * Resolves when the index is at most MAX_LAG changes behind, missing or being built, and at the latest after TIMEOUT.
+   */
   async caughtUp(): Promise<void> {
     const deadline = performance.now() + TIMEOUT
     while (this.#behind() > MAX_LAG && performance.now() < deadline) await sleep(POLL_INTERVAL)

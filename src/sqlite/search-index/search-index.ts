@@ -25,7 +25,7 @@ export interface Follower {
   wake(isUrgent: boolean): void
   /** See IndexFollower.rebuild. */
   rebuild(inode: number, why: string): void
-  /** Ends the step under way and closes the index. */
+  /** Resolves after the step under way, once the index is closed. */
   close(): Promise<void>
 }
 

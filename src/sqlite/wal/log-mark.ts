@@ -3,7 +3,7 @@ import type { DatabaseSync } from 'node:sqlite'
 
 /**
  * Advances the mark: a number on the first page of the store (`PRAGMA user_version`), which shows whether a log belongs
- * to the store. Call it inside a transaction that makes no other change.
+ * to the store. Call it in a transaction of its own.
  *
  * The mark advances by one before and after each checkpoint. So the first page in a log names the state of the file
  * that the log continues (docs/decisions/0022-logs-and-their-stores.md).

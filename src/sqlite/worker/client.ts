@@ -23,7 +23,9 @@ type Call = (method: string, args: readonly unknown[]) => Promise<unknown>
 
 /** Starts a thread, and calls the methods of the thread's object by messages. */
 export class ThreadClient<R extends keyof Roles> {
-  /** The methods of the thread's object. Each throws AppError 50301 after the end of the thread, and see `errorOf`. */
+  /**
+   * The methods of the thread's object. Each rejects with AppError 50301 after the thread's end, or as `errorOf` says.
+   */
   readonly remote: Remote<Roles[R]>
   readonly #worker: Worker
   readonly #events: ThreadEvents

@@ -8,7 +8,7 @@ import type { Reply, Request, Served } from './protocol.ts'
 /**
  * Answers the calls of the thread that started this one.
  *
- * @param open makes the object at the first call, which then fails in its place when the store can't be opened
+ * @param open makes the object for the first call. When it throws, that call fails, and the thread continues
  */
 export function serve(open: (report: (progress: IndexReport) => void) => Served): void {
   const port = parentPort

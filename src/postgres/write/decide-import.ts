@@ -8,16 +8,16 @@ import { refusalOf } from '../rows.ts'
  *
  * @returns one result for each plant, and the new state of those that it changes
  */
-export function imported(
+export function decideImport(
   plants: readonly NewPlant[],
   mode: ImportMode,
-  there: ReadonlyMap<bigint, NewPlant>,
+  present: ReadonlyMap<bigint, NewPlant>,
 ): { results: ImportResult[]; changed: NewPlant[] } {
   const changed = new Map<bigint, NewPlant>()
   const results = plants.map((plant) => {
     const refusal = refusalOf(plant)
     if (refusal !== undefined) return refusal
-    const outcome = decidePut(mode, plant, changed.get(plant.id) ?? there.get(plant.id))
+    const outcome = decidePut(mode, plant, changed.get(plant.id) ?? present.get(plant.id))
     if (outcome === 'created' || outcome === 'updated') changed.set(plant.id, plant)
     return importResult(outcome, plant.id)
   })
