@@ -79,10 +79,14 @@ test('the log of a crash at any point matches its store, and an older or newer l
       assert.equal(judge(before.file, before.log.subarray(0, length)), 'own', `${length} bytes of the log`)
     }
     db.exec('PRAGMA wal_checkpoint(PASSIVE)')
-    const folded = image()
+    const checkpointed = image()
     // A checkpoint copies pages in order.
-    for (let pages = 0; pages * PAGE <= folded.file.length; pages++) {
-      assert.equal(judge(partly(before.file, folded.file, pages), before.log), 'own', `${pages} pages are folded in`)
+    for (let pages = 0; pages * PAGE <= checkpointed.file.length; pages++) {
+      assert.equal(
+        judge(partly(before.file, checkpointed.file, pages), before.log),
+        'own',
+        `${pages} pages are checkpointed`,
+      )
     }
     mark(db)
     const after = image()
@@ -94,14 +98,14 @@ test('the log of a crash at any point matches its store, and an older or newer l
       LOG_HEADER + FRAME,
       after.log.length,
     ]) {
-      assert.equal(judge(folded.file, after.log.subarray(0, length)), 'own', `${length} bytes of the next log`)
+      assert.equal(judge(checkpointed.file, after.log.subarray(0, length)), 'own', `${length} bytes of the next log`)
     }
     // A disk may still have old frames behind the header of the new log.
     const torn = Buffer.concat([after.log.subarray(0, LOG_HEADER), before.log.subarray(LOG_HEADER)])
-    assert.equal(judge(folded.file, torn), 'own')
+    assert.equal(judge(checkpointed.file, torn), 'own')
     bases.push(before)
     for (const { file } of bases) assert.equal(judge(file, after.log), 'foreign', 'an older file')
-    for (const { log } of bases.slice(0, -1)) assert.equal(judge(folded.file, log), 'foreign', 'an older log')
+    for (const { log } of bases.slice(0, -1)) assert.equal(judge(checkpointed.file, log), 'foreign', 'an older log')
   }
 })
 
@@ -123,9 +127,9 @@ test('a log matches a store without marks, and a store with its first mark', asy
   create(db, 100)
   assert.equal(judge(unmarked.file, image().log), 'own', 'the first page of a store that grew')
   db.exec('PRAGMA wal_checkpoint(TRUNCATE)')
-  const folded = image()
+  const checkpointed = image()
   mark(db)
-  assert.equal(judge(folded.file, image().log), 'own', 'its first mark')
+  assert.equal(judge(checkpointed.file, image().log), 'own', 'its first mark')
   mark(db)
   db.exec('PRAGMA wal_checkpoint(TRUNCATE)')
   mark(db)

@@ -47,7 +47,7 @@ async function serve(t: TestContext, folder: string, load: { first: bigint; plan
   else {
     program.signal('SIGTERM')
     assert.equal((await program.outcome).code, 0)
-    assert.ok(!existsSync(`${storePath}-wal`), 'its log is folded in')
+    assert.ok(!existsSync(`${storePath}-wal`), 'its log is checkpointed')
   }
   return { path: storePath, creates }
 }

@@ -9,7 +9,7 @@ import { OperatorError } from '../operator-error.ts'
 import { isFileOfStore } from '../store-path.ts'
 import { AuditOutput, fileTarget } from './audit-output.ts'
 import { fileFault } from './file-fault.ts'
-import { isNoJsonLog } from './first-bytes.ts'
+import { isNoJsonLog } from './file-signature.ts'
 import { isTextLog, sinkOf } from './log.ts'
 import { logText } from './log-text.ts'
 

@@ -10,7 +10,7 @@ import { isFileOfStore } from '../store-path.ts'
 import { abortOnSignal, Stopped } from './abort-on-signal.ts'
 import { withStore } from './open-store.ts'
 import { outputFile, standardOutput } from './output-file.ts'
-import { Progress, time } from './progress.ts'
+import { formatTime, Progress } from './progress.ts'
 import type { ServiceClient } from './service-client.ts'
 import { fileKind, type KindFlags, type TargetFlags, targetOf } from './transfer-flags.ts'
 
@@ -68,7 +68,7 @@ export async function exportFile(file: string, flags: ExportFlags, config: Confi
     return 0
   }
   if (flags.quiet === true) return 0
-  progress.note(isWhole ? `done: ${counted(counter.rows, 'plant')} in ${time(seconds)}` : READER_LEFT)
+  progress.note(isWhole ? `done: ${counted(counter.rows, 'plant')} in ${formatTime(seconds)}` : READER_LEFT)
   return 0
 }
 

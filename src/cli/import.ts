@@ -17,8 +17,8 @@ import { abortOnSignal, Stopped } from './abort-on-signal.ts'
 import { CommandAudit } from './audit-file.ts'
 import { openInput } from './input-file.ts'
 import { withStore } from './open-store.ts'
-import { Progress, time } from './progress.ts'
-import { importThrough, tryThrough } from './service-import.ts'
+import { formatTime, Progress } from './progress.ts'
+import { dryRunThrough, importThrough } from './service-import.ts'
 import { fileKind, type KindFlags, type TargetFlags, targetOf } from './transfer-flags.ts'
 
 export interface ImportFlags extends KindFlags, TargetFlags {
@@ -48,9 +48,9 @@ export async function importFile(file: string, flags: ImportFlags, config: Confi
       : undefined
   const stop = abortOnSignal()
   const input = await openInput(file, gzip, stop)
-  const notes = new ImportNotes()
-  const progress = new Progress(() => ({ rows: notes.rows, done: input.share }), { quiet })
-  const take = (summary: ImportSummary) => notes.add(summary, progress)
+  const reporter = new ImportReporter()
+  const progress = new Progress(() => ({ rows: reporter.rows, done: input.share }), { quiet })
+  const take = (summary: ImportSummary) => reporter.add(summary, progress)
   const batches = () =>
     readPlants(format, input.content(), { textLimit: config.bodyLimit, nestingLimit: config.nestingLimit })
   try {
@@ -60,36 +60,36 @@ export async function importFile(file: string, flags: ImportFlags, config: Confi
         await runImport(store, batches(), { mode, dryRun, actor }, take)
         return true
       }
-      const details = () => ({ store: shownStore(target.address), mode, ...notes.counts })
+      const details = () => ({ store: shownStore(target.address), mode, ...reporter.counts })
       await withStore(target.address, { create: !dryRun, quiet, onNotice }, async (store) => {
         if (audit === undefined) await work(store)
         else await audit.around('importPlants', details, 'imported', () => work(store))
       })
     } else if (dryRun) {
-      take(await tryThrough(target.service, mode, format, input.content(), stop))
+      take(await dryRunThrough(target.service, mode, format, input.content(), stop))
     } else {
       const onWait = (error: Error) => progress.note(`${error.message}; retrying for ${retryTime}`)
       await importThrough(target.service, mode, batches(), take, { time: retryFor, signal: stop, onWait })
     }
   } catch (error) {
     progress.end()
-    if (notes.rows > 0 || error instanceof Stopped) progress.note(`interrupted: ${notes}`)
-    if (!dryRun && notes.rows > 0) progress.note(GO_ON)
+    if (reporter.rows > 0 || error instanceof Stopped) progress.note(`interrupted: ${reporter}`)
+    if (!dryRun && reporter.rows > 0) progress.note(CONTINUE_HINT)
     if (error instanceof Stopped) return error.exitCode
     throw error
   } finally {
     input.close()
   }
   progress.end()
-  if (flags.json === true) process.stdout.write(`${JSON.stringify({ dryRun, ...notes.report }, null, 2)}\n`)
-  else if (!quiet) progress.note(`${dryRun ? 'dry run, nothing was stored' : 'done'}: ${notes}`)
-  if (notes.refused === 0) return 0
-  if (!dryRun) progress.note(MEND)
+  if (flags.json === true) process.stdout.write(`${JSON.stringify({ dryRun, ...reporter.report }, null, 2)}\n`)
+  else if (!quiet) progress.note(`${dryRun ? 'dry run, nothing was stored' : 'done'}: ${reporter}`)
+  if (reporter.refused === 0) return 0
+  if (!dryRun) progress.note(CORRECTION_HINT)
   return 1
 }
 
-const GO_ON = 'Run the same command again to continue: rows that are already stored count as unchanged.'
-const MEND =
+const CONTINUE_HINT = 'Run the same command again to continue: rows that are already stored count as unchanged.'
+const CORRECTION_HINT =
   'Some rows were refused. Correct them and import the file again: rows that are already stored count as unchanged.'
 
 function retryTimeOf(time: string): number {
@@ -101,7 +101,7 @@ function retryTimeOf(time: string): number {
 }
 
 /** Counts the results of the rows of a file, and prints the first refused rows at once. */
-class ImportNotes {
+class ImportReporter {
   readonly #totals = new ImportTotals()
   readonly #refusedRows: RefusedRow[] = []
   readonly #startedAt = performance.now()
@@ -139,6 +139,6 @@ class ImportNotes {
   toString(): string {
     const seconds = (performance.now() - this.#startedAt) / 1000
     const counts = Object.entries(this.#totals.counts).map(([what, number]) => `${count(number)} ${what}`)
-    return `${counts.join(', ')}; ${counted(this.rows, 'row')} in ${time(seconds)}, ${count(Math.round(this.rows / seconds))}/s`
+    return `${counts.join(', ')}; ${counted(this.rows, 'row')} in ${formatTime(seconds)}, ${count(Math.round(this.rows / seconds))}/s`
   }
 }

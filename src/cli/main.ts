@@ -62,7 +62,7 @@ function program(): Command {
 
   addSettings(command(root, 'serve', 'serve the store over HTTP until SIGTERM or SIGINT'), SETTING_KEYS)
     .option('--print-config', 'print every setting with its source, without secrets, and exit')
-    .addHelpText('after', SPELLINGS)
+    .addHelpText('after', SETTINGS_NOTES)
     .addHelpText('after', examples('plantstore serve', 'plantstore serve --port 9000 --store sqlite:/srv/plants.db'))
     .action(async ({ config: path, printConfig = false, ...flags }) => {
       const environment = withFile(process.env, readConfigFile(path))
@@ -151,7 +151,7 @@ $fpath, and fish from ~/.config/fish/completions/plantstore.fish.`
 const SCOPES_HELP =
   'the scopes, with commas between: plants:read, plants:write (answers show the plants written), tokens (default plants:read,plants:write)'
 const SETTING_KEYS = Object.keys(SETTINGS) as (keyof Config)[]
-const SPELLINGS = `
+const SETTINGS_NOTES = `
 The order of precedence is: flag, environment variable, file of settings, default. On SIGHUP the service reads the file
 again, and applies the log level.
 SIZE is a number with B, KiB or MiB, and TIME a number with ms, s or m. A timeout of 0s means no timeout.`

@@ -5,7 +5,7 @@ import { draftPath, syncDirectory } from '../new-file.ts'
 import { OperatorError } from '../operator-error.ts'
 import { printable } from '../printable.ts'
 import { fileFault } from './file-fault.ts'
-import { isSqliteFile } from './first-bytes.ts'
+import { isSqliteFile } from './file-signature.ts'
 
 /**
  * Writes everything that `source` yields, and resolves after the write.

@@ -79,7 +79,7 @@ export class Progress {
       parts.push(`${count(Math.round((last.rows - (first.rows ?? 0)) / seconds))}/s`)
     }
     const share = (last.done ?? 0) - (first.done ?? 0)
-    if (last.done !== undefined && share > 0) parts.push(`${time(((1 - last.done) / share) * seconds)} left`)
+    if (last.done !== undefined && share > 0) parts.push(`${formatTime(((1 - last.done) / share) * seconds)} left`)
     return [...(last.doing === undefined ? [] : [last.doing]), ...(parts.length > 0 ? [parts.join(', ')] : [])].join(
       ': ',
     )
@@ -96,7 +96,7 @@ export class Progress {
 }
 
 /** Formats a time as `3.2 s`, `4:07` or `1:02:09`. */
-export function time(seconds: number): string {
+export function formatTime(seconds: number): string {
   if (seconds < 60) return `${seconds.toFixed(seconds < 10 ? 1 : 0)} s`
   const whole = Math.round(seconds)
   const minutes = String(Math.floor(whole / 60) % 60)

@@ -67,7 +67,7 @@ export async function serve(config: Config, { tracing, notice, read }: ServeOpti
       timeout: config.storeTimeout,
       wait: config.storeWait,
       changesKeep: config.changesKeep,
-      onFatal: (error) => die(error, log, trail, state),
+      onFatal: (error) => exitOnFatal(error, log, trail, state),
       onMade: () => {
         isNew = true
       },
@@ -227,7 +227,7 @@ async function closeApp(app: App): Promise<void> {
  * Called when the store can't continue. Waiting requests get 503; then the process exits, and its supervisor restarts
  * it.
  */
-function die(error: Error, log: Logger, trail: ServiceAudit, state: ServiceState): void {
+function exitOnFatal(error: Error, log: Logger, trail: ServiceAudit, state: ServiceState): void {
   log.fatal({ err: error }, 'the store failed; the process exits, and the next start recovers every commit')
   state.current = 'closing'
   setTimeout(() => flushed(log, trail).finally(() => process.exit(1)), 200)

@@ -38,7 +38,7 @@ export function importThrough(
 }
 
 /** Makes a dry run on a running service, in one request for the whole file: a row may depend on any earlier row. */
-export function tryThrough(
+export function dryRunThrough(
   service: ServiceClient,
   mode: ImportMode,
   format: Format,

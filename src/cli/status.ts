@@ -2,7 +2,7 @@ import type { Config } from '../config.ts'
 import { count, onOneLine } from '../printable.ts'
 import type { StoreStatus } from '../upkeep.ts'
 import { statusOf } from './open-store.ts'
-import { time } from './progress.ts'
+import { formatTime } from './progress.ts'
 import type { ServiceClient } from './service-client.ts'
 import { Unavailable } from './service-client.ts'
 import { type TargetFlags, targetOf } from './transfer-flags.ts'
@@ -128,7 +128,7 @@ const storeLines = (status: StoreStatus): [string, string | undefined][] => [
 const serviceLines = (status: ServiceStatus): [string, string | undefined][] => [
   ['service', `${status.service}: ${status.isReady ? 'ready' : `NOT READY: ${status.why}`}`],
   ['version', status.version && `${status.version}, on Node.js ${status.node}`],
-  ['uptime', status.uptime === undefined ? undefined : time(status.uptime)],
+  ['uptime', status.uptime === undefined ? undefined : formatTime(status.uptime)],
   ['engine', status.engine],
   ['plants', status.plants === undefined ? undefined : count(status.plants)],
   ['size', bytes(status.storeBytes) && `${bytes(status.storeBytes)}, and ${count(status.logBytes ?? 0)} of log`],

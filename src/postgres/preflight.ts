@@ -20,7 +20,7 @@ export interface RetryOptions {
  *
  * @throws the error of the last attempt. An error that a retry can not change, such as a wrong password, ends the wait
  */
-export async function reach(share: PoolShare, { retryTime, onWaiting }: RetryOptions): Promise<void> {
+export async function waitForDatabase(share: PoolShare, { retryTime, onWaiting }: RetryOptions): Promise<void> {
   const start = performance.now()
   for (let attempt = 1; ; attempt++) {
     try {

@@ -27,7 +27,7 @@ import { DedicatedClients } from './pool/dedicated-clients.ts'
 import { Pool } from './pool/pool.ts'
 import { PoolShare } from './pool/pool-share.ts'
 import { dividePool, type PoolShareOptions, type PoolShares, storePool } from './pool/pool-shares.ts'
-import { preflight, reach } from './preflight.ts'
+import { preflight, waitForDatabase } from './preflight.ts'
 import { countPlants, exported } from './read/long-reads.ts'
 import { PointReader, type PointReads, selectPlants, selectSmallPlants } from './read/point-reader.ts'
 import { listPlants } from './read/query-reader.ts'
@@ -227,7 +227,7 @@ export class PostgresStore implements Store {
 
   async #prepare({ retryTime, create, onMade, onNotice }: PostgresStoreOptions): Promise<void> {
     const onWaiting = (reason: string) => onNotice(`waiting for the database: ${reason}`)
-    await reach(this.#shares.main, { retryTime, onWaiting })
+    await waitForDatabase(this.#shares.main, { retryTime, onWaiting })
     for (const notice of await preflight(this.#shares.main)) onNotice(notice)
     const isNew = await migrate(this.#shares.main, create, onNotice)
     await this.#shards.read()
@@ -259,7 +259,7 @@ export class PostgresStore implements Store {
   #wrote(plants: number): void {
     this.#wordIndex.wrote(plants)
     if (this.#shards.map === undefined) this.#tagCounts.wrote(plants)
-    this.#shards.used()
+    this.#shards.refreshIfOld()
   }
 
   /** Like `#ask`, but refuses work that needs a lost shard: it would hold a connection until its deadline. */

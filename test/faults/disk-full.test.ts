@@ -147,7 +147,7 @@ test('the service keeps the log of a small store small', async (t) => {
     await Promise.all(puts)
     longest = Math.max(longest, statSync(`${storePath}-wal`).size)
   }
-  assert.ok(longest > 2 ** 20, 'there was something to fold in')
+  assert.ok(longest > 2 ** 20, 'there was a log to checkpoint')
   assert.ok(longest < 4 * 2 ** 20, `the log had ${longest} bytes`)
 })
 

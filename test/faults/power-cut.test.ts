@@ -63,7 +63,7 @@ test('a power cut loses no acknowledged plant, even around a checkpoint', async 
   ]) {
     const { load, disk } = await cutPower(t, library, cut)
     const path = join(disk, 'plants.db')
-    if (cut.nameLength > 20) assert.ok(statSync(path).size > 2 ** 20, 'the log was folded in')
+    if (cut.nameLength > 20) assert.ok(statSync(path).size > 2 ** 20, 'the log was checkpointed')
     await startServer(t, disk)
     load.assertAllIn(path)
     assert.ok(isIntact(path))

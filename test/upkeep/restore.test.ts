@@ -102,7 +102,7 @@ test('restore replaces a store only with --replace and while nobody has it open,
   const names = readdirSync(folder)
   const { kept, plants } = await restoreBackup(path, file, { replace: true })
   assert.equal(plants, 1)
-  assert.ok(kept !== undefined && !existsSync(`${kept}-wal`), 'its log was folded into it')
+  assert.ok(kept !== undefined && !existsSync(`${kept}-wal`), 'its log was checkpointed')
   const now = readdirSync(folder).filter((name) => !names.includes(name))
   assert.deepEqual(now, [kept.slice(folder.length + 1)], 'nothing else is new')
   assert.ok(!existsSync(`${path}-index`), 'the index of the old store is gone')

@@ -55,7 +55,7 @@ export class Shards {
   }
 
   /** Call it with each write. It reads the map again in the background, once the map is older than MAX_AGE. */
-  used(): void {
+  refreshIfOld(): void {
     if (performance.now() - this.#readAt < MAX_AGE) return
     this.read().catch(() => {})
   }
@@ -88,7 +88,7 @@ export class Shards {
    * @throws AppError 50301 when none can be reached
    */
   async check(): Promise<void> {
-    this.used()
+    this.refreshIfOld()
     const nodes = this.#map?.nodes ?? []
     await Promise.all(nodes.filter((node) => !this.#lost.has(node)).map((node) => this.#attempt(node)))
     const lost = nodes.filter((node) => this.#lost.has(node))
