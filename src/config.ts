@@ -19,6 +19,7 @@ import {
   longDuration,
   nonEmpty,
   offOr,
+  oneOf,
   onOrOff,
   origins,
   type Setting,
@@ -151,7 +152,7 @@ export const SETTINGS: Settings = {
     value: 'LEVEL',
     fallback: 'info',
     help: 'what to log: debug (every request), info (start, stop and refused requests), warn, error or silent',
-    parse: logLevel,
+    parse: oneOf<LogLevel>('debug', 'info', 'warn', 'error', 'silent'),
   },
   auditLog: setting(
     'audit-log',
@@ -172,7 +173,7 @@ export const SETTINGS: Settings = {
     'FORMAT',
     'auto',
     'how log lines are written: json, text (to be read by people), or auto (text on a terminal, else json)',
-    logFormat,
+    oneOf<LogFormat>('auto', 'json', 'text'),
   ),
   docs: {
     flag: 'docs',
@@ -218,6 +219,7 @@ export const SETTINGS: Settings = {
   },
 }
 
+/** The environment variable of a flag: `PLANTSTORE_LOG_LEVEL` for `log-level`. */
 export const environmentName = (flag: string): string => `PLANTSTORE_${flag.toUpperCase().replaceAll('-', '_')}`
 
 /**
@@ -266,19 +268,6 @@ export function readConfig(
   if (use === 'server' && schedule !== undefined) faults.push(schedule)
   if (faults.length > 0) throw new OperatorError(faults.join('\n'), { exitCode: 2 })
   return Object.freeze(config)
-}
-
-function logLevel(given: string): LogLevel {
-  const levels: readonly string[] = ['debug', 'info', 'warn', 'error', 'silent'] satisfies LogLevel[]
-  if (!levels.includes(given)) throw new Error(`"${given}" is not one of ${levels.join(', ')}`)
-  return given as LogLevel
-}
-
-function logFormat(given: string): LogFormat {
-  const formats: readonly LogFormat[] = ['auto', 'json', 'text']
-  const format = formats.find((one) => one === given)
-  if (format === undefined) throw new Error(`"${given}" is not one of ${formats.join(', ')}`)
-  return format
 }
 
 function storeAddress(given: string, environment: NodeJS.ProcessEnv): StoreAddress {

@@ -11,7 +11,7 @@ export const ERRORS = {
   40102: 'The access token is malformed, unknown or revoked.',
   40103: 'The access token has expired.',
   40301: 'The access token lacks the scope that the operation needs.',
-  40302: 'The new access token would be stronger than the token that creates it; nothing was changed.',
+  40302: 'The new access token would have more rights than the token that creates it; nothing was changed.',
   40401: 'There is no such path.',
   40402: 'There is no such record.',
   40501: 'The path does not have this method; Allow lists the methods it has.',
@@ -38,6 +38,7 @@ export const ERRORS = {
 
 export type ErrorNumber = keyof typeof ERRORS
 
+/** The HTTP status of a refusal. */
 export const statusOf = (number: ErrorNumber): number => Math.trunc(number / 100)
 
 export interface AppErrorOptions {

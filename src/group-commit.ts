@@ -228,5 +228,6 @@ function answer<Result>(
   else resolve(result)
 }
 
+/** The refusal of a write for which the queue has no room or time. */
 export const queueFull = (): AppError =>
   new AppError(50302, 'too many writes are queued; nothing was done, retry later')

@@ -26,6 +26,7 @@ function networkIn(text: string): Network {
   return { address, prefix }
 }
 
+/** The list whose `check` tells whether an address is in one of the networks. */
 export function blockListOf(networks: readonly Network[]): BlockList {
   const list = new BlockList()
   for (const { address, prefix } of networks) list.addSubnet(address, prefix, isIPv4(address) ? 'ipv4' : 'ipv6')

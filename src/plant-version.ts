@@ -11,6 +11,7 @@ export function versionOf(plant: NewPlant): string {
   return hash64(`${plant.id}\0${plant.name}\0${plant.tag === undefined ? '' : `=${plant.tag}`}`)
 }
 
+/** `any` is every version. */
 export type Versions = 'any' | readonly string[]
 
 /** The caller's expectation of the present plant. */
@@ -41,6 +42,7 @@ export function checkExpectation({ at, notAt }: Expectation, id: bigint, plant: 
   if (notAt !== undefined && isAt(notAt, plant)) throw notAt === 'any' ? existing(id) : excluded(id)
 }
 
+/** The refusal of a write that demands that there is no plant with this id. */
 export const existing = (id: bigint): AppError =>
   new AppError(41201, `a plant with the id ${id} exists; nothing was changed`)
 const absent = (id: bigint): AppError => new AppError(41201, `there is no plant with the id ${id}; nothing was changed`)

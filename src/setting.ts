@@ -13,6 +13,7 @@ export interface Setting<T> {
   parse(text: string, environment: NodeJS.ProcessEnv, use: TokenUse): T
 }
 
+/** A setting that may be any text but the empty one. */
 export function text(flag: string, value: string, fallback: string, help: string): Setting<string> {
   return {
     flag,
@@ -28,6 +29,7 @@ export function nonEmpty(given: string): string {
   return given
 }
 
+/** A setting with a default. @param parse throws an Error that says what the text must be */
 export function setting<T>(
   flag: string,
   value: string,
@@ -48,6 +50,7 @@ export function integer(min: number, max: number): (text: string) => number {
   }
 }
 
+/** Accepts `off`, which means undefined, besides the texts of `parse`. */
 export function offOr<T>(parse: (text: string) => T): (text: string) => T | undefined {
   return (given) => (given === 'off' ? undefined : parse(given))
 }
@@ -101,6 +104,15 @@ export function origins(given: string): readonly string[] {
       throw new Error(`"${origin}" is not an origin like https://garden.example`)
     return origin
   })
+}
+
+/** @param values the texts that the setting may have */
+export function oneOf<T extends string>(...values: readonly T[]): (text: string) => T {
+  return (given) => {
+    const value = values.find((each) => each === given)
+    if (value === undefined) throw new Error(`"${given}" is not one of ${values.join(', ')}`)
+    return value
+  }
 }
 
 export function onOrOff(given: string): boolean {

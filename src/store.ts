@@ -7,7 +7,7 @@ import type { PlantFilter, PlantOrder, PlantQuery } from './plant-query.ts'
 import type { Expectation } from './plant-version.ts'
 import type { TokenStore } from './token-store.ts'
 
-/** `created`: the plant is new. `unchanged`: an equal plant exists, so a repeated create has the same answer. */
+/** `created`: the plant is new. `unchanged`: an equal plant exists, so that a repeated create has the same answer. */
 export type CreateResult = 'created' | 'unchanged'
 
 export interface CreateOptions {

@@ -1,3 +1,5 @@
+import { integer, oneOf } from './setting.ts'
+
 /**
  * The settings of traces, from the standard variables of OpenTelemetry
  * (https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/).
@@ -48,13 +50,13 @@ export function readTracing(environment: NodeJS.ProcessEnv, faults: string[]): T
     const own = `OTEL_EXPORTER_OTLP_TRACES_${end}`
     return read(environment[own] ? own : `OTEL_EXPORTER_OTLP_${end}`, fallback, parse)
   }
-  const exporter = read('OTEL_TRACES_EXPORTER', 'otlp', oneOf(['otlp']))
-  const protocol = ofTraces('PROTOCOL', 'http/json', oneOf(['http/json']))
+  const exporter = read('OTEL_TRACES_EXPORTER', 'otlp', oneOf('otlp'))
+  const protocol = ofTraces('PROTOCOL', 'http/json', oneOf('http/json'))
   const endpoint = read(name, given, (text) => endpointOf(text, name === ENDPOINT))
   const headers = ofTraces('HEADERS', '', pairs)
   const timeout = ofTraces('TIMEOUT', '10000', count)
   const attributes = read('OTEL_RESOURCE_ATTRIBUTES', '', pairs)
-  const sampler = read('OTEL_TRACES_SAMPLER', 'parentbased_always_on', oneOf(SAMPLERS))
+  const sampler = read('OTEL_TRACES_SAMPLER', 'parentbased_always_on', oneOf(...SAMPLERS))
   const ratio = sampler?.endsWith('traceidratio') === true ? read('OTEL_TRACES_SAMPLER_ARG', '1', share) : 1
   const queue = read('OTEL_BSP_MAX_QUEUE_SIZE', '2048', count)
   const batch = read('OTEL_BSP_MAX_EXPORT_BATCH_SIZE', '512', count)
@@ -74,6 +76,8 @@ export function readTracing(environment: NodeJS.ProcessEnv, faults: string[]): T
   }
 }
 
+const count = integer(1, 999_999)
+
 const SAMPLERS = [
   'always_on',
   'always_off',
@@ -85,14 +89,6 @@ const SAMPLERS = [
 
 function nameIn({ OTEL_SERVICE_NAME: name }: NodeJS.ProcessEnv): Record<string, string> {
   return name ? { 'service.name': name } : {}
-}
-
-function oneOf<T extends string>(values: readonly T[]): (text: string) => T {
-  return (text) => {
-    const value = values.find((one) => one === text)
-    if (value === undefined) throw new Error(`"${text}" is not one of ${values.join(', ')}`)
-    return value
-  }
 }
 
 /** The message does not show the address, which may hold a password. */
@@ -125,12 +121,6 @@ function decodedOrNone(value: string): string | undefined {
   } catch {
     return undefined
   }
-}
-
-function count(text: string): number {
-  const parsed = Number(text)
-  if (!/^\d{1,6}$/.test(text) || parsed === 0) throw new Error(`"${text}" is not a whole number from 1 to 999999`)
-  return parsed
 }
 
 function share(text: string): number {

@@ -80,7 +80,7 @@ export interface ProposedId {
 }
 
 export interface IdCount {
-  /** How many ids. */
+  /** The number of ids to reserve. */
   readonly count: number
 }
 
@@ -94,9 +94,9 @@ export interface IdRange {
 export interface Token {
   /** The public name of a token; it is no secret. */
   readonly id: string
-  /** Says what the token is for. */
+  /** The purpose of the token, for people. */
   readonly name: string
-  /** What the token may do. */
+  /** The operations that the token allows. */
   readonly scopes: readonly ('plants:read' | 'plants:write' | 'tokens')[]
   /** A time in UTC (RFC 3339), with milliseconds. */
   readonly createdAt: string
@@ -109,35 +109,35 @@ export interface Token {
 }
 
 export interface NewToken {
-  /** Says what the token is for. */
+  /** The purpose of the token, for people. */
   readonly name: string
-  /** What the token may do. */
+  /** The operations that the token allows. */
   readonly scopes: readonly ('plants:read' | 'plants:write' | 'tokens')[]
-  /** When the token expires. Without it, when the token of the request does, or never. */
+  /** The time at which the token expires; by default when the token of the request expires, or never. */
   readonly expiresAt?: string | undefined
 }
 
 export interface CreatedToken {
   /** The public name of a token; it is no secret. */
   readonly id: string
-  /** Says what the token is for. */
+  /** The purpose of the token, for people. */
   readonly name: string
-  /** What the token may do. */
+  /** The operations that the token allows. */
   readonly scopes: readonly ('plants:read' | 'plants:write' | 'tokens')[]
   /** A time in UTC (RFC 3339), with milliseconds. */
   readonly createdAt: string
   /** A time in UTC (RFC 3339), with milliseconds. */
   readonly expiresAt?: string | undefined
-  /** What a client sends after `Bearer`. It is in this answer alone. */
+  /** The text that a client sends after `Bearer`. No other answer has it. */
   readonly secret: string
 }
 
 export interface OwnToken {
   /** The public name of a token; it is no secret. */
   readonly id: string
-  /** Says what the token is for. */
+  /** The purpose of the token, for people. */
   readonly name: string
-  /** What the token may do. */
+  /** The operations that the token allows. */
   readonly scopes: readonly ('plants:read' | 'plants:write' | 'tokens')[]
   /** A time in UTC (RFC 3339), with milliseconds. */
   readonly expiresAt?: string | undefined
@@ -145,9 +145,9 @@ export interface OwnToken {
 
 export interface Health {
   readonly status: 'live' | 'ready'
-  /** Only of a sharded store that is ready; into how many parts its plants are divided. */
+  /** The number of shards; only of a sharded store that is ready. */
   readonly shards?: number | undefined
-  /** Only of a sharded store that is ready; how many of these parts do not take requests now. */
+  /** The number of shards that take no requests now; only of a sharded store that is ready. */
   readonly shardsOutOfReach?: number | undefined
 }
 

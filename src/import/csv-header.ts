@@ -13,6 +13,7 @@ export interface Columns {
   readonly count: number
 }
 
+/** The end of every message about a header. */
 export const HEADER_RULE = 'the first row must name the columns id, name and optionally tag'
 
 /** The most columns of a header. */

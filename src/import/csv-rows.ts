@@ -6,6 +6,7 @@ import { GrowingBuffer } from './growing-buffer.ts'
 /** The cells of one row, their bytes as Latin-1; undefined for a cell without bytes. */
 export type Cells = readonly (string | undefined)[]
 
+/** A row of CSV. */
 export interface CsvRow {
   /** The line in which the row begins, counted from 1. */
   readonly line: number

@@ -4,6 +4,7 @@ import type { TokenWatch } from '../auth/token-watch.ts'
 import type { Exchange } from '../exchange.ts'
 import { FairQueue, SharedBound } from './fair-queue.ts'
 
+/** The kinds of long work. `change` is a change of tokens, or a reservation of ids. */
 export type Work = 'search' | 'export' | 'import' | 'dryRun' | 'patch' | 'change'
 
 /**

@@ -14,7 +14,7 @@ export interface Identity {
   readonly actor: Actor
   readonly scopes: readonly Scope[]
   readonly expiresAt: number
-  /** SHA-256 of the token's secret; undefined for the configured token, which nobody can revoke. */
+  /** SHA-256 of the token's secret; undefined for the configured token, which cannot be revoked. */
   readonly hash: Buffer | undefined
 }
 
@@ -178,6 +178,7 @@ const badToken = (number: 40102 | 40103, message: string, revoked?: Actor): AppE
     revoked,
   })
 
+/** The refusal of a request whose token was revoked in the meantime. */
 export const revokedToken = (): AppError => badToken(40102, 'the access token was revoked')
 
 /** The refusal of a request for a token with more rights than the token of the request. */

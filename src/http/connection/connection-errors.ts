@@ -63,8 +63,8 @@ export interface NamedRefusal {
 
 /**
  * Ends a connection of which the service parses no more, with a refusal if one is given. It reads on for LINGER
- * milliseconds: to close with bytes unread resets the connection, and the client may lose the answer. To wait until the
- * client closes would let it keep the connection for good.
+ * milliseconds: a close with unread bytes resets the connection, and the client may lose the answer. Without the time
+ * limit, a client could keep the connection open forever.
  */
 export function endRefused(socket: Socket, named?: NamedRefusal): void {
   socket.resume()

@@ -30,7 +30,7 @@ const INTERVAL = 1000
  * Watches the answers that clients have not read yet, and cuts off those that wait too long.
  *
  * Each answer has a credit of one stall timeout. The credit falls while the answer waits, and rises by a second for
- * each `leastSpeed` bytes that the client reads. So a client that stops or crawls cannot hold memory for good.
+ * each `leastSpeed` bytes that the client reads. So a client that stops or crawls cannot hold memory forever.
  */
 export class UnreadAnswers {
   readonly #limits: UnreadLimits

@@ -42,6 +42,7 @@ export interface ObservedParts {
   readonly shards?: (() => ShardState | undefined) | undefined
 }
 
+/** Registers the metrics of all parts but the HTTP side, which adds its own to the result. */
 export function serviceMetrics(parts: ObservedParts): Metrics {
   const { config, store, writes, logLines, auditLines, indexBehind, pool, backups, facts, shards } = parts
   const metrics = new Metrics()

@@ -15,6 +15,7 @@ const CONTENT_TYPES: Readonly<Record<Format, string>> = {
   csv: `${MEDIA_TYPES.csv}; charset=utf-8; header=present`,
 }
 
+/** The handler of exports. */
 export function exportHandlers(
   store: Store,
   responder: Responder,

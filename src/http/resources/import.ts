@@ -11,7 +11,11 @@ import { HttpError } from '../response/http-error.ts'
 import { JSON_TYPE, type Responder } from '../response/responder.ts'
 import type { Handlers } from '../routes.ts'
 
-/** @param stopping ends imports under way. Its reason is the AppError that they get */
+/**
+ * The handler of imports.
+ *
+ * @param stopping ends imports under way. Its reason is the AppError that they get
+ */
 export function importHandlers(
   store: Store,
   responder: Responder,

@@ -42,6 +42,7 @@ export function writePage<Row>(
   return { json: `[${texts.join(',')}]`, next }
 }
 
+/** Answers a page, with a Link to the next one (RFC 8288). @param path the path of the list */
 export function answerPage(responder: Responder, exchange: Exchange, path: string, { json, next }: WrittenPage): void {
   const headers = ['Content-Type', JSON_TYPE, 'Cache-Control', READ_CACHING]
   if (next !== undefined) headers.push('Link', `<${path}?${next}>; rel="next"`)

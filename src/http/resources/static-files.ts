@@ -40,6 +40,7 @@ export function readPage(page: keyof typeof FOLDERS): Map<string, StaticFile> {
   )
 }
 
+/** @param headers further headers of the file, names and values in turn */
 export function staticFile(bytes: Buffer, type: string, headers: readonly string[]): StaticFile {
   const etag = `"${createHash('sha256').update(bytes).digest('hex').slice(0, 16)}"`
   // One minute: a reload within it sends no requests, and an update shows soon after.
