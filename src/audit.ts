@@ -16,7 +16,8 @@ export interface AuditEntry {
   /** The result, such as `created`, `refused`, or `unknown` where the action may or may not have been done. */
   readonly outcome: string
   readonly actor: Actor
-  readonly plant?: bigint | undefined
+  /** The id of the plant. */
+  readonly plant?: string | undefined
   /** The number of a refusal. */
   readonly error?: number | undefined
   /** Further members. */
@@ -29,15 +30,20 @@ export interface AuditEntry {
   readonly user?: string
 }
 
-/** Writes entries as lines of JSON, in the terms of the service's log. */
+/**
+ * Writes entries as lines of JSON, in the terms of the service's log.
+ *
+ * Concatenates the JSON itself, and the parts that consecutive lines share only once, because every create writes a
+ * line.
+ */
 export class AuditLog {
   readonly #sink: AuditSink
   /** The JSON members of each actor. An actor stays the same object while its token is cached. */
   readonly #names = new WeakMap<Actor, string>()
-  #lastTime = Number.NaN
-  #lastTimeText = ''
-  #lastAddress = ''
-  #lastAddressText = ''
+  #last = { time: Number.NaN, operation: '', outcome: '', text: '' }
+  #lastActor: Actor | undefined
+  #lastAddress: string | undefined
+  #lastWho = ''
 
   constructor(sink: AuditSink) {
     this.#sink = sink
@@ -47,20 +53,35 @@ export class AuditLog {
     return this.#sink.isOn
   }
 
-  /**
-   * Concatenates the JSON itself, because every create writes a line. The id of a plant is a string, because many
-   * programs that collect logs round large numbers.
-   */
+  /** The id of a plant is a string, because many programs that collect logs round large numbers. */
   write({ operation, outcome, actor, plant, error, details, address, request, user }: AuditEntry): void {
-    let line = `{"level":30,"time":"${this.#time()}","msg":"audit","operation":"${operation}","outcome":"${outcome}"`
+    let line = this.#headOf(operation, outcome)
     if (plant !== undefined) line += `,"plant":"${plant}"`
     if (error !== undefined) line += `,"error":${error}`
     if (details !== undefined) line += membersOf(details)
-    line += this.#nameOf(actor)
-    if (address !== undefined) line += this.#address(address)
+    line += this.#whoOf(actor, address)
     if (request !== undefined) line += `,"req":"${request}"`
     if (user !== undefined) line += `,"user":${JSON.stringify(user)}`
     this.#sink.write(`${line}}`)
+  }
+
+  #headOf(operation: string, outcome: string): string {
+    const time = Date.now()
+    const last = this.#last
+    if (time === last.time && operation === last.operation && outcome === last.outcome) return last.text
+    const now = new Date(time).toISOString()
+    const text = `{"level":30,"time":"${now}","msg":"audit","operation":"${operation}","outcome":"${outcome}"`
+    this.#last = { time, operation, outcome, text }
+    return text
+  }
+
+  #whoOf(actor: Actor, address: string | undefined): string {
+    if (actor === this.#lastActor && address === this.#lastAddress) return this.#lastWho
+    const where = address === undefined ? '' : `,"address":${JSON.stringify(address)}`
+    this.#lastActor = actor
+    this.#lastAddress = address
+    this.#lastWho = this.#nameOf(actor) + where
+    return this.#lastWho
   }
 
   #nameOf(actor: Actor): string {
@@ -70,25 +91,6 @@ export class AuditLog {
       this.#names.set(actor, name)
     }
     return name
-  }
-
-  /** Caches the last text, because many consecutive changes come from the same address. */
-  #address(address: string): string {
-    if (address !== this.#lastAddress) {
-      this.#lastAddress = address
-      this.#lastAddressText = `,"address":${JSON.stringify(address)}`
-    }
-    return this.#lastAddressText
-  }
-
-  /** Caches the last text, because many changes fall into the same millisecond. */
-  #time(): string {
-    const now = Date.now()
-    if (now !== this.#lastTime) {
-      this.#lastTime = now
-      this.#lastTimeText = new Date(now).toISOString()
-    }
-    return this.#lastTimeText
   }
 }
 

@@ -9,7 +9,8 @@ import { HttpError } from './response/http-error.ts'
 
 /** The change that a request asks for, as far as its handler knows it yet. */
 export interface Change {
-  readonly plant?: bigint
+  /** The id of the plant. */
+  readonly plant?: string
   outcome?: string
   /** Returns further members of the audit line, at the time when the line is written. */
   readonly details?: () => object

@@ -51,8 +51,9 @@ export function plantHandlers(
   }
 
   function answerChanged(exchange: Exchange, status: 200 | 201, plant: NewPlant): void {
-    const headers = headersOf(plant)
-    if (status === 201) headers.push('Location', pathOf(plant))
+    const path = pathOf(String(plant.id))
+    const headers = headersOf(plant, path)
+    if (status === 201) headers.push('Location', path)
     responder.reply(exchange, status, headers, newPlantJson(plant))
   }
 
@@ -60,12 +61,13 @@ export function plantHandlers(
     createPlant(exchange, parameters, body) {
       const plant: OperationBodies['createPlant'] & NewPlant = parsePlant(readJsonBody(body, nestingLimit))
       const mustBeNew = parameters['If-None-Match'] !== undefined
-      const change: Change = { plant: plant.id }
+      const id = String(plant.id)
+      const change: Change = { plant: id }
       exchange.change = change
       store.createPlant(plant, { mustBeNew }, exchange.actor).then(
         (result) => {
           change.outcome = result
-          responder.reply(exchange, 200, headersOf(plant), plantJson(plant))
+          responder.reply(exchange, 200, headersOf(plant, pathOf(id)), plantJson(plant))
         },
         refuse(exchange, parameters),
       )
@@ -82,7 +84,7 @@ export function plantHandlers(
     replacePlant(exchange, parameters, body) {
       const { id } = parameters
       const plant: OperationBodies['replacePlant'] & NewPlant = parseReplacement(readJsonBody(body, nestingLimit), id)
-      const change: Change = { plant: id }
+      const change: Change = { plant: String(id) }
       exchange.change = change
       store.replacePlant(plant, expectationOf(parameters), exchange.actor).then(
         (result) => {
@@ -96,7 +98,7 @@ export function plantHandlers(
     updatePlant(exchange, parameters, body) {
       const { id } = parameters
       const patch: OperationBodies['updatePlant'] & PlantPatch = parsePatch(readJsonBody(body, nestingLimit), id)
-      exchange.change = { plant: id, outcome: 'updated' }
+      exchange.change = { plant: String(id), outcome: 'updated' }
       const update = async () => {
         responder.mustHaveRoom()
         answerChanged(exchange, 200, await store.updatePlant(id, patch, expectationOf(parameters), exchange.actor))
@@ -106,7 +108,7 @@ export function plantHandlers(
 
     deletePlant(exchange, parameters) {
       const { id } = parameters
-      exchange.change = { plant: id, outcome: 'deleted' }
+      exchange.change = { plant: String(id), outcome: 'deleted' }
       store
         .deletePlant(id, expectationOf(parameters), exchange.actor)
         .then(() => responder.reply(exchange, 204, []), refuse(exchange, parameters))
@@ -114,13 +116,13 @@ export function plantHandlers(
   }
 }
 
-const pathOf = ({ id }: NewPlant): string => `/plants/${id}`
+const pathOf = (id: string): string => `/plants/${id}`
 
-const headersOf = (plant: NewPlant): string[] => [
+const headersOf = (plant: NewPlant, path: string): string[] => [
   'Content-Type',
   JSON_TYPE,
   'ETag',
   plantETag(plant),
   'Content-Location',
-  pathOf(plant),
+  path,
 ]
