@@ -7,6 +7,7 @@ import { PlantCount } from '../../src/http/metrics/plant-count.ts'
 import { tempFolder } from '../support/files.ts'
 import { send } from '../support/load.ts'
 import { startServer, TOKEN } from '../support/process.ts'
+import { Scrape } from '../support/scrape.ts'
 import { errorOf, messageOf, withService } from '../support/service.ts'
 
 suite('the histogram of response times', () => {
@@ -52,6 +53,43 @@ suite('the count of plants', () => {
     assert.deepEqual(await told(261_999), ['7', 2])
     assert.deepEqual(await told(262_000), ['7', 3])
   })
+})
+
+test('scrapes and counts of all plants beside load cost no request its deadline', async (t) => {
+  const service = await withService(t)
+  const scraped: Scrape[] = []
+  let loads = 4
+  const client = async (number: number) => {
+    for (let i = 0; i < 12; i++) {
+      const id = number * 1000 + i
+      const answers = await Promise.all([
+        service.create({ id, name: `fern ${number} x${i}`, tag: 'shade' }),
+        service.send('GET', '/plants?limit=500'),
+        service.send('GET', `/plants?q=fern+${number}&sort=name`),
+        service.send('GET', '/tags'),
+      ])
+      const found = await service.send('GET', `/plants/${id}`)
+      for (const answer of [...answers, found]) assert.equal(answer.status, 200, answer.body)
+    }
+    loads--
+  }
+  const monitor = async () => {
+    while (loads > 0) {
+      const answer = await service.send('GET', '/metrics')
+      assert.equal(answer.status, 200)
+      scraped.push(new Scrape(answer.body))
+    }
+  }
+  const counter = async () => {
+    while (loads > 0) await service.store.countPlants()
+  }
+  await Promise.all([...[1, 2, 3, 4].map(client), monitor(), monitor(), counter()])
+  const last = new Scrape((await service.send('GET', '/metrics')).body)
+  const created = { operation: 'createPlant', status: '200' }
+  assert.equal(last.value('plantstore_http_requests_total', created), 48)
+  assert.ok(scraped.length > 1)
+  assert.equal(last.names.has('plantstore_refusals_total'), false, 'no request was refused')
+  assert.equal(await service.store.countPlants(), 48)
 })
 
 suite('the gauge of waiting creates', () => {
