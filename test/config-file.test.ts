@@ -19,11 +19,13 @@ test('serve --print-config prints each setting with its source and without secre
   const env = {
     PLANTSTORE_HOST: '127.0.0.2',
     PLANTSTORE_PORT: '',
+    PLANTSTORE_PROT: '9000',
     PLANTSTORE_STORE: 'postgres://me:hidden@db.example/plants',
   }
   const args = ['serve', '--log-level', 'warn', '--print-config']
   const { code, stdout, stderr } = await run(t, args, { cwd: folder, env })
-  assert.deepEqual([code, stderr], [0, ''])
+  const unknown = 'ignored, as no setting has this name: PLANTSTORE_PROT (did you mean PLANTSTORE_PORT?)'
+  assert.deepEqual([code, stderr], [0, `plantstore: ${unknown}\n`])
   for (const line of [
     'PLANTSTORE_PORT=9001  # .env',
     'PLANTSTORE_HOST=127.0.0.2  # environment',

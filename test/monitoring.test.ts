@@ -196,7 +196,13 @@ suite('the port for monitors', () => {
     const { port } = new URL(monitors)
     const folder = tempFolder(t)
     const { code, stderr } = await run(t, ['serve', '--port', '0', '--metrics-port', port], { cwd: folder })
-    assert.deepEqual([code, stderr], [1, `plantstore: can't listen on 127.0.0.1 port ${port}: the port is in use\n`])
+    assert.deepEqual(
+      [code, stderr],
+      [
+        1,
+        `plantstore: can't listen on 127.0.0.1 port ${port}: the port is in use; --metrics-port chooses another one\n`,
+      ],
+    )
   })
 })
 

@@ -156,7 +156,12 @@ test('a start on a used port fails in one line, and creates or changes no store'
   const before = snapshot(folder)
   for (const store of [path, join(folder, 'new.db')]) {
     const { code, stdout, stderr } = await run(t, ['serve', '--port', `${port}`, '--store', `sqlite:${store}`])
-    assert.match(stderr, new RegExp(`^plantstore: can't listen on 127.0.0.1 port ${port}: the port is in use\n$`))
+    assert.match(
+      stderr,
+      new RegExp(
+        `^plantstore: can't listen on 127.0.0.1 port ${port}: the port is in use; --port chooses another one\n$`,
+      ),
+    )
     assert.deepEqual([code, stdout], [1, ''])
     assert.deepEqual(snapshot(folder), before)
   }

@@ -98,6 +98,8 @@ test('plantstore token revoke needs a flag to revoke the last active token with 
 test('plantstore token create refuses a wrong name, scope or expiry, and creates no token', async (t) => {
   const store = ['--store', `sqlite:${tempFolder(t)}/plants.db`]
   for (const [flags, says] of [
+    [[], /^plantstore: --name: say what the token is for, such as --name "label printer"\n/],
+    [['--nam', 'x'], /^plantstore: unknown option '--nam'\n\(Did you mean --name\?\)\n/],
     [['--name', ''], /^plantstore: --name: must have 1 to 100 characters\n/],
     [['--name', 'a\u202eb'], /^plantstore: --name: must not contain control/],
     [['--name', 'x', '--scopes', 'tokens,plants'], /^plantstore: --scopes: "plants" is not among/],

@@ -41,6 +41,11 @@ function report(error: unknown): number {
   return 1
 }
 
+function warnOfUnknown(): void {
+  const unknown = unknownVariables(process.env)
+  if (unknown !== undefined) process.stderr.write(`plantstore: ${printable(unknown)}\n`)
+}
+
 function program(): Command {
   const root = new Command('plantstore')
     .description('The record of every plant you keep, behind one small, exact HTTP API.')
@@ -74,13 +79,13 @@ function program(): Command {
           read: () => readConfig(flags, withFile(process.env, readConfigFile(path))),
         })
       }
+      warnOfUnknown()
       const { configLines } = await import('./print-config.ts')
       process.stdout.write(configLines(config, { flags, environment: process.env, file: readConfigFile(path) }))
     })
 
   root.hook('preAction', (_root, action) => {
-    const unknown = SILENT_COMMANDS.includes(action.name()) ? undefined : unknownVariables(process.env)
-    if (unknown !== undefined) process.stderr.write(`plantstore: ${printable(unknown)}\n`)
+    if (!SILENT_COMMANDS.includes(action.name())) warnOfUnknown()
   })
   const settings: ReadSettings = ({ store, auditLog, config }) =>
     readConfig({ store, auditLog }, withFile(process.env, readConfigFile(config)), 'client')
@@ -99,7 +104,8 @@ function program(): Command {
     'create, list and revoke access tokens, even while a service serves the store',
   ).addHelpText('after', examples('plantstore token create --name "Kew app"', 'plantstore token list'))
   addSettings(command(token, 'create', 'create a token and print its secret, only once'), ['store', 'auditLog'])
-    .requiredOption('--name <NAME>', 'a name for the token, such as its user or purpose')
+    // Commander would report a missing required option before a misspelt one.
+    .option('--name <NAME>', 'a name for the token, such as its user or purpose; required')
     .option('--scopes <LIST>', SCOPES_HELP)
     .option('--expires <WHEN>', 'when it expires: 90d, 12h, 2030-12-31 or 2030-12-31T12:00Z (default never)')
     .option('--json', 'print the secret and the token as JSON')

@@ -53,7 +53,7 @@ export async function serve(config: Config, { tracing, notice, read }: ServeOpti
     process.on('SIGHUP', () => trail.reopen())
   }
   try {
-    await mustBeFree(config)
+    await mustBeFree(clientsAddress(config))
     if (config.metricsPort !== undefined) await mustBeFree(monitorsAddress(config))
     const backups = scheduledBackups(config, log)
     const opening = openStore(config.store, {
@@ -107,7 +107,7 @@ export async function serve(config: Config, { tracing, notice, read }: ServeOpti
       opened.defer(() => closed('the export of traces', traces.exporter.close(AbortSignal.timeout(LAST_SPANS)), log))
     }
     opened.defer(() => closed('the HTTP server', closeApp(app), log))
-    const port = await listen(app, config)
+    const port = await listen(app, clientsAddress(config))
     const metricsPort = app.monitors && (await listen(app.monitors, monitorsAddress(config)))
     // As late as possible: a start that fails between the creation and the banner would lose the secret for good.
     const firstToken = await makeFirstToken(store, config, trail.audit)
@@ -142,36 +142,45 @@ async function openTracing(tracing: TracingConfig | undefined, log: Logger) {
 }
 
 /** Checks the port before the store opens: a start without a free port must not create or change a store. */
-async function mustBeFree({ host, port }: Address): Promise<void> {
+async function mustBeFree(address: Address): Promise<void> {
+  const { host, port } = address
   const probe = createServer()
   try {
     await once(probe.listen({ host, port }), 'listening')
   } catch (error) {
-    throw listenError(error, host, port)
+    throw listenError(error, address)
   }
   await once(probe.close(), 'close')
 }
 
-async function listen(at: Pick<App, 'listen' | 'server'>, { host, port }: Address): Promise<number> {
+async function listen(at: Pick<App, 'listen' | 'server'>, address: Address): Promise<number> {
+  const { host, port } = address
   try {
     await at.listen({ host, port })
   } catch (error) {
-    throw listenError(error, host, port)
+    throw listenError(error, address)
   }
   return (at.server.address() as AddressInfo).port
 }
 
-type Address = Pick<Config, 'host' | 'port'>
+interface Address extends Pick<Config, 'host' | 'port'> {
+  /** The flag that chooses the port. */
+  readonly flag: string
+}
+
+const clientsAddress = ({ host, port }: Config): Address => ({ host, port, flag: '--port' })
 
 const monitorsAddress = ({ metricsHost, metricsPort = 0 }: Config): Address => ({
   host: metricsHost,
   port: metricsPort,
+  flag: '--metrics-port',
 })
 
-function listenError(error: unknown, host: string, port: number): unknown {
+function listenError(error: unknown, { host, port, flag }: Address): unknown {
   const { code } = error as NodeJS.ErrnoException
   if (code === undefined) return error
-  const why = { EADDRINUSE: 'the port is in use', EACCES: 'this user may not use the port' }[code] ?? code
+  const inUse = `the port is in use; ${flag} chooses another one`
+  const why = { EADDRINUSE: inUse, EACCES: 'this user may not use the port' }[code] ?? code
   return new OperatorError(`can't listen on ${host} port ${port}: ${why}`, { cause: error })
 }
 

@@ -8,7 +8,7 @@ import { auditedToken, issueToken } from './issue-token.ts'
 import { withStore } from './open-store.ts'
 
 export interface CreateFlags {
-  readonly name: string
+  readonly name: string | undefined
   readonly scopes: string | undefined
   readonly expires: string | undefined
   readonly json: boolean
@@ -61,7 +61,10 @@ const ACTOR = commandActor('token')
 const LAST =
   'this is the last active token with the scope tokens, without which no other can be created or revoked over HTTP; create another one first, or add --even-last'
 
-function tokenName(name: string): string {
+function tokenName(name: string | undefined): string {
+  if (name === undefined) {
+    throw new OperatorError('--name: say what the token is for, such as --name "label printer"', { exitCode: 2 })
+  }
   const fault = faultOfTokenName(name)
   if (fault !== undefined) throw new OperatorError(`--name: ${fault}`, { exitCode: 2 })
   return name
