@@ -1,11 +1,7 @@
 import type { WorkLimits } from '../../src/limits.ts'
+import type { Case, CasesOf } from './case.ts'
 
-interface Cases<T> {
-  readonly right: readonly [string, T][]
-  readonly wrong: readonly string[]
-}
-
-const COUNT: Cases<number> = {
+const COUNT: Case<number> = {
   right: [
     ['1', 1],
     ['100000', 100_000],
@@ -13,7 +9,7 @@ const COUNT: Cases<number> = {
   wrong: ['', '0', '100001', '-1', '1.5', 'off'],
 }
 
-const TIME: Cases<number> = {
+const TIME: Case<number> = {
   right: [
     ['100ms', 100],
     ['60m', 3_600_000],
@@ -21,8 +17,8 @@ const TIME: Cases<number> = {
   wrong: ['', '99ms', '0s', '61m', '10', 'off'],
 }
 
-/** For each setting of src/limits.ts: two valid texts with their values, and some invalid texts. */
-export const WORK_LIMIT_CASES: { readonly [K in keyof WorkLimits]: Cases<WorkLimits[K]> } = {
+/** Limits on concurrent work (src/limits.ts). */
+export const WORK_CASES: CasesOf<keyof WorkLimits> = {
   maxSearches: COUNT,
   maxSearchesPerToken: COUNT,
   searchQueue: COUNT,
@@ -47,25 +43,4 @@ export const WORK_LIMIT_CASES: { readonly [K in keyof WorkLimits]: Cases<WorkLim
     ],
     wrong: ['', '0', '-1KiB', '4kb', 'none'],
   },
-}
-
-export const WORK_LIMIT_DEFAULTS: WorkLimits = {
-  maxSearches: 8,
-  maxSearchesPerToken: 4,
-  searchQueue: 1000,
-  searchQueuePerToken: 100,
-  searchTimeout: 10_000,
-  maxExports: 4,
-  maxExportsPerToken: 2,
-  exportTimeout: 1_800_000,
-  maxImports: 8,
-  maxImportsPerToken: 4,
-  maxDryRuns: 4,
-  maxDryRunsPerToken: 2,
-  maxPatches: 16,
-  maxTokens: 10_000,
-  maxEndedTokens: 10_000,
-  changeQueue: 100,
-  changeQueuePerToken: 20,
-  leastSpeed: 1024,
 }

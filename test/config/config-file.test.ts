@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { readConfigFile, withFile } from '../src/cli/config-file.ts'
-import { readConfig } from '../src/config.ts'
-import { OperatorError } from '../src/operator-error.ts'
-import { tempFolder } from './support/files.ts'
-import { send } from './support/load.ts'
-import { run, startServer } from './support/process.ts'
+import { readConfigFile, withFile } from '../../src/cli/config-file.ts'
+import { readConfig } from '../../src/config.ts'
+import { OperatorError } from '../../src/operator-error.ts'
+import { tempFolder } from '../support/files.ts'
+import { send } from '../support/load.ts'
+import { run, startServer } from '../support/process.ts'
 
 test('serve --print-config prints each setting with its source and without secrets, as a settings file', async (t) => {
   const folder = tempFolder(t)

@@ -1,0 +1,16 @@
+import type { Config } from '../../src/config.ts'
+import { BOUND_CASES } from './bound-cases.ts'
+import type { CasesOf } from './case.ts'
+import { LOG_CASES } from './log-cases.ts'
+import { NETWORK_CASES } from './network-cases.ts'
+import { STORE_CASES } from './store-cases.ts'
+import { WORK_CASES } from './work-cases.ts'
+
+/** The cases of every setting. */
+export const CASES: CasesOf<keyof Config> = {
+  ...NETWORK_CASES,
+  ...STORE_CASES,
+  ...LOG_CASES,
+  ...BOUND_CASES,
+  ...WORK_CASES,
+}
