@@ -1,13 +1,21 @@
 import assert from 'node:assert/strict'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, globSync, readFileSync } from 'node:fs'
 import { suite, test } from 'node:test'
 
 const ROOT = new URL('../', import.meta.url)
 const read = (path: string): string => readFileSync(new URL(path, ROOT), 'utf8')
 
-/** The titles in a file. Those of generated tests contain `${…}`. */
-const titlesIn = (source: string): string[] =>
-  [...source.matchAll(/\b(?:test|suite)\(\s*(['"`])(.*?)\1,/gs)].map(([, , title = '']) => title)
+const CALL = /^( *)(test|suite)\(\s*(['"`])(.*?)\3,/gms
+
+/** The titles of the tests in a file, each after that of its suite. Those of generated tests contain `${…}`. */
+function titlesIn(source: string): string[] {
+  let suite = { indent: '', title: '' }
+  return [...source.matchAll(CALL)].flatMap(([, indent = '', call, , title = '']) => {
+    if (call === 'suite') suite = { indent, title }
+    if (call === 'suite') return []
+    return [suite.title !== '' && indent.length > suite.indent.length ? `${suite.title} ${title}` : title]
+  })
+}
 
 suite('the tests that the reference cites', () => {
   for (const page of ['docs/reference/limits.md', 'docs/reference/security.md']) {
@@ -27,12 +35,16 @@ suite('the tests that the reference cites', () => {
     }
   })
 
+  test('have titles of their own, like all tests of a file', () => {
+    for (const file of globSync('test/**/*.ts', { cwd: ROOT })) {
+      const titles = titlesIn(read(file))
+      assert.deepEqual(titles, [...new Set(titles)], file)
+    }
+  })
+
   test('are found by the pattern for titles', () => {
-    assert.deepEqual(titlesIn(`test('a, b', () => {})\n  suite("it's", async () => {})\ntest(\`of \${x}\`, f)`), [
-      'a, b',
-      "it's",
-      `of \${x}`,
-    ])
+    const source = `test('a, b', f)\nsuite("it's", () => {\n  test(\`of \${x}\`, f)\n})\ntest(\n  'c',\n  f)`
+    assert.deepEqual(titlesIn(source), ['a, b', `it's of \${x}`, 'c'])
     assert.ok(fits(`of \${x}: no`, 'of all: no'))
     assert.ok(!fits(`of \${x}: no`, 'of all: yes'))
   })

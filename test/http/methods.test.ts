@@ -85,7 +85,7 @@ suite('a method that a path does not have', () => {
     assert.deepEqual([status, headers.allow, body], [405, 'POST, OPTIONS', ''])
   })
 
-  test('cannot be replaced by a header or a parameter for overriding', async (t) => {
+  test('cannot be simulated by a header or a parameter', async (t) => {
     const service = await withService(t)
     await service.create({ id: 1, name: 'x' })
     const headers = { 'X-HTTP-Method-Override': 'DELETE', 'X-HTTP-Method': 'DELETE', 'X-Method-Override': 'DELETE' }
