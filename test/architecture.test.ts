@@ -33,7 +33,7 @@ suite('every import in src', () => {
     for (const [file, targets] of imports) {
       for (const target of targets) assert.ok(imports.has(target), `${file} imports ${target}`)
     }
-    assert.ok(imports.get('src/http/app.ts')?.includes('src/errors.ts'), 'they are found at all')
+    assert.ok(imports.get('src/http/app.ts')?.includes('src/errors.ts'), 'the pattern finds imports')
   })
 
   test('points inwards', () => {
@@ -66,7 +66,7 @@ suite('every import in src', () => {
         seen.add(next)
         return reaches(next, to, seen)
       })
-    for (const file of files) assert.equal(reaches(file, file), false, `${file} imports itself in the end`)
+    for (const file of files) assert.equal(reaches(file, file), false, `${file} is part of a cycle`)
   })
 })
 
@@ -109,7 +109,7 @@ suite('the code', () => {
       uses(opens).filter((file) => layerOf(file) === 'http'),
       [],
     )
-    assert.ok(uses(opens).length > 0, 'it is found where a command opens one')
+    assert.ok(uses(opens).length > 0, 'the pattern finds the clients of commands')
   })
 
   test('has no file of more than 300 lines', () => {

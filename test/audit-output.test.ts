@@ -96,7 +96,7 @@ suite('the output of the audit log', () => {
       output.write(`${'x'.repeat(999)}${i}`)
       if (i % 5 === 4) await Promise.race([flushed(output), sleep(200)])
     }
-    assert.deepEqual(told.faults, [], 'a slow reader is no fault')
+    assert.deepEqual(told.faults, [], 'a slow reader is not reported as a fault')
     let text = ''
     const buffer = Buffer.alloc(2 ** 16)
     while (!text.includes('audit lines were dropped')) {

@@ -115,7 +115,7 @@ test('the program refuses an old Node.js or SQLite in one line', async (t) => {
   for (const versions of tooOld) {
     const { code, stdout, stderr } = await run(t, ['serve'], { cwd: folder, nodeArgs: pretend(versions) })
     assert.match(stderr, /^plantstore needs Node\.js 24\.15 or newer .*\n$/)
-    assert.ok(stderr.includes(Object.values(versions)[0] ?? ''), 'the line names what was found')
+    assert.ok(stderr.includes(Object.values(versions)[0] ?? ''), 'the line names the version found')
     assert.deepEqual([code, stdout], [2, ''])
   }
   assert.deepEqual(snapshot(folder), {})

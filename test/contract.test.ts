@@ -114,7 +114,7 @@ suite('the error numbers', () => {
   test('of every answer are in the catalog and agree with its status', () => {
     for (const { name, status, numbers } of answers) {
       assert.equal(new Set(numbers).size, numbers.length, name)
-      assert.equal(numbers.length > 0, status >= 400, `${name}: a refusal has numbers, and nothing else does`)
+      assert.equal(numbers.length > 0, status >= 400, `${name}: only refusals have error numbers`)
       for (const number of numbers) {
         assert.ok(Object.hasOwn(ERRORS, number), `${name}: ${number} is not in the catalog`)
         assert.equal(statusOf(number as ErrorNumber), status, `${name}: ${number}`)

@@ -19,7 +19,7 @@ test('the service loses no acknowledged write when it is killed under load again
     await load.reaches([1, 300, 2500][round % 3] ?? 1)
     await program.kill()
     await load.done
-    assert.ok(load.broken.length > 0, 'it was killed while requests were under way')
+    assert.ok(load.broken.length > 0, 'the kill interrupts requests')
     assert.deepEqual([...load.refused], [])
   }
   const { program, storePath } = await startServer(t, folder)

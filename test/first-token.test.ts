@@ -62,7 +62,7 @@ suite('the first token', () => {
     assert.deepEqual([code, stdout, readFileSync(join(folder, FILE), 'utf8')], [1, '', 'mine'])
     rmSync(join(folder, FILE))
     const [, banner] = await start(t, folder)
-    assert.match(banner, /first-token/, 'the refused start made no token')
+    assert.match(banner, /first-token/, 'the failed start created no token')
   })
 
   test('is not created in a store that ever had a token, even if all are revoked', async (t) => {

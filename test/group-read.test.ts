@@ -99,7 +99,7 @@ test('every other turn reads small values, however many large ones wait', async 
   const before = (text: string) => done.slice(0, done.indexOf(text)).filter((one) => one.length > 1).length
   // Each turn looks up three sizes, so some turns pass before all sizes are known.
   assert.ok(before('d') <= before('a') + 4, done.join())
-  assert.ok(before('large 29') >= 29, 'and large ones go on')
+  assert.ok(before('large 29') >= 29, 'reads of large values continue')
   assert.equal(done.length, 34)
 })
 
@@ -129,7 +129,7 @@ test('a read that has waited longer than maxDelay is refused and not run', async
   const values = ['aa', 'bb', 'cc', 'dd', 'ee', 'ff', 'gg', 'hh'].map((text) => group.get(text))
   const settled = await Promise.allSettled(values)
   const errors = settled.filter((one) => one.status === 'rejected').map(({ reason }) => reason as unknown)
-  assert.ok(errors.length > 0, 'a turn reads two')
+  assert.ok(errors.length > 0, 'each turn reads two values')
   for (const error of errors) assert.ok(error instanceof AppError && error.number === 50302)
   assert.ok(groups.length >= (settled.length - errors.length) / 2)
   assert.equal(await group.get('later'), 5)

@@ -18,13 +18,13 @@ export function idTests(suite: Suite, open: OpenStore): void {
     const { store } = await open(t)
     assert.equal(await store.ids.proposeId(), 1n)
     for (const id of [MIN_ID, -1n, 0n, MAX_ID, MAX_PROPOSED + 1n]) await createPlant(store, plant(id), lenient)
-    assert.equal(await store.ids.proposeId(), 1n, 'those are of nobody who needs a proposal')
+    assert.equal(await store.ids.proposeId(), 1n, 'ids outside the range of proposals do not count')
     await createPlant(store, plant(41n), lenient)
     assert.equal(await store.ids.proposeId(), 42n)
     assert.deepEqual(await store.ids.reserveIds(3, undefined, ACTOR), { first: 42n, last: 44n })
     assert.equal(await store.ids.proposeId(), 45n)
     await createPlant(store, plant(43n), lenient)
-    assert.equal(await store.ids.proposeId(), 45n, 'a reserved id that is used changes nothing')
+    assert.equal(await store.ids.proposeId(), 45n, 'using a reserved id changes no proposal')
   })
 
   suite('while the largest id is in use, the proposed id comes from a gap below it', async (t) => {

@@ -137,6 +137,6 @@ export function wholeImportTests(suite: Suite, open: OpenStore): void {
       'each found or made all of them',
     )
     assert.equal(results.filter(([first]) => first === 'added').length, 1)
-    assert.equal(new Set((await plants()).map(({ name }) => name)).size, 1, 'all are of the last one')
+    assert.equal(new Set((await plants()).map(({ name }) => name)).size, 1, 'all plants are those of the last import')
   })
 }

@@ -83,7 +83,7 @@ test('opening, using and closing a PostgreSQL store, or failing to open one, rel
     await assert.rejects(openPostgresStore(t, `${url}_absent`), /does not exist/)
   })
   const rows = await query(url, "SELECT FROM pg_stat_activity WHERE application_name = 'plantstore'")
-  assert.deepEqual(rows, [], 'not on the side of the database either')
+  assert.deepEqual(rows, [], 'the database has no sessions left')
 })
 
 test('a SQLite store that fails to open releases all resources', async (t) => {

@@ -133,7 +133,7 @@ test('a log matches a store without marks, and a store with its first mark', asy
   mark(db)
   db.exec('PRAGMA wal_checkpoint(TRUNCATE)')
   mark(db)
-  assert.equal(judge(unmarked.file, image().log), 'foreign', 'a later one')
+  assert.equal(judge(unmarked.file, image().log), 'foreign', 'a later mark')
 })
 
 test('a log still matches after the schema has changed before a mark', async (t) => {

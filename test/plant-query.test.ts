@@ -19,7 +19,7 @@ test('an empty filter matches every plant', () => {
 test('a filter by tags matches plants whose tag equals one of them', () => {
   assert.ok(meant(['x', 'House plant']))
   for (const tags of [['house plant'], ['House'], ['']]) assert.equal(meant(tags), false)
-  assert.equal(matches({ tags: [''], words: [] }, plant(1n, 'x')), false, 'no tag is not the empty tag')
+  assert.equal(matches({ tags: [''], words: [] }, plant(1n, 'x')), false, 'an absent tag is not the empty tag')
   assert.ok(matches({ tags: [''], words: [] }, plant(1n, 'x', '')))
 })
 

@@ -139,7 +139,7 @@ suite('the pool divides its connections', () => {
     await store.importPlants([plant(1n)], 'add')
     const held = [await store.startDryRun('add'), await store.startDryRun('add')]
     await assert.rejects(store.startDryRun('add'), refusal(50302))
-    assert.equal(await store.countPlants(), 1, 'the count for the metrics takes no place of theirs')
+    assert.equal(await store.countPlants(), 1, 'the count for the metrics does not use their connections')
     await store.importPlants([plant(2n)], 'add')
     await createPlant(store, plant(3n), { mustBeNew: true })
     assert.equal((await store.listPlants({ ...ALL, words: [] }, 10)).length, 3)

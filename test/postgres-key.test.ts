@@ -30,7 +30,7 @@ test('the service refuses a private key for PostgreSQL that others can read, as 
   }
   mkdirSync(join(folder, 'folder'))
   assert.throws(() => mustBePrivate(join(folder, 'folder')), /is not a file/)
-  assert.doesNotThrow(() => mustBePrivate(join(folder, 'none')), 'what is not there is told where it is read')
+  assert.doesNotThrow(() => mustBePrivate(join(folder, 'none')), 'a missing file is reported when it is read')
 
   chmodSync(key, 0o644)
   writeFileSync(join(folder, 'client.crt'), 'a certificate')

@@ -106,7 +106,7 @@ suite('a start on a PostgreSQL store', () => {
     assert.match((JSON.parse(waiting ?? '') as { msg: string }).msg, /^waiting for the database: connect ECONNREFUSED/)
     assert.match(last ?? '', /^plantstore: store postgres:\/\/127\.0\.0\.1:\d+\/plants: connect ECONNREFUSED/)
     assert.deepEqual(more, [])
-    assert.ok(!stderr.includes(TOKEN), 'no password is told')
+    assert.ok(!stderr.includes(TOKEN), 'the output contains no password')
   })
 
   test('waits for a database that starts later', async (t) => {

@@ -39,7 +39,7 @@ test('during the drain window the service answers, is not ready, and closes each
   assert.ok(program.isRunning)
   idle.destroy()
   await sleep(200)
-  assert.ok(program.isRunning, 'a client that has gone may come again before the window is over')
+  assert.ok(program.isRunning, 'a client that has left may return during the drain window')
   assert.equal((await program.outcome).code, 0)
 })
 

@@ -95,6 +95,6 @@ test('SQLite: after any writes the index contains exactly the present plants', a
     if (round % 7 === 0) while (!indexer.step().isDone);
   }
   await store.close()
-  assert.ok(indexAll(path, SMALL).length > 10, 'it took several steps')
+  assert.ok(indexAll(path, SMALL).length > 10, 'indexing took several steps')
   assertIndexMatches(path)
 })

@@ -90,7 +90,7 @@ test('serve refuses a secret of "token create" as PLANTSTORE_TOKEN, and creates 
   assert.ok(!stderr.includes(token.trim()))
   assert.deepEqual([code, stdout, snapshot(folder)], [2, '', before])
   const listed = await run(t, ['token', 'list'], { cwd: folder, env })
-  assert.deepEqual([listed.code, listed.stderr], [0, ''], 'other commands take it as the token of a client')
+  assert.deepEqual([listed.code, listed.stderr], [0, ''], 'other commands use the variable as the token of a client')
 })
 
 test('the banner says that a token is configured', async (t) => {

@@ -269,6 +269,6 @@ for (const [what, suffix, harm] of [
     const { code, stderr } = await program.outcome
     assert.match(stderr, new RegExp(`the file \\S+plants.db${suffix} was removed or replaced while it was in use`))
     assert.equal(code, 1)
-    assert.ok(seconds < 10, `it went on for ${seconds} s`)
+    assert.ok(seconds < 10, `the service continued for ${seconds} s`)
   })
 }

@@ -233,7 +233,7 @@ function concurrencyTests(suite: Suite, open: OpenStore): void {
       await plants(),
       all.filter((_, i) => results[i]?.status === 'fulfilled'),
     )
-    assert.equal(await createPlant(store, plant(29n), lenient), 'created', 'there is room again once they are answered')
+    assert.equal(await createPlant(store, plant(29n), lenient), 'created', 'answered creates make room')
   })
 }
 

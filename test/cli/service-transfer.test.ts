@@ -119,7 +119,7 @@ suite('plantstore import and export say what is wrong if', () => {
           env: { PLANTSTORE_TOKEN: token },
         })
         assert.match(stderr, says)
-        assert.ok(!stderr.includes(token), 'the token is told')
+        assert.ok(!stderr.includes(token), 'the output shows the token')
         assert.deepEqual([code, stdout], [1, ''])
       }
       assert.ok(!existsSync(join(folder, 'out.csv')))

@@ -131,7 +131,7 @@ test('the service checkpoints a log that has filled the disk before it writes an
   await load.reaches(before + 1)
   await load.stop()
   load.assertAllIn(storePath)
-  assert.ok(statSync(`${storePath}-wal`).size < full, 'the log was begun anew')
+  assert.ok(statSync(`${storePath}-wal`).size < full, 'SQLite has restarted the log')
 })
 
 test('the service keeps the log of a small store small', async (t) => {
@@ -167,7 +167,7 @@ async function assertSurvives({ program, address, storePath }: Server, disk: Dis
   disk.fill()
   const isRefused = () => (load.refused.get(50304) ?? 0) >= 50
   await load.until(isRefused)
-  assert.ok(isRefused(), 'it was full')
+  assert.ok(isRefused(), 'the disk was full')
   if (disk.isNoticed) await readiness(address, 503)
   load.assertAllIn(storePath)
   const before = load.acknowledged.size

@@ -43,12 +43,12 @@ for (const [call, when, fails] of FAULTS) {
     const { code, stderr } = await program.outcome
     assert.equal(code, 1)
     assert.match(stderr, /the store failed; the process exits/)
-    assert.ok((load.refused.get(50301) ?? 0) > 0, 'the group whose commit failed was told')
+    assert.ok((load.refused.get(50301) ?? 0) > 0, 'clients of the failed commit got an answer')
     assert.deepEqual(
       [...load.refused.keys()].filter((error) => error !== 50301 && error !== 50303),
       [],
     )
-    assert.ok(load.acknowledged.size > 0, 'there was something to lose')
+    assert.ok(load.acknowledged.size > 0, 'some plants were acknowledged')
 
     const restarted = await startServer(t, folder)
     load.assertAllIn(storePath)

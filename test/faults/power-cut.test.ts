@@ -93,5 +93,5 @@ test('the simulated power cut loses acknowledged plants of a store with synchron
   const nodeArgs = ['--import', `data:text/javascript,${encodeURIComponent(script)}`]
   const { load, disk } = await cutPower(t, library, { after: 400, nameLength: 20, nodeArgs })
   await startServer(t, disk)
-  assert.ok(load.countLost(join(disk, 'plants.db')) > 0, 'nothing was lost: this test can not tell a durable store')
+  assert.ok(load.countLost(join(disk, 'plants.db')) > 0, 'nothing was lost, so the simulation proves nothing')
 })

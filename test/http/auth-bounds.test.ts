@@ -73,9 +73,9 @@ suite('the memory of tokens and addresses', () => {
       for (let i = 0; i < count; i++) limit.note(`10.${i >> 16}.${(i >> 8) & 255}.${i & 255}`)
     }
     others(9_999)
-    assert.equal(limit.note('192.0.2.1'), 60, 'with 9,999 others it is still known')
+    assert.equal(limit.note('192.0.2.1'), 60, 'with 9,999 others the address is still known')
     others(10_001)
-    assert.equal(limit.note('192.0.2.1'), 0, 'with more it is forgotten')
+    assert.equal(limit.note('192.0.2.1'), 0, 'with 10,000 others the address is forgotten')
   })
 
   test('has at most 10,000 addresses that have used a revoked token', (t) => {
@@ -88,10 +88,10 @@ suite('the memory of tokens and addresses', () => {
     others(0, 9_999)
     assert.equal(count(), 10_000)
     use('192.0.2.1')
-    assert.equal(count(), 10_000, 'with 9,999 others it is still known')
+    assert.equal(count(), 10_000, 'with 9,999 others the address is still known')
     others(9_999, 10_000)
     use('192.0.2.1')
-    assert.equal(count(), 10_002, 'with 10,000 it is forgotten')
+    assert.equal(count(), 10_002, 'with 10,000 other addresses it is forgotten')
   })
 
   test('forgets the use of a revoked token after a minute', (t) => {
@@ -123,7 +123,7 @@ suite('the memory of tokens and addresses', () => {
     const { secret } = await service.issueToken(['plants:read'])
     const lookUps = countLookUps(t, service)
     for (let i = 0; i < 3; i++) assert.equal((await list(service, secret)).status, 200)
-    assert.equal(lookUps.count(), 1, 'within its second it is looked up once')
+    assert.equal(lookUps.count(), 1, 'the service looks the token up once a second')
     const schemes = Array.from({ length: 64 }, (_, bits) =>
       Array.from('bearer', (letter, i) => ((bits >> i) & 1 ? letter.toUpperCase() : letter)).join(''),
     )
@@ -131,7 +131,7 @@ suite('the memory of tokens and addresses', () => {
     for (const other of others) await Promise.all(schemes.map((scheme) => list(service, other.secret, scheme)))
     const before = lookUps.count()
     assert.equal((await list(service, secret)).status, 200)
-    assert.equal(lookUps.count(), before + 1, '10,048 others have taken its place')
+    assert.equal(lookUps.count(), before + 1, '10,048 other tokens have replaced it')
   })
 })
 
@@ -191,6 +191,6 @@ suite('the rate of a token', () => {
       taken(limiter, `token ${i}`, 1)
       if (i % 5000 === 0) assert.equal(taken(limiter, 'used', 1), 0)
     }
-    assert.equal(taken(limiter, 'token 0', 1), 1, 'one that was not used is forgotten')
+    assert.equal(taken(limiter, 'token 0', 1), 1, 'the least recently used token is forgotten')
   })
 })

@@ -53,7 +53,7 @@ suite('a request without a token', () => {
       ),
     ]
     for (const answer of answers) assert.equal(errorOf(answer), 40101)
-    assert.equal(service.log.includes(SECRET), false, 'nor is it logged')
+    assert.equal(service.log.includes(SECRET), false, 'the log does not contain the token')
   })
 })
 

@@ -43,7 +43,7 @@ suite('bodies in transit', () => {
     await untilBodiesTake(service, (bytes) => bytes > 400 * KIB)
     assert.deepEqual(await Promise.race(flood(third).map(refusalTo)), { status: 503, error: 50302 })
     assert.ok((await bodyBytes(service)) <= 512 * KIB)
-    assert.equal(await create(service, PLANT), 200, 'small bodies find room')
+    assert.equal(await create(service, PLANT), 200, 'there is room for small bodies')
   })
 
   test('release their memory when their clients leave and when they are answered', async (t) => {

@@ -51,7 +51,7 @@ suite('the nesting of a body', () => {
     assert.equal(errorOf(answer), 40001)
     assert.equal(messageOf(answer), 'the body is nested more than 32 levels deep')
     const brackets = `{"id":2,"name":${JSON.stringify('[{'.repeat(100))}}`
-    assert.equal((await service.create(brackets)).status, 200, 'brackets in a text are no nesting')
+    assert.equal((await service.create(brackets)).status, 200, 'brackets in a text do not count')
   })
 
   test('is limited by --nesting-limit', async (t) => {

@@ -9,7 +9,7 @@ suite('a file that clients request repeatedly', () => {
   test('is compressed once for each coding', async () => {
     const files = new CompressedFiles()
     const [first, second] = await Promise.all([files.compress(file, 'br'), files.compress(file, 'br')])
-    assert.equal(first, second, 'both are the same bytes in memory')
+    assert.equal(first, second, 'both calls return the same buffer')
     assert.equal(await files.compress(file, 'br'), first)
     assert.deepEqual(brotliDecompressSync(first), file)
     assert.deepEqual(gunzipSync(await files.compress(file, 'gzip')), file)

@@ -48,7 +48,7 @@ suite('connections beyond the bound', () => {
     await oldest?.untilClosed()
     assert.equal((await service.send('GET', '/health/live')).status, 200)
     await silent?.untilClosed()
-    assert.equal(idle?.socket.closed, false, 'it has asked once, so it goes after those that have not')
+    assert.equal(idle?.socket.closed, false, 'a connection with a request goes after those without')
   })
 
   test('replace the connection that has been idle for longest, if for at least a second', async (t) => {

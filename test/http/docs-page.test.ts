@@ -108,7 +108,7 @@ suite('the page at /docs, in a browser', () => {
     const other = await page.context().newPage()
     await other.goto(`http://127.0.0.1:${service.port}/docs`)
     assert.equal(await other.getByLabel('Access token').inputValue(), '')
-    assert.ok(!(await send(page, 'listPlants')).command.includes(SECRET), 'a command that is shown holds no token')
+    assert.ok(!(await send(page, 'listPlants')).command.includes(SECRET), 'the shown command contains no token')
   })
 
   inBrowser('shows answers as text, even if they look like HTML', async (page) => {

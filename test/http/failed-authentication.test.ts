@@ -34,7 +34,11 @@ suite('an address that sends bad tokens', () => {
       assert.ok(seconds >= 1 && seconds <= 60)
       assert.match(messageOf(answer), new RegExp(`wait ${seconds} seconds`))
     }
-    assert.equal(errorOf(await service.create(PLANT, { authorization: null })), 40101, 'to send none tries nothing')
+    assert.equal(
+      errorOf(await service.create(PLANT, { authorization: null })),
+      40101,
+      'a request without a token does not count',
+    )
   })
 
   test('may still use any good token: a used, an unseen, a new or the configured one', async (t) => {
@@ -49,7 +53,7 @@ suite('an address that sends bad tokens', () => {
     }
     await sleep(1100)
     for (const secret of [...good, SECRET]) {
-      assert.equal((await withToken(service, secret)).status, 200, 'also when it has to be looked up again')
+      assert.equal((await withToken(service, secret)).status, 200, 'even when the service looks the token up again')
     }
   })
 
@@ -69,7 +73,7 @@ suite('an address that sends bad tokens', () => {
     await block(service, '203.0.113.9')
     assert.equal(errorOf(await withToken(service, 'nonsense', '203.0.113.10')), 40102)
     assert.equal(errorOf(await withToken(service, 'nonsense', '203.0.113.10, 203.0.113.9')), 42901)
-    assert.equal(errorOf(await withToken(service, 'nonsense')), 40102, 'the proxy itself is another one')
+    assert.equal(errorOf(await withToken(service, 'nonsense')), 40102, 'the proxy itself counts separately')
     assert.match(service.log, /"address":"203\.0\.113\.9"/)
   })
 

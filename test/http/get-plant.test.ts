@@ -12,7 +12,7 @@ suite('reading a plant', () => {
     const answer = await service.send('GET', '/plants/1')
     assert.deepEqual([answer.status, answer.body], [200, JSON.stringify(MONSTERA)])
     assert.equal(answer.headers['content-type'], 'application/json')
-    assert.equal(answer.headers.etag, created.headers.etag, 'the same as the create gave')
+    assert.equal(answer.headers.etag, created.headers.etag, 'the entity tag of the create')
     assert.equal(answer.headers['cache-control'], 'private, no-cache')
   })
 

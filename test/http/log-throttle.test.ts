@@ -10,7 +10,7 @@ suite('log lines about refusals', () => {
     const throttle = new LogThrottle()
     const admitted = Array.from({ length: 100 }, (_, i) => throttle.admit(50304, `10.0.0.${i}`))
     assert.equal(admitted.filter((told) => told !== undefined).length, 20)
-    assert.equal(throttle.admit(40002, '10.0.0.1'), 0, 'another refusal has lines of its own')
+    assert.equal(throttle.admit(40002, '10.0.0.1'), 0, 'another error number has a limit of its own')
     now = 1001
     assert.equal(throttle.admit(50304, '10.0.0.1'), 80)
     assert.equal(throttle.admit(50304, '10.0.0.1'), 0)
@@ -23,7 +23,7 @@ suite('log lines about refusals', () => {
     const flood = (address: (i: number) => string) =>
       Array.from({ length: 1000 }, (_, i) => throttle.admit(40102, address(i))).filter((told) => told !== undefined)
     assert.equal(flood(() => '10.0.0.1').length, 5)
-    assert.equal(flood((i) => `2001:db8::${i.toString(16)}`).length, 5, 'of IPv6 a network of 64 bits is one')
+    assert.equal(flood((i) => `2001:db8::${i.toString(16)}`).length, 5, 'an IPv6 /64 network counts as one address')
     assert.equal(throttle.admit(40102, '10.0.0.2'), 995)
     now = 1001
     assert.equal(throttle.admit(40102, '10.0.0.1'), 0)

@@ -32,7 +32,7 @@ suite('overload', () => {
     }
     assert.deepEqual([admitted[0], admitted.at(-1)], [true, false])
     await turn()
-    assert.ok(admits(overload), 'the turn after it')
+    assert.ok(admits(overload), 'the next turn')
   })
 
   test('does not refuse the first requests after the process was paused', async (t) => {

@@ -25,7 +25,7 @@ suite('the requests of one connection', () => {
     connection.write(EXPORT.repeat(400))
     while (!(await service.under.keepsMoment())) await sleep(10)
     await sleep(300)
-    assert.ok((await service.under.opened()) < 20, 'each export reads by a reader of its own')
+    assert.ok((await service.under.opened()) < 20, 'each export opens its own reader')
     connection.socket.destroy()
     while (await service.under.keepsMoment()) await sleep(10)
     await untilNoConnection(service)

@@ -87,7 +87,7 @@ suite('bytes that are not a valid HTTP/1.1 request', () => {
       const connection = new RawConnection(service.port)
       connection.write(bytes + more)
       assertRefusal(answersIn(await connection.untilClosed()))
-      assert.equal(connection.wasReset, false, 'a reset can cost the client the answer')
+      assert.equal(connection.wasReset, false, 'the service must not reset the connection')
     }
     const lingering = connect({ port: service.port, host: '127.0.0.1', allowHalfOpen: true })
     lingering.on('error', () => {})

@@ -49,7 +49,11 @@ suite('replacing a plant', () => {
           listed.find((plant) => plant.id === id),
           { id, name, tag },
         )
-        assert.equal((await put(service, id, read.body)).body, read.body, 'what was read can be sent back')
+        assert.equal(
+          (await put(service, id, read.body)).body,
+          read.body,
+          'the body of a read is a valid body of a replace',
+        )
       }),
       { numRuns: 60 },
     )

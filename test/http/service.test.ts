@@ -46,7 +46,7 @@ suite('health', () => {
     assert.deepEqual([answer.status, errorOf(answer)], [503, 50301])
     assert.ok(Number(answer.headers['retry-after']) >= 1)
     assert.ok(service.log.includes(String(answer.headers['x-request-id'])), 'the log has the request by its id')
-    assert.ok(!answer.body.includes(service.under.place), 'the answer tells nothing of the inside')
+    assert.ok(!answer.body.includes(service.under.place), 'the answer reveals no internals')
     assert.equal((await service.send('GET', '/health/live', FREE)).status, 200)
   })
 })
@@ -142,7 +142,7 @@ suite('the contract', () => {
     assert.equal(page.headers['content-type'], 'text/html; charset=utf-8')
     const files = [...page.body.matchAll(/(?:src|href)="(\/docs[^"]*)"/g)].map(([, target = '']) => target)
     assert.deepEqual(files, ['/docs/page.css', '/docs/icon.svg', '/docs/page.js'])
-    assert.ok(!/<script(?![^>]*src=)|<style|\son\w+=/.test(page.body), 'nothing inline, which the policy would stop')
+    assert.ok(!/<script(?![^>]*src=)|<style|\son\w+=/.test(page.body), 'the page contains nothing inline')
     for (const path of files) {
       const file = await service.send('GET', path, FREE)
       assert.equal(file.status, 200, path)

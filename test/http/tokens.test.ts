@@ -46,7 +46,7 @@ suite('a token that is created over HTTP', () => {
     )
     assert.equal(errorOf(late), 40302)
     const same = await createdToken(service, { name: 'x', scopes: ['plants:read', 'tokens'] }, as(secret))
-    assert.equal(same.expiresAt, soon.toISOString(), 'without a time of its own it expires with its creator')
+    assert.equal(same.expiresAt, soon.toISOString(), 'without expiresAt the token expires with its creator')
     const child = await createdToken(service, { ...NEW, expiresAt: soon.toISOString() }, as(same.secret))
     assert.equal(child.expiresAt, soon.toISOString())
     assert.equal(((await service.send('GET', '/tokens')).json as unknown[]).length, 3)
@@ -113,9 +113,13 @@ suite('a token that is created over HTTP', () => {
     ]) {
       assert.equal(errorOf(await createToken(service, body, sending)), 40902)
     }
-    assert.notEqual((await createdToken(service, NEW, withKey(KEY))).secret, made, 'of another token it is another one')
+    assert.notEqual(
+      (await createdToken(service, NEW, withKey(KEY))).secret,
+      made,
+      'the same key of another token creates another token',
+    )
     assert.equal((await revoke(service, id)).status, 204)
-    assert.equal(errorOf(await createToken(service, NEW, sending)), 40902, 'once revoked it does not come back')
+    assert.equal(errorOf(await createToken(service, NEW, sending)), 40902, 'a revoked token does not come back')
   })
 
   test('may have a key of 20 to 64 plain characters', async (t) => {
@@ -138,7 +142,11 @@ suite('a token that is created over HTTP', () => {
     ]
     const refused = await createToken(service, NEW)
     assert.deepEqual([refused.status, errorOf(refused)], [409, 40904])
-    assert.equal((await createToken(service, NEW, withKey(KEY))).status, 201, 'a retry is none too many')
+    assert.equal(
+      (await createToken(service, NEW, withKey(KEY))).status,
+      201,
+      'a retry does not count towards the bound',
+    )
     assert.equal((await revoke(service, first.id)).status, 204)
     assert.equal((await createToken(service, NEW)).status, 201)
   })

@@ -48,7 +48,7 @@ exec chroot "$1/root" sh -e -c "$4"`
     const [, ...check] = JSON.parse(/CMD (\[.*\])/.exec(of('HEALTHCHECK'))?.[1] ?? '[]') as string[]
     const healthOn = (on: string) => spawnSync(process.execPath, check, { env: { PLANTSTORE_PORT: on } }).status
     assert.equal(healthOn(port), 0)
-    assert.equal(healthOn('1'), 1, 'nobody listens there')
+    assert.equal(healthOn('1'), 1, 'nothing listens on that port')
   }
   const env = { HOME: '/nonexistent', NODE_COMPILE_CACHE: '', PLANTSTORE_PORT: port }
   const args = inNamespace(script, layer, npmPackage(folder), prepare, serve)

@@ -65,7 +65,7 @@ suite('labels as a PDF file', () => {
     assert.ok(page && placed)
     const { text } = placed.layout
     const at = (x: number, y: number) => greyAt(page, placed.x + text.x + x, placed.y + text.y + y)
-    assert.equal(at(text.width / 16, text.height / 4), 0, 'the first pixel of the bitmap is on the left above')
+    assert.equal(at(text.width / 16, text.height / 4), 0, 'the first pixel of the bitmap is at the top left')
     for (const [x, y] of [
       [text.width * 0.9, 1],
       [1, text.height * 0.9],

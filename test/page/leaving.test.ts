@@ -36,7 +36,7 @@ suite('a person who leaves the page', () => {
     await page.getByRole('button', { name: 'Add a plant' }).click()
     await page.getByLabel('Name', { exact: true }).fill('')
     await page.reload()
-    assert.equal(asked.length, 2, 'nothing is left')
+    assert.equal(asked.length, 2, 'no unsaved text is left')
   })
 
   inBrowser(

@@ -50,7 +50,7 @@ test('a backup contains the store of one moment, however much other clients writ
       for (let i = 0; i < 10; i++) insert.run(id++, 'y'.repeat(4000))
     },
   })
-  assert.ok(shares.length > 3, 'it is copied in several parts')
+  assert.ok(shares.length > 3, 'the copy takes several parts')
   assert.deepEqual(plantsIn(file), before)
   assert.deepEqual(report, { file, bytes: statSync(file).size, plants: 2500, tokens: 0 })
   assert.equal(statSync(file).mode & 0o777, 0o600)

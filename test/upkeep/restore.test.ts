@@ -50,7 +50,7 @@ test('a backup under load, restored elsewhere after a crash, equals the store ro
   for (const [id, plant] of acknowledged) assert.deepEqual(restored.get(id), plant, `plant ${id}`)
   const original = plantsIn(storePath)
   for (const [id, plant] of restored) assert.deepEqual(plant, original.get(id), `plant ${id}`)
-  assert.ok(restored.size < original.size, 'what came later is not in it')
+  assert.ok(restored.size < original.size, 'the backup contains no later plant')
   assert.equal(statSync(elsewhere).mode & 0o777, 0o600)
   await assertSearchable(elsewhere)
 
