@@ -1,4 +1,6 @@
 import { connect, type Socket } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { isSuccess, lengthOf, quantilesOf, WARM_UP } from './answers.ts'
 import { requests, type WorkOptions } from './requests.ts'
 
 /**
@@ -24,11 +26,6 @@ export interface LoadResult {
   readonly utilization: number
 }
 
-const WARM_UP = 1000
-/** Of `HTTP/1.1 200 OK`. */
-const FIRST_STATUS_DIGIT = 9
-const DIGIT_TWO = 0x32
-
 async function run(options: LoadOptions): Promise<LoadResult> {
   const latencies: number[] = []
   let measuring = false
@@ -48,7 +45,7 @@ async function run(options: LoadOptions): Promise<LoadResult> {
     socket.on('connect', send)
     socket.on('data', (chunk: Buffer) => {
       if (missing === undefined) {
-        if (chunk[FIRST_STATUS_DIGIT] === DIGIT_TWO) acknowledged++
+        if (isSuccess(chunk)) acknowledged++
         else failed++
         missing = lengthOf(chunk)
       }
@@ -77,28 +74,14 @@ async function run(options: LoadOptions): Promise<LoadResult> {
   const seconds = (performance.now() - startedAt) / 1000
   const { utilization } = performance.eventLoopUtilization(before)
   await sleep(200)
-  latencies.sort((a, b) => a - b)
-  const quantile = (q: number) => latencies[Math.floor(latencies.length * q)] ?? Number.NaN
   return {
     perSecond: latencies.length / seconds,
-    p50: quantile(0.5),
-    p99: quantile(0.99),
+    ...quantilesOf(latencies),
     failed,
     acknowledged,
     utilization,
   }
 }
-
-/** Bytes of an answer, by its first chunk, which has the whole head. */
-export function lengthOf(chunk: Buffer): number {
-  const head = chunk.toString('latin1', 0, chunk.indexOf(HEAD_END))
-  return head.length + HEAD_END.length + Number.parseInt(head.slice(head.indexOf(LENGTH) + LENGTH.length), 10)
-}
-
-const HEAD_END = '\r\n\r\n'
-const LENGTH = '\r\nContent-Length: '
-
-const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
 
 if (import.meta.main) {
   console.log(JSON.stringify(await run(JSON.parse(process.argv[2] ?? '{}') as LoadOptions)))

@@ -1,5 +1,6 @@
 import { connect, type Socket } from 'node:net'
-import { lengthOf } from './load.ts'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { isSuccess, lengthOf, quantilesOf, WARM_UP } from './answers.ts'
 import { requests, type WorkOptions } from './requests.ts'
 
 /**
@@ -30,10 +31,6 @@ export interface OfferResult {
   readonly broken: number
 }
 
-const WARM_UP = 1000
-/** Of `HTTP/1.1 200 OK`. */
-const FIRST_STATUS_DIGIT = 9
-const DIGIT_TWO = 0x32
 /** Milliseconds after which the generator sends the requests that are due. */
 const PACE = 1
 /** Milliseconds until the generator replaces a broken connection. */
@@ -61,7 +58,7 @@ async function run(options: OfferOptions): Promise<OfferResult> {
     socket.on('connect', () => free.push(send))
     socket.on('data', (chunk: Buffer) => {
       if (missing === undefined) {
-        isGood = chunk[FIRST_STATUS_DIGIT] === DIGIT_TWO
+        isGood = isSuccess(chunk)
         missing = lengthOf(chunk)
       }
       missing -= chunk.length
@@ -104,20 +101,15 @@ async function run(options: OfferOptions): Promise<OfferResult> {
   clearInterval(pace)
   const seconds = (performance.now() - startedAt) / 1000
   await sleep(200)
-  latencies.sort((a, b) => a - b)
-  const quantile = (q: number) => latencies[Math.floor(latencies.length * q)] ?? Number.NaN
   return {
     perSecond: latencies.length / seconds,
     refused: counts.refused / seconds,
     unsent: counts.unsent / seconds,
-    p50: quantile(0.5),
-    p99: quantile(0.99),
+    ...quantilesOf(latencies),
     sent: counts.sent,
     broken: counts.broken,
   }
 }
-
-const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
 
 if (import.meta.main) {
   console.log(JSON.stringify(await run(JSON.parse(process.argv[2] ?? '{}') as OfferOptions)))

@@ -1,5 +1,6 @@
 import { Agent, get } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { quantilesOf } from './answers.ts'
 import { queryOf } from './plants.ts'
 
 export interface SearchResult {
@@ -29,9 +30,7 @@ export class Searcher {
     this.#isOver = true
     await this.#done
     this.#agent.destroy()
-    const times = this.#times.toSorted((a, b) => a - b)
-    const quantile = (q: number) => times[Math.floor(times.length * q)] ?? Number.NaN
-    return { searches: times.length, refused: this.#refused, p50: quantile(0.5), p99: quantile(0.99) }
+    return { searches: this.#times.length, refused: this.#refused, ...quantilesOf(this.#times) }
   }
 
   async #run(port: number, token: string, plants: () => number): Promise<void> {

@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
+import { setImmediate as turn } from 'node:timers/promises'
 import { FairQueue, type QueueOptions, SharedBound } from '../src/http/admission/fair-queue.ts'
 import { refusal } from './support/store-under-test.ts'
 
 const NEVER = new AbortController().signal
-const turns = async (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
-
 /** A queue, and the names of its work in the order in which it began. */
 function queueOf(options: Partial<QueueOptions> = {}) {
   const queue = new FairQueue({
@@ -24,7 +23,7 @@ function queueOf(options: Partial<QueueOptions> = {}) {
   }
   const end = async (work: string): Promise<void> => {
     leave.get(work)?.()
-    await turns()
+    await turn()
   }
   return { queue, begun, enter, end }
 }
@@ -33,7 +32,7 @@ suite('queued work', () => {
   test('starts at once if a place is free, and otherwise when one becomes free', async () => {
     const { queue, begun, enter, end } = queueOf()
     for (const work of ['a1', 'b1', 'c1', 'd1']) void enter(work)
-    await turns()
+    await turn()
     assert.deepEqual(begun, ['a1', 'b1'])
     assert.deepEqual([queue.running, queue.waiting], [2, 2])
     await end('b1')
@@ -45,7 +44,7 @@ suite('queued work', () => {
   test('of one token takes no more than its share of the places, even if others are free', async () => {
     const { begun, enter, end } = queueOf({ running: 10, runningPerToken: 2 })
     for (const work of ['a1', 'a2', 'a3', 'b1']) void enter(work)
-    await turns()
+    await turn()
     assert.deepEqual(begun, ['a1', 'a2', 'b1'])
     await end('b1')
     assert.deepEqual(begun, ['a1', 'a2', 'b1'])
@@ -58,7 +57,7 @@ suite('queued work', () => {
     for (let i = 0; i < 64; i++) void enter(`a${i}`)
     for (const work of ['b0', 'c0', 'b1']) void enter(work)
     for (const work of ['a0', 'a1', 'b0', 'c0', 'a2', 'b1', 'a3']) {
-      await turns()
+      await turn()
       assert.equal(begun.at(-1), work)
       await end(work)
     }
@@ -67,7 +66,7 @@ suite('queued work', () => {
   test('frees its place once, even if it leaves twice', async () => {
     const { begun, enter, end } = queueOf({ running: 1 })
     for (const work of ['a1', 'b1', 'c1']) void enter(work)
-    await turns()
+    await turn()
     await end('a1')
     await end('a1')
     assert.deepEqual(begun, ['a1', 'b1'])
@@ -96,7 +95,7 @@ suite('excess work', () => {
     for (let i = 0; i < 4; i++) void enter(`a${i}`)
     await assert.rejects(enter('a4'), refusal(42901))
     void enter('b0')
-    await turns()
+    await turn()
     assert.deepEqual(queue.refused, { token: 1, all: 0 })
     assert.deepEqual([queue.running, queue.waiting], [2, 3])
   })

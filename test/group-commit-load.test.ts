@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { setImmediate as turn } from 'node:timers/promises'
 import { newCommitStats } from '../src/commit-stats.ts'
 import { AppError } from '../src/errors.ts'
 import { GroupCommit, type GroupCommitOptions } from '../src/group-commit.ts'
+import { turns } from './support/turns.ts'
 
 /** A group commit whose commits end, one after the other, when the test calls `finish`. */
 function make(options: Partial<GroupCommitOptions<string>>) {
@@ -22,11 +22,6 @@ function make(options: Partial<GroupCommitOptions<string>>) {
     await turns()
   }
   return { group, finish }
-}
-
-/** Waits for all work that needs no commit. */
-async function turns(): Promise<void> {
-  for (let i = 0; i < 5; i++) await turn()
 }
 
 const isOverload = (error: unknown): boolean => error instanceof AppError && error.number === 50302

@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import { AppError } from '../src/errors.ts'
 import { GroupCommit, type GroupCommitOptions } from '../src/group-commit.ts'
+import { turns } from './support/turns.ts'
 
 type Results = readonly (string | Error)[]
 
@@ -28,11 +29,6 @@ class Commits {
     this.#ends[i]?.reject(error)
     await turns()
   }
-}
-
-/** Waits for all work that needs no commit. */
-async function turns(): Promise<void> {
-  for (let i = 0; i < 5; i++) await turn()
 }
 
 /** A group commit in which the weight of a row is its number of characters. */

@@ -3,6 +3,7 @@ import { suite, test } from 'node:test'
 import fc from 'fast-check'
 import { AppError } from '../src/errors.ts'
 import { int64Of, NOT_TEXT, readJsonBody } from '../src/json-body.ts'
+import { allEscaped } from './support/escaped-json.ts'
 import { holds } from './support/property.ts'
 
 const read = (text: string, maxDepth = 32) => readJsonBody(Buffer.from(text), maxDepth)
@@ -215,12 +216,3 @@ suite('an integer member', () => {
     }
   })
 })
-
-/** The same JSON with every character of its strings escaped. */
-function allEscaped(json: string): string {
-  return json.replaceAll(/"((?:[^"\\]|\\.)*)"/gs, (literal) => {
-    const value = JSON.parse(literal) as string
-    const units = Array.from({ length: value.length }, (_, i) => value.charCodeAt(i))
-    return `"${units.map((unit) => `\\u${unit.toString(16).padStart(4, '0')}`).join('')}"`
-  })
-}

@@ -10,14 +10,16 @@ import { promisify } from 'node:util'
 import { gzipSync } from 'node:zlib'
 import { ROOT } from '../../scripts/repository.ts'
 import { hasBrowser, withBrowser } from '../support/browser.ts'
+import type { Scene } from '../support/clean-up.ts'
+import { tempFolder } from '../support/files.ts'
 import { notTestedHere } from '../support/not-tested.ts'
-import { type Scene, SECRET, temporaryFolder, withService } from '../support/service.ts'
+import { SECRET, withService } from '../support/service.ts'
 import { urlOf } from './support.ts'
 import { PROGRAM, TOUR, tourFrom } from './tour.ts'
 
 /** Packs the client and installs it in a new folder. */
 function install(scene: Scene): string {
-  const folder = temporaryFolder(scene)
+  const folder = tempFolder(scene)
   // The configuration of the project forbids scripts of packages. The script of this package makes its types.
   npm(join(ROOT, 'client'), 'pack', '--silent', '--ignore-scripts=false', '--pack-destination', folder)
   writeFileSync(join(folder, 'package.json'), '{"private":true,"type":"module"}')

@@ -3,12 +3,13 @@ import { once } from 'node:events'
 import { suite, type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { TESTER } from '../support/actor.ts'
+import type { Scene } from '../support/clean-up.ts'
 import { tempFolder } from '../support/files.ts'
 import { isLinux, notTestedHere, systemBacklog } from '../support/not-tested.ts'
 import { startServer, TOKEN } from '../support/process.ts'
 import { answersIn, assertRefusal, RawConnection } from '../support/raw.ts'
 import { LIVE, untilNoConnection, whole } from '../support/requests.ts'
-import { type Scene, SECRET, type Service, withService } from '../support/service.ts'
+import { SECRET, type Service, withService } from '../support/service.ts'
 
 const metric = async (service: Service, name: string): Promise<number> =>
   Number(new RegExp(`^${name} (\\d+)`, 'm').exec((await service.send('GET', '/metrics')).body)?.[1])

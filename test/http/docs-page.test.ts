@@ -6,8 +6,9 @@ import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { hashSecret } from '../../src/token.ts'
 import { hasBrowser, withBrowser } from '../support/browser.ts'
 import { contract } from '../support/conforms.ts'
+import { tempFolder } from '../support/files.ts'
 import { notTestedHere } from '../support/not-tested.ts'
-import { SECRET, type Service, temporaryFolder, withService } from '../support/service.ts'
+import { SECRET, type Service, withService } from '../support/service.ts'
 import { token } from '../token-suite.ts'
 
 const ENDS = ['-9223372036854775808', '9223372036854775807', '9007199254740993']
@@ -89,7 +90,7 @@ suite('the page at /docs, in a browser', () => {
     assert.match(await page.locator('#importPlants-body').inputValue(), /^id,name,tag\n/)
     await page.locator('#importPlants-body').fill(`id,name\n${ENDS[0]},typed\n`)
     assert.match((await send(page, 'importPlants')).body, /"added":1/)
-    const file = join(temporaryFolder(t), 'plants.csv')
+    const file = join(tempFolder(t), 'plants.csv')
     writeFileSync(file, `id,name\n${ENDS[1]},picked\n`)
     await page.locator('#importPlants-file').setInputFiles(file)
     assert.match((await send(page, 'importPlants')).body, /"added":1/)

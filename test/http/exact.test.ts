@@ -3,6 +3,7 @@ import { suite, test } from 'node:test'
 import fc from 'fast-check'
 import { int64Of } from '../../src/json-body.ts'
 import { MAX_ID, MIN_ID } from '../../src/plant.ts'
+import { allEscaped } from '../support/escaped-json.ts'
 import { exactInteger, integerSpelling, numberText } from '../support/numbers.ts'
 import { holds } from '../support/property.ts'
 import { errorOf, messageOf, withService } from '../support/service.ts'
@@ -243,12 +244,3 @@ suite('the texts of a plant', () => {
     assert.deepEqual(await service.plants(), [])
   })
 })
-
-/** The same JSON with every character inside its strings as \uXXXX. */
-function allEscaped(json: string): string {
-  return json.replaceAll(/"((?:[^"\\]|\\.)*)"/gs, (literal) => {
-    const units = Array.from({ length: (JSON.parse(literal) as string).length }, (_, i) => i)
-    const value = JSON.parse(literal) as string
-    return `"${units.map((i) => `\\u${value.charCodeAt(i).toString(16).padStart(4, '0')}`).join('')}"`
-  })
-}

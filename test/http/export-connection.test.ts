@@ -1,25 +1,11 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { TESTER } from '../support/actor.ts'
+import { exportHead, MUCH, withMuch } from '../support/long-work.ts'
 import { isLinux, notTestedHere } from '../support/not-tested.ts'
 import { RawConnection } from '../support/raw.ts'
 import { LIVE, untilNoConnection } from '../support/requests.ts'
-import { type Scene, SECRET, type Service, withService } from '../support/service.ts'
-
-const COUNT = 1500
-/** So long that an export exceeds the buffers of its connection. */
-const NAME = 'x'.repeat(10_000)
-
-async function withMuch(scene: Scene, flags: Parameters<typeof withService>[1] = {}): Promise<Service> {
-  const service = await withService(scene, flags)
-  const plants = Array.from({ length: COUNT }, (_, i) => ({ id: BigInt(i), name: `${i} ${NAME}`, tag: undefined }))
-  await service.store.importPlants(plants, 'add', TESTER)
-  return service
-}
-
-const exportHead = (...fields: string[]): string =>
-  ['GET /plants/export HTTP/1.1', 'Host: a', `Authorization: Bearer ${SECRET}`, ...fields, '', ''].join('\r\n')
+import { type Service, withService } from '../support/service.ts'
 
 /** Begins an export whose client stops reading after the beginning. */
 async function stalledExport(service: Service, bytes = exportHead('Connection: close')): Promise<RawConnection> {
@@ -40,15 +26,15 @@ suite('a long export', () => {
   test('contains the plants of one moment, whatever other clients write', async (t) => {
     const service = await withMuch(t)
     const connection = await stalledExport(service)
-    assert.equal((await service.create({ id: COUNT, name: 'new' })).status, 200)
-    assert.equal((await service.send('DELETE', `/plants/${COUNT - 1}`)).status, 204)
+    assert.equal((await service.create({ id: MUCH, name: 'new' })).status, 200)
+    assert.equal((await service.send('DELETE', `/plants/${MUCH - 1}`)).status, 204)
     connection.socket.resume()
     const received = (await connection.untilClosed()).toString()
     assert.ok(received.endsWith('\r\n0\r\n\r\n'))
     const ids = [...received.matchAll(/\{"id":(\d+),/g)].map(([, id]) => Number(id))
     assert.deepEqual(
       ids,
-      Array.from({ length: COUNT }, (_, i) => i),
+      Array.from({ length: MUCH }, (_, i) => i),
     )
   })
 
@@ -90,7 +76,7 @@ suite('a long export', () => {
   test('ends when its client leaves, and releases its snapshot', async (t) => {
     const service = await withMuch(t)
     const connection = await stalledExport(service)
-    await service.create({ id: COUNT, name: 'later' })
+    await service.create({ id: MUCH, name: 'later' })
     assert.equal(await service.under.keepsMoment(), true, 'the export still holds its snapshot')
     connection.socket.destroy()
     while (await service.under.keepsMoment()) await sleep(20)

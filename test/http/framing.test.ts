@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
+import type { Scene } from '../support/clean-up.ts'
 import { assertConforms, type Seen } from '../support/conforms.ts'
 import { raw } from '../support/raw.ts'
-import { type Scene, SECRET, type Service, withService } from '../support/service.ts'
+import { SECRET, type Service, withService } from '../support/service.ts'
 
 /** A request on a persistent connection. */
 function request(method: string, target: string, fields: readonly string[] = [], body?: string): string {

@@ -3,9 +3,7 @@ import { suite, test } from 'node:test'
 import { SCOPES } from '../../src/token.ts'
 import { clientOf } from '../client/support.ts'
 import { type Answer, errorOf, messageOf, type Sending, type Service, withService } from '../support/service.ts'
-import { as } from '../support/tokens.ts'
-
-const KEY = '8e03978e-40d5-43e8-bc93-6894a57f9324'
+import { as, KEY, withKey } from '../support/tokens.ts'
 
 const reserve = (service: Service, body: unknown, { headers, ...sending }: Sending = {}): Promise<Answer> =>
   service.send('POST', '/ids', {
@@ -13,8 +11,6 @@ const reserve = (service: Service, body: unknown, { headers, ...sending }: Sendi
     headers: { 'Content-Type': 'application/json', ...headers },
     body: typeof body === 'string' ? body : JSON.stringify(body),
   })
-
-const withKey = (key: string): Sending => ({ headers: { 'Idempotency-Key': key } })
 
 suite('proposed and reserved ids', () => {
   test('follow the ids in use, and are never reserved twice', async (t) => {

@@ -4,10 +4,11 @@ import fc from 'fast-check'
 import { FORMATS, type Format, MEDIA_TYPES } from '../../src/import/format.ts'
 import { MIN_ID, type NewPlant } from '../../src/plant.ts'
 import { TESTER } from '../support/actor.ts'
+import type { Scene } from '../support/clean-up.ts'
 import { patch, put } from '../support/exchanges.ts'
 import { anyPlant } from '../support/plants.ts'
 import { holds } from '../support/property.ts'
-import { type Scene, type Service, withService } from '../support/service.ts'
+import { type Service, withService } from '../support/service.ts'
 
 async function exported(service: Service, format: Format): Promise<string> {
   const { status, body } = await service.send('GET', `/plants/export?format=${format}`)

@@ -3,10 +3,11 @@ import { suite, test } from 'node:test'
 import fc from 'fast-check'
 import { comparePositions, PLANT_ORDERS, positionOf } from '../../src/plant-query.ts'
 import { TESTER } from '../support/actor.ts'
+import type { Scene } from '../support/clean-up.ts'
 import { nextOf, pagesFrom, plantsIn, put } from '../support/exchanges.ts'
 import { anyPlant } from '../support/plants.ts'
 import { holds } from '../support/property.ts'
-import { errorOf, messageOf, type Scene, type Service, withService } from '../support/service.ts'
+import { errorOf, messageOf, type Service, withService } from '../support/service.ts'
 
 const REFUSAL =
   'cursor does not belong to this list, order and filters; follow the Link of the previous page unchanged, or start again without cursor'

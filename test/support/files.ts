@@ -4,14 +4,13 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:f
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import type { TestContext } from 'node:test'
 import type { Plant } from '../../src/plant.ts'
-import { cleanUp } from './clean-up.ts'
+import { cleanUp, type Scene } from './clean-up.ts'
 
 /** Creates a folder, which is removed after the test. */
-export function tempFolder(t: TestContext): string {
+export function tempFolder(scene: Scene): string {
   const folder = mkdtempSync(join(tmpdir(), 'plantstore-test-'))
-  cleanUp(t, () => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }))
+  cleanUp(scene, () => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }))
   return folder
 }
 

@@ -1,25 +1,29 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { TESTER } from './actor.ts'
+import type { Scene } from './clean-up.ts'
 import { chunk, importHead, NDJSON, rowsFrom } from './import.ts'
 import { RawConnection } from './raw.ts'
-import { type Scene, SECRET, type Service, withService } from './service.ts'
+import { SECRET, type Service, withService } from './service.ts'
+
+/** Plants of a service of withMuch, with the ids from 0 on. */
+export const MUCH = 1500
 
 /** A service with so many plants that an export exceeds the buffers of its connection. */
 export async function withMuch(scene: Scene, flags: Parameters<typeof withService>[1] = {}): Promise<Service> {
   const service = await withService(scene, flags)
-  const plants = Array.from({ length: 1500 }, (_, i) => ({ id: BigInt(i), name: 'x'.repeat(10_000), tag: undefined }))
+  const plants = Array.from({ length: MUCH }, (_, i) => ({ id: BigInt(i), name: 'x'.repeat(10_000), tag: undefined }))
   await service.store.importPlants(plants, 'add', TESTER)
   return service
 }
 
-const exportHead = (secret = SECRET): string =>
-  `GET /plants/export HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${secret}\r\nConnection: close\r\n\r\n`
+export const exportHead = (...fields: string[]): string =>
+  ['GET /plants/export HTTP/1.1', 'Host: a', `Authorization: Bearer ${SECRET}`, ...fields, '', ''].join('\r\n')
 
 /** Begins an export whose client reads nothing. */
-export function unreadExport({ port }: Service, secret?: string): RawConnection {
+export function unreadExport({ port }: Service, secret = SECRET): RawConnection {
   const connection = new RawConnection(port)
-  connection.write(exportHead(secret))
+  connection.write(exportHead('Connection: close').replace(SECRET, secret))
   connection.socket.pause()
   return connection
 }

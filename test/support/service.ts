@@ -1,8 +1,5 @@
-import { mkdtempSync, rmSync } from 'node:fs'
 import { Agent, type IncomingHttpHeaders, request, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { Writable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import pino from 'pino'
@@ -12,6 +9,7 @@ import { type App, buildApp } from '../../src/http/app.ts'
 import type { ServiceState } from '../../src/http/service-state.ts'
 import type { Store } from '../../src/store.ts'
 import { hashSecret, makeSecret, makeTokenId, type Scope, type Token } from '../../src/token.ts'
+import type { Scene } from './clean-up.ts'
 import { assertConforms, contract, operationIdOf, type Seen } from './conforms.ts'
 import { type EngineUnderTest, openEngine, type StoredRow } from './engine-under-test.ts'
 import { decoded } from './http-bytes.ts'
@@ -19,11 +17,6 @@ import { expectService } from './recorder.ts'
 
 /** The configured token of the services of withService. It has all scopes. */
 export const SECRET = 'the-configured-secret-of-the-tests'
-
-/** Registers work for after the test: a test context, or an object like it. */
-export interface Scene {
-  after(done: () => Promise<void> | void): void
-}
 
 /** Milliseconds, enough for an answer on a loaded machine. A request that takes longer fails. */
 const TIMEOUT = 80_000
@@ -42,13 +35,6 @@ export interface Sending {
   readonly body?: string | Buffer | undefined
   /** Sends the body in chunks, without Content-Length. */
   readonly chunked?: boolean
-}
-
-/** Creates a folder, which is removed after the test. */
-export function temporaryFolder(scene: Scene): string {
-  const folder = mkdtempSync(join(tmpdir(), 'plantstore-'))
-  scene.after(() => rmSync(folder, { recursive: true, force: true }))
-  return folder
 }
 
 /**

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { TESTER } from './actor.ts'
-import { type Scene, SECRET, type Service, withService } from './service.ts'
+import type { Scene } from './clean-up.ts'
+import { SECRET, type Service, withService } from './service.ts'
 
 /**
  * A slow search in the service of withSlowSearches: half of the plants have the tag, the other half the word, and no

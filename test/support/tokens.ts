@@ -2,6 +2,10 @@ import assert from 'node:assert/strict'
 import type { Scope } from '../../src/token.ts'
 import type { Answer, Sending, Service } from './service.ts'
 
+/** An idempotency key. */
+export const KEY = '8e03978e-40d5-43e8-bc93-6894a57f9324'
+export const withKey = (key: string): Sending => ({ headers: { 'Idempotency-Key': key } })
+
 /** The body of a token that may read plants. */
 export const NEW = { name: 'label printer', scopes: ['plants:read'] }
 /** The body of a token that may create tokens. */
