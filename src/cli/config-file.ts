@@ -8,7 +8,7 @@ import { fileFault } from './file-fault.ts'
 const DEFAULT_FILE = '.env'
 const MAX_SIZE = 2 ** 20
 /** Variables of other programs that the service reads, such as PGPASSWORD. */
-const OF_OTHERS = /^(?:PG[A-Z]+|OTEL_[A-Z0-9_]+)$/
+const FOREIGN_VARIABLES = /^(?:PG[A-Z]+|OTEL_[A-Z0-9_]+)$/
 
 /** The settings of a file with lines `NAME=value`, where NAME is the environment variable of the setting. */
 export interface ConfigFile {
@@ -37,7 +37,7 @@ export function readConfigFile(named: string | undefined): ConfigFile | undefine
     if (fault !== undefined) faults.push(fault)
   }
   if (faults.length > 0) throw refusal(path, faults)
-  const values = Object.entries(parseEnv(text)).filter(([name]) => isSetting(name) || OF_OTHERS.test(name))
+  const values = Object.entries(parseEnv(text)).filter(([name]) => isSetting(name) || FOREIGN_VARIABLES.test(name))
   return { path, values: Object.fromEntries(values) as Record<string, string> }
 }
 
@@ -72,7 +72,7 @@ function namesIn(text: string): { names: string[]; faults: string[] } {
 
 /** @param isOurs whether all variables must be settings; `.env` may also hold variables of other programs */
 function nameFault(name: string, isOurs: boolean): string | undefined {
-  if (isSetting(name) || OF_OTHERS.test(name)) return undefined
+  if (isSetting(name) || FOREIGN_VARIABLES.test(name)) return undefined
   const nearest = misspeltSetting(name)
   if (nearest !== undefined) return `no setting is called ${name} (did you mean ${nearest}?)`
   return isOurs || name.startsWith('PLANTSTORE_') ? `no setting is called ${name}` : undefined

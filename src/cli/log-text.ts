@@ -2,7 +2,7 @@ import pino from 'pino'
 import { onOneLine, printable } from '../printable.ts'
 
 /** Members with a fixed place in the text. */
-const PLACED = ['level', 'time', 'msg', 'err']
+const FIXED_MEMBERS = ['level', 'time', 'msg', 'err']
 
 /**
  * Turns a JSON line of the log into text for a terminal: the time of day, the level, the message, and all other
@@ -13,7 +13,7 @@ export function logText(line: string): string {
   const { level, time, msg, err } = members
   const name = pino.levels.labels[Number(level)] ?? String(level)
   const others = Object.entries(members)
-    .filter(([member]) => !PLACED.includes(member))
+    .filter(([member]) => !FIXED_MEMBERS.includes(member))
     .map(([member, value]) => `${member}=${shown(value)}`)
   const head = [timeOfDay(time), name.toUpperCase().padEnd(5), String(msg ?? ''), others.join(' ')]
   return `${onOneLine(head.filter((part) => part !== '').join('  ')).trimEnd()}\n${stackOf(err)}`

@@ -20,11 +20,11 @@ import { scheduledBackups } from './scheduled-backups.ts'
 import { version } from './version.ts'
 
 /** Milliseconds that open requests may still take after the server has stopped to listen. */
-const LAST_ANSWERS = 5000
+const ANSWERS_TIMEOUT = 5000
 /** Milliseconds for which the end of the service waits for the collector of traces. */
-const LAST_SPANS = 5000
+const TRACES_TIMEOUT = 5000
 /** Milliseconds for which the end of the process waits for the reader of the log. */
-const LAST_LINES = 1000
+const LOG_TIMEOUT = 1000
 
 export interface ServeOptions {
   /** Undefined for a service without traces. */
@@ -53,8 +53,8 @@ export async function serve(config: Config, { tracing, notice, read }: ServeOpti
     process.on('SIGHUP', () => trail.reopen())
   }
   try {
-    await mustBeFree(clientsAddress(config))
-    if (config.metricsPort !== undefined) await mustBeFree(monitorsAddress(config))
+    await mustHaveFreePort(clientsAddress(config))
+    if (config.metricsPort !== undefined) await mustHaveFreePort(monitorsAddress(config))
     const backups = scheduledBackups(config, log)
     const opening = openStore(config.store, {
       serving: true,
@@ -104,7 +104,9 @@ export async function serve(config: Config, { tracing, notice, read }: ServeOpti
       shards: 'shardState' in store ? () => store.shardState : undefined,
     })
     if (traces !== undefined) {
-      opened.defer(() => closed('the export of traces', traces.exporter.close(AbortSignal.timeout(LAST_SPANS)), log))
+      opened.defer(() =>
+        closed('the export of traces', traces.exporter.close(AbortSignal.timeout(TRACES_TIMEOUT)), log),
+      )
     }
     opened.defer(() => closed('the HTTP server', closeApp(app), log))
     const port = await listen(app, clientsAddress(config))
@@ -123,7 +125,7 @@ export async function serve(config: Config, { tracing, notice, read }: ServeOpti
   } catch (error) {
     await opened.disposeAsync()
     // A log without a reader would keep the process alive.
-    setTimeout(() => process.exit(), LAST_LINES).unref()
+    setTimeout(() => process.exit(), LOG_TIMEOUT).unref()
     throw error
   }
 }
@@ -142,7 +144,7 @@ async function openTracing(tracing: TracingConfig | undefined, log: Logger) {
 }
 
 /** Checks the port before the store opens: a start without a free port must not create or change a store. */
-async function mustBeFree(address: Address): Promise<void> {
+async function mustHaveFreePort(address: Address): Promise<void> {
   const { host, port } = address
   const probe = createServer()
   try {
@@ -227,7 +229,7 @@ async function closeApp(app: App): Promise<void> {
   const force = setTimeout(() => {
     app.server.closeAllConnections()
     app.monitors?.server.closeAllConnections()
-  }, LAST_ANSWERS)
+  }, ANSWERS_TIMEOUT)
   await app.close()
   clearTimeout(force)
 }
@@ -243,5 +245,5 @@ function exitOnFatal(error: Error, log: Logger, trail: ServiceAudit, state: Serv
 }
 
 async function flushed(log: Logger, trail: ServiceAudit): Promise<void> {
-  await Promise.race([trail.flush().then(() => promisify(log.flush).call(log)), sleep(LAST_LINES)])
+  await Promise.race([trail.flush().then(() => promisify(log.flush).call(log)), sleep(LOG_TIMEOUT)])
 }

@@ -47,13 +47,13 @@ export class ServiceClient {
 
   async importPlants(body: Body, request: Request): Promise<ImportSummary> {
     const answer = await this.#send('POST', 'plants/import', request, body)
-    return readSummary(await this.#read(text(answer), request.signal)) ?? this.#isNone()
+    return readSummary(await this.#read(text(answer), request.signal)) ?? this.#throwNotPlantstore()
   }
 
   /** Yields the bytes of a file. Ends without an error only after the last byte. */
   async *exportPlants(request: Request): AsyncGenerator<Uint8Array> {
     const answer = await this.#send('GET', 'plants/export', request)
-    if (answer.headers['content-type']?.startsWith(request.mediaType) !== true) this.#isNone()
+    if (answer.headers['content-type']?.startsWith(request.mediaType) !== true) this.#throwNotPlantstore()
     try {
       yield* answer
     } catch (error) {
@@ -117,14 +117,14 @@ export class ServiceClient {
     return code === '' ? cause : new OperatorError(message, { cause })
   }
 
-  #isNone(): never {
-    throw new OperatorError(`${this.#address.href}: ${NO_PLANT_STORE}`)
+  #throwNotPlantstore(): never {
+    throw new OperatorError(`${this.#address.href}: ${NOT_PLANTSTORE}`)
   }
 
   async #refusal(answer: IncomingMessage): Promise<OperatorError> {
     const { statusCode = 0, headers } = answer
     const said = messageIn(await text(answer).catch(() => ''))
-    const message = `${this.#address.href} answered ${statusCode}: ${said ?? NO_PLANT_STORE}`
+    const message = `${this.#address.href} answered ${statusCode}: ${said ?? NOT_PLANTSTORE}`
     if (!TRANSIENT.includes(statusCode)) return new OperatorError(message)
     return new Unavailable(message, { retryAfter: Number(headers['retry-after'] ?? 0) * 1000 })
   }
@@ -178,7 +178,7 @@ const UNREACHED: Readonly<Record<string, string>> = {
   ENOTFOUND: 'no host has this name',
   EAI_AGAIN: 'the host name cannot be resolved at the moment',
 }
-const NO_PLANT_STORE = 'it is not a Plantstore service; is the address right?'
+const NOT_PLANTSTORE = 'it is not a Plantstore service; is the address right?'
 
 /** Returns the number and message in an error body of the service; undefined for any other text. */
 function messageIn(text: string): string | undefined {

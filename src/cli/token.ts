@@ -84,7 +84,7 @@ function expiryOf(text: string | undefined): Date | undefined {
   if (text === undefined) return undefined
   const span = /^(\d{1,5})([hd])$/.exec(text)
   const time =
-    span === null ? timeIn(wholeTime(text))?.getTime() : Date.now() + Number(span[1]) * hours(span[2]) * 3.6e6
+    span === null ? timeIn(completeTime(text))?.getTime() : Date.now() + Number(span[1]) * hours(span[2]) * 3.6e6
   if (time === undefined || time <= Date.now()) {
     throw new OperatorError(`--expires: "${text}" is not a time in the future, such as 90d, 12h or 2030-12-31`, {
       exitCode: 2,
@@ -94,7 +94,7 @@ function expiryOf(text: string | undefined): Date | undefined {
 }
 
 /** Adds seconds that are left out, or a time of day that is left out, which is then midnight in UTC. */
-const wholeTime = (text: string): string =>
+const completeTime = (text: string): string =>
   /^\d{4}-\d{2}-\d{2}$/.test(text) ? `${text}T00:00:00Z` : text.replace(/^(\S{10}T\d{2}:\d{2})(?=Z|[+-])/, '$1:00')
 
 const hours = (unit: string | undefined): number => (unit === 'd' ? 24 : 1)

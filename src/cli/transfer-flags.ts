@@ -44,18 +44,18 @@ export type Target =
 /** @throws OperatorError (exit code 2) when the flags contradict each other, or the address or the token is missing */
 export function targetOf({ url, store }: TargetFlags, config: Config): Target {
   if (url === undefined) return { kind: 'store', address: config.store }
-  if (store !== undefined) throw wrong('--url and --store: give only one of them')
+  if (store !== undefined) throw usageError('--url and --store: give only one of them')
   const address = serviceAddress(url)
-  if (config.token === undefined) throw wrong('--url: set PLANTSTORE_TOKEN to an access token of the service')
+  if (config.token === undefined) throw usageError('--url: set PLANTSTORE_TOKEN to an access token of the service')
   return { kind: 'service', service: new ServiceClient(address, config.token) }
 }
 
 function serviceAddress(text: string): URL {
   const url = URL.parse(text)
   const isAddress = url !== null && /^https?:$/.test(url.protocol) && url.search === '' && url.hash === ''
-  if (!isAddress) throw wrong(`--url: "${text}" is not an address like http://127.0.0.1:8080`)
-  if (url.username !== '' || url.password !== '') throw wrong('--url: must not hold a user name or password')
+  if (!isAddress) throw usageError(`--url: "${text}" is not an address like http://127.0.0.1:8080`)
+  if (url.username !== '' || url.password !== '') throw usageError('--url: must not hold a user name or password')
   return url
 }
 
-const wrong = (message: string): OperatorError => new OperatorError(message, { exitCode: 2 })
+const usageError = (message: string): OperatorError => new OperatorError(message, { exitCode: 2 })

@@ -10,7 +10,7 @@ const HEAD = 20
 const LENGTH = 4
 const NULL = -1
 /** Maximum number of UTF-8 bytes for one UTF-16 unit. */
-const WIDEST = 3
+const MAX_UTF8_BYTES = 3
 
 export function bigintArray(values: readonly bigint[]): Buffer {
   const bytes = Buffer.allocUnsafe(HEAD + values.length * (LENGTH + 8))
@@ -24,7 +24,7 @@ export function bigintArray(values: readonly bigint[]): Buffer {
 
 export function textArray(values: readonly (string | undefined)[]): Buffer {
   let room = HEAD
-  for (const value of values) room += LENGTH + (value?.length ?? 0) * WIDEST
+  for (const value of values) room += LENGTH + (value?.length ?? 0) * MAX_UTF8_BYTES
   const bytes = Buffer.allocUnsafe(room)
   let at = writeHead(bytes, TEXT, values.length)
   for (const value of values) {
@@ -43,7 +43,7 @@ export function tsvectorArray(values: readonly ReadonlySet<string>[]): Buffer {
   let room = HEAD
   for (const lexemes of values) {
     room += 2 * LENGTH
-    for (const lexeme of lexemes) room += lexeme.length * WIDEST + 3
+    for (const lexeme of lexemes) room += lexeme.length * MAX_UTF8_BYTES + 3
   }
   const bytes = Buffer.allocUnsafe(room)
   let at = writeHead(bytes, TSVECTOR, values.length)
@@ -58,7 +58,7 @@ export function tsvectorArray(values: readonly ReadonlySet<string>[]): Buffer {
 /** Encodes one tsvector, outside of an array. */
 export function tsvector(lexemes: ReadonlySet<string>): Buffer {
   let room = LENGTH
-  for (const lexeme of lexemes) room += lexeme.length * WIDEST + 3
+  for (const lexeme of lexemes) room += lexeme.length * MAX_UTF8_BYTES + 3
   const bytes = Buffer.allocUnsafe(room)
   return bytes.subarray(0, writeTsvector(bytes, lexemes, 0))
 }

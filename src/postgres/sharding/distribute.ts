@@ -60,7 +60,7 @@ class Distribution {
   }
 
   async run(): Promise<void> {
-    await this.#haveExtension()
+    await this.#ensureExtension()
     const workers = await this.#countWorkers()
     if (await migrate(this.#share, true)) this.#options.onStep('created a new store')
     if ((await this.#methodOf('tokens')) === undefined) {
@@ -78,7 +78,7 @@ class Distribution {
     this.#options.onStep(await this.#summary())
   }
 
-  async #haveExtension(): Promise<void> {
+  async #ensureExtension(): Promise<void> {
     const { rows } = await this.#share.run({
       text: "SELECT installed_version FROM pg_available_extensions WHERE name = 'citus'",
     })

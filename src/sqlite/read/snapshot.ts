@@ -28,7 +28,7 @@ export const needsIndex = (filter: PlantFilter, order: PlantOrder): boolean =>
   isByName(order) || filter.tags.length + filter.words.length > 0
 
 /** Plants that one statement counts, in about a millisecond. */
-const COUNTED = 20_000
+const PLANTS_PER_COUNT = 20_000
 
 /** A connection to the store and one to the search index. From `begin` to `end`, reads see both at one moment. */
 export class Snapshot {
@@ -143,14 +143,14 @@ export class Snapshot {
     let count = 0
     for (let where = '', last: bigint[] = []; ; where = 'WHERE id > ?') {
       const end = this.#statements.get(
-        `SELECT id FROM plants ${where} ORDER BY id LIMIT 1 OFFSET ${COUNTED - 1}`,
+        `SELECT id FROM plants ${where} ORDER BY id LIMIT 1 OFFSET ${PLANTS_PER_COUNT - 1}`,
         ...last,
       )
       if (end === undefined) {
         const rest = this.#statements.get(`SELECT count(*) FROM plants ${where}`, ...last)
         return count + Number(rest?.[0] ?? 0)
       }
-      count += COUNTED
+      count += PLANTS_PER_COUNT
       last = [end[0] as bigint]
       yield
     }

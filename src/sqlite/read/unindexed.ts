@@ -13,7 +13,7 @@ export interface Unindexed {
 export const NONE_UNINDEXED: Unindexed = { ids: new Set(), tags: new Map() }
 
 /** Ids that one statement looks up, in 0.7 µs each. A statement for each id takes 3 µs. */
-const AT_ONCE = 500
+const IDS_PER_STATEMENT = 500
 
 /**
  * Has SQLite exclude plants that can't match, so that most of them never reach JavaScript. It excludes by words only
@@ -53,7 +53,7 @@ function* chunks(ids: Iterable<bigint>): Iterable<bigint[]> {
   let some: bigint[] = []
   for (const id of ids) {
     some.push(id)
-    if (some.length === AT_ONCE) {
+    if (some.length === IDS_PER_STATEMENT) {
       yield some
       some = []
     }

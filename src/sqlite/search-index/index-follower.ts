@@ -13,10 +13,11 @@ export type IndexReport =
   /** The store's file can't be trusted any more. */
   | { readonly storeFault: SqliteFault }
 
-/** Milliseconds to gather changes, each of which then takes half the time. MANY changes are indexed without a pause. */
+/** Milliseconds to gather changes, each of which then takes half the time. */
 const GATHER_TIME = 200
 const SHORT_GATHER_TIME = 50
-const MANY = 4000
+/** The lag, in changes, from which on the follower indexes without a pause. */
+export const URGENT_LAG = 4000
 /** Milliseconds between two syncs of the index to stable storage. The log of changes can be trimmed up to a sync. */
 const SYNC_INTERVAL = 2000
 /** Milliseconds before the retry of a failed step. Each further pause is twice as long. */
@@ -85,9 +86,9 @@ export class IndexFollower implements Served {
 
   /** Milliseconds before the next step. A call of `wake` may shorten them. */
   #pauseAfter({ isDone, behind, share, indexed }: IndexProgress): number {
-    if (!isDone) return behind < MANY && share === 1 ? GATHER_TIME : 0
+    if (!isDone) return behind < URGENT_LAG && share === 1 ? GATHER_TIME : 0
     // Looks again soon: another process may be writing, and can't call `wake`.
-    if (indexed > 0) return indexed < MANY ? GATHER_TIME : SHORT_GATHER_TIME
+    if (indexed > 0) return indexed < URGENT_LAG ? GATHER_TIME : SHORT_GATHER_TIME
     return this.#durable < this.#position ? SYNC_INTERVAL : Number.POSITIVE_INFINITY
   }
 

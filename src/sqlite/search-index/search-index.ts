@@ -1,17 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { SqliteFault } from '../errors.ts'
 import { ThreadClient } from '../worker/client.ts'
-import type { IndexReport } from './index-follower.ts'
+import { type IndexReport, URGENT_LAG } from './index-follower.ts'
 import { type IndexProgress, NONE_YET } from './indexer.ts'
 import { WritePace } from './write-pace.ts'
 
-/** The lag, in changes, from which on the follower indexes without a pause. */
-const MANY = 4000
 /** Milliseconds before the restart of a follower that has ended. Each further pause is twice as long. */
 const FIRST_RESTART = 1000
 const LAST_RESTART = 60_000
 /** Milliseconds between two checks for writes of other processes. */
-const LOOK_INTERVAL = 1000
+const OTHER_WRITES_INTERVAL = 1000
 /** Milliseconds after which a delayed write checks again whether it may proceed. */
 const CHECK_INTERVAL = 500
 /** The pressure from which on an import waits. Above 1, an import prepares its next batch while the index takes one. */
@@ -59,7 +57,7 @@ export class SearchIndex {
   readonly #pace = new WritePace()
   #follower: Follower | undefined
   #restart: NodeJS.Timeout | undefined
-  #looking: NodeJS.Timeout | undefined
+  #otherWrites: NodeJS.Timeout | undefined
   #restartTime = FIRST_RESTART
   #progress: IndexProgress | undefined
   /** The writes since the start of the last reported step, and the sum of their plants. */
@@ -79,7 +77,7 @@ export class SearchIndex {
   /** Starts the thread, unless it is running. */
   start(): void {
     // Other processes write to the store too, and do not call `wrote`.
-    this.#looking ??= setInterval(() => this.wrote(0), LOOK_INTERVAL).unref()
+    this.#otherWrites ??= setInterval(() => this.wrote(0), OTHER_WRITES_INTERVAL).unref()
     if (this.#follower !== undefined || this.#isClosed || this.#restart !== undefined) return
     const start = this.#options.start ?? startThread
     this.#follower = start(this.#path, {
@@ -97,7 +95,7 @@ export class SearchIndex {
   wrote(plants: number): void {
     this.#written += plants
     if (plants > 0) this.#writes.push({ at: performance.now(), plants })
-    if (this.behind >= MANY) this.#wakeUrgently()
+    if (this.behind >= URGENT_LAG) this.#wakeUrgently()
     else if (this.#isIdle) {
       this.#isIdle = false
       this.#follower?.wake(false)
@@ -148,7 +146,7 @@ export class SearchIndex {
   async close(): Promise<void> {
     this.#isClosed = true
     clearTimeout(this.#restart)
-    clearInterval(this.#looking)
+    clearInterval(this.#otherWrites)
     for (const resolve of this.#waiting.splice(0)) resolve()
     await this.#follower?.close()
   }

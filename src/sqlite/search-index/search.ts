@@ -24,7 +24,7 @@ const IDS = 500
 /** Maximum number of ids by which `namesOfIds` filters all names. */
 const MAX_FILTER_IDS = 50_000
 /** Ids that one round of `byTags` reads for all tags together. */
-const TAGGED = 2000
+const IDS_OF_ALL_TAGS = 2000
 
 /**
  * Finds plants by the search index, in the snapshots of both connections. It does not guess the best table of the
@@ -200,7 +200,7 @@ export class PlantSearch {
   /** Merges the ids of several tags. Each round reads some ids of every tag. */
   *#byTags(query: PlantQuery): Iterable<bigint> {
     const tags = Array.from(new Set(query.tags))
-    const atOnce = Math.max(16, Math.trunc(TAGGED / tags.length))
+    const atOnce = Math.max(16, Math.trunc(IDS_OF_ALL_TAGS / tags.length))
     const compare = isDescending(query.order)
       ? (a: bigint, b: bigint) => (a > b ? -1 : 1)
       : (a: bigint, b: bigint) => (a < b ? -1 : 1)

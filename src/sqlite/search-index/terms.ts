@@ -22,7 +22,7 @@ const LONG_WORD = /[a-z0-9]{21}/i
 export function indexedTerms(plant: Plant): string {
   const text = plant.tag === undefined ? plant.name : `${plant.name} ${plant.tag}`
   if (PLAIN.test(text) && !LONG_WORD.test(text)) return text
-  return unique(plantWords(plant).map(cut)).join(' ')
+  return unique(plantWords(plant).map(truncate)).join(' ')
 }
 
 /**
@@ -40,13 +40,13 @@ export function matchExpression(filter: PlantFilter): string | undefined {
     .map(term)
   const tags = unique(filter.tags).map((tag) => unique(words(tag)).slice(0, MAX_TAG_WORDS))
   if (tags.length > 0 && tags.length <= MAX_TAGS && tags.every((tag) => tag.length > 0)) {
-    terms.push(`(${tags.map((tag) => `(${tag.map((word) => quote(cut(word))).join(' AND ')})`).join(' OR ')})`)
+    terms.push(`(${tags.map((tag) => `(${tag.map((word) => quote(truncate(word))).join(' AND ')})`).join(' OR ')})`)
   }
   return terms.join(' AND ')
 }
 
 function term(word: string): string {
-  const start = cut(word)
+  const start = truncate(word)
   // A truncated word equals the truncated terms. A shorter one is a prefix.
   return characters(start) === TERM_LENGTH ? quote(start) : `${quote(start)} *`
 }
@@ -55,7 +55,7 @@ const unique = (texts: readonly string[]): string[] => Array.from(new Set(texts)
 const quote = (word: string): string => `"${word}"`
 const characters = (word: string): number => (word.length < TERM_LENGTH ? word.length : Array.from(word).length)
 
-function cut(word: string): string {
+function truncate(word: string): string {
   return word.length <= TERM_LENGTH
     ? word
     : Array.from(word.slice(0, TERM_LENGTH * 2))

@@ -9,19 +9,19 @@ import { isFileOfStore } from '../../store-path.ts'
  * @throws OperatorError (exit code 2) when the store can't be backed up there
  */
 export function backupTarget(file: string, storePath: string): string {
-  if (file === '-') throw wrong(file, 'a backup can not go to standard output; name a file')
+  if (file === '-') throw usageError(file, 'a backup can not go to standard output; name a file')
   const folder = dirname(file)
-  if (!existsSync(folder)) throw wrong(file, `the folder ${folder} does not exist; create it first`)
-  if (!statSync(folder).isDirectory()) throw wrong(file, `${folder} is not a folder`)
+  if (!existsSync(folder)) throw usageError(file, `the folder ${folder} does not exist; create it first`)
+  if (!statSync(folder).isDirectory()) throw usageError(file, `${folder} is not a folder`)
   const stat = lstatSync(file, { throwIfNoEntry: false })
-  if (stat?.isSymbolicLink() === true) throw wrong(file, 'it is a symbolic link; name the file itself')
-  if (stat?.isDirectory() === true) throw wrong(file, 'it is a folder; name a new file in it')
+  if (stat?.isSymbolicLink() === true) throw usageError(file, 'it is a symbolic link; name the file itself')
+  if (stat?.isDirectory() === true) throw usageError(file, 'it is a folder; name a new file in it')
   const target = join(realpathSync(folder), basename(file))
   const store = join(realpathSync(dirname(storePath)), basename(storePath))
-  if (target === store) throw wrong(file, 'it is the store itself; name a new file')
+  if (target === store) throw usageError(file, 'it is the store itself; name a new file')
   if (isFileOfStore(target, store))
-    throw wrong(file, 'the store uses this name for one of its own files; choose another one')
-  if (stat !== undefined) throw wrong(file, 'it already exists; a backup replaces no file')
+    throw usageError(file, 'the store uses this name for one of its own files; choose another one')
+  if (stat !== undefined) throw usageError(file, 'it already exists; a backup replaces no file')
   return target
 }
 
@@ -40,4 +40,4 @@ export function mustHaveRoom(target: string, bytes: number): void {
 
 const mebibytes = (bytes: number): string => `${(bytes / 2 ** 20).toFixed(1)} MiB`
 
-const wrong = (file: string, why: string): OperatorError => new OperatorError(`${file}: ${why}`, { exitCode: 2 })
+const usageError = (file: string, why: string): OperatorError => new OperatorError(`${file}: ${why}`, { exitCode: 2 })

@@ -72,7 +72,7 @@ export class IndexCheck {
 
   async #entries(store: StatementCache, changes: ChangeReader, state: IndexState, work: LongWork): Promise<string[]> {
     const { statements } = this.#view
-    const [names, tags, ids] = [new Sum(), new Sum(), new Sum()]
+    const [names, tags, ids] = [new EntryDigest(), new EntryDigest(), new EntryDigest()]
     const stride = Math.max(1, Math.ceil(Number(store.get('SELECT count(*) FROM plants')?.[0] ?? 0) / SAMPLE))
     let plants = 0
     let unfound = 0
@@ -83,8 +83,8 @@ export class IndexCheck {
       if (plants++ % stride === 0 && !this.#isFound(plant)) unfound++
       if (plants % TURN === 0) await turn(work)
     }
-    const compare = async (what: string, sql: string, expected: Sum): Promise<string[]> => {
-      const found = new Sum()
+    const compare = async (what: string, sql: string, expected: EntryDigest): Promise<string[]> => {
+      const found = new EntryDigest()
       for (const { 0: text, 1: id } of statements.iterate(sql)) {
         found.add(text as string, id as bigint)
         if (found.count % TURN === 0) await turn(work)
@@ -133,7 +133,7 @@ function* plantsAt(store: StatementCache, changes: ChangeReader, state: IndexSta
 }
 
 /** A digest of a set of entries, whatever their order. */
-class Sum {
+class EntryDigest {
   #first = 0
   #second = 0
   count = 0
@@ -145,7 +145,7 @@ class Sum {
     this.count++
   }
 
-  equals(other: Sum): boolean {
+  equals(other: EntryDigest): boolean {
     return this.count === other.count && this.#first === other.#first && this.#second === other.#second
   }
 }

@@ -29,7 +29,7 @@ export function statusOf(link: string): StoreStatus {
       const { applied, known } = schemaOf(db)
       const now = Date.now()
       const active = `SELECT count(*) AS count FROM tokens WHERE (expires_at IS NULL OR expires_at > ?)`
-      const isRevocable = hasTable(db, 'tokens') && applied >= REVOKED
+      const isRevocable = hasTable(db, 'tokens') && applied >= REVOKED_AT_MIGRATION
       const tokens = hasTable(db, 'tokens')
         ? Number(db.prepare(`${active}${isRevocable ? ' AND revoked_at IS NULL' : ''}`).get(now)?.['count'])
         : 0
@@ -52,7 +52,7 @@ export function statusOf(link: string): StoreStatus {
 }
 
 /** The migration that adds the column `revoked_at` (sql/sqlite/000004.sql). */
-const REVOKED = 4
+const REVOKED_AT_MIGRATION = 4
 
 function indexOf(path: string, statements: StatementCache): string {
   const changes = new ChangeReader(statements)

@@ -6,7 +6,7 @@ import { follows } from './log-mark.ts'
 const SCHEMA_COOKIE = 40
 const USER_VERSION = 60
 /** Attempts while the store and its log change. */
-const LOOKS = 5
+const ATTEMPTS = 5
 
 /**
  * Decides whether a log belongs to the store's file. It reads the file, so this process must not have the store open.
@@ -19,7 +19,7 @@ const LOOKS = 5
  * @returns `truncated` when the file is shorter than its first page says
  */
 export function judgeLog(path: string): 'own' | 'foreign' | 'truncated' {
-  for (let look = 0; look < LOOKS; look++) {
+  for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
     const page = firstPageOf(path)
     const log = readLog(`${path}-wal`, page)
     const isInUse = log !== undefined && log.transactions > 0

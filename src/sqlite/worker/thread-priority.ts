@@ -4,8 +4,8 @@ import { getPriority, setPriority } from 'node:os'
 /**
  * Added to the nice value of the process: the thread gets a third of another thread's share. 15 gave no more creates.
  */
-const NICER = 5
-const NICEST = 19
+const NICE_INCREMENT = 5
+const MAX_NICE = 19
 
 /**
  * Makes the operating system prefer all other threads to this one. Only Linux has a priority for each thread
@@ -18,7 +18,7 @@ export function giveWayToOtherThreads(): void {
   if (process.platform !== 'linux') return
   try {
     const thread = Number(readlinkSync('/proc/thread-self').split('/').at(-1))
-    setPriority(thread, Math.min(NICEST, getPriority() + NICER))
+    setPriority(thread, Math.min(MAX_NICE, getPriority() + NICE_INCREMENT))
   } catch {
     // The system has no /proc or forbids the change, so the thread keeps the priority of its process.
   }

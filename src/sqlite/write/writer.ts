@@ -27,7 +27,7 @@ import { removeOldIndexes } from './old-indexes.ts'
 import { type IssuedRow, TokenWriter } from './token-writer.ts'
 
 /** Plants in one INSERT. It takes two thirds of the time of one INSERT for each plant. */
-const TOGETHER = 8
+const ROWS_PER_INSERT = 8
 
 /** A create, or a plant of an import, with the id of its actor. */
 export interface Put {
@@ -65,7 +65,7 @@ export class SqliteWriter implements Served {
     this.#db = db
     this.#keeper = new LogKeeper(db, { checkpoints: options.forEventLoop !== true })
     this.#insertMany = db.prepare(
-      `INSERT INTO plants (id, name, tag) VALUES ${Array(TOGETHER).fill('(?, ?, ?)').join(', ')}`,
+      `INSERT INTO plants (id, name, tag) VALUES ${Array(ROWS_PER_INSERT).fill('(?, ?, ?)').join(', ')}`,
     )
     this.#insertPlant = db.prepare('INSERT INTO plants (id, name, tag) VALUES (?, ?, ?) ON CONFLICT (id) DO NOTHING')
     this.#statements = new StatementCache(db)
@@ -175,18 +175,18 @@ export class SqliteWriter implements Served {
   }
 
   /**
-   * Inserts the first plants, TOGETHER with each statement, until SQLite refuses a statement. A refused statement
-   * inserts none of its plants (https://sqlite.org/lang_conflict.html, ABORT).
+   * Inserts the first plants, ROWS_PER_INSERT with each statement, until SQLite refuses a statement. A refused
+   * statement inserts none of its plants (https://sqlite.org/lang_conflict.html, ABORT).
    *
    * @returns the number of inserted plants
    */
   #insertFirst(plants: readonly NewPlant[]): number {
     let count = 0
-    while (count + TOGETHER <= plants.length) {
+    while (count + ROWS_PER_INSERT <= plants.length) {
       const values: (bigint | string | null)[] = []
-      for (const { id, name, tag } of plants.slice(count, count + TOGETHER)) values.push(id, name, tag ?? null)
+      for (const { id, name, tag } of plants.slice(count, count + ROWS_PER_INSERT)) values.push(id, name, tag ?? null)
       if (orRefusal(() => void this.#insertMany.run(...values)) !== undefined) break
-      count += TOGETHER
+      count += ROWS_PER_INSERT
     }
     return count
   }
