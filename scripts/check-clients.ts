@@ -1,6 +1,6 @@
 // `node scripts/check-clients.ts [NAME]`: generates a client from the contract with each of the well-known generators.
 // Checks that it has all operations, and the type of an id. Run it by hand: it installs the generators into a temporary
-// folder, takes minutes, and needs npm, Python, Go, and Java with Maven. docs/guides/writing-clients.md has the results.
+// folder, takes minutes, and needs npm, Python, Go, Java and Maven. docs/guides/writing-clients.md has the results.
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -57,7 +57,7 @@ function failureOf([command, ...args]: Command, dir: string, out: string): strin
   return `${filled(command)}: ${error?.message ?? `ended with ${status}`}\n${`${stdout}${stderr}`.slice(-2000)}`
 }
 
-/** The names in texts, without underscores and in lower case, so that createPlant equals CreatePlant and create_plant. */
+/** The names in texts, in lower case and without underscores, so that createPlant equals create_plant. */
 function wordsIn(texts: readonly string[]): Set<string> {
   const words = texts.flatMap((text) => text.match(/\w+/g) ?? [])
   return new Set(words.map((word) => word.replaceAll('_', '').toLowerCase()))

@@ -16,7 +16,7 @@ const LICENCES = [
   'Unlicense',
 ]
 
-/** Licences of tools that only tests use, and that no release contains: axe-core checks the accessibility of the page. */
+/** Licences of tools that only tests use, and that no release contains: axe-core checks the page's accessibility. */
 const LICENCES_OF_TESTS: Readonly<Record<string, string>> = { 'node_modules/axe-core': 'MPL-2.0' }
 
 /**

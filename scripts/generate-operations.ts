@@ -19,7 +19,7 @@ export function operationTypes(document: Source = readSource()): string {
     return schema === undefined ? [] : [`  readonly ${one.operationId}: ${typeOf(document, schema, '  ')}\n`]
   })
   return `${HEAD}
-/** Give the values that ParameterReader has read the types of the contract. */
+/** Functions that give the values of ParameterReader the types of the contract. */
 export const PARAMETERS = {
 ${parameters.join('')}}
 

@@ -1,5 +1,5 @@
-// `npm run test:citus`: runs the tests of the store and the service on Citus, either on a running cluster or on one that
-// it starts from a build.
+// `npm run test:citus`: runs the tests of the store and the service on Citus, on a running cluster or on one that it
+// starts from a build.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { globSync } from 'node:fs'

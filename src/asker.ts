@@ -6,7 +6,7 @@ export interface Asker {
 
 /** An asker that can also abort the work that it asked for. */
 export interface AbortingAsker extends Asker {
-  /** Aborts when the asker is over. Reading it may create the signal, at the cost of the rest of a short page. */
+  /** Aborts when the asker is over. The first use creates it, which costs as much as the rest of a short page. */
   readonly signal: AbortSignal
 }
 

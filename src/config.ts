@@ -68,10 +68,11 @@ export interface Config extends ConnectionLimits, LoadLimits, WorkLimits, Memory
   /** Bytes of request line and headers together. */
   readonly headerLimit: number
   readonly nestingLimit: number
-  /** All times in milliseconds. */
+  /** Milliseconds. */
   readonly storeTimeout: number
+  /** Milliseconds. */
   readonly storeWait: number
-  /** How long a SQLite store keeps its log of changes. */
+  /** Milliseconds for which a SQLite store keeps its log of changes. */
   readonly changesKeep: number
   readonly rateLimit: RateLimit
   /** Failed authentications per minute and address; undefined: no limit. */
@@ -250,7 +251,7 @@ export function readConfig(
     }
   })
   const config = Object.fromEntries(entries) as Config
-  // Only for the faults, so that one message has all of them. The service reads the values when it starts.
+  // Reads them only for their faults, so that one message has all faults. The service reads the values at its start.
   if (use === 'server') readTracing(environment, faults)
   // Node.js refuses such a pair. A timeout of 0 means none.
   if (config.requestTimeout > 0 && config.headersTimeout > config.requestTimeout) {

@@ -1,4 +1,4 @@
-/** Both ends included. */
+/** A range of ids, both ends included. */
 export interface IdRange {
   readonly first: bigint
   readonly last: bigint

@@ -78,9 +78,9 @@ export class GroupCommit<Row, Result> {
   }
 
   /**
-   * Resolves after the commit that holds the row.
+   * Queues a row, and resolves with its result after the commit that holds it.
    *
-   * @throws AppError 50302 when the queue is full and 50303 when it is closed; neither takes the row
+   * @throws AppError 50302 when the queue is full, 50303 when it is closed; nothing is done
    */
   submit(row: Row): Promise<Result> {
     const weight = this.#options.weigh(row)
@@ -96,7 +96,7 @@ export class GroupCommit<Row, Result> {
     })
   }
 
-  /** Takes no more rows, and resolves when all rows are answered. */
+  /** Refuses further rows, and resolves when all rows have their results. */
   async close(): Promise<void> {
     this.#closed = true
     if (this.#waiting > 0) await new Promise<void>((resolve) => this.#idle.push(resolve))
@@ -114,7 +114,7 @@ export class GroupCommit<Row, Result> {
 
   #refusal(weight: number): AppError | undefined {
     if (this.#closed) return new AppError(50303, 'the service is shutting down; send the request again')
-    // A single row may be heavier than the bound. An empty queue takes it, or it could never be written.
+    // A single row may be heavier than the bound, so an empty queue takes any row.
     const isHeavy = this.#weight > 0 && this.#weight + weight > this.#options.maxWeight
     const isFull = this.#waiting >= this.#options.maxWaiting || isHeavy || this.#isSlow
     return isFull ? queueFull() : undefined

@@ -7,7 +7,7 @@ export interface Network {
 }
 
 /**
- * Reads networks such as `10.0.0.0/8, 127.0.0.1, fd00::/8`; an address alone is a network of one.
+ * Reads networks such as `10.0.0.0/8, 127.0.0.1, fd00::/8`. An address without prefix is a network of one address.
  *
  * @throws Error that names the first text that is no network
  */

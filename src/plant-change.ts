@@ -14,10 +14,10 @@ export type ChangeOutcome =
   | { readonly result: 'created' | 'replaced' | 'updated'; readonly plant: NewPlant }
   | { readonly result: 'deleted' }
 
-/** What a put does with an existing id: `new` refuses it, and the modes of imports are as ImportMode says. */
+/** The treatment of existing ids by a put. `new`: the put refuses them. The others are those of ImportMode. */
 export type PutMode = ImportMode | 'new'
 
-/** The outcome of a put, which is a create or an imported plant. `exists` and `conflict` refuse it. */
+/** The outcome of a put, which is a create or an imported plant. `exists` and `conflict` are refusals. */
 export type PutOutcome = 'created' | 'updated' | 'unchanged' | 'exists' | 'conflict'
 
 export const idOf = (change: PlantChange): bigint => (change.kind === 'replace' ? change.plant.id : change.id)

@@ -56,7 +56,7 @@ type Parameters = Partial<Record<Parameter, string>>
 
 type TlsFiles = { readonly [K in 'sslrootcert' | 'sslcert' | 'sslkey']?: string | undefined }
 
-/** The word that stands for the system's authorities instead of a file. */
+/** The value of sslrootcert that selects the system's authorities instead of a file. */
 const SYSTEM = 'system'
 /** In seconds. */
 const CONNECT_TIMEOUT = '5'

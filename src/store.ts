@@ -78,7 +78,7 @@ export interface Store {
    * Returns the plant with this id; undefined when there is none. It sees every write that was answered before. Several
    * calls may get the same object, which never changes.
    *
-   * @param asker when it is over before its turn, the read is dropped, and the call rejects with some error
+   * @param asker an asker that is over before its turn drops the read, and the call rejects
    */
   getPlant(id: bigint, asker?: Asker): Promise<NewPlant | undefined>
 
@@ -118,8 +118,8 @@ export interface Store {
   listPlants(query: PlantQuery, limit: number, asker?: AbortingAsker): Promise<readonly NewPlant[]>
 
   /**
-   * Returns at most `limit` tags of plants in the order of code points, the first of them after `after`. It sees
-   * writes, is refused and ends early as listPlants does.
+   * Returns at most `limit` tags that come after `after` in the order of code points. Sees writes, throws and ends
+   * early as listPlants does.
    */
   listTags(after: string | undefined, limit: number, signal?: AbortSignal): Promise<TagCount[]>
 
@@ -144,10 +144,10 @@ export interface Store {
    */
   exportPlants(filter: PlantFilter, order: PlantOrder, signal?: AbortSignal): AsyncIterable<readonly NewPlant[]>
 
-  /** Counts the plants. It looks at all of them; writes go on meanwhile. */
+  /** Counts the plants, by a read of all of them. Writes go on meanwhile. */
   countPlants(): Promise<number>
 
-  /** Resolves after a real write and its commit. Readiness depends on it. */
+  /** Resolves after a committed write. Readiness depends on it. */
   checkWritable(): Promise<void>
 
   /**

@@ -11,7 +11,7 @@ const MAX_NAME = 100
 /** Control and direction characters, which could disguise a name in a list. */
 const DISGUISING = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u
 
-/** Returns the fault of a token's name, in words that follow "name"; undefined for a valid name. */
+/** Returns the fault of a token's name, as the rest of a sentence that begins with "name"; undefined without one. */
 export function faultOfTokenName(name: string): string | undefined {
   // A character has at most two code units, so a longer text needs no counting.
   if (name.length === 0 || name.length > 2 * MAX_NAME || [...name].length > MAX_NAME) {
@@ -34,7 +34,7 @@ export const DATE_TIME =
 export function timeIn(text: string): Date | undefined {
   if (!DATE_TIME.test(text)) return undefined
   const time = new Date(text.toUpperCase())
-  // Date reads 30 February as 2 March.
+  // Date accepts 30 February, and reads it as 2 March.
   const [year = 0, month = 0, day = 0] = text.slice(0, 10).split('-').map(Number)
   const isDay = new Date(Date.UTC(year, month - 1, day)).getUTCDate() === day
   return isDay && !Number.isNaN(time.getTime()) ? time : undefined

@@ -61,7 +61,7 @@ export interface TokenStore {
   touchToken(id: string, usedAt: Date): Promise<void>
 
   /**
-   * Revokes a token for good.
+   * Revokes a token. Nothing makes it active again.
    *
    * @param sparesLast leaves the last active token with the scope `tokens`, also when several are revoked at once
    */

@@ -4,8 +4,8 @@ import { locate, lockedPackages } from '../lockfile.ts'
 import { ROOT } from '../repository.ts'
 
 /**
- * The folders of the packages that the program imports and of those that they need, relative to the root of the project.
- * Node.js itself, which the project has as a package for development, is not among them.
+ * The folders of the packages that the program imports and of those that they need, relative to the root of the
+ * project. Node.js itself, which the project has as a package for development, is not among them.
  */
 export function bundledPackages(): string[] {
   const packages = lockedPackages()

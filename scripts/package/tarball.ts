@@ -25,7 +25,7 @@ export function tarball(out: string): string {
 }
 
 /** Writes the content of the archive into a folder. @returns the path of its root, `plantstore-VERSION-linux-ARCH` */
-export function writeTree(folder: string): string {
+function writeTree(folder: string): string {
   if (process.platform !== 'linux') throw new Error('only Linux can make the archive for systemd')
   const tree = join(folder, `plantstore-${manifest().version}-linux-${process.arch}`)
   mkdirSync(join(tree, 'runtime'), { recursive: true })

@@ -4,7 +4,6 @@ import type { Logger } from 'pino'
 import { type AuditLog, NO_AUDIT } from '../audit.ts'
 import { AppError } from '../errors.ts'
 import { Admission } from './admission/admission.ts'
-import { observeAdmission } from './admission/admission-metrics.ts'
 import { Overload } from './admission/overload.ts'
 import { authorizeOperations } from './auth/authorize.ts'
 import { Auth } from './auth/bearer.ts'
@@ -72,7 +71,7 @@ export function buildApp(options: AppOptions): App {
     onTouchFailure: (error) => log.warn({ err: error }, 'the last use of a token could not be recorded'),
   })
   const admission = new Admission(config, new TokenWatch(auth), pool?.maxLongWork)
-  observeAdmission(metrics, admission)
+  admission.describe(metrics)
   const stopping = new AbortController()
   const notFound = answerNotFound(contract.operations, responder, '/openapi.json lists all paths')
   const bodies = new BodyMemory(config)

@@ -2,7 +2,7 @@ import findMyWay from 'find-my-way'
 import { AppError } from '../errors.ts'
 import type { Exchange } from './exchange.ts'
 
-/** Handles an exchange. The caller refuses the exchange with what this throws. */
+/** Handles an exchange. The caller refuses the exchange if this throws an error. */
 export type Route = (exchange: Exchange) => void
 
 export interface RouterOptions {
@@ -33,7 +33,7 @@ export class Router {
     this.#paths.on(ANY, path.replaceAll(/\{(\w+)\}/g, ':$1'), unused, { routes, otherwise } satisfies Resource)
   }
 
-  /** @throws AppError 40003 when the path can't be decoded, and what the route throws */
+  /** @throws AppError 40003 when the path is not valid percent-encoding; any error of the route */
   route(exchange: Exchange): void {
     const { method = '', url = '' } = exchange.request
     // The library would take `*`, which only OPTIONS may name, for the root.

@@ -79,7 +79,7 @@ function list(names: readonly string[]): string {
   return names.length > MAX_NAMED ? `${named} and ${names.length - MAX_NAMED} more` : named
 }
 
-/** A guess what the first row is, if it has no name of a column. */
+/** A hint for a first row that names no column. */
 function hintOf([first = '']: readonly string[]): string {
   if (first.startsWith('{')) return ', which looks like NDJSON'
   if (first.includes('\0')) return ', which looks like UTF-16 without byte order mark; save the file as CSV UTF-8'

@@ -42,7 +42,7 @@ export function readPlants(
 /** The text of a file before its plants. */
 export const headerOf = (format: Format): string => (format === 'csv' ? CSV_HEADER : '')
 
-/** The rows of plants, in their order. To read a file that the program wrote, and write it again, gives equal bytes. */
+/** The rows of plants, in their order. Equal plants give equal bytes. */
 export function writePlants(format: Format, plants: readonly NewPlant[]): string {
   const rowOf = format === 'csv' ? csvRow : ndjsonRow
   let text = ''

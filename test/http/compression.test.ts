@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { brotliDecompressSync, createGunzip, gunzipSync, zstdDecompressSync } from 'node:zlib'
 import { CODINGS, type Coding } from '../../src/http/request/negotiation.ts'
-import { compressPieces } from '../../src/http/response/compression.ts'
+import { compressPieces } from '../../src/http/response/compress-pieces.ts'
 import { patch, put } from '../support/exchanges.ts'
 import { type Service, withService } from '../support/service.ts'
 

@@ -2,6 +2,7 @@ import type { Config } from '../../config.ts'
 import { AppError } from '../../errors.ts'
 import type { TokenWatch } from '../auth/token-watch.ts'
 import type { Exchange } from '../exchange.ts'
+import type { Metrics } from '../metrics/metrics.ts'
 import { FairQueue, SharedBound } from './fair-queue.ts'
 
 /** The kinds of long work. `change` is a change of tokens, or a reservation of ids. */
@@ -12,7 +13,7 @@ export type Work = 'search' | 'export' | 'import' | 'dryRun' | 'patch' | 'change
  * is revoked or expires, and after its timeout.
  */
 export class Admission {
-  readonly queues: Readonly<Record<Work, FairQueue>>
+  readonly #queues: Readonly<Record<Work, FairQueue>>
   readonly #timeouts: Readonly<Partial<Record<Work, number>>>
   readonly #tokens: TokenWatch
 
@@ -21,7 +22,7 @@ export class Admission {
     const atOnce = (noun: string, running: number, runningPerToken: number, shared?: SharedBound) =>
       new FairQueue({ noun, running, runningPerToken, waiting: 0, waitingPerToken: 0, shared })
     const long = new SharedBound('exports and dry runs', maxLongWork)
-    this.queues = {
+    this.#queues = {
       search: new FairQueue({
         noun: 'searches',
         running: config.maxSearches,
@@ -53,6 +54,28 @@ export class Admission {
     this.#tokens = tokens
   }
 
+  /** Registers the metrics of long work that runs, waits or was refused. */
+  describe(metrics: Metrics): void {
+    const each = Object.entries(this.#queues)
+    metrics.series('plantstore_work_running', () => each.map(([work, queue]) => [{ work }, queue.running]))
+    metrics.series('plantstore_work_waiting', () =>
+      (['search', 'patch', 'change'] as const).map((work) => [{ work }, this.#queues[work].waiting]),
+    )
+    metrics.series('plantstore_work_refused_total', () =>
+      each.flatMap(([work, { refused }]) =>
+        Object.entries(refused).map(([bound, count]) => [{ work, bound }, count] as const),
+      ),
+    )
+    const { search, export: exports, import: imports, dryRun, patch, change } = this.#queues
+    metrics.bound('maxSearches', search.bounds.running, () => search.running)
+    metrics.bound('searchQueue', search.bounds.waiting, () => search.waiting)
+    metrics.bound('maxExports', exports.bounds.running, () => exports.running)
+    metrics.bound('maxImports', imports.bounds.running, () => imports.running)
+    metrics.bound('maxDryRuns', dryRun.bounds.running, () => dryRun.running)
+    metrics.bound('maxPatches', patch.bounds.running, () => patch.running)
+    metrics.bound('changeQueue', change.bounds.waiting, () => change.waiting)
+  }
+
   /**
    * Waits for the turn of a request, then runs its work.
    *
@@ -72,7 +95,7 @@ export class Admission {
     signal.addEventListener('abort', onGone)
     try {
       signal.throwIfAborted()
-      const leave = await this.queues[work].enter(identity.actor.id, ending.signal)
+      const leave = await this.#queues[work].enter(identity.actor.id, ending.signal)
       try {
         return await run(ending.signal)
       } finally {

@@ -96,7 +96,7 @@ export class ConnectionInput {
     this.#turns.ask(this)
   }
 
-  /** Asks for a turn after a pause. Only a read shows that the client has left while its requests wait. */
+  /** Asks for a turn after READ_PAUSE. While requests wait, only a read shows that the client has left. */
   readLater(): void {
     this.#readPause ??= setTimeout(() => {
       this.part()
@@ -109,7 +109,7 @@ export class ConnectionInput {
     this.#parts?.drop()
   }
 
-  /** Drops these and all further bytes. To parse them would cost more. */
+  /** Drops the bytes that wait for the parser, and all further ones. To parse them would cost more. */
   dropAll(): void {
     this.#isParted = true
     this.#isDropping = true

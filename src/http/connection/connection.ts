@@ -15,7 +15,7 @@ const DENIAL_LINGER = 1000
 export interface ConnectionHandlers {
   /** Answers a request. */
   readonly work: (exchange: Exchange) => void
-  /** Refuses a request that can't be read to its end. */
+  /** Refuses a request whose end cannot be read. */
   readonly refuse: (exchange: Exchange, refusal: AppError) => void
   /** Logs and counts a refusal of bytes that are no request. @returns its id */
   readonly note: (refusal: AppError, address: string | undefined) => string
@@ -161,8 +161,8 @@ export class Connection implements InputOwner {
   }
 
   /**
-   * Queues a request. The connection reads nothing meanwhile, so pipelined bytes stay in the socket, except for a chunk
-   * now and then: only a read shows that a client has left.
+   * Queues a request. Meanwhile the connection reads only a chunk now and then, to notice when the client leaves. Other
+   * pipelined bytes stay in the socket.
    */
   #waitFor(response: ServerResponse): void {
     if (this.#refusal === undefined) this.#startNextAfter(this.#current)

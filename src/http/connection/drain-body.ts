@@ -8,9 +8,9 @@ const MAX_CHECKS = 30
 const MAX_CHECKS_UNAUTHORIZED = 5
 
 /**
- * Sends an answer before its whole request has arrived, and drops the rest of the request. To close at once would reset
- * the connection while the client sends, and many clients then never read the answer. Closes the connection when
- * nothing arrives between two checks, or when the rest takes too long.
+ * Sends an answer before its whole request has arrived, and drops the rest of the request. An immediate close would
+ * reset the connection of a client that still sends, and many clients then never read the answer. Closes the connection
+ * when nothing arrives between two checks, or when the rest takes too long.
  */
 export function endAfterBody(response: ServerResponse, body: string | Buffer): void {
   const { req } = response

@@ -1,14 +1,10 @@
-import type { WriteStats } from '../../commit-stats.ts'
+import type { CommitStats, WriteStats } from '../../commit-stats.ts'
 import type { Config } from '../../config.ts'
 import type { Store } from '../../store.ts'
-import type { StorePool } from '../../store-pool.ts'
-import type { BackupsMade } from '../../upkeep.ts'
-import { observeBackups } from './backup-metrics.ts'
+import type { PoolUse, StorePool } from '../../store-pool.ts'
+import type { BackupsMade, StoreBytes } from '../../upkeep.ts'
 import { Metrics } from './metrics.ts'
 import { PlantCount } from './plant-count.ts'
-import { observePool } from './pool-metrics.ts'
-import { observeFacts, type ServiceFacts } from './service-facts.ts'
-import { observeWrites } from './write-metrics.ts'
 
 /** The numbers of all shards and of those out of reach. */
 export interface ShardState {
@@ -21,6 +17,13 @@ export interface LogLines {
   readonly dropped: number
   /** Characters that wait to be written. */
   readonly waiting: number
+}
+
+export interface ServiceFacts {
+  readonly version: string
+  readonly engine: string
+  /** Undefined where a database keeps the files of the store. */
+  readonly bytes: (() => StoreBytes) | undefined
 }
 
 /** The parts of the service that the metrics read. */
@@ -65,4 +68,54 @@ export function serviceMetrics(parts: ObservedParts): Metrics {
     metrics.bound('auditBuffer', config.auditBuffer, () => auditLines.waiting)
   }
   return metrics
+}
+
+/** Registers the metrics of groups of writes, of their commits, and of waiting writes. */
+function observeWrites(metrics: Metrics, writes: WriteStats): void {
+  const each = <T>(read: (stats: CommitStats) => T) =>
+    Object.entries(writes.commits).map(([work, stats]) => [{ work }, read(stats)] as const)
+  metrics.histogram('plantstore_commit_rows', 1, () => each(({ rows }) => rows))
+  metrics.histogram('plantstore_commit_seconds', 1000, () => each(({ milliseconds }) => milliseconds))
+  metrics.series('plantstore_commit_failures_total', () => each(({ failures }) => failures))
+  metrics.value('plantstore_creates_waiting', () => writes.waiting)
+  metrics.bound('maxWaiting', writes.queue.maxRows, () => writes.queue.rows)
+  metrics.bound('queuedText', writes.queue.maxText, () => writes.queue.text)
+}
+
+/** Registers the metrics of the connections to the store. */
+function observePool(metrics: Metrics, pool: StorePool): void {
+  const each = (read: (use: PoolUse) => number) => () =>
+    pool.uses().map((use) => [{ work: use.work }, read(use)] as const)
+  metrics.series(
+    'plantstore_store_connections',
+    each(({ taken }) => taken),
+  )
+  metrics.series(
+    'plantstore_store_connections_limit',
+    each(({ limit }) => limit),
+  )
+  metrics.series(
+    'plantstore_store_connections_waiting',
+    each(({ waiting }) => waiting),
+  )
+  const all = () => pool.uses().find(({ work }) => work === 'all')
+  metrics.bound(
+    'storeConnections',
+    () => all()?.limit ?? 0,
+    () => all()?.taken ?? 0,
+  )
+}
+
+/** Registers the metrics of scheduled backups. Alert when the newest backup is older than twice the interval. */
+function observeBackups(metrics: Metrics, backups: BackupsMade): void {
+  metrics.value('plantstore_backup_newest_timestamp_seconds', () => backups.newest)
+  metrics.value('plantstore_backup_failures_total', () => backups.failures)
+}
+
+/** Registers the metrics of the program's version and of the size of its store. */
+function observeFacts(metrics: Metrics, { version, engine, bytes }: ServiceFacts): void {
+  metrics.series('plantstore_build_info', () => [[{ version, node: process.versions.node, engine }, 1]])
+  if (bytes === undefined) return
+  metrics.value('plantstore_store_bytes', () => bytes().store)
+  metrics.value('plantstore_store_log_bytes', () => bytes().log)
 }

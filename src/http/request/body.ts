@@ -6,7 +6,7 @@ import type { BodyMemory } from './body-memory.ts'
 import { readMediaType } from './media-type.ts'
 
 /**
- * Reads the whole body of a request, unless its headers already lead to a refusal.
+ * Reads the whole body of a request, or refuses it by its headers.
  *
  * @param memory has the size limit
  * @param use called with the body, unless the client leaves first
@@ -29,7 +29,7 @@ export function readBody(
   }
 }
 
-/** Returns the refusal of a body that its headers lead to; undefined without one. */
+/** Returns the refusal of a body by its headers; undefined where they are acceptable. */
 export function refusalByHeaders(
   { request: { headers } }: Exchange,
   operation: Operation,

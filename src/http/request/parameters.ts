@@ -124,7 +124,7 @@ function parsed(text: string, { type, 'x-lowered-to': max = Number.POSITIVE_INFI
   return text
 }
 
-/** Formats that Ajv can't validate: it knows neither bigint nor lists in a header. */
+/** Formats that Ajv cannot validate: it knows neither bigint nor lists in a header. */
 const EXACT: Readonly<Record<string, { read: (text: string) => unknown; says: string }>> = {
   int64: {
     read: readInt64,
@@ -140,7 +140,7 @@ function readInt64(text: string): bigint | undefined {
   return value < MIN_ID || value > MAX_ID ? undefined : value
 }
 
-/** Give values that ParameterReader has checked their types. Each throws where the contract and the reader disagree. */
+/** Functions that give a value of ParameterReader its type. Each throws where the contract and the reader disagree. */
 export const typed = {
   int64: (value: unknown): bigint => (typeof value === 'bigint' ? value : mismatch(value)),
   number: (value: unknown): number => (typeof value === 'number' ? value : mismatch(value)),

@@ -108,7 +108,7 @@ export class ImportReporter {
   }
 }
 
-/** Replace the store's messages, which would say of the whole import that nothing was done. */
+/** Messages that replace those of the store, which say of the whole request that nothing was done. */
 const STORE_FAULTS: Readonly<Partial<Record<ErrorNumber, string>>> = {
   50301: 'the store is out of reach',
   50303: 'the service is shutting down',

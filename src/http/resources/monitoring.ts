@@ -8,7 +8,7 @@ import type { Handlers } from '../routes.ts'
 import type { ServiceState } from '../service-state.ts'
 
 /** Milliseconds for which the result of a check is cached, so that probes cost at most one write per second. */
-const FRESH = 1000
+const CHECK_TTL = 1000
 
 /** The handlers of liveness, readiness and metrics: for supervisors, load balancers and Prometheus. */
 export function monitoringHandlers(
@@ -22,7 +22,7 @@ export function monitoringHandlers(
   let check: Promise<unknown> = Promise.resolve()
 
   function checkStore(): Promise<unknown> {
-    if (performance.now() - checkedAt > FRESH) {
+    if (performance.now() - checkedAt > CHECK_TTL) {
       checkedAt = performance.now()
       check = Promise.all([store.checkWritable(), store.checkSearchable()])
     }

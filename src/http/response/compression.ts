@@ -1,21 +1,11 @@
 import type { IncomingMessage } from 'node:http'
 import { promisify } from 'node:util'
-import {
-  type BrotliCompress,
-  brotliCompress,
-  constants,
-  createBrotliCompress,
-  createGzip,
-  createZstdCompress,
-  type Gzip,
-  gzip,
-  type ZstdCompress,
-  zstdCompress,
-} from 'node:zlib'
+import { brotliCompress, constants, gzip, zstdCompress } from 'node:zlib'
+import type { Metrics } from '../metrics/metrics.ts'
 import { codedTag } from '../request/entity-tags.ts'
 import { type Coding, preferredCoding } from '../request/negotiation.ts'
 
-/** Bytes. The service compresses no smaller body, because a header and a task in the thread pool cost more. */
+/** Bytes. For a smaller body, a header and a task in the thread pool cost more than compression saves. */
 const MIN_COMPRESSED = 1024
 
 /** The coding for a whole body; undefined for an uncompressed one. */
@@ -38,9 +28,9 @@ export function withCodedTag(headers: string[], coding: Coding): string[] {
   return headers
 }
 
-const BROTLI = { params: { [constants.BROTLI_PARAM_QUALITY]: 4 } }
-const ZSTD = { params: { [constants.ZSTD_c_compressionLevel]: 3 } }
-const GZIP = { level: 5 }
+export const BROTLI = { params: { [constants.BROTLI_PARAM_QUALITY]: 4 } }
+export const ZSTD = { params: { [constants.ZSTD_c_compressionLevel]: 3 } }
+export const GZIP = { level: 5 }
 
 const WHOLE: Readonly<Record<Coding, (body: Buffer) => Promise<Buffer>>> = {
   zstd: (body) => promisify(zstdCompress)(body, ZSTD),
@@ -49,7 +39,7 @@ const WHOLE: Readonly<Record<Coding, (body: Buffer) => Promise<Buffer>>> = {
 }
 
 /** Compresses a whole body in the thread pool of libuv. */
-export const compress = (body: Buffer, coding: Coding): Promise<Buffer> => WHOLE[coding](body)
+const compress = (body: Buffer, coding: Coding): Promise<Buffer> => WHOLE[coding](body)
 
 /** Compresses files that the service sends often, each file once for each coding. */
 export class CompressedFiles {
@@ -71,56 +61,39 @@ export class CompressedFiles {
 }
 
 /**
- * Compresses pieces one at a time, and yields each as soon as it is compressed. Only one piece is in memory. Returning
- * early closes the source.
+ * Compresses whole bodies, up to a bound on their bytes. The thread pool compresses four at a time, and the others wait
+ * in memory. The caller sends a body without room uncompressed, which every client can read.
  */
-export async function* compressPieces(pieces: AsyncIterable<string>, coding: Coding): AsyncGenerator<Buffer, void> {
-  const compressor = pieceCompressor(coding)
-  let chunks: Buffer[] = []
-  const failed = new Promise<never>((_resolve, reject) => compressor.stream.once('error', reject))
-  // The next await throws the rejection. Until then Node.js must not count it as unhandled.
-  failed.catch(() => {})
-  compressor.stream.on('data', (chunk: Buffer) => chunks.push(chunk))
-  const take = (): Buffer => {
-    const whole = Buffer.concat(chunks)
-    chunks = []
-    return whole
-  }
-  try {
-    for await (const piece of pieces) {
-      compressor.stream.write(piece)
-      await Promise.race([new Promise<void>((resolve) => compressor.flush(resolve)), failed])
-      const compressed = take()
-      if (compressed.length > 0) yield compressed
-    }
-    const ended = new Promise<void>((resolve) => compressor.stream.once('end', resolve))
-    compressor.stream.end()
-    await Promise.race([ended, failed])
-    yield take()
-  } finally {
-    compressor.stream.destroy()
-  }
-}
+export class Compressor {
+  readonly #limit: number
+  #bytes = 0
+  #skipped = 0
 
-interface PieceCompressor {
-  readonly stream: BrotliCompress | Gzip | ZstdCompress
-  /** Calls back once the stream has emitted all written bytes. */
-  readonly flush: (done: () => void) => void
-}
+  /** @param limit bytes of bodies that are compressed, or wait for it, at once. A single body always has room */
+  constructor(limit: number) {
+    this.#limit = limit
+  }
 
-function pieceCompressor(coding: Coding): PieceCompressor {
-  switch (coding) {
-    case 'zstd': {
-      const stream = createZstdCompress(ZSTD)
-      return { stream, flush: (done) => stream.flush(constants.ZSTD_e_flush, done) }
-    }
-    case 'br': {
-      const stream = createBrotliCompress(BROTLI)
-      return { stream, flush: (done) => stream.flush(constants.BROTLI_OPERATION_FLUSH, done) }
-    }
-    case 'gzip': {
-      const stream = createGzip(GZIP)
-      return { stream, flush: (done) => stream.flush(constants.Z_SYNC_FLUSH, done) }
+  /** Registers the metrics of compression. */
+  describe(metrics: Metrics): void {
+    metrics.value('plantstore_compressing_bytes', () => this.#bytes)
+    metrics.value('plantstore_answers_uncompressed_total', () => this.#skipped)
+    metrics.bound('compressionLimit', this.#limit, () => this.#bytes)
+  }
+
+  /** Whether a body of this size may be compressed now. Counts it as uncompressed if not. */
+  hasRoom(size: number): boolean {
+    if (this.#bytes === 0 || this.#bytes + size <= this.#limit) return true
+    this.#skipped++
+    return false
+  }
+
+  async compress(body: Buffer, coding: Coding): Promise<Buffer> {
+    this.#bytes += body.length
+    try {
+      return await compress(body, coding)
+    } finally {
+      this.#bytes -= body.length
     }
   }
 }

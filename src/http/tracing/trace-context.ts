@@ -37,7 +37,7 @@ export function parentIn({ traceparent, tracestate }: IncomingHttpHeaders): Pare
 const POOL = Buffer.alloc(4096)
 let used = POOL.length
 
-/** Returns random bytes in hexadecimal, from a pool: to fill it for many ids takes a tenth of the time. */
+/** Returns random bytes in hexadecimal. One call fills a pool for many ids, in a tenth of the time per id. */
 export function randomId(bytes: 8 | 16): string {
   if (used + bytes > POOL.length) {
     randomFillSync(POOL)
