@@ -14,11 +14,13 @@ export class ExactNumber {
   }
 }
 
+/** @typedef {string | boolean | null | ExactNumber | JsonValue[] | { [member: string]: JsonValue }} JsonValue */
+
 /**
  * Reads JSON with every number as an ExactNumber.
  *
  * @param {string} text
- * @returns {any}
+ * @returns {unknown}
  */
 export function parseExact(text) {
   const marked = text.replaceAll(TOKENS, (token) => (token.startsWith('"') ? token : `"${MARK}${token}"`))
@@ -30,7 +32,7 @@ export function parseExact(text) {
 /**
  * Writes JSON with every number as parseExact read it.
  *
- * @param {any} value
+ * @param {JsonValue} value
  * @returns {string}
  */
 export function formatExact(value, indent = '') {

@@ -4,10 +4,16 @@ import { formatExact } from './exact-json.js'
 import { curlOf, requestOf, send } from './request.js'
 
 /**
- * Makes the section of an operation: its description, a form with the examples of the contract, and the last answer.
+ * @typedef {import('./contract.js').Contract} Contract
+ * @typedef {import('./contract.js').Operation} Operation
+ * @typedef {import('./contract.js').Parameter} Parameter
+ */
+
+/**
+ * One operation: what it does, a form that is filled in from the examples of the contract, and its last answer.
  *
- * @param {any} document
- * @param {any} operation
+ * @param {Contract} document
+ * @param {Operation} operation
  * @param {() => string} token
  */
 export function operationSection(document, operation, token) {
@@ -16,16 +22,16 @@ export function operationSection(document, operation, token) {
   const form = element(
     'form',
     { 'aria-label': `Request of ${id}` },
-    ...parameters.map((/** @type {any} */ parameter) => parameterField(document, id, parameter)),
+    ...parameters.map((parameter) => parameterField(document, id, parameter)),
     ...(requestBody === undefined ? [] : bodyFields(id, requestBody)),
-    ...acceptField(id, responses),
+    ...acceptField(id, document, responses),
     element('button', { type: 'submit' }, 'Send'),
   )
   form.addEventListener('submit', (event) => {
     event.preventDefault()
     void show(answer, requestOf(operation, form, token()))
   })
-  const scopes = operation.security.flatMap((/** @type {any} */ requirement) => Object.values(requirement).flat())
+  const scopes = operation.security.flatMap((requirement) => Object.values(requirement).flat())
   const needs =
     operation.security.length === 0 ? 'Needs no token.' : `Needs a token with the scope ${scopes.join(', ')}.`
   return element(
@@ -42,13 +48,13 @@ export function operationSection(document, operation, token) {
 }
 
 /**
- * @param {any} document
+ * @param {Contract} document
  * @param {string} id
- * @param {any} parameter
+ * @param {Parameter} parameter
  */
 function parameterField(document, id, parameter) {
   const { name, in: place, description, required = false, example } = parameter
-  const schema = resolved(document, parameter.schema)
+  const schema = resolved(document.components.schemas, parameter.schema)
   const controlId = `${id}-${place}-${name}`
   const attributes = { id: controlId, name: `${place}:${name}`, required, 'aria-describedby': `${controlId}-note` }
   const note = element('span', { class: 'note', id: `${controlId}-note` }, ...inline(description ?? ''))
@@ -58,16 +64,14 @@ function parameterField(document, id, parameter) {
 }
 
 /**
- * @param {any} schema
+ * @param {import('./contract.js').Schema} schema
  * @param {Record<string, string | boolean>} attributes
  * @param {string} value
  */
 function control(schema, attributes, value) {
   const choices = schema.type === 'boolean' ? ['true', 'false'] : schema.enum
   if (choices !== undefined) {
-    const options = choices.map((/** @type {string} */ choice) =>
-      element('option', { selected: choice === value }, choice),
-    )
+    const options = choices.map((choice) => element('option', { selected: choice === value }, choice))
     return element('select', attributes, element('option', { value: '' }, ''), ...options)
   }
   if (schema.type === 'array')
@@ -77,7 +81,7 @@ function control(schema, attributes, value) {
 
 /**
  * @param {string} id
- * @param {any} requestBody
+ * @param {import('./contract.js').RequestBody} requestBody
  */
 function bodyFields(id, { content, description, 'x-streamed': isStreamed = false }) {
   const types = Object.keys(content)
@@ -106,10 +110,12 @@ function bodyFields(id, { content, description, 'x-streamed': isStreamed = false
 
 /**
  * @param {string} id
- * @param {any} responses
+ * @param {Contract} document
+ * @param {Operation['responses']} responses
  */
-function acceptField(id, responses) {
-  const types = Object.keys(responses['200']?.content ?? {})
+function acceptField(id, document, responses) {
+  const answer = responses['200']
+  const types = Object.keys((answer && resolved(document.components.responses, answer).content) ?? {})
   if (types.length < 2) return []
   const options = ['*/*', ...types].map((type) => element('option', {}, type))
   return [labelled(element('select', { id: `${id}-accept`, name: 'Accept' }, ...options), 'Accept')]
@@ -151,12 +157,12 @@ async function show(place, request) {
 }
 
 /**
- * @param {any} document
- * @param {any} responses
+ * @param {Contract} document
+ * @param {Operation['responses']} responses
  */
 function answersOf(document, responses) {
   const rows = Object.entries(responses).map(([status, response]) => {
-    const { description, 'x-errors': numbers = [] } = resolved(document, response)
+    const { description, 'x-errors': numbers = [] } = resolved(document.components.responses, response)
     const errors = numbers.length === 0 ? [] : [element('span', { class: 'numbers' }, ` ${numbers.join(', ')}`)]
     return element('div', {}, element('dt', {}, status), element('dd', {}, ...inline(description.trim()), ...errors))
   })

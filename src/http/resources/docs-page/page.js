@@ -14,7 +14,7 @@ document.getElementById('access')?.addEventListener('submit', (event) => event.p
 
 try {
   const { document: contract, operations } = await readContract()
-  const groups = contract.tags.map((/** @type {any} */ group) => ({
+  const groups = contract.tags.map((group) => ({
     ...group,
     operations: operations.filter((operation) => operation.tags.includes(group.name)),
   }))
@@ -24,10 +24,10 @@ try {
   document.getElementById('contents')?.append(...groups.map(contents))
   main.replaceChildren(
     ...prose(contract.info.description),
-    ...groups.flatMap((/** @type {any} */ group) => [
+    ...groups.flatMap((group) => [
       element('h2', {}, group.name),
       element('p', {}, group.description ?? ''),
-      ...group.operations.map((/** @type {any} */ one) => operationSection(contract, one, () => token.value.trim())),
+      ...group.operations.map((one) => operationSection(contract, one, () => token.value.trim())),
     ]),
     element('h2', {}, 'objects'),
     ...schemaSections(contract),
@@ -39,9 +39,9 @@ try {
 }
 main.removeAttribute('aria-busy')
 
-/** @param {any} group */
+/** @param {{ readonly name: string, readonly operations: readonly import('./contract.js').Operation[] }} group */
 function contents({ name, operations }) {
-  const items = operations.map((/** @type {any} */ one) =>
+  const items = operations.map((one) =>
     element(
       'li',
       {},

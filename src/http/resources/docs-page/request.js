@@ -4,7 +4,7 @@ const MAX_SHOWN = 500_000
 /**
  * Makes the request of an operation from its form. Takes every text exactly as typed.
  *
- * @param {any} operation
+ * @param {import('./contract.js').Operation} operation
  * @param {HTMLFormElement} form
  * @param {string} token
  */

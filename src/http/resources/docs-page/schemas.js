@@ -2,9 +2,14 @@ import { resolved } from './contract.js'
 import { element, inline } from './elements.js'
 
 /**
- * Makes a section with a table for each object of the contract.
+ * @typedef {import('./contract.js').Contract} Contract
+ * @typedef {import('./contract.js').Schema} Schema
+ */
+
+/**
+ * A table for each object of the contract.
  *
- * @param {any} document
+ * @param {Contract} document
  */
 export function schemaSections(document) {
   const objects = Object.entries(document.components.schemas).filter(([, schema]) => schema.type === 'object')
@@ -20,7 +25,7 @@ export function schemaSections(document) {
         element(
           'tbody',
           {},
-          ...Object.entries(schema.properties).map(([member, of]) => memberRow(document, schema, member, of)),
+          ...Object.entries(schema.properties ?? {}).map(([member, of]) => memberRow(document, schema, member, of)),
         ),
       ),
     ),
@@ -28,14 +33,15 @@ export function schemaSections(document) {
 }
 
 /**
- * @param {any} document
- * @param {any} schema
+ * @param {Contract} document
+ * @param {Schema} schema
  * @param {string} member
- * @param {any} of
+ * @param {Schema | import('./contract.js').Reference} of
  */
 function memberRow(document, schema, member, of) {
-  const { type, format, items, description = '' } = resolved(document, of)
-  const name = type === 'array' ? `array of ${items.$ref?.split('/').at(-1) ?? items.type}` : [type].flat().join(' or ')
+  const { type, format, items, description = '' } = resolved(document.components.schemas, of)
+  const name =
+    type === 'array' ? `array of ${items?.$ref?.split('/').at(-1) ?? items?.type}` : [type].flat().join(' or ')
   const isRequired = schema.required?.includes(member) ?? false
   return row('td', [
     member,
