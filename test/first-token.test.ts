@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { suite, type TestContext, test } from 'node:test'
 import { cleanUp } from './support/clean-up.ts'
 import { snapshot, tempFolder } from './support/files.ts'
+import { blockIn } from './support/guide.ts'
 import { send } from './support/load.ts'
 import { notTestedHere } from './support/not-tested.ts'
 import { newDatabase } from './support/postgres.ts'
@@ -45,7 +46,11 @@ suite('the first token', () => {
     const [program, banner] = await start(t, folder, { under: ON_TERMINAL })
     const secret = /^ {2}Token {4}(ps_[0-9A-Za-z]{49})\r$/m.exec(banner)?.[1]
     assert.ok(secret !== undefined)
-    assert.match(banner, new RegExp(`^ {2}Page {5}http://127\\.0\\.0\\.1:\\d+/#token=${secret}\\r$`, 'm'))
+    const [, port = ''] = /^ {2}Address {2}http:\/\/127\.0\.0\.1:(\d+)\r$/m.exec(banner) ?? []
+    const guide = blockIn('docs/guides/first-ten-minutes.md', 'text').trimEnd()
+    const line = guide.replace('8080', port).replace(/ps_\w+/, secret)
+    assert.match(line, /^ {2}Page {5}http:.*#token=ps_\w+$/)
+    assert.ok(banner.includes(`\n${line}\r\n`), `the guide shows:\n${line}\nand the first start:\n${banner}`)
     await program.kill()
     assert.ok(!(FILE in snapshot(folder)))
   })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
@@ -16,16 +16,6 @@ import { notTestedHere, runs } from './support/not-tested.ts'
 import { newDatabase } from './support/postgres.ts'
 
 const ROOT = fileURLToPath(new URL('../', import.meta.url)).replace(/\/$/, '')
-const GUIDES = [
-  'first-steps',
-  'first-hour',
-  'using-the-api',
-  'import-and-export',
-  'operating',
-  'backup-and-restore',
-  'scale-out',
-  'writing-clients',
-]
 /** Blocks of all guides together that the test may leave out. */
 const MOST_NOT_RUN = 4
 
@@ -41,14 +31,17 @@ interface Reader {
 /**
  * Follows a page: runs the lines of its shell blocks in order, in one shell and one folder. A service runs in the
  * background, as in a terminal of its own, until the test ends.
+ *
+ * @returns their output
  */
-async function follow(t: TestContext, page: string, reader: Reader): Promise<void> {
+async function follow(t: TestContext, page: string, reader: Reader): Promise<string> {
   const blocks = blocksOf(page).filter(({ language }) => language === 'sh')
   const script = blocks.map((block, i) =>
     block.notRun === undefined ? `echo; echo "@begin ${i}"\n${block.text}\necho; echo "@end ${i} $?"` : '',
   )
   const stdout = await runAsReader(t, script.join('\n'), reader)
   for (const [i, block] of blocks.entries()) if (block.notRun === undefined) check(page, block, i, stdout)
+  return stdout
 }
 
 /** Runs lines in a new folder, with a free port instead of 8080. @returns their output */
@@ -163,16 +156,41 @@ function guideTest(title: string, work: (t: TestContext) => Promise<void>, comma
   })
 }
 
-guideTest('every line of the README works, in order', (t) => follow(t, 'README.md', { own: { 'ps_...': FIRST_TOKEN } }))
+/** The pages whose shell blocks are run, each as a whole. The tests of the packages run this one. */
+const FOLLOWED = ['docs/guides/installing.md']
 
-guideTest('every line of First steps works, in order', async (t) => {
-  const own = { 'ps_...': FIRST_TOKEN, tok_LNST1gxBBFl: "$(npx plantstore token list | awk '/label/ { print $1 }')" }
-  await follow(t, 'docs/guides/first-steps.md', { own })
-})
+/** A test that follows a page. */
+function followTest(
+  title: string,
+  page: string,
+  readerOf: (t: TestContext) => Reader | Promise<Reader>,
+  next: (t: TestContext, reader: Reader, stdout: string) => void | Promise<void> = () => {},
+): void {
+  FOLLOWED.push(page)
+  guideTest(title, async (t) => {
+    const reader = await readerOf(t)
+    await next(t, reader, await follow(t, page, reader))
+  })
+}
 
-guideTest('every line of The first hour works, in order, for a user without a home', async (t) => {
-  await follow(t, 'docs/guides/first-hour.md', { before: 'mkdir state backup', isServiceUser: true })
-})
+followTest('every line of the README works, in order', 'README.md', () => ({ own: { 'ps_...': FIRST_TOKEN } }))
+
+followTest('every line of First steps works, in order', 'docs/guides/first-steps.md', () => ({
+  own: { 'ps_...': FIRST_TOKEN, tok_LNST1gxBBFl: "$(npx plantstore token list | awk '/label/ { print $1 }')" },
+}))
+
+followTest(
+  'the first line of First ten minutes starts a service that prints the address of its page',
+  'docs/guides/first-ten-minutes.md',
+  () => ({}),
+  (_t, _reader, stdout) => assert.match(stdout, /^ {2}Page {5}http:\/\/127\.0\.0\.1:\d+\/$/m),
+)
+
+followTest(
+  'every line of The first hour works, in order, for a user without a home',
+  'docs/guides/first-hour.md',
+  () => ({ before: 'mkdir state backup', isServiceUser: true }),
+)
 
 test('The first hour says of each error number who has to act', () => {
   const page = readFileSync(join(ROOT, 'docs/guides/first-hour.md'), 'utf8')
@@ -181,7 +199,7 @@ test('The first hour says of each error number who has to act', () => {
   assert.deepEqual(named.toSorted(), Object.keys(ERRORS).toSorted())
 })
 
-guideTest('every line of Using the API works, in order', async (t) => {
+followTest('every line of Using the API works, in order', 'docs/guides/using-the-api.md', () => {
   const plants = [
     '{"id":1,"name":"Monstera deliciosa","tag":"houseplant"}',
     '{"id":2,"name":"Ficus lyrata","tag":"houseplant"}',
@@ -190,15 +208,14 @@ guideTest('every line of Using the API works, in order', async (t) => {
   ]
   const create = `curl -s http://127.0.0.1:8080/plants -H "Authorization: Bearer $TOKEN" -H "Content-Type: application/json" -d`
   const before = STARTED + plants.map((plant) => `${create} '${plant}'`).join('\n')
-  await follow(t, 'docs/guides/using-the-api.md', { before, own: { 'ps_...': '$TOKEN' } })
+  return { before, own: { 'ps_...': '$TOKEN' } }
 })
 
-guideTest('every line of Import and export works, in order', async (t) => {
-  const page = 'docs/guides/import-and-export.md'
+followTest('every line of Import and export works, in order', 'docs/guides/import-and-export.md', () => {
   const other = 'PLANTSTORE_STORE=sqlite:other.db start-other-service > /dev/null\n'
   const before = `${STARTED}${other}OTHER_TOKEN=$(cat other.db.first-token)
-${heredoc('spring.csv', blockIn(page, 'csv'))}${heredoc('made.ndjson', '{"id":901,"name":"made"}\n')}`
-  await follow(t, page, { before })
+${heredoc('spring.csv', blockIn('docs/guides/import-and-export.md', 'csv'))}${heredoc('made.ndjson', '{"id":901,"name":"made"}\n')}`
+  return { before }
 })
 
 guideTest(
@@ -224,36 +241,54 @@ ${heredoc('list.mjs', list)}"${process.execPath}" list.mjs`,
   'python3',
 )
 
-guideTest('every line of Operating works, in order, for a user without a home', async (t) => {
-  await follow(t, 'docs/guides/operating.md', { before: 'mkdir state', isServiceUser: true })
-})
+followTest('every line of Operating works, in order, for a user without a home', 'docs/guides/operating.md', () => ({
+  before: 'mkdir state',
+  isServiceUser: true,
+}))
 
-guideTest('every line of Backup and restore works, in order, and again, for a user without a home', async (t) => {
-  const page = 'docs/guides/backup-and-restore.md'
-  const token = '/opt/plantstore/bin/plantstore token create --name x --store sqlite:/var/lib/plantstore/plants.db'
-  const before = `mkdir state backup\n${token}`
-  await follow(t, page, { before, isServiceUser: true })
-  const restore = blocksOf(page).find(({ text }) => text.includes('with the service stopped')) ?? assert.fail()
-  const lines = blocksOf(page).filter(({ language, notRun }) => language === 'sh' && notRun === undefined)
-  const twice = `set -e\n${lines.map(({ text }) => text).join('')}${restore.text}ls state | grep -c 'replaced-[0-9TZ-]*$'`
-  assert.match(await runAsReader(t, twice, { before, isServiceUser: true }), /\n2\n$/)
-})
+const TOKEN_CREATE = '/opt/plantstore/bin/plantstore token create --name x --store sqlite:/var/lib/plantstore/plants.db'
 
-guideTest('every line of Several instances on PostgreSQL works, in order, for a user without a home', async (t) => {
-  const database = new URL(await newDatabase((work) => cleanUp(t, work)))
-  const password = decodeURIComponent(database.password)
-  database.password = ''
-  const own = {
-    'postgres://plantstore@db.example:5432/plants?sslmode=verify-full': database.href,
-    'postgres://plantstore@db.example/plants': database.href,
-    'PGPASSWORD=…': `PGPASSWORD='${password}'`,
-  }
-  const before = `mkdir state\n/opt/plantstore/bin/plantstore token create --name x --store sqlite:/var/lib/plantstore/plants.db`
-  await follow(t, 'docs/guides/scale-out.md', { before, own, isServiceUser: true })
-})
+followTest(
+  'every line of Backup and restore works, in order, and again, for a user without a home',
+  'docs/guides/backup-and-restore.md',
+  () => ({ before: `mkdir state backup\n${TOKEN_CREATE}`, isServiceUser: true }),
+  async (t, reader) => {
+    const blocks = blocksOf('docs/guides/backup-and-restore.md')
+    const restore = blocks.find(({ text }) => text.includes('with the service stopped')) ?? assert.fail()
+    const lines = blocks.filter(({ language, notRun }) => language === 'sh' && notRun === undefined)
+    const twice = `set -e\n${lines.map(({ text }) => text).join('')}${restore.text}ls state | grep -c 'replaced-[0-9TZ-]*$'`
+    assert.match(await runAsReader(t, twice, reader), /\n2\n$/)
+  },
+)
 
-test('each block of the guides that is not run has a reason in its page', () => {
-  const pages = ['README.md', ...GUIDES.map((name) => `docs/guides/${name}.md`)]
-  const left = pages.flatMap((page) => blocksOf(page).filter(({ notRun }) => notRun !== undefined))
+followTest(
+  'every line of Several instances on PostgreSQL works, in order, for a user without a home',
+  'docs/guides/scale-out.md',
+  async (t) => {
+    const database = new URL(await newDatabase((work) => cleanUp(t, work)))
+    const password = decodeURIComponent(database.password)
+    database.password = ''
+    const own = {
+      'postgres://plantstore@db.example:5432/plants?sslmode=verify-full': database.href,
+      'postgres://plantstore@db.example/plants': database.href,
+      'PGPASSWORD=…': `PGPASSWORD='${password}'`,
+    }
+    return { before: `mkdir state\n${TOKEN_CREATE}`, own, isServiceUser: true }
+  },
+)
+
+test('each block of the documentation is run, or has a reason in its page', () => {
+  const pages = readdirSync(join(ROOT, 'docs'), { recursive: true, encoding: 'utf8' })
+    .filter((path) => path.endsWith('.md'))
+    .map((path) => `docs/${path}`)
+  const blocks = ['README.md', ...pages].flatMap((page) => blocksOf(page).map((block) => ({ page, ...block })))
+  const unrun = blocks.filter(
+    ({ page, language, notRun }) => language === 'sh' && notRun === undefined && !FOLLOWED.includes(page),
+  )
+  assert.deepEqual(
+    unrun.map(({ page, line }) => `${page}:${line}`),
+    [],
+  )
+  const left = blocks.filter(({ page, notRun }) => notRun !== undefined && page !== 'docs/guides/installing.md')
   assert.ok(left.length <= MOST_NOT_RUN, left.map(({ text }) => text).join('\n'))
 })
