@@ -3,8 +3,19 @@ import { readFile } from 'node:fs/promises'
 import { suite } from 'node:test'
 import type { Page } from 'playwright-core'
 import { L7160, placeOf } from '../../web/src/labels/sheets.ts'
+import { inkIn, shareNear } from '../support/ink.ts'
 import { untilCount } from '../support/labels.ts'
-import { assertAccessible, assertFits, DESKTOP, type Opened, PHONE, pageTests } from '../support/page.ts'
+import {
+  assertAccessible,
+  assertFits,
+  DESKTOP,
+  type Opened,
+  PHONE,
+  pageTests,
+  pressOn,
+  tabTo,
+  untilFocused,
+} from '../support/page.ts'
 import { codesOn, type DrawnPage, drawPages } from '../support/pdf-pages.ts'
 
 const DPI = 300
@@ -25,7 +36,7 @@ async function open({ service, page }: Opened): Promise<void> {
   const many = Array.from({ length: 1001 }, (_, i) => JSON.stringify({ id: 5000 + i, name: `Seedling ${i}` }))
   const headers = { 'Content-Type': 'application/x-ndjson' }
   await service.send('POST', '/plants/import', { headers, body: [...rows, ...many].join('\n') })
-  await page.getByRole('link', { name: 'Labels', exact: true }).click()
+  await pressOn(page, page.getByRole('link', { name: 'Labels', exact: true }))
   await page.getByText('Choose some plants to see their labels.').waitFor()
 }
 
@@ -135,11 +146,17 @@ suite('labels', () => {
       const next = (await service.send('GET', '/ids')).json as { next: number }
       assert.equal(String(next.next), String(BigInt(id) + 3n), 'nobody else gets these ids')
       await page.goto(`${address}#/plant?id=${id}`)
-      await page.getByLabel('Name').fill('Rosa “Peace”')
+      await page.getByLabel('Name').waitFor()
+      await assertAccessible(page)
+      await tabTo(page, page.getByLabel('Name'))
+      await page.keyboard.type('Rosa “Peace”')
       await page.keyboard.press('Enter')
       await page.getByRole('gridcell', { name: 'Rosa “Peace”' }).waitFor()
+      await untilFocused(page, page.locator(`[role=row][data-id="${id}"]`))
+      await assertAccessible(page)
+      await assertFits(page)
       assert.deepEqual((await service.send('GET', `/plants/${id}`)).json, { id: Number(id), name: 'Rosa “Peace”' })
-      await page.getByRole('link', { name: 'Print its label' }).click()
+      await pressOn(page, page.getByRole('link', { name: 'Print its label' }))
       await page.locator('.preview text', { hasText: '“Peace”' }).waitFor()
       await page.getByText('3 labels', { exact: true }).waitFor()
     },
@@ -189,65 +206,76 @@ suite('labels', () => {
     assert.equal(await page.locator('.labels [aria-invalid=true]').count(), 0)
   })
 
-  inBrowser('can be chosen, previewed and saved by keyboard alone', async (opened) => {
-    const { page } = opened
-    await open(opened)
-    await page.getByLabel('Search names and tags').focus()
-    await page.keyboard.type('Ελιά')
-    await page.locator('.found li').first().getByText('Ελιά').waitFor()
-    await untilCount(page.locator('.found li'), 1)
-    await page.keyboard.press('Tab')
-    await page.keyboard.press('Space')
-    await page.getByText('1 label', { exact: true }).waitFor()
-    const isFocused = () => page.evaluate<boolean>(`document.activeElement.textContent === 'Save as PDF'`)
-    for (let i = 0; i < 30 && !(await isFocused()); i++) await page.keyboard.press('Tab')
-    const download = page.waitForEvent('download')
-    await page.keyboard.press('Enter')
-    assert.equal((await download).suggestedFilename(), 'labels.pdf')
-  })
+  for (const viewport of [DESKTOP, PHONE]) {
+    inBrowser(
+      `are chosen, seen, saved and printed by keyboard alone, at ${viewport.width} pixels`,
+      async (opened) => {
+        const { page } = opened
+        await withoutDialog(opened)
+        await open(opened)
+        const search = page.getByLabel('Search names and tags')
+        const found = page.getByRole('group', { name: 'Plants', exact: true }).getByRole('checkbox')
+        const remove = page.getByRole('button', { name: /^Remove \d/ })
+        await tabTo(page, search)
+        await page.keyboard.type('Ελιά')
+        await untilCount(found, 1)
+        await pressOn(page, found, 'Space')
+        await page.getByText('1 label', { exact: true }).waitFor()
+        await tabTo(page, page.getByLabel('Labels', { exact: true }))
+        await page.keyboard.type('2')
+        await page.keyboard.press('Enter')
+        await page.getByText('3 labels', { exact: true }).waitFor()
+        await pressOn(page, page.locator('summary', { hasText: 'Show the labels' }))
+        await pressOn(page, remove.nth(1))
+        await page.getByText('2 labels', { exact: true }).waitFor()
+        await untilFocused(page, remove.nth(1))
+        await pressOn(page, page.locator('summary', { hasText: 'Show the labels' }), 'Enter', 'Shift+Tab')
+        await tabTo(page, search, 'Shift+Tab')
+        await page.keyboard.type('seedling 99')
+        await untilCount(found, 11)
+        await pressOn(page, page.getByRole('button', { name: 'Add all that match' }))
+        await page.getByText('13 labels', { exact: true }).waitFor()
+        await tabTo(page, page.getByLabel('Labels on'))
+        await page.keyboard.press('ArrowDown')
+        await tabTo(page, page.getByLabel('Labels already used on the first sheet'))
+        await page.keyboard.type('29')
+        await page.getByText('Page 1 of 2').waitFor()
+        const next = page.getByRole('button', { name: 'Next page' })
+        await pressOn(page, next)
+        await page.getByText('Page 2 of 2').waitFor()
+        await untilFocused(page, next)
+        await page.keyboard.press('Enter')
+        await pressOn(page, page.getByRole('button', { name: 'Previous page' }), 'Space', 'Shift+Tab')
+        await page.getByText('Page 1 of 2').waitFor()
+        const download = page.waitForEvent('download')
+        const saving = page.getByRole('button', { name: 'Save as PDF' })
+        await pressOn(page, saving, 'Enter', 'Shift+Tab')
+        assert.equal((await download).suggestedFilename(), 'labels.pdf')
+        await untilFocused(page, saving)
+        await pressOn(page, page.getByRole('button', { name: 'Print', exact: true }), 'Enter', 'Shift+Tab')
+        await untilCount(page.locator('.printed .sheet'), 2)
+        await page.evaluate(`dispatchEvent(new Event('afterprint'))`)
+        await pressOn(page, page.getByRole('button', { name: 'Remove all' }), 'Enter', 'Shift+Tab')
+        await page.getByText('0 labels', { exact: true }).waitFor()
+        await untilFocused(page, page.locator('main'))
+      },
+      { viewport },
+    )
+  }
 
   for (const viewport of [DESKTOP, PHONE]) {
-    for (const colorScheme of ['light', 'dark'] as const) {
-      inBrowser(
-        `have an accessible view that fits ${viewport.width} pixels, in ${colorScheme} colours`,
-        async (opened) => {
-          const { page } = opened
-          await open(opened)
-          await choose(page)
-          await page.getByLabel('Labels on').selectOption('own')
-          await page.getByText('Show the labels').click()
-          await assertAccessible(page)
-          await assertFits(page)
-        },
-        { viewport, colorScheme },
-      )
-    }
+    inBrowser(
+      `are accessible and fit ${viewport.width} pixels`,
+      async (opened) => {
+        const { page } = opened
+        await open(opened)
+        await choose(page)
+        await page.getByLabel('Labels on').selectOption('own')
+        await page.getByText('Show the labels').click()
+        await assertAccessible(page)
+        await assertFits(page)
+      },
+      { viewport },
+    )
   }
 })
-
-interface Ink {
-  readonly width: number
-  /** The numbers of the dark dots. */
-  readonly dots: ReadonlySet<number>
-  readonly size: number
-}
-
-function inkIn({ pixels, scale }: DrawnPage, box: { x: number; y: number; width: number; height: number }): Ink {
-  const [left, top, width, height] = [box.x, box.y, box.width, box.height].map((length) => Math.round(length * scale))
-  const dots = new Set<number>()
-  for (let y = 0; y < (height ?? 0); y++) {
-    for (let x = 0; x < (width ?? 0); x++) {
-      const at = ((top ?? 0) + y) * pixels.width + (left ?? 0) + x
-      if ((pixels.grey[at] ?? 255) < 128) dots.add(y * (width ?? 0) + x)
-    }
-  }
-  return { width: width ?? 0, dots, size: dots.size }
-}
-
-/** The share of the dark dots that have a dark dot in the other drawing, at most two dots away. */
-function shareNear(one: Ink, other: Ink): number {
-  const steps = [-2, -1, 0, 1, 2]
-  const around = steps.flatMap((down) => steps.map((across) => down * one.width + across))
-  const near = [...one.dots].filter((dot) => around.some((step) => other.dots.has(dot + step)))
-  return near.length / one.size
-}

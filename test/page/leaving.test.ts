@@ -1,7 +1,18 @@
 import assert from 'node:assert/strict'
 import { suite } from 'node:test'
 import type { Page } from 'playwright-core'
-import { PHONE, pageTests } from '../support/page.ts'
+import {
+  assertAccessible,
+  assertFits,
+  DESKTOP,
+  type Opened,
+  PHONE,
+  pageTests,
+  pressOn,
+  untilFocused,
+} from '../support/page.ts'
+import { SECRET } from '../support/service.ts'
+import { untilRefused } from '../support/tokens.ts'
 
 /** Accepts each dialog, and collects their kinds. */
 function dialogsOf(page: Page): string[] {
@@ -12,6 +23,36 @@ function dialogsOf(page: Page): string[] {
   })
   return kinds
 }
+
+/** The page sends plants in parts of this size. */
+const PART = 5000
+const COUNT = PART + 1000
+
+/**
+ * Starts an import of two parts, whose second one waits.
+ *
+ * @returns a function that lets it go on
+ */
+async function startImport({ page }: Opened, name: string): Promise<() => void> {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  let parts = 0
+  await page.route('**/plants/import?*dryRun=false', async (route) => {
+    parts += 1
+    if (parts === 2) await promise
+    // The page may have given it up.
+    await route.continue().catch(() => {})
+  })
+  const rows = Array.from({ length: COUNT }, (_, i) => `${name} ${i}`)
+  const buffer = Buffer.from(`name\n${rows.join('\n')}\n`)
+  await page.getByRole('link', { name: 'Import' }).click()
+  await page.getByLabel('Drop a spreadsheet here').setInputFiles({ name: `${name}.csv`, mimeType: 'text/csv', buffer })
+  await page.getByRole('button', { name: 'Check the file' }).click()
+  await page.getByRole('button', { name: 'Import 6,000 plants' }).click()
+  await page.getByText('5,000 of 6,000 plants').waitFor()
+  return resolve
+}
+
+const progressOf = (page: Page) => page.getByRole('region', { name: 'Import' })
 
 suite('a person who leaves the page', () => {
   const inBrowser = pageTests()
@@ -67,4 +108,92 @@ suite('a person who leaves the page', () => {
     },
     { viewport: PHONE },
   )
+
+  for (const viewport of [DESKTOP, PHONE]) {
+    inBrowser(
+      `lets an import go on while the person looks at something else, at ${viewport.width} pixels`,
+      async (opened) => {
+        const { page, address, service } = opened
+        const name = `many${viewport.width}`
+        const goOn = await startImport(opened, name)
+        const progress = progressOf(page).getByText('5,000 of 6,000 plants')
+        await page.getByRole('link', { name: 'Plants' }).click()
+        await progress.waitFor()
+        await assertAccessible(page)
+        await assertFits(page)
+        await page.goBack()
+        await page.getByRole('heading', { name: `${name}.csv` }).waitFor()
+        await page.getByText('5,000 of 6,000 plants').waitFor()
+        await page.evaluate(`
+          const moved = new DataTransfer()
+          moved.items.add(new File(['id,name\\n7,Dropped\\n'], 'dropped.csv', { type: 'text/csv' }))
+          document.body.dispatchEvent(new DragEvent('drop', { dataTransfer: moved, bubbles: true, cancelable: true }))
+        `)
+        await page.getByText(`The import of ${name}.csv is not complete. Let it end first.`).waitFor()
+        assert.ok(await page.getByLabel('Drop a spreadsheet here').isDisabled())
+        await page.goto(`${address}#/plant?id=1`)
+        await progress.waitFor()
+        goOn()
+        await progressOf(page).getByText('is imported').waitFor()
+        await pressOn(page, page.getByRole('link', { name: `${name}.csv` }))
+        await page.getByRole('heading', { name: 'Imported', exact: true }).waitFor()
+        await page.getByText('6,000 added').waitFor()
+        await page.getByRole('link', { name: 'Plants' }).click()
+        await page.getByRole('grid').waitFor()
+        assert.equal(await progressOf(page).count(), 0, 'the report was seen')
+        assert.equal((await service.plants()).filter((plant) => plant.name.startsWith(`${name} `)).length, COUNT)
+      },
+      { viewport },
+    )
+  }
+
+  inBrowser('asks before it signs out, which ends an import and forgets what was typed', async (opened) => {
+    const { page, service } = opened
+    const goOn = await startImport(opened, 'ended')
+    await page.getByRole('link', { name: 'Plants' }).click()
+    await page.getByRole('button', { name: 'Add a plant' }).click()
+    await page.getByLabel('Name', { exact: true }).fill('Not added')
+    const signOut = page.getByRole('button', { name: 'Sign out', exact: true })
+    const dialog = page.getByRole('dialog', { name: 'Sign out all the same?' })
+    await pressOn(page, signOut, 'Space')
+    await dialog.getByText('the rest of the import of ended.csv').waitFor()
+    await dialog.getByText('the new plant that you have not added').waitFor()
+    await assertAccessible(page)
+    await assertFits(page)
+    await page.keyboard.press('Escape')
+    await untilFocused(page, signOut)
+    await progressOf(page).getByText('5,000 of 6,000 plants').waitFor()
+    await page.keyboard.press('Enter')
+    await pressOn(page, dialog.getByRole('button', { name: 'Sign out and lose it' }))
+    await untilFocused(page, page.getByLabel('Access token'))
+    goOn()
+    await page.keyboard.type(SECRET)
+    await page.keyboard.press('Enter')
+    await page.getByRole('button', { name: 'Add a plant' }).click()
+    assert.equal(await page.getByLabel('Name', { exact: true }).inputValue(), '')
+    assert.equal(await progressOf(page).count(), 0)
+    assert.equal((await service.plants()).filter(({ name }) => name.startsWith('ended ')).length, PART)
+  })
+
+  inBrowser('goes on with an import whose token was revoked, once the person has signed in again', async (opened) => {
+    const { page, service, address } = opened
+    const { secret, token } = await service.issueToken(['plants:read', 'plants:write'])
+    await page.goto(`${address}#token=${secret}`)
+    await page.getByText('a test', { exact: true }).waitFor()
+    const goOn = await startImport(opened, 'revoked')
+    await service.send('DELETE', `/tokens/${token.id}`)
+    await untilRefused(service, secret)
+    goOn()
+    await page.getByText('The token has expired or was revoked.').waitFor()
+    await page.keyboard.type(SECRET)
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { name: 'Imported so far' }).waitFor()
+    await page.getByRole('link', { name: 'Plants' }).click()
+    await progressOf(page).getByText('is not imported completely').waitFor()
+    await page.getByRole('link', { name: 'revoked.csv' }).click()
+    await pressOn(page, page.getByRole('button', { name: 'Go on' }))
+    await page.getByRole('heading', { name: 'Imported', exact: true }).waitFor()
+    await page.getByText('6,000 added').waitFor()
+    assert.equal((await service.plants()).filter(({ name }) => name.startsWith('revoked ')).length, COUNT)
+  })
 })

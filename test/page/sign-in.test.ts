@@ -2,7 +2,17 @@ import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { suite, test } from 'node:test'
 import { brotliCompressSync } from 'node:zlib'
-import { assertAccessible, assertFits, DESKTOP, PHONE, pageTests } from '../support/page.ts'
+import {
+  assertAccessible,
+  assertFits,
+  DESKTOP,
+  NO_NETWORK,
+  PHONE,
+  pageTests,
+  pressOn,
+  untilFocused,
+  withoutWaits,
+} from '../support/page.ts'
 import { errorOf, SECRET, withService } from '../support/service.ts'
 
 const FREE = { authorization: null }
@@ -125,22 +135,58 @@ suite('the page, for a person who signs in,', () => {
         assert.deepEqual(await page.getByRole('navigation').getByRole('link').allTextContents(), shown)
         const mayAdd = scopes.some((scope) => scope === 'plants:write') && scopes.length > 1
         assert.equal(await page.getByRole('button', { name: 'Add a plant' }).count(), mayAdd ? 1 : 0)
+        await assertAccessible(page)
       },
       { token: null },
     )
   }
 
   for (const viewport of [DESKTOP, PHONE]) {
-    for (const colorScheme of ['light', 'dark'] as const) {
-      inBrowser(
-        `is accessible and fits ${viewport.width} pixels, in ${colorScheme} colours`,
-        async ({ page }) => {
-          await page.getByLabel('Access token').waitFor()
-          await assertAccessible(page)
-          await assertFits(page)
-        },
-        { token: null, viewport, colorScheme },
-      )
-    }
+    inBrowser(
+      `is done, and undone, by keyboard alone, at ${viewport.width} pixels`,
+      async ({ page, address, context }) => {
+        await untilFocused(page, page.getByLabel('Access token'))
+        await assertAccessible(page)
+        await assertFits(page)
+        await page.keyboard.type('wrong')
+        await page.keyboard.press('Enter')
+        await page.getByText('The service does not know this token').waitFor()
+        await untilFocused(page, page.getByLabel('Access token'))
+        await page.keyboard.type(SECRET)
+        await pressOn(page, page.getByLabel('Remember on this device'), 'Space')
+        await pressOn(page, page.getByRole('button', { name: 'Sign in' }))
+        await page.getByRole('grid').waitFor()
+        await untilFocused(page, page.locator('main'))
+        const other = await context.newPage()
+        await other.goto(address)
+        await other.getByRole('grid').waitFor()
+        await pressOn(other, other.getByRole('button', { name: 'Skip to the contents' }))
+        await untilFocused(other, other.locator('main'))
+        await pressOn(other, other.getByRole('button', { name: 'Sign out' }))
+        await untilFocused(other, other.getByLabel('Access token'))
+      },
+      { token: null, viewport },
+    )
+  }
+
+  for (const viewport of [DESKTOP, PHONE]) {
+    inBrowser(
+      `is tried again with the same token when the service cannot be reached, at ${viewport.width} pixels`,
+      async ({ page, context }) => {
+        await page.clock.install()
+        await page.getByLabel('Access token').fill(SECRET)
+        await page.getByLabel('Remember on this device').check()
+        await context.setOffline(true)
+        await page.getByRole('button', { name: 'Sign in' }).click()
+        await withoutWaits(page, page.getByText('The service cannot be reached.'))
+        await assertAccessible(page)
+        await assertFits(page)
+        await context.setOffline(false)
+        await pressOn(page, page.getByRole('button', { name: 'Try again' }))
+        await page.getByRole('grid').waitFor()
+        assert.equal(await page.evaluate(`localStorage.getItem('plantstore-token')`), SECRET)
+      },
+      { token: null, viewport, expected: NO_NETWORK },
+    )
   }
 })

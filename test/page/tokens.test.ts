@@ -1,6 +1,17 @@
 import assert from 'node:assert/strict'
 import { suite } from 'node:test'
-import { assertAccessible, assertFits, DESKTOP, PHONE, pageTests } from '../support/page.ts'
+import {
+  assertAccessible,
+  assertFits,
+  DESKTOP,
+  NO_NETWORK,
+  PHONE,
+  pageTests,
+  pressOn,
+  tabTo,
+  untilFocused,
+  withoutWaits,
+} from '../support/page.ts'
 import { untilRefused } from '../support/tokens.ts'
 
 suite('tokens on the page', () => {
@@ -10,35 +21,42 @@ suite('tokens on the page', () => {
     inBrowser(
       `can be created, listed and revoked by keyboard alone, at ${viewport.width} pixels`,
       async ({ page, service }) => {
-        await page.getByRole('link', { name: 'Tokens' }).focus()
-        await page.keyboard.press('Enter')
+        await pressOn(page, page.getByRole('link', { name: 'Tokens' }))
         const name = `label printer ${viewport.width}`
-        await page.getByLabel('What is the token for?').focus()
+        await tabTo(page, page.getByLabel('What is the token for?'))
         await page.keyboard.type(name)
-        await page.keyboard.press('Tab')
-        await page.keyboard.press('Tab')
-        await page.keyboard.press('Space')
-        await page.keyboard.press('Enter')
+        await pressOn(page, page.getByLabel('Add, change, delete and import plants'), 'Space')
+        await tabTo(page, page.getByLabel('Last day'))
+        await page.keyboard.type('12312099')
+        await pressOn(page, page.getByRole('button', { name: 'Create a token' }))
         const field = page.getByLabel(`The secret of ${name}`)
-        await field.waitFor()
+        await tabTo(page, field)
         const secret = await field.inputValue()
         const authorization = `Bearer ${secret}`
         const own = await service.send('GET', '/tokens/self', { authorization })
         assert.deepEqual((own.json as { scopes: string[] }).scopes.toSorted(), ['plants:read', 'plants:write'])
         await page.getByText(name, { exact: true }).first().waitFor()
+        await page
+          .getByText(/expires Dec 31, 2099/)
+          .first()
+          .waitFor()
         await assertAccessible(page)
         await assertFits(page)
-        await page.getByRole('button', { name: new RegExp(`^Revoke ${name}`) }).focus()
-        await page.keyboard.press('Enter')
+        await pressOn(page, page.getByRole('button', { name: `I have kept it: ${name}` }))
+        await field.waitFor({ state: 'detached' })
+        const revoke = page.getByRole('button', { name: new RegExp(`^Revoke ${name}`) })
+        await pressOn(page, revoke)
         const dialog = page.getByRole('dialog', { name: `Revoke ${name}?` })
         await dialog.waitFor()
+        await assertAccessible(page)
+        await assertFits(page)
         await page.keyboard.press('Escape')
+        await untilFocused(page, revoke)
         assert.equal((await service.send('GET', '/tokens/self', { authorization })).status, 200)
-        await page.getByRole('button', { name: new RegExp(`^Revoke ${name}`) }).focus()
         await page.keyboard.press('Enter')
-        await dialog.getByRole('button', { name: 'Revoke it' }).focus()
-        await page.keyboard.press('Enter')
+        await pressOn(page, dialog.getByRole('button', { name: 'Revoke it' }))
         await page.getByText(`Revoked ${name}`).waitFor()
+        await untilFocused(page, page.getByRole('listitem').filter({ hasText: name }))
         await untilRefused(service, secret)
         await page.reload()
         await page
@@ -51,22 +69,68 @@ suite('tokens on the page', () => {
     )
   }
 
+  inBrowser('have an end, and do no more than the token that makes them', async ({ page, service, address }) => {
+    const { secret } = await service.issueToken(['tokens'])
+    await page.goto(`${address}#token=${secret}`)
+    await page.getByLabel('What is the token for?').fill('for a season')
+    assert.equal(await page.getByRole('group', { name: 'The token may' }).getByRole('checkbox').count(), 1)
+    await page.getByLabel('Create, list and revoke tokens').check()
+    await page.getByLabel('Last day').fill('2098-12-31')
+    await page.getByRole('button', { name: 'Create a token' }).click()
+    await page.getByText(/expires Dec 31, 2098/).waitFor()
+    await page.getByLabel('What is the token for?').fill('too late')
+    await page.getByLabel('Last day').fill('2001-01-01')
+    await page.getByRole('button', { name: 'Create a token' }).click()
+    await page.getByText(/^Not created\./).waitFor()
+    assert.equal(await page.getByLabel('What is the token for?').inputValue(), 'too late')
+  })
+
+  inBrowser('show their secrets until the person has kept them', async ({ page }) => {
+    await page.getByRole('link', { name: 'Tokens' }).click()
+    for (const name of ['first', 'second']) {
+      await page.getByLabel('What is the token for?').fill(name)
+      await page.getByRole('button', { name: 'Create a token' }).click()
+      await page.getByLabel(`The secret of ${name}`).waitFor()
+    }
+    await page.getByRole('link', { name: 'Plants' }).click()
+    await pressOn(page, page.getByRole('button', { name: 'Sign out' }))
+    const dialog = page.getByRole('dialog', { name: 'Sign out all the same?' })
+    await dialog.getByText('the secret of second, first').waitFor()
+    await page.keyboard.press('Escape')
+    await page.getByRole('link', { name: 'Tokens' }).click()
+    for (const name of ['first', 'second']) await page.getByRole('button', { name: `I have kept it: ${name}` }).click()
+    await page.getByRole('button', { name: 'Sign out' }).click()
+    await page.getByLabel('Access token').waitFor()
+  })
+
   inBrowser(
-    'have an expiry, and at most the scopes of the token that creates them',
-    async ({ page, service, address }) => {
-      const { secret } = await service.issueToken(['tokens'])
-      await page.goto(`${address}#token=${secret}`)
-      await page.getByLabel('What is the token for?').fill('for a season')
-      assert.equal(await page.getByRole('group', { name: 'The token may' }).getByRole('checkbox').count(), 1)
-      await page.getByLabel('Create, list and revoke tokens').check()
+    'are kept as they were typed when the network is gone, and told of when they were not revoked',
+    async ({ page, context }) => {
+      await page.clock.install()
+      await page.getByRole('link', { name: 'Tokens' }).click()
+      await page.getByLabel('What is the token for?').fill('a season')
+      await page.getByLabel('Read, search and export plants').uncheck()
+      await page.getByLabel('Add, change, delete and import plants').check()
       await page.getByLabel('Last day').fill('2099-12-31')
+      await context.setOffline(true)
       await page.getByRole('button', { name: 'Create a token' }).click()
-      await page.getByText(/expires Dec 31, 2099/).waitFor()
-      await page.getByLabel('What is the token for?').fill('too late')
-      await page.getByLabel('Last day').fill('2001-01-01')
+      await withoutWaits(page, page.getByText('Not created. The service cannot be reached.'))
+      await context.setOffline(false)
+      await page.getByRole('link', { name: 'Plants' }).click()
+      await page.reload()
+      await page.getByRole('link', { name: 'Tokens' }).click()
+      assert.equal(await page.getByLabel('What is the token for?').inputValue(), 'a season')
+      assert.equal(await page.getByLabel('Read, search and export plants').isChecked(), false)
+      assert.equal(await page.getByLabel('Last day').inputValue(), '2099-12-31')
       await page.getByRole('button', { name: 'Create a token' }).click()
-      await page.getByText(/^Not created\./).waitFor()
-      assert.equal(await page.getByLabel('What is the token for?').inputValue(), 'too late')
+      await page.getByLabel('The secret of a season').waitFor()
+      await page.getByText(/may plants:write/).waitFor()
+      await context.setOffline(true)
+      await page.getByRole('button', { name: 'Revoke a season' }).click()
+      await page.getByRole('button', { name: 'Revoke it' }).click()
+      await withoutWaits(page, page.getByText('a season was not revoked. The service cannot be reached.'))
+      await context.setOffline(false)
     },
+    { expected: NO_NETWORK },
   )
 })

@@ -8,7 +8,7 @@ import { SECRET, type Service, withService } from './service.ts'
 
 /** The two sizes of the window in which the tests use the page. */
 export const DESKTOP = { width: 1280, height: 800 }
-export const PHONE = { width: 390, height: 844 }
+export const PHONE = { width: 360, height: 740 }
 
 export interface Opened {
   readonly page: Page
@@ -68,23 +68,67 @@ export function pageTests(): (title: string, run: (opened: Opened) => Promise<vo
   }
 }
 
+/** What Chromium says of a request that gets no answer. */
+export const NO_NETWORK = /net::ERR_/
+
+/**
+ * Waits for an element that comes after the last of the attempts of a request. The waits between them take no time, on a
+ * page whose clock is installed.
+ */
+export async function withoutWaits(page: Page, wanted: Locator): Promise<void> {
+  while ((await wanted.count()) === 0) await page.clock.fastForward(10_000)
+}
+
+/** The service does what it is asked, and its answers get lost. */
+export async function loseAnswers(page: Page, url: string): Promise<void> {
+  await page.route(url, async (route) => {
+    await route.fetch()
+    await route.abort('connectionreset')
+  })
+}
+
+/** Holds the answers to requests back until the function is called that it returns. */
+export async function holdAnswers(page: Page, url: string, method: string): Promise<() => void> {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  await page.route(url, async (route) => {
+    if (route.request().method() === method) await promise
+    await route.continue()
+  })
+  return resolve
+}
+
 /** More than any view has tab stops. */
 const MOST_TABS = 100
 
-/** Presses Tab until an element has the focus, and fails if that does not happen. */
-export async function tabTo(page: Page, target: Locator): Promise<void> {
+/** Goes to an element as people without a mouse do, and fails where they do not get there, or do not see that they are. */
+export async function tabTo(page: Page, target: Locator, key: 'Tab' | 'Shift+Tab' = 'Tab'): Promise<void> {
   await target.waitFor()
   for (let i = 0; i < MOST_TABS; i++) {
-    if ((await focusedOf(page, target).count()) > 0) return
-    await page.keyboard.press('Tab')
+    if ((await focusedOf(page, target).count()) > 0) return assertFocusSeen(page)
+    await page.keyboard.press(key)
   }
-  assert.fail(`the key Tab does not lead to ${target}`)
+  assert.fail(`the key ${key} does not lead to ${target}`)
 }
 
 /** Tabs to an element and presses a key there. */
-export async function pressOn(page: Page, target: Locator, key = 'Enter'): Promise<void> {
-  await tabTo(page, target)
+export async function pressOn(page: Page, target: Locator, key = 'Enter', way?: 'Tab' | 'Shift+Tab'): Promise<void> {
+  await tabTo(page, target, way)
   await page.keyboard.press(key)
+}
+
+/** Fails where the focus has no ring, or something lies over it. */
+async function assertFocusSeen(page: Page): Promise<void> {
+  const [outline, over] = await page.evaluate<[string, string | null]>(`(() => {
+    const focused = document.activeElement
+    const { left, right, top, bottom } = focused.getBoundingClientRect()
+    const x = (Math.max(0, left) + Math.min(innerWidth, right)) / 2
+    const y = (Math.max(0, top) + Math.min(innerHeight, bottom)) / 2
+    const seen = document.elementFromPoint(x, y)
+    const isSeen = seen !== null && (focused.contains(seen) || seen.contains(focused))
+    return [getComputedStyle(focused).outlineStyle, isSeen ? null : String(seen?.outerHTML.slice(0, 200))]
+  })()`)
+  assert.notEqual(outline, 'none', 'the focus has no ring')
+  assert.equal(over, null, 'something lies over the focus')
 }
 
 /** Waits until the page has given an element the focus. */
@@ -92,17 +136,23 @@ export const untilFocused = (page: Page, target: Locator): Promise<void> => focu
 
 const focusedOf = (page: Page, target: Locator): Locator => target.and(page.locator(':focus'))
 
-/** Fails if axe finds a serious or critical fault. */
+/** Fails on what axe finds serious or critical, in light and in dark colours. */
 export async function assertAccessible(page: Page): Promise<void> {
   await page.evaluate(axe.source)
-  const found = await page.evaluate<{ id: string; impact: string; nodes: string[] }[]>(
-    `axe.run().then(({ violations }) => violations.map(({ id, impact, nodes }) =>
-      ({ id, impact, nodes: nodes.map(({ html, failureSummary }) => html.slice(0, 200) + ' ' + failureSummary) })))`,
-  )
-  assert.deepEqual(
-    found.filter(({ impact }) => impact === 'serious' || impact === 'critical'),
-    [],
-  )
+  for (const [colorScheme, options] of [
+    ['light', {}],
+    // Of all rules, only this one depends on the colours.
+    ['dark', { runOnly: ['color-contrast'] }],
+  ] as const) {
+    await page.emulateMedia({ colorScheme })
+    const found = await page.evaluate<{ id: string; impact: string; nodes: string[] }[]>(
+      `axe.run(document, ${JSON.stringify(options)}).then(({ violations }) => violations.map(({ id, impact, nodes }) =>
+        ({ id, impact, nodes: nodes.map(({ html, failureSummary }) => html.slice(0, 200) + ' ' + failureSummary) })))`,
+    )
+    const serious = found.filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    assert.deepEqual(serious, [], colorScheme)
+  }
+  await page.emulateMedia({ colorScheme: null })
 }
 
 /** Fails if the page is wider than the window. */

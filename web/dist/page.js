@@ -1052,50 +1052,6 @@ function M() {
   if (1 === g4.push(this)) (n.requestAnimationFrame || A3)(F3);
 }
 
-// node_modules/preact/jsx-runtime/dist/jsxRuntime.mjs
-var f4 = /* @__PURE__ */ Symbol.for("pv");
-var o4 = 0;
-function a4(t5, e5, n4, u5, a6, i5) {
-  e5 || (e5 = {});
-  var c5, l5, p6 = e5;
-  if ("ref" in p6 && "function" != typeof t5) for (l5 in p6 = {}, e5) "ref" == l5 ? c5 = e5[l5] : p6[l5] = e5[l5];
-  var s5 = { type: t5, props: p6, key: n4, ref: c5, __k: null, __: null, __b: 0, __e: null, __c: null, constructor: f4, __v: --o4, __i: -1, __u: 0 };
-  return (a6 || i5) && (s5.__source = a6, s5.__self = i5), n.vnode && n.vnode(s5), s5;
-}
-
-// web/src/notices.tsx
-var MOST = 4;
-var notices = y3([]);
-var last = 0;
-function tell(text, options2 = {}) {
-  const { action, isError = false } = options2;
-  last += 1;
-  notices.value = [...notices.value.slice(1 - MOST), { id: last, text, isError, action }];
-}
-var dismiss = (id) => {
-  notices.value = notices.value.filter((notice) => notice.id !== id);
-};
-var clearNotices = () => {
-  notices.value = [];
-};
-function Notices() {
-  return /* @__PURE__ */ a4("section", { class: "notices", "aria-label": "Messages", "aria-live": "polite", children: notices.value.map(({ id, text, isError, action }) => /* @__PURE__ */ a4("div", { class: isError ? "notice error" : "notice", children: [
-    /* @__PURE__ */ a4("span", { dir: "auto", children: text }),
-    action !== void 0 && /* @__PURE__ */ a4(
-      "button",
-      {
-        type: "button",
-        onClick: () => {
-          dismiss(id);
-          action.run();
-        },
-        children: action.label
-      }
-    ),
-    /* @__PURE__ */ a4("button", { type: "button", class: "quiet", "aria-label": `Dismiss: ${text}`, onClick: () => dismiss(id), children: "×" })
-  ] }, id)) });
-}
-
 // web/src/route.ts
 var route = y3({ view: "plants", query: new URLSearchParams() });
 var PAUSE = 300;
@@ -1115,6 +1071,20 @@ function replaceQuery(query) {
   clearTimeout(timer);
   timer = setTimeout(() => history.replaceState(null, "", linkTo(view, query)), PAUSE);
 }
+
+// web/src/leaving.ts
+var sources = y3([]);
+var losses = O(() => sources.value.flatMap((loss) => loss() ?? []));
+function askBeforeLosing(loss) {
+  sources.value = [...sources.value, loss];
+}
+var isLossy = O(() => losses.value.length > 0);
+var ask = (event) => event.preventDefault();
+x2(() => {
+  if (!isLossy.value) return void 0;
+  addEventListener("beforeunload", ask);
+  return () => removeEventListener("beforeunload", ask);
+});
 
 // client/src/contract.generated.ts
 var OPERATIONS = {
@@ -1154,9 +1124,9 @@ var PlantstoreError = class extends Error {
   retryAfter;
   /** Whether an earlier attempt of the call may have succeeded: its answer was lost, or left the outcome open. */
   mayHaveSucceeded;
-  constructor(number5, message, details) {
+  constructor(number6, message, details) {
     super(message);
-    this.number = number5;
+    this.number = number6;
     this.status = details.status;
     this.requestId = details.requestId;
     this.retryAfter = details.retryAfter;
@@ -1273,8 +1243,8 @@ async function* linesOf(stream, signal) {
     if (!isWhole) await reader.cancel().catch(() => {
     });
   }
-  const last2 = rest.join("") + decoder.decode();
-  if (last2 !== "") yield last2;
+  const last3 = rest.join("") + decoder.decode();
+  if (last3 !== "") yield last3;
 }
 
 // client/src/listing.ts
@@ -1407,9 +1377,9 @@ async function refusalOf(response, mayHaveSucceeded) {
   const { status } = response;
   const text = await response.text();
   const body = objectIn(text);
-  const number5 = typeof body["error"] === "number" ? body["error"] : 0;
-  const message = number5 === 0 ? `HTTP status ${status}` : String(body["message"]);
-  return new PlantstoreError(number5, message, {
+  const number6 = typeof body["error"] === "number" ? body["error"] : 0;
+  const message = number6 === 0 ? `HTTP status ${status}` : String(body["message"]);
+  return new PlantstoreError(number6, message, {
     status,
     requestId: response.headers.get("X-Request-Id") ?? void 0,
     retryAfter: secondsIn(response.headers.get("Retry-After")),
@@ -1533,8 +1503,8 @@ var PlantstoreClient = class {
   async reserveIds(count, { signal } = {}) {
     const headers = { ...JSON_TYPE, "Idempotency-Key": randomKey() };
     const call = { operation: OPERATIONS.reserveIds, headers, body: JSON.stringify({ count }), signal };
-    const { first, last: last2 } = await this.#transport.send(call, json);
-    return { first: int64(first), last: int64(last2) };
+    const { first, last: last3 } = await this.#transport.send(call, json);
+    return { first: int64(first), last: int64(last3) };
   }
   /** Creates an access token with at most the rights of this client's token. Only the result has its secret. */
   async createToken(token, { signal } = {}) {
@@ -1644,10 +1614,10 @@ async function resume() {
   takeFromAddress();
   const token = sessionStorage.getItem(KEY) ?? localStorage.getItem(KEY);
   if (token === null) session.value = { kind: "signed-out", why: "" };
-  else await check(token);
+  else await check(token, () => void resume());
 }
 async function signIn(token, remember) {
-  await check(token);
+  await check(token, () => void signIn(token, remember));
   if (session.value.kind !== "signed-in") return;
   sessionStorage.setItem(KEY, token);
   if (remember) localStorage.setItem(KEY, token);
@@ -1665,7 +1635,7 @@ function takeFromAddress() {
   sessionStorage.setItem(KEY, token);
   return true;
 }
-async function check(token) {
+async function check(token, again) {
   session.value = { kind: "checking" };
   const client = clientFor(token);
   try {
@@ -1673,7 +1643,7 @@ async function check(token) {
     session.value = { kind: "signed-in", client, own, may: (scope) => own.scopes.includes(scope) };
   } catch (error) {
     const isRefused = error instanceof PlantstoreError && error.status < 429;
-    session.value = { kind: isRefused ? "signed-out" : "unreachable", why: said(error) };
+    session.value = isRefused ? { kind: "signed-out", why: said(error) } : { kind: "unreachable", why: said(error), again };
     if (isRefused) forgetToken();
   }
 }
@@ -1704,85 +1674,99 @@ function forgetToken() {
   localStorage.removeItem(KEY);
 }
 
-// web/src/sign-in.tsx
-function SignIn({ why }) {
-  const token = useSignal("");
-  const remember = useSignal(false);
-  return /* @__PURE__ */ a4("main", { class: "sign-in", children: [
-    /* @__PURE__ */ a4("h1", { children: "Plantstore" }),
-    /* @__PURE__ */ a4(
-      "form",
-      {
-        onSubmit: (event) => {
-          event.preventDefault();
-          void signIn(token.value.trim(), remember.value);
-        },
-        children: [
-          /* @__PURE__ */ a4("label", { for: "token", children: "Access token" }),
-          /* @__PURE__ */ a4(
-            "input",
-            {
-              id: "token",
-              type: "password",
-              required: true,
-              autocomplete: "off",
-              autocapitalize: "off",
-              spellcheck: false,
-              "aria-describedby": "token-note",
-              value: token.value,
-              onInput: (event) => {
-                token.value = event.currentTarget.value;
-              }
-            }
-          ),
-          /* @__PURE__ */ a4("p", { id: "token-note", class: "note", children: [
-            "The service shows a token at its first start. The operator creates others with",
-            " ",
-            /* @__PURE__ */ a4("code", { children: "plantstore token create" }),
-            "."
-          ] }),
-          /* @__PURE__ */ a4("label", { class: "check", children: [
-            /* @__PURE__ */ a4(
-              "input",
-              {
-                type: "checkbox",
-                checked: remember.value,
-                onChange: (event) => {
-                  remember.value = event.currentTarget.checked;
-                }
-              }
-            ),
-            "Remember on this device"
-          ] }),
-          /* @__PURE__ */ a4("p", { class: "note", children: "Without this, the token is forgotten when you close the tab." }),
-          why !== "" && /* @__PURE__ */ a4("p", { role: "alert", children: why }),
-          /* @__PURE__ */ a4("button", { type: "submit", class: "primary", children: "Sign in" })
-        ]
-      }
-    )
-  ] });
+// web/src/import/mapping.ts
+var NAMES = {
+  id: ["id", "plant id", "nr", "no", "number", "nummer", "numero", "accession", "accession number", "code"],
+  name: [
+    "name",
+    "plant",
+    "plant name",
+    "species",
+    "taxon",
+    "latin name",
+    "botanical name",
+    "pflanze",
+    "art",
+    "nom",
+    "nombre",
+    "nome",
+    "naam"
+  ],
+  tag: ["tag", "type", "kind", "category", "group", "kategorie", "typ", "gruppe", "categorie", "categoria", "tipo"]
+};
+function guess(columns) {
+  const keys = columns.map(folded);
+  const placeOf2 = (member) => {
+    const place2 = NAMES[member].map((name) => keys.indexOf(name)).find((at) => at !== -1);
+    return place2;
+  };
+  return { id: placeOf2("id"), name: placeOf2("name"), tag: placeOf2("tag") };
 }
+var folded = (text) => text.normalize("NFD").replaceAll(/\p{M}/gu, "").replaceAll(/[._-]+/g, " ").trim().toLowerCase();
+var INTEGER = /^-?\d{1,19}$/;
+var MOST = 2n ** 63n;
+function plantIn({ cells }, { id, name, tag }) {
+  const text = name === void 0 ? void 0 : cells[name];
+  if (text === void 0) return "The row has no name.";
+  if (text.includes("\0")) return "The name contains the control character U+0000.";
+  const plant = { name: text, tag: tag === void 0 ? void 0 : cells[tag] };
+  if (id === void 0) return { id: void 0, ...plant };
+  const digits = (cells[id] ?? "").trim();
+  if (digits === "") return "The row has no id.";
+  if (/^-?\d+([.,]\d+)?E\+?\d+$/i.test(digits)) return `The spreadsheet has rounded the id to ${digits}.`;
+  if (!INTEGER.test(digits)) return `The id ${digits} is not a whole number.`;
+  const value = BigInt(digits);
+  if (value < -MOST || value >= MOST) return `The id ${digits} does not fit into 64 bits.`;
+  return { id: value, ...plant };
+}
+var withId2 = ({ name, tag }, id) => tag === void 0 ? { id, name } : { id, name, tag };
 
-// web/src/leaving.ts
-function warnWhile(isUnsaved) {
-  const ask = (event) => event.preventDefault();
-  return x2(() => {
-    if (!isUnsaved()) return void 0;
-    addEventListener("beforeunload", ask);
-    return () => removeEventListener("beforeunload", ask);
-  });
+// web/src/import/report.ts
+function reportOf(sheet2, { added, updated, unchanged, refused, refusedRows }) {
+  const rows = [
+    ["File", sheet2.file.name],
+    ["Added", String(added)],
+    ["Updated", String(updated)],
+    ["Unchanged", String(unchanged)],
+    ["Refused", String(refused)],
+    [],
+    ["Row", "Reason"],
+    ...refusedRows.map(({ row, reason }) => [String(row), reason])
+  ];
+  if (refused > refusedRows.length) rows.push(["", `and ${refused - refusedRows.length} more`]);
+  return csvOf(rows.map(lineOf));
 }
+async function sheetWithIds(sheet2, rows) {
+  const lines = [lineOf(["id", ...sheet2.columns])];
+  for await (const { row, id } of rows) {
+    lines.push(lineOf([String(id), ...row.cells.slice(0, sheet2.columns.length)]));
+  }
+  return csvOf(lines);
+}
+var csvOf = (lines) => new Blob(["\uFEFF", lines.join("")], { type: "text/csv" });
+var lineOf = (cells) => `${cells.map(quoted).join(",")}\r
+`;
+var quoted = (cell = "") => /[",\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell;
 
-// web/src/save-file.ts
-var TAKEN = 6e4;
-function saveFile(content, name) {
-  const address = URL.createObjectURL(content);
-  const link = document.createElement("a");
-  link.href = address;
-  link.download = name;
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(address), TAKEN);
-}
+// web/src/import/id-ranges.ts
+var MOST2 = 1e4;
+var IdRanges = class {
+  #count;
+  #ranges = [];
+  /** @param count the number of plants in the file */
+  constructor(count) {
+    this.#count = count;
+  }
+  /** @param number the position of the plant in the file, from 0 */
+  async idOf(client, number6, signal) {
+    const at = Math.floor(number6 / MOST2);
+    while (this.#ranges.length <= at) {
+      const left = this.#count - this.#ranges.length * MOST2;
+      this.#ranges.push(await client.reserveIds(Math.min(MOST2, left), { signal }));
+    }
+    return this.#ranges[at].first + BigInt(number6 % MOST2);
+  }
+};
 
 // web/src/import/csv-rows.ts
 var SEPARATORS = { ",": "commas", ";": "semicolons", "	": "tabs" };
@@ -1895,52 +1879,498 @@ async function encodingOf(file) {
 }
 var textsOf2 = (file, encoding) => file.stream().pipeThrough(new TextDecoderStream(encoding));
 
-// web/src/import/mapping.ts
-var NAMES = {
-  id: ["id", "plant id", "nr", "no", "number", "nummer", "numero", "accession", "accession number", "code"],
-  name: [
-    "name",
-    "plant",
-    "plant name",
-    "species",
-    "taxon",
-    "latin name",
-    "botanical name",
-    "pflanze",
-    "art",
-    "nom",
-    "nombre",
-    "nome",
-    "naam"
-  ],
-  tag: ["tag", "type", "kind", "category", "group", "kategorie", "typ", "gruppe", "categorie", "categoria", "tipo"]
-};
-function guess(columns) {
-  const keys = columns.map(folded);
-  const placeOf2 = (member) => {
-    const place = NAMES[member].map((name) => keys.indexOf(name)).find((at) => at !== -1);
-    return place;
+// web/src/import/sheet.ts
+var LOOK = 65536;
+var SHOWN = 5;
+async function openSheet(file, chosen2 = {}) {
+  const start = new Uint8Array(await file.slice(0, 4).arrayBuffer());
+  if (start[0] === 80 && start[1] === 75)
+    throw new Error("This is a workbook. Save the sheet as CSV, then drop that file.");
+  const encoding = chosen2.encoding ?? await encodingOf(file);
+  const text = await beginning(file, encoding);
+  const separator = chosen2.separator ?? separatorOf(text);
+  const rows = firstRows(text, separator);
+  const [head, ...preview] = rows;
+  if (head === void 0) throw new Error("The file has no rows.");
+  const last3 = head.cells.findLastIndex((cell) => cell !== void 0 && cell.trim() !== "");
+  const columns = head.cells.slice(0, last3 + 1).map((cell, i5) => cell?.trim() || `Column ${i5 + 1}`);
+  return { file, encoding, separator, columns, preview };
+}
+async function* rowsOf({ file, encoding, separator }) {
+  const rows = new CsvRows(separator);
+  let isHeadSeen = false;
+  const wanted2 = (row) => {
+    if (isBlank(row) || isSeparatorRow(row)) return false;
+    if (isHeadSeen) return true;
+    isHeadSeen = true;
+    return false;
   };
-  return { id: placeOf2("id"), name: placeOf2("name"), tag: placeOf2("tag") };
+  const reader = textsOf2(file, encoding).getReader();
+  try {
+    for (; ; ) {
+      const { done, value } = await reader.read();
+      if (done) break;
+      for (const row of rows.divide(value)) if (wanted2(row)) yield row;
+    }
+    for (const row of rows.end()) if (wanted2(row)) yield row;
+  } finally {
+    await reader.cancel();
+  }
 }
-var folded = (text) => text.normalize("NFD").replaceAll(/\p{M}/gu, "").replaceAll(/[._-]+/g, " ").trim().toLowerCase();
-var INTEGER = /^-?\d{1,19}$/;
-var MOST2 = 2n ** 63n;
-function plantIn({ cells }, { id, name, tag }) {
-  const text = name === void 0 ? void 0 : cells[name];
-  if (text === void 0) return "The row has no name.";
-  if (text.includes("\0")) return "The name contains the control character U+0000.";
-  const plant = { name: text, tag: tag === void 0 ? void 0 : cells[tag] };
-  if (id === void 0) return { id: void 0, ...plant };
-  const digits = (cells[id] ?? "").trim();
-  if (digits === "") return "The row has no id.";
-  if (/^-?\d+([.,]\d+)?E\+?\d+$/i.test(digits)) return `The spreadsheet has rounded the id to ${digits}.`;
-  if (!INTEGER.test(digits)) return `The id ${digits} is not a whole number.`;
-  const value = BigInt(digits);
-  if (value < -MOST2 || value >= MOST2) return `The id ${digits} does not fit into 64 bits.`;
-  return { id: value, ...plant };
+async function beginning(file, encoding) {
+  const bytes = await file.slice(0, LOOK).arrayBuffer();
+  return new TextDecoder(encoding).decode(bytes, { stream: true });
 }
-var withId2 = ({ name, tag }, id) => tag === void 0 ? { id, name } : { id, name, tag };
+function firstRows(text, separator) {
+  const found = [];
+  const rows = new CsvRows(separator);
+  const take = (divided) => {
+    for (const row of divided) {
+      if (!isBlank(row) && !isSeparatorRow(row)) found.push(row);
+      if (found.length > SHOWN) break;
+    }
+  };
+  take(rows.divide(text));
+  if (found.length <= SHOWN && text.length < LOOK / 4) take(rows.end());
+  return found;
+}
+var isSeparatorRow = ({ number: number6, cells }) => number6 === 1 && /^sep=[,;\t]?$/i.test(cells[0] ?? "") && cells.slice(1).every((cell) => cell === void 0);
+
+// web/src/import/run.ts
+var MOST_LISTED = 1e3;
+var ImportRun = class {
+  #sheet;
+  #mapping;
+  #mode;
+  /** The row of each plant, by the position of the plant. */
+  #rows = [];
+  #unreadable = [];
+  #unreadableCount = 0;
+  #ranges;
+  #done = { dryRun: false, added: 0, updated: 0, unchanged: 0, refused: 0, refusedRows: [] };
+  constructor(sheet2, mapping, mode) {
+    this.#sheet = sheet2;
+    this.#mapping = mapping;
+    this.#mode = mode;
+  }
+  /** The number of readable plants in the sheet. */
+  get count() {
+    return this.#rows.length;
+  }
+  /** Reads the whole sheet, and has the service import it as a dry run. */
+  async check(client, signal) {
+    this.#rows = [];
+    this.#unreadable = [];
+    this.#unreadableCount = 0;
+    const first = this.#mapping.id === void 0 ? await client.proposeId({ signal }) : 0n;
+    const plants2 = this.#plants((_plant, number6) => Promise.resolve(first + BigInt(number6)), signal, true);
+    const report = await client.importPlants(plants2, { mode: this.#mode, dryRun: true, signal });
+    this.#ranges = new IdRanges(this.#rows.length);
+    return this.#outcome(report);
+  }
+  /**
+   * Imports the plants that were not imported yet.
+   *
+   * @param onProgress called with the number of plants imported so far
+   */
+  async import(client, onProgress, signal) {
+    const before = this.#done;
+    const skipped = doneIn(before);
+    const rest = this.#rest(client, skipped, signal);
+    const note = (report) => {
+      this.#done = joined2(before, report, skipped);
+      onProgress(doneIn(this.#done));
+    };
+    await client.importPlants(rest, { mode: this.#mode, signal, onProgress: note });
+    return this.#outcome(this.#done);
+  }
+  /** Plants that the service has taken or refused so far. */
+  get done() {
+    return doneIn(this.#done);
+  }
+  /** The outcome so far. */
+  get outcome() {
+    return this.#outcome(this.#done);
+  }
+  /** Yields the rows of the sheet with the ids that the page assigned. */
+  async *rowsWithIds(client) {
+    let number6 = 0;
+    for await (const row of rowsOf(this.#sheet)) {
+      const plant = plantIn(row, this.#mapping);
+      if (typeof plant === "string") continue;
+      yield { row, id: await this.#idOf(client, plant, number6) };
+      number6 += 1;
+    }
+  }
+  async *#rest(client, skipped, signal) {
+    let number6 = 0;
+    for await (const plant of this.#plants((each, at) => this.#idOf(client, each, at, signal), signal, false)) {
+      if (number6 >= skipped) yield plant;
+      number6 += 1;
+    }
+  }
+  async *#plants(idOf, signal, isFirst) {
+    let number6 = 0;
+    for await (const row of rowsOf(this.#sheet)) {
+      signal.throwIfAborted();
+      const plant = plantIn(row, this.#mapping);
+      if (typeof plant === "string") {
+        if (isFirst) this.#refuse(row.number, plant);
+        continue;
+      }
+      if (isFirst) this.#rows.push(row.number);
+      yield withId2(plant, plant.id ?? await idOf(plant, number6));
+      number6 += 1;
+    }
+  }
+  async #idOf(client, { id }, number6, signal) {
+    if (id !== void 0) return id;
+    if (this.#ranges === void 0) throw new Error("The file was not checked.");
+    return this.#ranges.idOf(client, number6, signal);
+  }
+  #refuse(row, reason) {
+    this.#unreadableCount += 1;
+    if (this.#unreadable.length < MOST_LISTED) this.#unreadable.push({ row, reason });
+  }
+  #outcome({ added, updated, unchanged, refused, refusedRows }) {
+    const ofService = refusedRows.map(({ line, message }) => ({
+      row: this.#rows[line - 1] ?? 0,
+      reason: sentence(message)
+    }));
+    const all = [...this.#unreadable, ...ofService].toSorted((a6, b4) => a6.row - b4.row).slice(0, MOST_LISTED);
+    return { added, updated, unchanged, refused: refused + this.#unreadableCount, refusedRows: all };
+  }
+};
+var doneIn = ({ added, updated, unchanged, refused }) => added + updated + unchanged + refused;
+function joined2(before, next, skipped) {
+  const moved = next.refusedRows.map((row) => ({ ...row, line: row.line + skipped }));
+  return {
+    dryRun: false,
+    added: before.added + next.added,
+    updated: before.updated + next.updated,
+    unchanged: before.unchanged + next.unchanged,
+    refused: before.refused + next.refused,
+    refusedRows: [...before.refusedRows, ...moved].slice(0, MOST_LISTED)
+  };
+}
+
+// web/src/import/import-job.ts
+var ImportJob = class {
+  sheet;
+  mapping;
+  mode;
+  step = y3({ kind: "mapping" });
+  fault = y3("");
+  /** Whether the person has seen the report. */
+  isSeen = y3(false);
+  #run;
+  #ending = new AbortController();
+  constructor(sheet2, mode) {
+    this.sheet = sheet2;
+    this.mapping = y3(guess(sheet2.columns));
+    this.mode = y3(mode);
+  }
+  /** Plants of the sheet, once it was checked. */
+  get count() {
+    return this.#run?.count ?? 0;
+  }
+  /** Whether it runs, or has broken off and can go on. */
+  get isUnfinished() {
+    const { kind } = this.step.value;
+    return kind === "importing" || kind === "broken";
+  }
+  /** Changes the mapping or the mode. The sheet then needs another check. */
+  change(part) {
+    this.stop();
+    this.#run = void 0;
+    this.mapping.value = part.mapping ?? this.mapping.value;
+    this.mode.value = part.mode ?? this.mode.value;
+    this.step.value = { kind: "mapping" };
+  }
+  /** Asks what the import would do. */
+  async check(client) {
+    const run = new ImportRun(this.sheet, this.mapping.value, this.mode.value);
+    const { signal: ended2 } = this.#begin();
+    this.#run = run;
+    this.fault.value = "";
+    this.step.value = { kind: "checking" };
+    let next = { kind: "mapping" };
+    try {
+      const outcome = await run.check(client, ended2);
+      if (!ended2.aborted) next = { kind: "checked", outcome };
+    } catch (error) {
+      if (!isAbort(error)) this.fault.value = said(error);
+    }
+    if (this.#run === run) this.step.value = next;
+  }
+  /** Imports what is not imported yet. */
+  async start(client) {
+    const run = this.#run;
+    if (run === void 0) return;
+    const { signal: ended2 } = this.#begin();
+    const note = (done) => {
+      this.step.value = { kind: "importing", done };
+    };
+    note(run.done);
+    try {
+      this.step.value = { kind: "done", outcome: await run.import(client, note, ended2) };
+    } catch (error) {
+      const why = isAbort(error) ? "You stopped the import." : said(error);
+      this.step.value = { kind: "broken", why, outcome: run.outcome };
+    }
+  }
+  stop() {
+    this.#ending.abort();
+  }
+  /** Ends an import that has broken off without the rest of the sheet. */
+  leaveRest() {
+    const step = this.step.value;
+    if (step.kind === "broken") this.step.value = { kind: "done", outcome: step.outcome };
+  }
+  /** The sheet with the ids that the page gives, which it does where the sheet has none. */
+  async sheetWithIds(client) {
+    if (this.#run === void 0) throw new Error("The file was not checked.");
+    return sheetWithIds(this.sheet, this.#run.rowsWithIds(client));
+  }
+  #begin() {
+    this.#ending = new AbortController();
+    return this.#ending;
+  }
+};
+var job = y3(void 0);
+onSignOut(() => {
+  job.value?.stop();
+  job.value = void 0;
+});
+askBeforeLosing(() => {
+  const name = job.value?.sheet.file.name;
+  return job.value?.isUnfinished === true ? `the rest of the import of ${name}` : void 0;
+});
+
+// node_modules/preact/jsx-runtime/dist/jsxRuntime.mjs
+var f4 = /* @__PURE__ */ Symbol.for("pv");
+var o4 = 0;
+function a4(t5, e5, n4, u5, a6, i5) {
+  e5 || (e5 = {});
+  var c5, l5, p6 = e5;
+  if ("ref" in p6 && "function" != typeof t5) for (l5 in p6 = {}, e5) "ref" == l5 ? c5 = e5[l5] : p6[l5] = e5[l5];
+  var s5 = { type: t5, props: p6, key: n4, ref: c5, __k: null, __: null, __b: 0, __e: null, __c: null, constructor: f4, __v: --o4, __i: -1, __u: 0 };
+  return (a6 || i5) && (s5.__source = a6, s5.__self = i5), n.vnode && n.vnode(s5), s5;
+}
+
+// web/src/import/import-progress.tsx
+var number = new Intl.NumberFormat();
+function ImportProgress() {
+  const current = job.value;
+  const step = current?.step.value;
+  if (current === void 0 || step === void 0 || !(current.isUnfinished || step.kind === "done")) return null;
+  if (current.isSeen.value && step.kind === "done") return null;
+  return /* @__PURE__ */ a4("section", { class: "running", "aria-label": "Import", children: [
+    /* @__PURE__ */ a4("a", { href: linkTo("import"), children: /* @__PURE__ */ a4("bdi", { children: current.sheet.file.name }) }),
+    step.kind === "importing" && /* @__PURE__ */ a4($, { children: [
+      ": ",
+      number.format(step.done),
+      " of ",
+      number.format(current.count),
+      " plants",
+      " ",
+      /* @__PURE__ */ a4("progress", { "aria-label": "Import", max: current.count, value: step.done })
+    ] }),
+    /* @__PURE__ */ a4("span", { role: "status", children: [
+      step.kind === "broken" && " is not imported completely",
+      step.kind === "done" && " is imported"
+    ] })
+  ] });
+}
+
+// web/src/focus.ts
+var STOPS = "a[href], button:not(:disabled), input:not(:disabled), select:not(:disabled), textarea, summary, [tabindex]";
+var last;
+function keepFocus() {
+  addEventListener("focusin", ({ target }) => {
+    last = target instanceof Element ? target : void 0;
+  });
+  new MutationObserver((records) => {
+    if (!isFocusLost() || last === void 0 || last.isConnected) return;
+    const gone = last;
+    const record = records.find(({ removedNodes }) => [...removedNodes].some((node) => node.contains(gone)));
+    place(record)?.focus({ preventScroll: true });
+  }).observe(document.body, { childList: true, subtree: true });
+}
+var isFocusLost = () => [null, document.body, main()].includes(activeElement());
+var focusMain = () => main()?.focus({ preventScroll: true });
+var main = () => document.getElementById("main");
+var activeElement = () => document.activeElement instanceof HTMLElement ? document.activeElement : null;
+function place(record) {
+  const around = record?.target;
+  if (!(around instanceof Element) || !around.isConnected || around.matches("body, [role=grid], [role=grid] *"))
+    return main();
+  const { nextSibling: next, previousSibling: before } = record;
+  const stops = [...around.querySelectorAll(STOPS)].filter(
+    (stop) => stop.tabIndex >= 0 && stop.checkVisibility()
+  );
+  return stops.find((stop) => next?.isConnected && (next.contains(stop) || isAfter(stop, next))) ?? stops.findLast((stop) => before?.isConnected && (before.contains(stop) || isAfter(before, stop))) ?? around.closest("[tabindex]") ?? main();
+}
+var isAfter = (one, other) => (other.compareDocumentPosition(one) & Node.DOCUMENT_POSITION_FOLLOWING) !== 0;
+
+// web/src/notices.tsx
+var MOST3 = 4;
+var notices = y3([]);
+var last2 = 0;
+function tell(text, options2 = {}) {
+  const { action, isError = false } = options2;
+  last2 += 1;
+  const older = notices.value;
+  const kept = older.filter((notice, i5) => i5 > older.length - MOST3 || isFailure(notice));
+  notices.value = [...kept, { id: last2, text, isError, action }];
+}
+var isFailure = ({ isError, action }) => isError && action !== void 0;
+var dismiss = (id) => {
+  notices.value = notices.value.filter((notice) => notice.id !== id);
+};
+var clearNotices = () => {
+  notices.value = [];
+};
+function Notices() {
+  return /* @__PURE__ */ a4("section", { class: "notices", "aria-label": "Messages", "aria-live": "polite", children: notices.value.map(({ id, text, isError, action }) => /* @__PURE__ */ a4("div", { class: isError ? "notice error" : "notice", children: [
+    /* @__PURE__ */ a4("span", { dir: "auto", children: text }),
+    action !== void 0 && /* @__PURE__ */ a4(
+      "button",
+      {
+        type: "button",
+        onClick: () => {
+          focusMain();
+          dismiss(id);
+          action.run();
+        },
+        children: action.label
+      }
+    ),
+    /* @__PURE__ */ a4("button", { type: "button", class: "quiet", "aria-label": `Dismiss: ${text}`, onClick: () => dismiss(id), children: "×" })
+  ] }, id)) });
+}
+
+// web/src/sign-in.tsx
+function SignIn({ why }) {
+  const token = useSignal("");
+  const remember = useSignal(false);
+  const field = T2(null);
+  F2(() => field.current?.focus(), []);
+  return /* @__PURE__ */ a4("main", { class: "sign-in", children: [
+    /* @__PURE__ */ a4("h1", { children: "Plantstore" }),
+    /* @__PURE__ */ a4(
+      "form",
+      {
+        onSubmit: (event) => {
+          event.preventDefault();
+          void signIn(token.value.trim(), remember.value);
+        },
+        children: [
+          /* @__PURE__ */ a4("label", { for: "token", children: "Access token" }),
+          /* @__PURE__ */ a4(
+            "input",
+            {
+              id: "token",
+              ref: field,
+              type: "password",
+              required: true,
+              autocomplete: "off",
+              autocapitalize: "off",
+              spellcheck: false,
+              "aria-describedby": "token-note",
+              value: token.value,
+              onInput: (event) => {
+                token.value = event.currentTarget.value;
+              }
+            }
+          ),
+          /* @__PURE__ */ a4("p", { id: "token-note", class: "note", children: [
+            "The service shows a token at its first start. The operator creates others with",
+            " ",
+            /* @__PURE__ */ a4("code", { children: "plantstore token create" }),
+            "."
+          ] }),
+          /* @__PURE__ */ a4("label", { class: "check", children: [
+            /* @__PURE__ */ a4(
+              "input",
+              {
+                type: "checkbox",
+                checked: remember.value,
+                onChange: (event) => {
+                  remember.value = event.currentTarget.checked;
+                }
+              }
+            ),
+            "Remember on this device"
+          ] }),
+          /* @__PURE__ */ a4("p", { class: "note", children: "Without this, the token is forgotten when you close the tab." }),
+          why !== "" && /* @__PURE__ */ a4("p", { role: "alert", children: why }),
+          /* @__PURE__ */ a4("button", { type: "submit", class: "primary", children: "Sign in" })
+        ]
+      }
+    )
+  ] });
+}
+
+// web/src/dialog.tsx
+function Dialog({ title, children, onCancel }) {
+  const place2 = T2(null);
+  const id = P2();
+  F2(() => {
+    const dialog = place2.current;
+    dialog?.showModal();
+    return () => dialog?.close();
+  }, []);
+  return /* @__PURE__ */ a4(
+    "dialog",
+    {
+      ref: place2,
+      "aria-labelledby": id,
+      onKeyDown: (event) => event.stopPropagation(),
+      onCancel: (event) => {
+        event.preventDefault();
+        onCancel();
+      },
+      children: [
+        /* @__PURE__ */ a4("h2", { id, children: title }),
+        children
+      ]
+    }
+  );
+}
+
+// web/src/sign-out.tsx
+function SignOut({
+  title,
+  isQuiet = false
+}) {
+  const isAsking = useSignal(false);
+  const stay = () => {
+    isAsking.value = false;
+  };
+  return /* @__PURE__ */ a4($, { children: [
+    /* @__PURE__ */ a4(
+      "button",
+      {
+        type: "button",
+        class: isQuiet ? "quiet" : void 0,
+        onClick: () => {
+          isAsking.value = losses.value.length > 0;
+          if (!isAsking.value) signOut();
+        },
+        children: title
+      }
+    ),
+    isAsking.value && /* @__PURE__ */ a4(Dialog, { title: "Sign out all the same?", onCancel: stay, children: [
+      /* @__PURE__ */ a4("p", { children: "You would lose:" }),
+      /* @__PURE__ */ a4("ul", { children: losses.value.map((loss) => /* @__PURE__ */ a4("li", { children: loss }, loss)) }),
+      /* @__PURE__ */ a4("div", { class: "fields", children: [
+        /* @__PURE__ */ a4("button", { type: "button", onClick: stay, children: "Stay signed in" }),
+        /* @__PURE__ */ a4("button", { type: "button", class: "primary", onClick: () => signOut(), children: "Sign out and lose it" })
+      ] })
+    ] })
+  ] });
+}
 
 // web/src/import/columns.tsx
 function Columns(props) {
@@ -2025,8 +2455,40 @@ function Preview({ sheet: sheet2, mapping }) {
   ] }) });
 }
 
+// web/src/save-file.ts
+var TAKEN = 6e4;
+function saveFile(content, name) {
+  const address = URL.createObjectURL(content);
+  const link = document.createElement("a");
+  link.href = address;
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(address), TAKEN);
+}
+
+// web/src/import/downloads.tsx
+function Downloads({ job: job3, client, outcome, hasIds }) {
+  const fault = useSignal("");
+  const base = job3.sheet.file.name.replace(/\.[^.]*$/, "");
+  const saveSheet = async () => {
+    fault.value = "";
+    try {
+      saveFile(await job3.sheetWithIds(client), `${base}-with-ids.csv`);
+    } catch (error) {
+      fault.value = `No file was saved. ${said(error)}`;
+    }
+  };
+  return /* @__PURE__ */ a4($, { children: [
+    /* @__PURE__ */ a4("p", { class: "fields", children: [
+      /* @__PURE__ */ a4("button", { type: "button", onClick: () => saveFile(reportOf(job3.sheet, outcome), `${base}-report.csv`), children: "Save the report" }),
+      hasIds && /* @__PURE__ */ a4("button", { type: "button", onClick: () => void saveSheet(), children: "Save the sheet with its new ids" })
+    ] }),
+    fault.value !== "" && /* @__PURE__ */ a4("p", { role: "alert", children: fault.value })
+  ] });
+}
+
 // web/src/import/outcome-table.tsx
-var number = new Intl.NumberFormat();
+var number2 = new Intl.NumberFormat();
 var MOST_SHOWN = 100;
 function OutcomeTable({ title, outcome }) {
   const { added, updated, unchanged, refused, refusedRows } = outcome;
@@ -2035,19 +2497,19 @@ function OutcomeTable({ title, outcome }) {
     /* @__PURE__ */ a4("h2", { children: title }),
     /* @__PURE__ */ a4("ul", { class: "figures", children: [
       /* @__PURE__ */ a4("li", { children: [
-        number.format(added),
+        number2.format(added),
         " added"
       ] }),
       updated > 0 && /* @__PURE__ */ a4("li", { children: [
-        number.format(updated),
+        number2.format(updated),
         " updated"
       ] }),
       /* @__PURE__ */ a4("li", { children: [
-        number.format(unchanged),
+        number2.format(unchanged),
         " unchanged"
       ] }),
       /* @__PURE__ */ a4("li", { class: refused > 0 ? "bad" : void 0, children: [
-        number.format(refused),
+        number2.format(refused),
         " refused"
       ] })
     ] }),
@@ -2063,362 +2525,104 @@ function OutcomeTable({ title, outcome }) {
     ] }) }),
     refused > shown3.length && /* @__PURE__ */ a4("p", { class: "note", children: [
       "And ",
-      number.format(refused - shown3.length),
+      number2.format(refused - shown3.length),
       " more."
     ] })
   ] });
 }
 
-// web/src/import/report.ts
-function reportOf(sheet2, { added, updated, unchanged, refused, refusedRows }) {
-  const rows = [
-    ["File", sheet2.file.name],
-    ["Added", String(added)],
-    ["Updated", String(updated)],
-    ["Unchanged", String(unchanged)],
-    ["Refused", String(refused)],
-    [],
-    ["Row", "Reason"],
-    ...refusedRows.map(({ row, reason }) => [String(row), reason])
-  ];
-  if (refused > refusedRows.length) rows.push(["", `and ${refused - refusedRows.length} more`]);
-  return csvOf(rows.map(lineOf));
-}
-async function sheetWithIds(sheet2, run) {
-  const lines = [lineOf(["id", ...sheet2.columns])];
-  for await (const { row, id } of run.rowsWithIds()) {
-    lines.push(lineOf([String(id), ...row.cells.slice(0, sheet2.columns.length)]));
-  }
-  return csvOf(lines);
-}
-var csvOf = (lines) => new Blob(["\uFEFF", lines.join("")], { type: "text/csv" });
-var lineOf = (cells) => `${cells.map(quoted).join(",")}\r
-`;
-var quoted = (cell = "") => /[",\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell;
-
-// web/src/import/id-ranges.ts
-var MOST3 = 1e4;
-var IdRanges = class {
-  #client;
-  #count;
-  #ranges = [];
-  /** @param count the number of plants in the file */
-  constructor(client, count) {
-    this.#client = client;
-    this.#count = count;
-  }
-  /** @param number the position of the plant in the file, from 0 */
-  async idOf(number5, signal) {
-    const at = Math.floor(number5 / MOST3);
-    while (this.#ranges.length <= at) {
-      const left = this.#count - this.#ranges.length * MOST3;
-      this.#ranges.push(await this.#client.reserveIds(Math.min(MOST3, left), { signal }));
-    }
-    return this.#ranges[at].first + BigInt(number5 % MOST3);
-  }
-};
-
-// web/src/import/sheet.ts
-var LOOK = 65536;
-var SHOWN = 5;
-async function openSheet(file, chosen2 = {}) {
-  const start = new Uint8Array(await file.slice(0, 4).arrayBuffer());
-  if (start[0] === 80 && start[1] === 75)
-    throw new Error("This is a workbook. Save the sheet as CSV, then drop that file.");
-  const encoding = chosen2.encoding ?? await encodingOf(file);
-  const text = await beginning(file, encoding);
-  const separator = chosen2.separator ?? separatorOf(text);
-  const rows = firstRows(text, separator);
-  const [head, ...preview] = rows;
-  if (head === void 0) throw new Error("The file has no rows.");
-  const last2 = head.cells.findLastIndex((cell) => cell !== void 0 && cell.trim() !== "");
-  const columns = head.cells.slice(0, last2 + 1).map((cell, i5) => cell?.trim() || `Column ${i5 + 1}`);
-  return { file, encoding, separator, columns, preview };
-}
-async function* rowsOf({ file, encoding, separator }) {
-  const rows = new CsvRows(separator);
-  let isHeadSeen = false;
-  const wanted2 = (row) => {
-    if (isBlank(row) || isSeparatorRow(row)) return false;
-    if (isHeadSeen) return true;
-    isHeadSeen = true;
-    return false;
-  };
-  const reader = textsOf2(file, encoding).getReader();
-  try {
-    for (; ; ) {
-      const { done, value } = await reader.read();
-      if (done) break;
-      for (const row of rows.divide(value)) if (wanted2(row)) yield row;
-    }
-    for (const row of rows.end()) if (wanted2(row)) yield row;
-  } finally {
-    await reader.cancel();
-  }
-}
-async function beginning(file, encoding) {
-  const bytes = await file.slice(0, LOOK).arrayBuffer();
-  return new TextDecoder(encoding).decode(bytes, { stream: true });
-}
-function firstRows(text, separator) {
-  const found = [];
-  const rows = new CsvRows(separator);
-  const take = (divided) => {
-    for (const row of divided) {
-      if (!isBlank(row) && !isSeparatorRow(row)) found.push(row);
-      if (found.length > SHOWN) break;
-    }
-  };
-  take(rows.divide(text));
-  if (found.length <= SHOWN && text.length < LOOK / 4) take(rows.end());
-  return found;
-}
-var isSeparatorRow = ({ number: number5, cells }) => number5 === 1 && /^sep=[,;\t]?$/i.test(cells[0] ?? "") && cells.slice(1).every((cell) => cell === void 0);
-
-// web/src/import/run.ts
-var MOST_LISTED = 1e3;
-var ImportRun = class {
-  #client;
-  #sheet;
-  #mapping;
-  #mode;
-  /** The row of each plant, by the position of the plant. */
-  #rows = [];
-  #unreadable = [];
-  #unreadableCount = 0;
-  #ranges;
-  #done = { dryRun: false, added: 0, updated: 0, unchanged: 0, refused: 0, refusedRows: [] };
-  constructor(client, sheet2, mapping, mode) {
-    this.#client = client;
-    this.#sheet = sheet2;
-    this.#mapping = mapping;
-    this.#mode = mode;
-  }
-  /** The number of readable plants in the sheet. */
-  get count() {
-    return this.#rows.length;
-  }
-  /** Reads the whole sheet, and has the service import it as a dry run. */
-  async check(signal) {
-    this.#rows = [];
-    this.#unreadable = [];
-    this.#unreadableCount = 0;
-    const first = this.#mapping.id === void 0 ? await this.#client.proposeId({ signal }) : 0n;
-    const plants2 = this.#plants((_plant, number5) => Promise.resolve(first + BigInt(number5)), signal, true);
-    const report = await this.#client.importPlants(plants2, { mode: this.#mode, dryRun: true, signal });
-    this.#ranges = new IdRanges(this.#client, this.#rows.length);
-    return this.#outcome(report);
-  }
-  /**
-   * Imports the plants that were not imported yet.
-   *
-   * @param onProgress called with the number of plants imported so far
-   */
-  async import(onProgress, signal) {
-    const before = this.#done;
-    const skipped = doneIn(before);
-    const rest = this.#rest(skipped, signal);
-    const note = (report) => {
-      this.#done = joined2(before, report, skipped);
-      onProgress(doneIn(this.#done));
-    };
-    await this.#client.importPlants(rest, { mode: this.#mode, signal, onProgress: note });
-    return this.#outcome(this.#done);
-  }
-  /** The outcome so far. */
-  get outcome() {
-    return this.#outcome(this.#done);
-  }
-  /** Yields the rows of the sheet with the ids that the page assigned. */
-  async *rowsWithIds() {
-    let number5 = 0;
-    for await (const row of rowsOf(this.#sheet)) {
-      const plant = plantIn(row, this.#mapping);
-      if (typeof plant === "string") continue;
-      yield { row, id: await this.#idOf(plant, number5) };
-      number5 += 1;
-    }
-  }
-  async *#rest(skipped, signal) {
-    let number5 = 0;
-    for await (const plant of this.#plants((each, at) => this.#idOf(each, at, signal), signal, false)) {
-      if (number5 >= skipped) yield plant;
-      number5 += 1;
-    }
-  }
-  async *#plants(idOf, signal, isFirst) {
-    let number5 = 0;
-    for await (const row of rowsOf(this.#sheet)) {
-      signal.throwIfAborted();
-      const plant = plantIn(row, this.#mapping);
-      if (typeof plant === "string") {
-        if (isFirst) this.#refuse(row.number, plant);
-        continue;
-      }
-      if (isFirst) this.#rows.push(row.number);
-      yield withId2(plant, plant.id ?? await idOf(plant, number5));
-      number5 += 1;
-    }
-  }
-  async #idOf({ id }, number5, signal) {
-    if (id !== void 0) return id;
-    if (this.#ranges === void 0) throw new Error("The file was not checked.");
-    return this.#ranges.idOf(number5, signal);
-  }
-  #refuse(row, reason) {
-    this.#unreadableCount += 1;
-    if (this.#unreadable.length < MOST_LISTED) this.#unreadable.push({ row, reason });
-  }
-  #outcome({ added, updated, unchanged, refused, refusedRows }) {
-    const ofService = refusedRows.map(({ line, message }) => ({
-      row: this.#rows[line - 1] ?? 0,
-      reason: sentence(message)
-    }));
-    const all = [...this.#unreadable, ...ofService].toSorted((a6, b4) => a6.row - b4.row).slice(0, MOST_LISTED);
-    return { added, updated, unchanged, refused: refused + this.#unreadableCount, refusedRows: all };
-  }
-};
-var doneIn = ({ added, updated, unchanged, refused }) => added + updated + unchanged + refused;
-function joined2(before, next, skipped) {
-  const moved = next.refusedRows.map((row) => ({ ...row, line: row.line + skipped }));
-  return {
-    dryRun: false,
-    added: before.added + next.added,
-    updated: before.updated + next.updated,
-    unchanged: before.unchanged + next.unchanged,
-    refused: before.refused + next.refused,
-    refusedRows: [...before.refusedRows, ...moved].slice(0, MOST_LISTED)
-  };
-}
-
 // web/src/import/import-sheet.tsx
-var number2 = new Intl.NumberFormat();
-var plants = (count) => `${number2.format(count)} ${count === 1 ? "plant" : "plants"}`;
-function ImportSheet({ session: session2, sheet: sheet2, onReopen }) {
-  const { client, may } = session2;
-  const mapping = useSignal(guess(sheet2.columns));
-  const mode = useSignal("add");
-  const step = useSignal({ kind: "mapping" });
-  const fault = useSignal("");
-  const run = T2(void 0);
-  const ending = T2(new AbortController());
+var number3 = new Intl.NumberFormat();
+var plants = (count) => `${number3.format(count)} ${count === 1 ? "plant" : "plants"}`;
+function ImportSheet({ session: { client, may }, job: job3, onReopen }) {
   const status = T2(null);
-  A2(() => () => ending.current.abort(), []);
-  A2(() => warnWhile(() => step.value.kind === "importing" || step.value.kind === "broken"), [step]);
-  const change2 = (next) => {
-    ending.current.abort();
-    next();
-    step.value = { kind: "mapping" };
-  };
-  const check2 = async () => {
-    ending.current = new AbortController();
-    fault.value = "";
-    step.value = { kind: "checking" };
-    run.current = new ImportRun(client, sheet2, mapping.value, mode.value);
-    try {
-      step.value = { kind: "checked", outcome: await run.current.check(ending.current.signal) };
-    } catch (error) {
-      if (!isAbort(error)) fault.value = said(error);
-      step.value = { kind: "mapping" };
-    }
-  };
-  const start = async () => {
-    const { current } = run;
-    if (current === void 0) return;
-    ending.current = new AbortController();
-    const progress = (done) => {
-      step.value = { kind: "importing", done };
-    };
-    progress(0);
-    try {
-      step.value = { kind: "done", outcome: await current.import(progress, ending.current.signal) };
-    } catch (error) {
-      const why = isAbort(error) ? "You stopped the import." : said(error);
-      step.value = { kind: "broken", why, outcome: current.outcome };
-    }
-  };
-  const { kind } = step.value;
-  A2(() => {
-    if (kind !== "mapping" && document.activeElement === document.body) status.current?.focus();
+  const { sheet: sheet2 } = job3;
+  const step = job3.step.value;
+  const { kind } = step;
+  const mapping = job3.mapping.value;
+  F2(() => {
+    if (kind !== "mapping" && isFocusLost()) status.current?.focus();
   }, [kind]);
   const isBusy = kind === "checking" || kind === "importing";
-  const canCheck = mapping.value.name !== void 0 && (mapping.value.id !== void 0 || may("plants:read"));
+  const canCheck = mapping.name !== void 0 && (mapping.id !== void 0 || may("plants:read"));
   return /* @__PURE__ */ a4($, { children: [
     /* @__PURE__ */ a4("h2", { children: /* @__PURE__ */ a4("bdi", { children: sheet2.file.name }) }),
     /* @__PURE__ */ a4(
       Columns,
       {
         sheet: sheet2,
-        mapping: mapping.value,
-        mode: mode.value,
+        mapping,
+        mode: job3.mode.value,
         isLocked: isBusy || kind === "done" || kind === "broken",
-        onMapping: (next) => change2(() => mapping.value = next),
-        onMode: (next) => change2(() => mode.value = next),
+        onMapping: (next) => job3.change({ mapping: next }),
+        onMode: (next) => job3.change({ mode: next }),
         onReopen
       }
     ),
-    fault.value !== "" && /* @__PURE__ */ a4("p", { role: "alert", children: fault.value }),
-    kind === "mapping" && /* @__PURE__ */ a4("button", { type: "button", class: "primary", disabled: !canCheck, onClick: () => void check2(), children: "Check the file" }),
+    job3.fault.value !== "" && /* @__PURE__ */ a4("p", { role: "alert", children: job3.fault.value }),
+    kind === "mapping" && /* @__PURE__ */ a4("button", { type: "button", class: "primary", disabled: !canCheck, onClick: () => void job3.check(client), children: "Check the file" }, "check"),
     /* @__PURE__ */ a4("div", { role: "status", ref: status, tabIndex: -1, children: [
       kind === "checking" && /* @__PURE__ */ a4("p", { children: "Checking; nothing is stored yet …" }),
-      step.value.kind === "importing" && /* @__PURE__ */ a4("p", { children: /* @__PURE__ */ a4("label", { children: [
-        number2.format(step.value.done),
+      kind === "importing" && /* @__PURE__ */ a4("p", { children: /* @__PURE__ */ a4("label", { children: [
+        number3.format(step.done),
         " of ",
-        number2.format(run.current?.count ?? 0),
-        " plants",
+        plants(job3.count),
         " ",
-        /* @__PURE__ */ a4("progress", { max: run.current?.count ?? 0, value: step.value.done })
+        /* @__PURE__ */ a4("progress", { max: job3.count, value: step.done })
       ] }) }),
-      step.value.kind === "checked" && /* @__PURE__ */ a4(OutcomeTable, { title: "Result of the check", outcome: step.value.outcome }),
-      step.value.kind === "broken" && /* @__PURE__ */ a4(OutcomeTable, { title: "Imported so far", outcome: step.value.outcome }),
-      step.value.kind === "done" && /* @__PURE__ */ a4(OutcomeTable, { title: "Imported", outcome: step.value.outcome })
+      kind === "checked" && /* @__PURE__ */ a4(OutcomeTable, { title: "Result of the check", outcome: step.outcome }),
+      kind === "broken" && /* @__PURE__ */ a4(OutcomeTable, { title: "Imported so far", outcome: step.outcome }),
+      kind === "done" && /* @__PURE__ */ a4(OutcomeTable, { title: "Imported", outcome: step.outcome })
     ] }),
-    isBusy && /* @__PURE__ */ a4("button", { type: "button", onClick: () => ending.current.abort(), children: "Stop" }),
-    step.value.kind === "checked" && step.value.outcome.added + step.value.outcome.updated > 0 && /* @__PURE__ */ a4("button", { type: "button", class: "primary", onClick: () => void start(), children: [
+    isBusy && /* @__PURE__ */ a4("button", { type: "button", onClick: () => job3.stop(), children: "Stop" }, "stop"),
+    kind === "checked" && step.outcome.added + step.outcome.updated > 0 && /* @__PURE__ */ a4("button", { type: "button", class: "primary", onClick: () => void job3.start(client), children: [
       "Import ",
-      plants(step.value.outcome.added + step.value.outcome.updated)
-    ] }),
-    step.value.kind === "broken" && /* @__PURE__ */ a4($, { children: [
+      plants(step.outcome.added + step.outcome.updated)
+    ] }, "import"),
+    kind === "broken" && /* @__PURE__ */ a4("div", { children: [
       /* @__PURE__ */ a4("p", { role: "alert", children: [
         "The import is not complete. ",
-        step.value.why,
+        step.why,
         " No row is imported twice."
       ] }),
-      /* @__PURE__ */ a4("button", { type: "button", class: "primary", onClick: () => void start(), children: "Go on" })
-    ] }),
-    (step.value.kind === "done" || step.value.kind === "checked" || step.value.kind === "broken") && /* @__PURE__ */ a4(
+      /* @__PURE__ */ a4("p", { class: "fields", children: [
+        /* @__PURE__ */ a4("button", { type: "button", class: "primary", onClick: () => void job3.start(client), children: "Go on" }),
+        /* @__PURE__ */ a4("button", { type: "button", onClick: () => job3.leaveRest(), children: "Leave out the rest" })
+      ] })
+    ] }, "broken"),
+    (kind === "done" || kind === "checked" || kind === "broken") && /* @__PURE__ */ a4(
       Downloads,
       {
-        sheet: sheet2,
-        run: run.current,
-        outcome: step.value.outcome,
-        hasIds: kind === "done" && mapping.value.id === void 0
+        job: job3,
+        client,
+        outcome: step.outcome,
+        hasIds: kind === "done" && mapping.id === void 0
       }
     )
-  ] });
-}
-function Downloads({ sheet: sheet2, run, outcome, hasIds }) {
-  const base = sheet2.file.name.replace(/\.[^.]*$/, "");
-  return /* @__PURE__ */ a4("p", { class: "fields", children: [
-    /* @__PURE__ */ a4("button", { type: "button", onClick: () => saveFile(reportOf(sheet2, outcome), `${base}-report.csv`), children: "Save the report" }),
-    hasIds && run !== void 0 && /* @__PURE__ */ a4("button", { type: "button", onClick: async () => saveFile(await sheetWithIds(sheet2, run), `${base}-with-ids.csv`), children: "Save the sheet with its new ids" })
   ] });
 }
 
 // web/src/import/import-view.tsx
 function ImportView({ session: session2 }) {
-  const sheet2 = useSignal(void 0);
   const fault = useSignal("");
   const isOver = useSignal(false);
   const open = async (file, chosen2) => {
-    if (file === null || file === void 0) return;
+    if (file === null || file === void 0 || refuse()) return;
     fault.value = "";
     try {
-      sheet2.value = await openSheet(file, chosen2);
+      const sheet2 = await openSheet(file, chosen2);
+      const mode = job.value?.sheet.file === file ? job.value.mode.value : "add";
+      if (!refuse()) replaceJob(new ImportJob(sheet2, mode));
     } catch (error) {
-      sheet2.value = void 0;
+      if (refuse()) return;
+      replaceJob(void 0);
       fault.value = said(error);
     }
+  };
+  const refuse = () => {
+    if (job.value?.isUnfinished !== true) return false;
+    fault.value = `The import of ${job.value.sheet.file.name} is not complete. Let it end first.`;
+    return true;
   };
   F2(() => {
     const listening = new AbortController();
@@ -2437,6 +2641,11 @@ function ImportView({ session: session2 }) {
     listen("drop", (event) => void open(event.dataTransfer?.files[0]));
     return () => listening.abort();
   }, []);
+  const current = job.value;
+  const isDone = current?.step.value.kind === "done";
+  A2(() => {
+    if (current !== void 0) current.isSeen.value = isDone;
+  }, [current, isDone]);
   return /* @__PURE__ */ a4($, { children: [
     /* @__PURE__ */ a4("h1", { children: "Import" }),
     /* @__PURE__ */ a4("section", { class: isOver.value ? "drop over" : "drop", "aria-label": "File", children: [
@@ -2447,22 +2656,19 @@ function ImportView({ session: session2 }) {
           id: "file",
           type: "file",
           accept: ".csv,.tsv,.txt,text/csv",
+          disabled: current?.isUnfinished === true,
           onChange: (event) => void open(event.currentTarget.files?.[0])
         }
       ),
       /* @__PURE__ */ a4("p", { class: "note", children: "Excel, LibreOffice and Google Sheets can save CSV. A check shows the result before anything is stored." })
     ] }),
     fault.value !== "" && /* @__PURE__ */ a4("p", { role: "alert", children: fault.value }),
-    sheet2.value !== void 0 && /* @__PURE__ */ a4(
-      ImportSheet,
-      {
-        session: session2,
-        sheet: sheet2.value,
-        onReopen: (chosen2) => void open(sheet2.value?.file, chosen2)
-      },
-      `${sheet2.value.file.name} ${sheet2.value.encoding} ${sheet2.value.separator} ${sheet2.value.file.lastModified}`
-    )
+    current !== void 0 && /* @__PURE__ */ a4(ImportSheet, { session: session2, job: current, onReopen: (chosen2) => void open(current.sheet.file, chosen2) })
   ] });
+}
+function replaceJob(next) {
+  job.value?.stop();
+  job.value = next;
 }
 
 // web/src/labels/chosen.ts
@@ -2493,9 +2699,9 @@ async function addAll(client, query, signal) {
   return false;
 }
 async function addReserved(client, count) {
-  const { first, last: last2 } = await client.reserveIds(count);
+  const { first, last: last3 } = await client.reserveIds(count);
   add(Array.from({ length: count }, (_4, i5) => ({ id: first + BigInt(i5), name: "", tag: void 0 })));
-  return [first, last2];
+  return [first, last3];
 }
 
 // web/src/labels/choose-plants.tsx
@@ -2540,6 +2746,7 @@ function ChoosePlants({ client, id, tags, text }) {
     else if (add([labelOf(plant)]) > 0) tellFull();
   };
   const chooseAll = async () => {
+    if (isAdding.value) return;
     isAdding.value = true;
     try {
       if (await addAll(client, query, ending.signal)) tellFull();
@@ -2590,7 +2797,16 @@ function ChoosePlants({ client, id, tags, text }) {
       found.value.length === 0 && "No plant matches.",
       hasMore.value && `The first ${SHOWN2} that match. Type more to find others.`
     ] }),
-    /* @__PURE__ */ a4("button", { type: "button", disabled: found.value.length === 0 || isAdding.value, onClick: () => void chooseAll(), children: isAdding.value ? "Adding …" : "Add all that match" })
+    /* @__PURE__ */ a4(
+      "button",
+      {
+        type: "button",
+        disabled: found.value.length === 0,
+        "aria-disabled": isAdding.value,
+        onClick: () => void chooseAll(),
+        children: isAdding.value ? "Adding …" : "Add all that match"
+      }
+    )
   ] });
 }
 var tellFull = () => tell(`A document holds at most ${MOST_LABELS} labels. Print these first, then the others.`, { isError: true });
@@ -2724,9 +2940,9 @@ var faults = O(() => {
     found.set("length", `must be from ${SHORTEST} to ${LONGEST2}`);
   }
   if (originOf(base) === void 0) found.set("base", "must be an address such as http://192.168.1.20:8080");
-  const last2 = labelsPerPage(sheet.value) - 1;
-  if (found.size === 0 && !(Number.isInteger(skip.value) && skip.value >= 0 && skip.value <= last2)) {
-    found.set("skip", `must be a whole number from 0 to ${last2}`);
+  const last3 = labelsPerPage(sheet.value) - 1;
+  if (found.size === 0 && !(Number.isInteger(skip.value) && skip.value >= 0 && skip.value <= last3)) {
+    found.set("skip", `must be a whole number from 0 to ${last3}`);
   }
   return found;
 });
@@ -2741,7 +2957,7 @@ var isLoopback = O(() => {
   return /^(?:localhost|.*\.localhost|127\.[\d.]+|\[::1\])$/.test(hostname);
 });
 var addressOf = (id) => `${origin.value}/#/plant?id=${id}`;
-var job = O(() => {
+var job2 = O(() => {
   if (chosen.value.length === 0 || faults.value.size > 0) return void 0;
   return { labels: chosen.value, sheet: sheet.value, skip: skip.value, addressOf };
 });
@@ -3135,10 +3351,10 @@ function unbreakable(text) {
   let follows = false;
   let wasWord = false;
   for (const { segment, isWordLike = false } of words.segment(text)) {
-    const last2 = pieces.at(-1);
+    const last3 = pieces.at(-1);
     const isSpace = segment.trim() === "";
-    if (last2 !== void 0 && !(follows && !isSpace) && !(wasWord && isWordLike)) {
-      pieces[pieces.length - 1] = last2 + segment;
+    if (last3 !== void 0 && !(follows && !isSpace) && !(wasWord && isWordLike)) {
+      pieces[pieces.length - 1] = last3 + segment;
     } else pieces.push(segment);
     follows = isSpace || segment === "-";
     wasWord = isWordLike;
@@ -3193,18 +3409,18 @@ function boxesOf({ labelWidth, labelHeight, padding }) {
 function nameLines(name, box, { labelHeight }, measure) {
   const direction = directionOf(name);
   const x4 = direction === "rtl" ? box.x + box.width : box.x;
-  const place = (texts, size) => texts.map((text, i5) => ({ text, x: x4, y: box.y + size * (0.9 + i5 * LEADING), size, weight: 700, direction }));
+  const place2 = (texts, size) => texts.map((text, i5) => ({ text, x: x4, y: box.y + size * (0.9 + i5 * LEADING), size, weight: 700, direction }));
   for (let size = Math.min(8, Math.max(LEAST_NAME, labelHeight * 0.15)); ; size *= 0.92) {
     const widthOf = (text) => measure(text, size, 700);
     const { lines, isBroken } = wrap(name, box.width, widthOf);
     const room = Math.max(1, Math.floor(box.height / (size * LEADING)));
     const isWhole = lines.length <= room;
-    if (isWhole && !isBroken) return place(lines, size);
+    if (isWhole && !isBroken) return place2(lines, size);
     if (size * 0.92 >= LEAST_NAME) continue;
-    if (isWhole) return place(lines, size);
+    if (isWhole) return place2(lines, size);
     const shown3 = lines.slice(0, room);
     shown3[room - 1] = cut(`${shown3[room - 1]} ${lines[room]}`, box.width, widthOf);
-    return place(shown3, size);
+    return place2(shown3, size);
   }
 }
 function tagLine(tag, { x: x4, width }, measure) {
@@ -3236,12 +3452,12 @@ var PdfWriter = class {
     const images = [];
     for (const { bitmap } of bitmaps) images.push(await this.#addBitmap(bitmap));
     const drawn = bitmaps.map(
-      (placed, i5) => `q ${number3(placed.width)} 0 0 ${number3(-placed.height)} ${number3(placed.x)} ${number3(placed.y + placed.height)} cm /I${i5} Do Q`
+      (placed, i5) => `q ${number4(placed.width)} 0 0 ${number4(-placed.height)} ${number4(placed.x)} ${number4(placed.y + placed.height)} cm /I${i5} Do Q`
     );
-    const scale = `${number3(POINTS_PER_MM)} 0 0 ${number3(-POINTS_PER_MM)} 0 ${number3(height * POINTS_PER_MM)} cm`;
+    const scale = `${number4(POINTS_PER_MM)} 0 0 ${number4(-POINTS_PER_MM)} 0 ${number4(height * POINTS_PER_MM)} cm`;
     const content = await this.#addStream("", new TextEncoder().encode([scale, path, "f", ...drawn].join("\n")));
     const page = this.#next();
-    const box = `[0 0 ${number3(width * POINTS_PER_MM)} ${number3(height * POINTS_PER_MM)}]`;
+    const box = `[0 0 ${number4(width * POINTS_PER_MM)} ${number4(height * POINTS_PER_MM)}]`;
     const resources = `/XObject << ${images.map((image, i5) => `/I${i5} ${image} 0 R`).join(" ")} >>`;
     this.#object(
       page,
@@ -3311,7 +3527,7 @@ endobj
     this.#length += part.length;
   }
 };
-var number3 = (value) => String(Number(value.toFixed(4)));
+var number4 = (value) => String(Number(value.toFixed(4)));
 function textString(text) {
   const units = Array.from({ length: text.length }, (_4, i5) => text.charCodeAt(i5).toString(16).padStart(4, "0"));
   return `<feff${units.join("")}>`;
@@ -3334,11 +3550,11 @@ function moduleGrid({ size }, box) {
   return { x: box.x + margin, y: box.y + margin, module };
 }
 var toDot = (length) => Math.round(length / DOT) * DOT;
-async function pdfOf(job2, { measure, raster, onPage }) {
+async function pdfOf(job3, { measure, raster, onPage }) {
   const writer = new PdfWriter();
-  const { width, height } = job2.sheet;
-  for (let page = 0; page < pagesOf(job2); page++) {
-    const placed = labelsOfPage(job2, page, measure);
+  const { width, height } = job3.sheet;
+  for (let page = 0; page < pagesOf(job3); page++) {
+    const placed = labelsOfPage(job3, page, measure);
     const bitmaps = placed.map(({ x: x4, y: y6, layout }) => {
       const { text } = layout;
       return { bitmap: raster(layout), x: x4 + text.x, y: y6 + text.y, width: text.width, height: text.height };
@@ -3353,7 +3569,7 @@ function codePath({ x: x4, y: y6, layout, code }) {
   const [left, top] = [toDot(x4 + grid.x), toDot(y6 + grid.y)];
   return code.runs.map((run) => {
     const at = [left + run.x * grid.module, top + run.y * grid.module];
-    return `${[...at, run.length * grid.module, grid.module].map(number3).join(" ")} re`;
+    return `${[...at, run.length * grid.module, grid.module].map(number4).join(" ")} re`;
   }).join("\n");
 }
 
@@ -3449,18 +3665,21 @@ function CodePath({ code, layout }) {
 }
 
 // web/src/labels/preview.tsx
-function Preview2({ job: job2 }) {
+function Preview2({ job: job3 }) {
   const measure = w2(canvasMeasure, []);
-  const pages = pagesOf(job2);
+  const pages = pagesOf(job3);
   const wanted2 = useSignal(0);
   const page = Math.min(wanted2.value, pages - 1);
+  const turnTo = (next) => {
+    wanted2.value = Math.min(Math.max(0, next), pages - 1);
+  };
   const isPrinting = useSignal(false);
   const written = useSignal(void 0);
   const fault = useSignal("");
-  const labels = w2(() => labelsOfPage(job2, page, measure), [job2, page, measure]);
+  const labels = w2(() => labelsOfPage(job3, page, measure), [job3, page, measure]);
   A2(() => {
     if (!isPrinting.value) return void 0;
-    const release = preparePage(job2.sheet);
+    const release = preparePage(job3.sheet);
     const onEnd = () => {
       isPrinting.value = false;
     };
@@ -3472,6 +3691,7 @@ function Preview2({ job: job2 }) {
     };
   }, [isPrinting.value]);
   const save = async () => {
+    if (written.value !== void 0) return;
     fault.value = "";
     written.value = 0;
     try {
@@ -3479,7 +3699,7 @@ function Preview2({ job: job2 }) {
       const onPage = (count) => {
         written.value = count;
       };
-      saveFile(await pdfOf(job2, { measure, raster, onPage }), "labels.pdf");
+      saveFile(await pdfOf(job3, { measure, raster, onPage }), "labels.pdf");
     } catch (error) {
       fault.value = `No file was saved. ${said(error)}`;
     } finally {
@@ -3500,43 +3720,23 @@ function Preview2({ job: job2 }) {
           children: "Print"
         }
       ),
-      /* @__PURE__ */ a4("button", { type: "button", class: "primary", disabled: written.value !== void 0, onClick: () => void save(), children: "Save as PDF" }),
+      /* @__PURE__ */ a4("button", { type: "button", class: "primary", "aria-disabled": written.value !== void 0, onClick: () => void save(), children: "Save as PDF" }),
       /* @__PURE__ */ a4("p", { role: "status", children: written.value !== void 0 && `Page ${written.value + 1} of ${pages} …` })
     ] }),
     fault.value !== "" && /* @__PURE__ */ a4("p", { role: "alert", children: fault.value }),
     /* @__PURE__ */ a4("p", { class: "note", children: "Print in real size: 100%, without “fit to page” and without margins." }),
-    /* @__PURE__ */ a4("div", { class: "preview", children: /* @__PURE__ */ a4(SheetPage, { sheet: job2.sheet, labels, title: `Page ${page + 1}: ${labels.length} labels`, hasEdges: true }) }),
+    /* @__PURE__ */ a4("div", { class: "preview", children: /* @__PURE__ */ a4(SheetPage, { sheet: job3.sheet, labels, title: `Page ${page + 1}: ${labels.length} labels`, hasEdges: true }) }),
     /* @__PURE__ */ a4("div", { class: "fields", children: [
-      /* @__PURE__ */ a4(
-        "button",
-        {
-          type: "button",
-          disabled: page === 0,
-          onClick: () => {
-            wanted2.value = page - 1;
-          },
-          children: "Previous page"
-        }
-      ),
+      /* @__PURE__ */ a4("button", { type: "button", "aria-disabled": page === 0, onClick: () => turnTo(page - 1), children: "Previous page" }),
       /* @__PURE__ */ a4("span", { role: "status", children: [
         "Page ",
         page + 1,
         " of ",
         pages
       ] }),
-      /* @__PURE__ */ a4(
-        "button",
-        {
-          type: "button",
-          disabled: page === pages - 1,
-          onClick: () => {
-            wanted2.value = page + 1;
-          },
-          children: "Next page"
-        }
-      )
+      /* @__PURE__ */ a4("button", { type: "button", "aria-disabled": page === pages - 1, onClick: () => turnTo(page + 1), children: "Next page" })
     ] }),
-    isPrinting.value && /* @__PURE__ */ a4("div", { class: "printed", children: Array.from({ length: pages }, (_4, i5) => /* @__PURE__ */ a4(SheetPage, { sheet: job2.sheet, labels: labelsOfPage(job2, i5, measure), title: `Page ${i5 + 1}` }, i5)) })
+    isPrinting.value && /* @__PURE__ */ a4("div", { class: "printed", children: Array.from({ length: pages }, (_4, i5) => /* @__PURE__ */ a4(SheetPage, { sheet: job3.sheet, labels: labelsOfPage(job3, i5, measure), title: `Page ${i5 + 1}` }, i5)) })
   ] });
 }
 
@@ -3555,8 +3755,8 @@ function ReserveIds({ client }) {
     fault.value = "";
     isReserving.value = true;
     try {
-      const [first, last2] = await addReserved(client, wanted2);
-      tell(`Reserved the ids ${first} to ${last2}. Scan a label to enter its plant.`);
+      const [first, last3] = await addReserved(client, wanted2);
+      tell(`Reserved the ids ${first} to ${last3}. Scan a label to enter its plant.`);
     } catch (error) {
       fault.value = `No ids were reserved. ${said(error)}`;
     } finally {
@@ -3618,10 +3818,10 @@ function LabelsView({ session: session2 }) {
         /* @__PURE__ */ a4(ChooseSheet, {})
       ] })
     ] }),
-    job.value === void 0 ? /* @__PURE__ */ a4("p", { role: "status", children: [
+    job2.value === void 0 ? /* @__PURE__ */ a4("p", { role: "status", children: [
       chosen.value.length === 0 ? "Choose some plants to see their labels." : "",
       chosen.value.length > 0 && faults.value.size > 0 ? "Correct the marked fields to see the labels." : ""
-    ] }) : /* @__PURE__ */ a4(Preview2, { job: job.value })
+    ] }) : /* @__PURE__ */ a4(Preview2, { job: job2.value })
   ] });
 }
 function Chosen() {
@@ -3648,33 +3848,9 @@ function Chosen() {
   ] });
 }
 
-// web/src/kept.ts
-var Kept = class {
-  #key;
-  #nothing;
-  #signal;
-  /** @param nothing the value while nothing is typed, and after the person has signed out */
-  constructor(key, nothing2) {
-    this.#key = key;
-    this.#nothing = nothing2;
-    this.#signal = y3(JSON.parse(sessionStorage.getItem(key) ?? "null") ?? nothing2);
-    onSignOut(() => this.clear());
-  }
-  get value() {
-    return this.#signal.value;
-  }
-  set value(next) {
-    this.#signal.value = next;
-    sessionStorage.setItem(this.#key, JSON.stringify(next));
-  }
-  clear() {
-    this.#signal.value = this.#nothing;
-    sessionStorage.removeItem(this.#key);
-  }
-};
-
 // web/src/plants/drafts.ts
 var KEY3 = "plantstore-drafts";
+var MOST_NAMED = 10;
 var drafts = y3(stored());
 function putDraft(draft) {
   keep(new Map(drafts.value).set(String(draft.base.id), draft));
@@ -3706,12 +3882,53 @@ function stored() {
   return new Map(texts.map((text) => [text.base.id, { ...text, base: { ...text.base, id: BigInt(text.base.id) } }]));
 }
 onSignOut(() => keep(/* @__PURE__ */ new Map()));
-warnWhile(() => [...drafts.value.values()].some(isChanged));
+askBeforeLosing(() => {
+  const ids = [...drafts.value.values()].filter(isChanged).map(({ base }) => base.id);
+  return ids.length === 0 ? void 0 : `what you typed for ${ids.slice(0, MOST_NAMED).join(", ")}${ids.length > MOST_NAMED ? " …" : ""}`;
+});
+
+// web/src/plants/grid-keys.ts
+var STEPS = { ArrowDown: 1, ArrowUp: -1, PageDown: 10, PageUp: -10 };
+var ENDS = { Home: () => 0, End: (last3) => last3 };
+function moveFocus(event) {
+  const { target, currentTarget: grid, key } = event;
+  if (event.ctrlKey || event.altKey || event.metaKey) return;
+  if (!(target instanceof HTMLElement) || target.matches("input, textarea, select")) return;
+  const rows = [...grid.querySelectorAll("[role=row][data-id]")];
+  const current = rows.findIndex((row) => row.contains(target));
+  if (current === -1) return;
+  const last3 = rows.length - 1;
+  const step = STEPS[key];
+  const wanted2 = step === void 0 ? ENDS[key]?.(last3) : Math.min(last3, Math.max(0, current + step));
+  if (wanted2 === void 0) return;
+  event.preventDefault();
+  rows[wanted2]?.focus();
+}
+function rowAfter(id) {
+  const row = rowOf(String(id));
+  const rows = [...document.querySelectorAll("[role=row][data-id]")];
+  const at = row === null ? -1 : rows.indexOf(row);
+  return (rows[at + 1] ?? rows[at - 1])?.dataset["id"];
+}
+function focusRow(id) {
+  requestAnimationFrame(() => {
+    if (isFocusLost()) rowOf(id)?.focus();
+  });
+}
+function focusEditor(id) {
+  requestAnimationFrame(() => {
+    const row = rowOf(id);
+    if (isFocusLost() || row?.contains(document.activeElement)) row?.querySelector("textarea")?.focus();
+  });
+}
+var rowOf = (id) => document.querySelector(`[role=row][data-id="${id}"]`);
 
 // web/src/plants/changes.ts
 var PlantChanges = class {
   #client;
   #list;
+  /** Ids of plants whose deletion is under way. */
+  #deleting = /* @__PURE__ */ new Set();
   constructor(client, list) {
     this.#client = client;
     this.#list = list;
@@ -3719,7 +3936,7 @@ var PlantChanges = class {
   edit(plant) {
     if (!drafts.value.has(String(plant.id))) putDraft({ base: plant });
   }
-  /** Saves a draft if nobody has changed the plant since the page showed it. Resolves with whether it is saved. */
+  /** Saves a draft, if the plant still is as it was shown. Resolves with whether that ends the edit. */
   async save(draft) {
     const { base, name, tag } = draft;
     if (!isChanged(draft)) {
@@ -3728,19 +3945,20 @@ var PlantChanges = class {
     }
     return this.#trying(base.id, async () => {
       const current = await this.#client.getPlant(base.id);
+      if (isSame2(current.plant, wanted(draft))) return this.#saved(current.plant, draft);
       if (!isSame2(current.plant, base)) return this.#meet(base.id, current);
       const patch = { name, tag: tag === "" ? null : tag };
       const { plant } = await this.#client.updatePlant(base.id, patch, { ifMatch: current.etag });
-      return this.#saved(plant);
+      return this.#saved(plant, draft);
     });
   }
   /** Saves the draft over somebody else's change of the plant. */
   async overwrite(draft, theirs) {
     const plant = wanted(draft);
     return this.#trying(plant.id, async () => {
-      if (theirs === null) await this.#client.createPlant(plant, { mustBeNew: true });
+      if (theirs === null) await this.#client.createPlant(plant);
       else await this.#client.replacePlant(plant.id, plant, { ifMatch: theirs.etag });
-      return this.#saved(plant);
+      return this.#saved(plant, draft);
     });
   }
   /** Discards the draft, and shows somebody else's change of the plant. */
@@ -3751,6 +3969,8 @@ var PlantChanges = class {
   }
   async delete(plant) {
     const { id, name } = plant;
+    if (this.#deleting.has(id)) return false;
+    this.#deleting.add(id);
     try {
       const current = await this.#client.getPlant(id);
       if (!isSame2(current.plant, plant)) {
@@ -3764,6 +3984,8 @@ var PlantChanges = class {
         tell(`${id} was not deleted. ${said(error)}`, { isError: true });
         return false;
       }
+    } finally {
+      this.#deleting.delete(id);
     }
     this.#list.remove(id);
     tell(`Deleted ${id} ${name}`, { action: { label: "Undo", run: () => void this.#restore(plant) } });
@@ -3771,11 +3993,12 @@ var PlantChanges = class {
   }
   async #restore(plant) {
     try {
-      await this.#client.createPlant(plant, { mustBeNew: true });
+      await this.#client.createPlant(plant);
       this.#list.putFirst(plant);
+      focusRow(String(plant.id));
       tell(`${plant.id} ${plant.name} is back.`);
     } catch (error) {
-      const isTaken = isRefusal(error, 41201);
+      const isTaken = isRefusal(error, 40901);
       const why = isTaken ? "Another plant has its id now." : said(error);
       tell(`${plant.id} ${plant.name} could not be brought back. ${why}`, {
         isError: true,
@@ -3783,12 +4006,15 @@ var PlantChanges = class {
       });
     }
   }
-  #saved(plant) {
-    dropDraft(plant.id);
+  #saved(plant, sent) {
+    const now = drafts.value.get(String(plant.id)) ?? sent;
+    const isWhole = now.name === sent.name && now.tag === sent.tag;
+    if (isWhole) dropDraft(plant.id);
+    else changeDraft(plant.id, { base: plant, isSaving: false });
     if (this.#list.has(plant.id)) this.#list.replace(plant);
     else this.#list.putFirst(plant);
     tell(`Saved ${plant.id}`);
-    return true;
+    return isWhole;
   }
   #meet(id, theirs) {
     changeDraft(id, { isSaving: false, theirs });
@@ -3800,7 +4026,7 @@ var PlantChanges = class {
     try {
       return await work();
     } catch (error) {
-      if (isRefusal(error, 41201)) return this.#again(id);
+      if (isRefusal(error, 41201) || isRefusal(error, 40901)) return this.#again(id);
       if (isRefusal(error, 40402)) return this.#meet(id, null);
       changeDraft(id, { isSaving: false, fault: `Not saved; what you typed is kept. ${said(error)}` });
       return false;
@@ -3811,18 +4037,80 @@ var PlantChanges = class {
     return this.#trying(id, async () => this.#meet(id, await this.#client.getPlant(id)));
   }
 };
-var isRefusal = (error, number5) => error instanceof PlantstoreError && error.number === number5;
+var isRefusal = (error, number6) => error instanceof PlantstoreError && error.number === number6;
 
-// web/src/plants/add-plant.tsx
+// web/src/kept.ts
+var Kept = class {
+  #key;
+  #nothing;
+  #signal;
+  /** @param nothing the value while nothing is typed, and after the person has signed out */
+  constructor(key, nothing2) {
+    this.#key = key;
+    this.#nothing = nothing2;
+    this.#signal = y3(JSON.parse(sessionStorage.getItem(key) ?? "null") ?? nothing2);
+    onSignOut(() => this.clear());
+  }
+  get value() {
+    return this.#signal.value;
+  }
+  set value(next) {
+    this.#signal.value = next;
+    sessionStorage.setItem(this.#key, JSON.stringify(next));
+  }
+  clear() {
+    this.#signal.value = this.#nothing;
+    sessionStorage.removeItem(this.#key);
+  }
+};
+
+// web/src/plants/new-plant.ts
+var NOTHING = { id: "", name: "", tag: "" };
+var typed = new Kept("plantstore-new-plant", NOTHING);
+askBeforeLosing(
+  () => typed.value.id === "" && typed.value.name === "" ? void 0 : "the new plant that you have not added"
+);
 var INTEGER2 = /^\s*(-?\d{1,19})\s*$/;
 var MOST5 = 2n ** 63n;
-var typed = new Kept("plantstore-new-plant", { id: "", name: "", tag: "" });
-warnWhile(() => typed.value.id !== "" || typed.value.name !== "");
+function idIn(text) {
+  const digits = INTEGER2.exec(text)?.[1];
+  if (digits === void 0) return null;
+  const id = BigInt(digits);
+  return id >= -MOST5 && id < MOST5 ? id : null;
+}
+async function create(client, sent, own, freeId) {
+  const { name, tag, tried } = sent;
+  const plantOf2 = (id) => tag === "" ? { id, name } : { id, name, tag };
+  if (tried !== void 0) {
+    const plant = plantOf2(BigInt(tried));
+    try {
+      await client.createPlant(plant);
+      return plant;
+    } catch (error) {
+      if (!isRefusal(error, 40901)) throw error;
+    }
+  }
+  for (; ; ) {
+    const plant = plantOf2(own ?? await freeId());
+    try {
+      await client.createPlant(plant, { mustBeNew: true });
+      return plant;
+    } catch (error) {
+      if (own === void 0 && isRefusal(error, 41201)) continue;
+      const isOpen2 = !(error instanceof PlantstoreError) || error.status >= 500;
+      if (isOpen2 && typed.value === sent) typed.value = { ...sent, tried: String(plant.id) };
+      throw error;
+    }
+  }
+}
+
+// web/src/plants/add-plant.tsx
 function AddPlant({ client, list }) {
   const proposed = useSignal(void 0);
   const fault = useSignal("");
   const isSaving = useSignal(false);
   const name = T2(null);
+  const form = T2(null);
   const nextId = async () => list === void 0 ? (await client.reserveIds(1)).first : client.proposeId();
   const propose = async () => {
     if (list === void 0) return;
@@ -3836,9 +4124,14 @@ function AddPlant({ client, list }) {
     name.current?.focus();
     void propose();
   }, []);
+  const freeId = async () => {
+    const id = proposed.value ?? await nextId();
+    proposed.value = void 0;
+    return id;
+  };
   const add2 = async () => {
-    const { id: digits, name: text, tag } = typed.value;
-    const own = digits.trim() === "" ? void 0 : idIn(digits);
+    const sent = typed.value;
+    const own = sent.id.trim() === "" ? void 0 : idIn(sent.id);
     if (own === null) {
       fault.value = "An id is a whole number from −9223372036854775808 to 9223372036854775807.";
       return;
@@ -3846,14 +4139,12 @@ function AddPlant({ client, list }) {
     fault.value = "";
     isSaving.value = true;
     try {
-      const id = own ?? proposed.value ?? await nextId();
-      const plant = await create(client, { id, name: text, tag }, own === void 0 ? nextId : void 0);
+      const plant = await create(client, sent, own, freeId);
       list?.putFirst(plant);
       tell(`Added ${plant.id} ${plant.name}`);
-      typed.value = { id: "", name: "", tag };
-      proposed.value = void 0;
+      if (typed.value === sent) typed.value = { ...NOTHING, tag: sent.tag };
       void propose();
-      name.current?.focus();
+      if (isFocusLost() || form.current?.contains(document.activeElement)) name.current?.focus();
     } catch (error) {
       const isTaken = isRefusal(error, 41201);
       fault.value = isTaken ? `A plant with the id ${own} exists already.` : `Not added; what you typed is kept. ${said(error)}`;
@@ -3862,11 +4153,13 @@ function AddPlant({ client, list }) {
     }
   };
   const field = (member) => (event) => {
-    typed.value = { ...typed.value, [member]: event.currentTarget.value };
+    const { id, name: name2, tag } = typed.value;
+    typed.value = { id, name: name2, tag, [member]: event.currentTarget.value };
   };
   return /* @__PURE__ */ a4(
     "form",
     {
+      ref: form,
       class: "fields add",
       "aria-label": "New plant",
       onSubmit: (event) => {
@@ -3915,22 +4208,6 @@ function AddPlant({ client, list }) {
     }
   );
 }
-async function create(client, { id, name, tag }, nextId) {
-  const plant = tag === "" ? { id, name } : { id, name, tag };
-  try {
-    await client.createPlant(plant, { mustBeNew: true });
-    return plant;
-  } catch (error) {
-    if (nextId === void 0 || !isRefusal(error, 41201)) throw error;
-    return create(client, { id: await nextId(), name, tag }, nextId);
-  }
-}
-function idIn(text) {
-  const digits = INTEGER2.exec(text)?.[1];
-  if (digits === void 0) return null;
-  const id = BigInt(digits);
-  return id >= -MOST5 && id < MOST5 ? id : null;
-}
 
 // web/src/plants/add-view.tsx
 function AddView({ session: session2 }) {
@@ -3941,27 +4218,33 @@ function AddView({ session: session2 }) {
 }
 
 // web/src/plants/enter-plant.tsx
-var NOTHING = { name: "", tag: "" };
+var NOTHING2 = { name: "", tag: "" };
 var typed2 = new Kept("plantstore-entered-plants", {});
-warnWhile(() => Object.keys(typed2.value).length > 0);
+askBeforeLosing(() => {
+  const ids = Object.keys(typed2.value);
+  return ids.length === 0 ? void 0 : `the new plants that you have not added: ${ids.join(", ")}`;
+});
 function keep2(id, next) {
   const { [String(id)]: _before, ...others } = typed2.value;
   typed2.value = next.name === "" && next.tag === "" ? others : { ...others, [String(id)]: next };
 }
 function EnterPlant({ client, id, onEntered }) {
-  const { name, tag } = typed2.value[String(id)] ?? NOTHING;
+  const { name, tag } = typed2.value[String(id)] ?? NOTHING2;
   const fault = useSignal("");
   const isSaving = useSignal(false);
   const enter = async () => {
+    const sent = typed2.value[String(id)];
     isSaving.value = true;
     fault.value = "";
     try {
-      await client.createPlant({ id, name, ...tag === "" ? {} : { tag } }, { mustBeNew: true });
-      keep2(id, NOTHING);
+      const { plant } = await client.createPlant({ id, name, ...tag === "" ? {} : { tag } });
+      const now = typed2.value[String(id)];
+      if (now !== void 0 && now !== sent) putDraft({ base: plant, ...now });
+      keep2(id, NOTHING2);
       tell(`Added ${id} ${name}`);
       onEntered();
     } catch (error) {
-      const isTaken = isRefusal(error, 41201);
+      const isTaken = isRefusal(error, 40901);
       fault.value = isTaken ? "Somebody has just entered a plant with this id. Open its address again to see it." : `Not added; what you typed is kept. ${said(error)}`;
     } finally {
       isSaving.value = false;
@@ -4108,59 +4391,19 @@ var PlantList = class {
   }
 };
 
-// web/src/plants/grid-keys.ts
-var STEPS = { ArrowDown: 1, ArrowUp: -1, PageDown: 10, PageUp: -10 };
-var ENDS = { Home: () => 0, End: (last2) => last2 };
-function moveFocus(event) {
-  const { target, currentTarget: grid, key } = event;
-  if (event.ctrlKey || event.altKey || event.metaKey) return;
-  if (!(target instanceof HTMLElement) || target.matches("input, textarea, select")) return;
-  const rows = [...grid.querySelectorAll("[role=row][data-id]")];
-  const current = rows.findIndex((row) => row.contains(target));
-  if (current === -1) return;
-  const last2 = rows.length - 1;
-  const step = STEPS[key];
-  const wanted2 = step === void 0 ? ENDS[key]?.(last2) : Math.min(last2, Math.max(0, current + step));
-  if (wanted2 === void 0) return;
-  event.preventDefault();
-  rows[wanted2]?.focus();
-}
-function rowAfter(id) {
-  const row = document.querySelector(`[role=row][data-id="${id}"]`);
-  const rows = [...document.querySelectorAll("[role=row][data-id]")];
-  const at = row === null ? -1 : rows.indexOf(row);
-  return (rows[at + 1] ?? rows[at - 1])?.dataset["id"];
-}
-function focusRow(id) {
-  if (id !== void 0) focusSoon(`[role=row][data-id="${id}"]`);
-}
-var focusEditor = (id) => focusSoon(`[role=row][data-id="${id}"] textarea`);
-function focusSoon(selector) {
-  requestAnimationFrame(() => document.querySelector(selector)?.focus());
-}
-
 // web/src/plants/conflict-dialog.tsx
 function ConflictDialog({ draft, theirs, changes }) {
-  const place = T2(null);
   const id = String(draft.base.id);
-  A2(() => place.current?.showModal(), []);
   const goOn = (base) => {
     changeDraft(base.id, { theirs: void 0, base });
     focusEditor(id);
   };
-  const title = `conflict-${id}`;
   return /* @__PURE__ */ a4(
-    "dialog",
+    Dialog,
     {
-      ref: place,
-      "aria-labelledby": title,
-      onKeyDown: (event) => event.stopPropagation(),
-      onCancel: (event) => {
-        event.preventDefault();
-        goOn(draft.base);
-      },
+      title: theirs === null ? `Somebody has deleted ${id} meanwhile` : `Somebody has changed ${id} meanwhile`,
+      onCancel: () => goOn(draft.base),
       children: [
-        /* @__PURE__ */ a4("h2", { id: title, children: theirs === null ? `Somebody has deleted ${id} meanwhile` : `Somebody has changed ${id} meanwhile` }),
         /* @__PURE__ */ a4("div", { class: "versions", children: [
           theirs !== null && /* @__PURE__ */ a4(Version, { title: "Stored now", plant: theirs.plant, base: draft.base }),
           /* @__PURE__ */ a4(Version, { title: "Yours", plant: wanted(draft), base: draft.base })
@@ -4262,7 +4505,7 @@ function TextField({ label, value, onInput }) {
 
 // web/src/plants/plant-row.tsx
 function PlantRow({ plant, index, isReachable, onFocus, changes }) {
-  const place = T2(null);
+  const place2 = T2(null);
   const id = String(plant.id);
   const draft = changes === void 0 ? void 0 : drafts.value.get(id);
   const edit = () => {
@@ -4271,10 +4514,10 @@ function PlantRow({ plant, index, isReachable, onFocus, changes }) {
   };
   const remove2 = async () => {
     const next = rowAfter(plant.id);
-    if (await changes?.delete(plant)) focusRow(next);
+    if (await changes?.delete(plant) && next !== void 0) focusRow(next);
   };
   const onKeyDown = (event) => {
-    if (event.target !== place.current || draft !== void 0) return;
+    if (event.target !== place2.current || draft !== void 0) return;
     if (event.key === "Enter" || event.key === "F2") edit();
     else if (event.key === "Delete") void remove2();
     else return;
@@ -4283,7 +4526,7 @@ function PlantRow({ plant, index, isReachable, onFocus, changes }) {
   return /* @__PURE__ */ a4(
     "div",
     {
-      ref: place,
+      ref: place2,
       role: "row",
       class: draft === void 0 ? "row" : "row editing",
       "aria-rowindex": index,
@@ -4329,6 +4572,7 @@ function PlantView({ session: { client, may } }) {
       try {
         list.putFirst((await client.getPlant(id, { signal: ending.signal })).plant);
         outcome.value = "there";
+        if (tries.value > 0) focusRow(String(id));
       } catch (error) {
         if (isAbort(error) || ending.signal.aborted) return;
         outcome.value = isRefusal(error, 40402) ? "absent" : "failed";
@@ -4507,10 +4751,10 @@ function SortHead({ title, by, sort, onSort }) {
   ] }) });
 }
 function Rows({ chunk, start, reachable, onFocus, changes }) {
-  const place = T2(null);
+  const place2 = T2(null);
   const height = useSignal(void 0);
   A2(() => {
-    const element = place.current;
+    const element = place2.current;
     if (element === null) return;
     const observer = new IntersectionObserver(
       (entries) => {
@@ -4526,7 +4770,7 @@ function Rows({ chunk, start, reachable, onFocus, changes }) {
   return /* @__PURE__ */ a4(
     "div",
     {
-      ref: place,
+      ref: place2,
       role: isShown ? "rowgroup" : "presentation",
       style: isShown ? void 0 : { height: `${height.value}px` },
       children: isShown && chunk.plants.map((plant, i5) => /* @__PURE__ */ a4(
@@ -4547,7 +4791,7 @@ function Rows({ chunk, start, reachable, onFocus, changes }) {
 // web/src/plants/tag-filter.tsx
 var PAGE2 = 1e3;
 var MOST_SHOWN3 = 200;
-var number4 = new Intl.NumberFormat();
+var number5 = new Intl.NumberFormat();
 function TagFilter({ client, chosen: chosen2, onChange }) {
   const tags = useSignal([]);
   const next = useSignal(void 0);
@@ -4611,7 +4855,7 @@ function TagFilter({ client, chosen: chosen2, onChange }) {
               /* @__PURE__ */ a4("bdi", { children: shownTag(tag) }),
               " ",
               /* @__PURE__ */ a4("span", { class: "count", children: [
-                number4.format(plants2),
+                number5.format(plants2),
                 /* @__PURE__ */ a4("span", { class: "hidden", children: " plants" })
               ] })
             ] }) }, tag)) }),
@@ -4702,10 +4946,10 @@ function PlantsView({ session: session2 }) {
   ] });
 }
 function Foot({ list, filter }) {
-  const place = T2(null);
+  const place2 = T2(null);
   const state = list.state.value;
   A2(() => {
-    const element = place.current;
+    const element = place2.current;
     if (element === null || state !== "more") return;
     const observer = new IntersectionObserver(
       (entries) => {
@@ -4717,7 +4961,7 @@ function Foot({ list, filter }) {
     return () => observer.disconnect();
   }, [list, state]);
   const isEmpty = list.chunks.value.every(({ plants: plants2 }) => plants2.length === 0);
-  return /* @__PURE__ */ a4("div", { ref: place, class: "foot", children: [
+  return /* @__PURE__ */ a4("div", { ref: place2, class: "foot", tabIndex: -1, children: [
     state === "failed" && /* @__PURE__ */ a4("p", { role: "alert", children: [
       list.fault.value,
       " ",
@@ -4732,6 +4976,53 @@ function Foot({ list, filter }) {
   ] });
 }
 
+// web/src/tokens/new-token.ts
+var NOTHING3 = { name: "", scopes: null, day: "" };
+var typed3 = new Kept("plantstore-new-token", NOTHING3);
+var created = y3([]);
+onSignOut(() => {
+  created.value = [];
+});
+askBeforeLosing(() => typed3.value.name === "" ? void 0 : "the new token that you have not created");
+askBeforeLosing(
+  () => created.value.length === 0 ? void 0 : `the secret of ${created.value.map(({ name }) => name).join(", ")}`
+);
+
+// web/src/tokens/secrets.tsx
+function Secrets() {
+  return /* @__PURE__ */ a4("div", { role: "status", tabIndex: -1, children: created.value.map((token) => /* @__PURE__ */ a4(Secret, { token }, token.id)) });
+}
+function Secret({ token: { id, name, secret } }) {
+  return /* @__PURE__ */ a4("div", { class: "secret", children: [
+    /* @__PURE__ */ a4("label", { for: `secret-${id}`, children: [
+      "The secret of ",
+      /* @__PURE__ */ a4("bdi", { children: name }),
+      ". Copy it now: it is not shown again."
+    ] }),
+    /* @__PURE__ */ a4(
+      "input",
+      {
+        id: `secret-${id}`,
+        readOnly: true,
+        value: secret,
+        spellcheck: false,
+        onFocus: (event) => event.currentTarget.select()
+      }
+    ),
+    /* @__PURE__ */ a4(
+      "button",
+      {
+        type: "button",
+        "aria-label": `I have kept it: ${name}`,
+        onClick: () => {
+          created.value = created.value.filter((token) => token.id !== id);
+        },
+        children: "I have kept it"
+      }
+    )
+  ] });
+}
+
 // web/src/tokens/new-token-form.tsx
 var MEANINGS = {
   "plants:read": "Read, search and export plants",
@@ -4739,20 +5030,20 @@ var MEANINGS = {
   tokens: "Create, list and revoke tokens"
 };
 function NewTokenForm({ client, own, onMade }) {
-  const name = useSignal("");
-  const scopes = useSignal(own.scopes.filter((scope) => scope === "plants:read"));
-  const day = useSignal("");
-  const made = useSignal(void 0);
+  const { name, scopes: chosen2, day } = typed3.value;
+  const scopes = own.scopes.filter((scope) => chosen2 === null ? scope === "plants:read" : chosen2.includes(scope));
   const fault = useSignal("");
   const isMaking = useSignal(false);
   const make = async () => {
+    const sent = typed3.value;
     fault.value = "";
     isMaking.value = true;
     try {
-      const expiresAt = day.value === "" ? void 0 : (/* @__PURE__ */ new Date(`${day.value}T23:59:59.999`)).toISOString();
-      const wanted2 = { name: name.value, scopes: scopes.value };
-      made.value = await client.createToken(expiresAt === void 0 ? wanted2 : { ...wanted2, expiresAt });
-      name.value = "";
+      const expiresAt = day === "" ? void 0 : (/* @__PURE__ */ new Date(`${day}T23:59:59.999`)).toISOString();
+      const wanted2 = { name, scopes };
+      const token = await client.createToken(expiresAt === void 0 ? wanted2 : { ...wanted2, expiresAt });
+      created.value = [token, ...created.value];
+      if (typed3.value === sent) typed3.value = { ...sent, name: NOTHING3.name };
       onMade();
     } catch (error) {
       fault.value = `Not created. ${said(error)}`;
@@ -4780,9 +5071,9 @@ function NewTokenForm({ client, own, onMade }) {
                 required: true,
                 dir: "auto",
                 autocomplete: "off",
-                value: name.value,
+                value: name,
                 onInput: (event) => {
-                  name.value = event.currentTarget.value;
+                  typed3.value = { ...typed3.value, name: event.currentTarget.value };
                 }
               }
             )
@@ -4794,10 +5085,10 @@ function NewTokenForm({ client, own, onMade }) {
                 "input",
                 {
                   type: "checkbox",
-                  checked: scopes.value.includes(scope),
+                  checked: scopes.includes(scope),
                   onChange: (event) => {
-                    const others = scopes.value.filter((each) => each !== scope);
-                    scopes.value = event.currentTarget.checked ? [...others, scope] : others;
+                    const others = scopes.filter((each) => each !== scope);
+                    typed3.value = { ...typed3.value, scopes: event.currentTarget.checked ? [...others, scope] : others };
                   }
                 }
               ),
@@ -4811,60 +5102,34 @@ function NewTokenForm({ client, own, onMade }) {
               {
                 id: "token-day",
                 type: "date",
-                value: day.value,
+                value: day,
                 onInput: (event) => {
-                  day.value = event.currentTarget.value;
+                  typed3.value = { ...typed3.value, day: event.currentTarget.value };
                 }
               }
             )
           ] }),
-          /* @__PURE__ */ a4("button", { type: "submit", class: "primary", disabled: scopes.value.length === 0, children: "Create a token" }),
+          /* @__PURE__ */ a4("button", { type: "submit", class: "primary", disabled: scopes.length === 0, "aria-disabled": isMaking.value, children: isMaking.value ? "Creating …" : "Create a token" }),
           fault.value !== "" && /* @__PURE__ */ a4("p", { role: "alert", children: fault.value })
         ]
       }
     ),
-    made.value !== void 0 && /* @__PURE__ */ a4(Secret, { token: made.value })
-  ] });
-}
-function Secret({ token }) {
-  return /* @__PURE__ */ a4("div", { class: "secret", role: "status", children: [
-    /* @__PURE__ */ a4("label", { for: "secret", children: [
-      "The secret of ",
-      /* @__PURE__ */ a4("bdi", { children: token.name }),
-      ". Copy it now: it is never shown again."
-    ] }),
-    /* @__PURE__ */ a4(
-      "input",
-      {
-        id: "secret",
-        readOnly: true,
-        value: token.secret,
-        spellcheck: false,
-        onFocus: (event) => event.currentTarget.select()
-      }
-    )
+    /* @__PURE__ */ a4(Secrets, {})
   ] });
 }
 
 // web/src/tokens/revoke-dialog.tsx
 function RevokeDialog({ token, isOwn, onRevoke, onClose }) {
-  const place = T2(null);
-  A2(() => place.current?.showModal(), []);
   return /* @__PURE__ */ a4(
-    "dialog",
+    Dialog,
     {
-      ref: place,
-      "aria-labelledby": "revoke-title",
-      onCancel: (event) => {
-        event.preventDefault();
-        onClose();
-      },
+      title: /* @__PURE__ */ a4($, { children: [
+        "Revoke ",
+        /* @__PURE__ */ a4("bdi", { children: token.name }),
+        "?"
+      ] }),
+      onCancel: onClose,
       children: [
-        /* @__PURE__ */ a4("h2", { id: "revoke-title", children: [
-          "Revoke ",
-          /* @__PURE__ */ a4("bdi", { children: token.name }),
-          "?"
-        ] }),
         /* @__PURE__ */ a4("p", { children: [
           "Programs that use this token lose access within a second. A revoked token cannot be restored.",
           isOwn && " You are signed in with this token."
@@ -4950,7 +5215,7 @@ function TokensView({ session: session2 }) {
 }
 function TokenItem({ token, isOwn, onRevoke }) {
   const { id, name, scopes, createdAt, expiresAt, lastUsedAt, revokedAt } = token;
-  return /* @__PURE__ */ a4("li", { children: [
+  return /* @__PURE__ */ a4("li", { tabIndex: -1, children: [
     /* @__PURE__ */ a4("div", { children: [
       /* @__PURE__ */ a4("strong", { dir: "auto", children: name }),
       " ",
@@ -4999,8 +5264,8 @@ function App() {
       return /* @__PURE__ */ a4("main", { class: "sign-in", children: [
         /* @__PURE__ */ a4("h1", { children: "Plantstore" }),
         /* @__PURE__ */ a4("p", { role: "alert", children: state.why }),
-        /* @__PURE__ */ a4("button", { type: "button", class: "primary", onClick: () => void resume(), children: "Try again" }),
-        /* @__PURE__ */ a4("button", { type: "button", onClick: () => signOut(), children: "Use another token" })
+        /* @__PURE__ */ a4("button", { type: "button", class: "primary", onClick: state.again, children: "Try again" }),
+        /* @__PURE__ */ a4(SignOut, { title: "Use another token" })
       ] });
     case "signed-in":
       return /* @__PURE__ */ a4(SignedIn, { ...state });
@@ -5009,6 +5274,12 @@ function App() {
 function SignedIn(current) {
   const views = viewsFor(current);
   const shown3 = views.find(({ name }) => name === route.value.view) ?? views[0];
+  A2(() => {
+    document.title = `${shown3?.title ?? "Nothing"} – Plantstore`;
+    return () => {
+      document.title = "Plantstore";
+    };
+  }, [shown3]);
   return /* @__PURE__ */ a4($, { children: [
     /* @__PURE__ */ a4("button", { type: "button", class: "skip", onClick: () => document.getElementById("main")?.focus(), children: "Skip to the contents" }),
     /* @__PURE__ */ a4("header", { children: [
@@ -5016,10 +5287,11 @@ function SignedIn(current) {
       /* @__PURE__ */ a4("nav", { "aria-label": "Pages", children: views.filter(({ isLinked }) => isLinked !== true).map(({ name, title }) => /* @__PURE__ */ a4("a", { href: linkTo(name), "aria-current": name === shown3?.name ? "page" : void 0, children: title }, name)) }),
       /* @__PURE__ */ a4("p", { class: "who", children: [
         /* @__PURE__ */ a4("span", { dir: "auto", children: current.own.name }),
-        /* @__PURE__ */ a4("button", { type: "button", class: "quiet", onClick: () => signOut(), children: "Sign out" })
+        /* @__PURE__ */ a4(SignOut, { title: "Sign out", isQuiet: true })
       ] })
     ] }),
     /* @__PURE__ */ a4("p", { class: "connection", role: "status", children: isRetrying.value && "The service does not answer; trying again …" }),
+    shown3?.name !== "import" && /* @__PURE__ */ a4(ImportProgress, {}),
     /* @__PURE__ */ a4("main", { id: "main", tabIndex: -1, children: shown3 === void 0 ? /* @__PURE__ */ a4("p", { children: "No view of this page is open to the scopes of this token." }) : /* @__PURE__ */ a4(shown3.Component, { session: current }, shown3.name) }),
     /* @__PURE__ */ a4(Notices, {})
   ] });
@@ -5031,6 +5303,7 @@ addEventListener("hashchange", () => {
   if (takeFromAddress()) void resume();
   followAddress();
 });
+keepFocus();
 void resume();
 followAddress();
 Q(/* @__PURE__ */ a4(App, {}), document.body);

@@ -1,8 +1,11 @@
 import type { JSX } from 'preact'
+import { useEffect } from 'preact/hooks'
+import { ImportProgress } from './import/import-progress.tsx'
 import { Notices } from './notices.tsx'
 import { linkTo, route } from './route.ts'
-import { isRetrying, resume, type Session, session, signOut } from './session.ts'
+import { isRetrying, type Session, session } from './session.ts'
 import { SignIn } from './sign-in.tsx'
+import { SignOut } from './sign-out.tsx'
 import { viewsFor } from './views.ts'
 
 export function App(): JSX.Element {
@@ -22,12 +25,10 @@ export function App(): JSX.Element {
         <main class="sign-in">
           <h1>Plantstore</h1>
           <p role="alert">{state.why}</p>
-          <button type="button" class="primary" onClick={() => void resume()}>
+          <button type="button" class="primary" onClick={state.again}>
             Try again
           </button>
-          <button type="button" onClick={() => signOut()}>
-            Use another token
-          </button>
+          <SignOut title="Use another token" />
         </main>
       )
     case 'signed-in':
@@ -38,6 +39,12 @@ export function App(): JSX.Element {
 function SignedIn(current: Session): JSX.Element {
   const views = viewsFor(current)
   const shown = views.find(({ name }) => name === route.value.view) ?? views[0]
+  useEffect(() => {
+    document.title = `${shown?.title ?? 'Nothing'} – Plantstore`
+    return () => {
+      document.title = 'Plantstore'
+    }
+  }, [shown])
   return (
     <>
       <button type="button" class="skip" onClick={() => document.getElementById('main')?.focus()}>
@@ -56,14 +63,13 @@ function SignedIn(current: Session): JSX.Element {
         </nav>
         <p class="who">
           <span dir="auto">{current.own.name}</span>
-          <button type="button" class="quiet" onClick={() => signOut()}>
-            Sign out
-          </button>
+          <SignOut title="Sign out" isQuiet />
         </p>
       </header>
       <p class="connection" role="status">
         {isRetrying.value && 'The service does not answer; trying again …'}
       </p>
+      {shown?.name !== 'import' && <ImportProgress />}
       <main id="main" tabIndex={-1}>
         {shown === undefined ? (
           <p>No view of this page is open to the scopes of this token.</p>

@@ -1,17 +1,27 @@
-import { effect } from '@preact/signals'
+import { computed, effect, signal } from '@preact/signals'
+
+type Loss = () => string | undefined
+
+const sources = signal<readonly Loss[]>([])
+
+/** The losses if the person left now, in words that follow "You would lose". */
+export const losses = computed(() => sources.value.flatMap((loss) => loss() ?? []))
 
 /**
- * Has the browser ask before the person leaves the page while `isUnsaved` returns true. `isUnsaved` reads signals, and
- * runs again when they change. The listener exists only meanwhile, because a browser keeps no page that has one in its
- * cache for the Back button.
+ * Has the person asked before they close the tab, leave the page or sign out, while `loss` names a loss.
  *
- * @returns a function that stops asking
+ * @param loss reads signals, and runs again when they change
  */
-export function warnWhile(isUnsaved: () => boolean): () => void {
-  const ask = (event: Event) => event.preventDefault()
-  return effect(() => {
-    if (!isUnsaved()) return undefined
-    addEventListener('beforeunload', ask)
-    return () => removeEventListener('beforeunload', ask)
-  })
+export function askBeforeLosing(loss: Loss): void {
+  sources.value = [...sources.value, loss]
 }
+
+const isLossy = computed(() => losses.value.length > 0)
+const ask = (event: Event) => event.preventDefault()
+
+// The listener exists only while needed: a browser keeps no page that has one in its cache for the Back button.
+effect(() => {
+  if (!isLossy.value) return undefined
+  addEventListener('beforeunload', ask)
+  return () => removeEventListener('beforeunload', ask)
+})

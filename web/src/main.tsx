@@ -1,5 +1,6 @@
 import { render } from 'preact'
 import { App } from './app.tsx'
+import { keepFocus } from './focus.ts'
 import { clearNotices } from './notices.tsx'
 import { followAddress } from './route.ts'
 import { onSignOut, resume, takeFromAddress } from './session.ts'
@@ -10,6 +11,7 @@ addEventListener('hashchange', () => {
   if (takeFromAddress()) void resume()
   followAddress()
 })
+keepFocus()
 void resume()
 followAddress()
 render(<App />, document.body)

@@ -1,5 +1,6 @@
 import { signal } from '@preact/signals'
 import type { JSX } from 'preact'
+import { focusMain } from './focus.ts'
 
 interface Notice {
   readonly id: number
@@ -18,8 +19,13 @@ let last = 0
 export function tell(text: string, options: { action?: Notice['action']; isError?: boolean } = {}): void {
   const { action, isError = false } = options
   last += 1
-  notices.value = [...notices.value.slice(1 - MOST), { id: last, text, isError, action }]
+  const older = notices.value
+  const kept = older.filter((notice, i) => i > older.length - MOST || isFailure(notice))
+  notices.value = [...kept, { id: last, text, isError, action }]
 }
+
+/** Whether the notice offers to retry. Newer notices do not replace it, because the offer would be lost. */
+const isFailure = ({ isError, action }: Notice): boolean => isError && action !== undefined
 
 const dismiss = (id: number): void => {
   notices.value = notices.value.filter((notice) => notice.id !== id)
@@ -40,6 +46,8 @@ export function Notices(): JSX.Element {
             <button
               type="button"
               onClick={() => {
+                // The action may move the focus to its result, but only while no other element has the focus.
+                focusMain()
                 dismiss(id)
                 action.run()
               }}

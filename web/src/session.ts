@@ -14,7 +14,7 @@ export type SessionState =
   | { readonly kind: 'signed-out'; readonly why: string }
   | { readonly kind: 'checking' }
   /** The service did not answer, so the token is neither accepted nor refused. */
-  | { readonly kind: 'unreachable'; readonly why: string }
+  | { readonly kind: 'unreachable'; readonly why: string; readonly again: () => void }
   | ({ readonly kind: 'signed-in' } & Session)
 
 /** The page at /docs reads the same entry, so signing in here signs in there too. */
@@ -36,12 +36,12 @@ export async function resume(): Promise<void> {
   takeFromAddress()
   const token = sessionStorage.getItem(KEY) ?? localStorage.getItem(KEY)
   if (token === null) session.value = { kind: 'signed-out', why: '' }
-  else await check(token)
+  else await check(token, () => void resume())
 }
 
 /** @param remember whether the token stays on this device when the tab is closed */
 export async function signIn(token: string, remember: boolean): Promise<void> {
-  await check(token)
+  await check(token, () => void signIn(token, remember))
   if (session.value.kind !== 'signed-in') return
   sessionStorage.setItem(KEY, token)
   if (remember) localStorage.setItem(KEY, token)
@@ -66,7 +66,8 @@ export function takeFromAddress(): boolean {
   return true
 }
 
-async function check(token: string): Promise<void> {
+/** @param again tries the same once more, when the person wants it */
+async function check(token: string, again: () => void): Promise<void> {
   session.value = { kind: 'checking' }
   const client = clientFor(token)
   try {
@@ -74,7 +75,9 @@ async function check(token: string): Promise<void> {
     session.value = { kind: 'signed-in', client, own, may: (scope) => own.scopes.includes(scope) }
   } catch (error) {
     const isRefused = error instanceof PlantstoreError && error.status < 429
-    session.value = { kind: isRefused ? 'signed-out' : 'unreachable', why: said(error) }
+    session.value = isRefused
+      ? { kind: 'signed-out', why: said(error) }
+      : { kind: 'unreachable', why: said(error), again }
     if (isRefused) forgetToken()
   }
 }

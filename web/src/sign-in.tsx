@@ -1,10 +1,13 @@
 import { useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
+import { useLayoutEffect, useRef } from 'preact/hooks'
 import { signIn } from './session.ts'
 
 export function SignIn({ why }: { readonly why: string }): JSX.Element {
   const token = useSignal('')
   const remember = useSignal(false)
+  const field = useRef<HTMLInputElement>(null)
+  useLayoutEffect(() => field.current?.focus(), [])
   return (
     <main class="sign-in">
       <h1>Plantstore</h1>
@@ -17,6 +20,7 @@ export function SignIn({ why }: { readonly why: string }): JSX.Element {
         <label for="token">Access token</label>
         <input
           id="token"
+          ref={field}
           type="password"
           required
           autocomplete="off"

@@ -1,25 +1,34 @@
 import { useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
-import { useLayoutEffect } from 'preact/hooks'
+import { useEffect, useLayoutEffect } from 'preact/hooks'
 import { said } from '../said.ts'
 import type { ViewProps } from '../views.ts'
+import { ImportJob, job } from './import-job.ts'
 import { ImportSheet } from './import-sheet.tsx'
-import { openSheet, type Sheet } from './sheet.ts'
+import { openSheet } from './sheet.ts'
 
 /** Takes a CSV file that the person drops anywhere in the window or chooses in the field. */
 export function ImportView({ session }: ViewProps): JSX.Element {
-  const sheet = useSignal<Sheet | undefined>(undefined)
   const fault = useSignal('')
   const isOver = useSignal(false)
   const open = async (file: File | null | undefined, chosen?: Parameters<typeof openSheet>[1]) => {
-    if (file === null || file === undefined) return
+    if (file === null || file === undefined || refuse()) return
     fault.value = ''
     try {
-      sheet.value = await openSheet(file, chosen)
+      const sheet = await openSheet(file, chosen)
+      const mode = job.value?.sheet.file === file ? job.value.mode.value : 'add'
+      if (!refuse()) replaceJob(new ImportJob(sheet, mode))
     } catch (error) {
-      sheet.value = undefined
+      if (refuse()) return
+      replaceJob(undefined)
       fault.value = said(error)
     }
+  }
+  /** Refuses another file while an import is incomplete, so that a dropped file ends no import. */
+  const refuse = (): boolean => {
+    if (job.value?.isUnfinished !== true) return false
+    fault.value = `The import of ${job.value.sheet.file.name} is not complete. Let it end first.`
+    return true
   }
   // The window takes drops, because a browser opens a file that misses the field in place of the page. A layout effect
   // runs before the first paint, so no early drop is lost.
@@ -38,6 +47,11 @@ export function ImportView({ session }: ViewProps): JSX.Element {
     listen('drop', (event) => void open(event.dataTransfer?.files[0]))
     return () => listening.abort()
   }, [])
+  const current = job.value
+  const isDone = current?.step.value.kind === 'done'
+  useEffect(() => {
+    if (current !== undefined) current.isSeen.value = isDone
+  }, [current, isDone])
   return (
     <>
       <h1>Import</h1>
@@ -47,6 +61,7 @@ export function ImportView({ session }: ViewProps): JSX.Element {
           id="file"
           type="file"
           accept=".csv,.tsv,.txt,text/csv"
+          disabled={current?.isUnfinished === true}
           onChange={(event) => void open(event.currentTarget.files?.[0])}
         />
         <p class="note">
@@ -54,14 +69,15 @@ export function ImportView({ session }: ViewProps): JSX.Element {
         </p>
       </section>
       {fault.value !== '' && <p role="alert">{fault.value}</p>}
-      {sheet.value !== undefined && (
-        <ImportSheet
-          key={`${sheet.value.file.name} ${sheet.value.encoding} ${sheet.value.separator} ${sheet.value.file.lastModified}`}
-          session={session}
-          sheet={sheet.value}
-          onReopen={(chosen) => void open(sheet.value?.file, chosen)}
-        />
+      {current !== undefined && (
+        <ImportSheet session={session} job={current} onReopen={(chosen) => void open(current.sheet.file, chosen)} />
       )}
     </>
   )
+}
+
+/** Ends the check of the previous file, and shows the next one. */
+function replaceJob(next: ImportJob | undefined): void {
+  job.value?.stop()
+  job.value = next
 }

@@ -1,4 +1,5 @@
-import type { ImportRun, Outcome } from './run.ts'
+import type { Row } from './csv-rows.ts'
+import type { Outcome } from './run.ts'
 import type { Sheet } from './sheet.ts'
 
 /** Writes a report for people as CSV: the figures, then the refused rows with their reasons. */
@@ -18,9 +19,12 @@ export function reportOf(sheet: Sheet, { added, updated, unchanged, refused, ref
 }
 
 /** Writes the sheet with a column of the ids that the page assigned. */
-export async function sheetWithIds(sheet: Sheet, run: ImportRun): Promise<Blob> {
+export async function sheetWithIds(
+  sheet: Sheet,
+  rows: AsyncIterable<{ readonly row: Row; readonly id: bigint }>,
+): Promise<Blob> {
   const lines = [lineOf(['id', ...sheet.columns])]
-  for await (const { row, id } of run.rowsWithIds()) {
+  for await (const { row, id } of rows) {
     lines.push(lineOf([String(id), ...row.cells.slice(0, sheet.columns.length)]))
   }
   return csvOf(lines)

@@ -28,7 +28,6 @@ const MOST_LISTED = 1000
 
 /** Checks and imports one sheet with one mapping. An import that broke off continues with the next plant. */
 export class ImportRun {
-  readonly #client: PlantstoreClient
   readonly #sheet: Sheet
   readonly #mapping: Mapping
   readonly #mode: Mode
@@ -39,8 +38,7 @@ export class ImportRun {
   #ranges: IdRanges | undefined
   #done: ImportReport = { dryRun: false, added: 0, updated: 0, unchanged: 0, refused: 0, refusedRows: [] }
 
-  constructor(client: PlantstoreClient, sheet: Sheet, mapping: Mapping, mode: Mode) {
-    this.#client = client
+  constructor(sheet: Sheet, mapping: Mapping, mode: Mode) {
     this.#sheet = sheet
     this.#mapping = mapping
     this.#mode = mode
@@ -52,15 +50,15 @@ export class ImportRun {
   }
 
   /** Reads the whole sheet, and has the service import it as a dry run. */
-  async check(signal: AbortSignal): Promise<Outcome> {
+  async check(client: PlantstoreClient, signal: AbortSignal): Promise<Outcome> {
     this.#rows = []
     this.#unreadable = []
     this.#unreadableCount = 0
     // A dry run stores nothing, so free ids need no reservation.
-    const first = this.#mapping.id === undefined ? await this.#client.proposeId({ signal }) : 0n
+    const first = this.#mapping.id === undefined ? await client.proposeId({ signal }) : 0n
     const plants = this.#plants((_plant, number) => Promise.resolve(first + BigInt(number)), signal, true)
-    const report = await this.#client.importPlants(plants, { mode: this.#mode, dryRun: true, signal })
-    this.#ranges = new IdRanges(this.#client, this.#rows.length)
+    const report = await client.importPlants(plants, { mode: this.#mode, dryRun: true, signal })
+    this.#ranges = new IdRanges(this.#rows.length)
     return this.#outcome(report)
   }
 
@@ -69,16 +67,21 @@ export class ImportRun {
    *
    * @param onProgress called with the number of plants imported so far
    */
-  async import(onProgress: (done: number) => void, signal: AbortSignal): Promise<Outcome> {
+  async import(client: PlantstoreClient, onProgress: (done: number) => void, signal: AbortSignal): Promise<Outcome> {
     const before = this.#done
     const skipped = doneIn(before)
-    const rest = this.#rest(skipped, signal)
+    const rest = this.#rest(client, skipped, signal)
     const note = (report: ImportReport) => {
       this.#done = joined(before, report, skipped)
       onProgress(doneIn(this.#done))
     }
-    await this.#client.importPlants(rest, { mode: this.#mode, signal, onProgress: note })
+    await client.importPlants(rest, { mode: this.#mode, signal, onProgress: note })
     return this.#outcome(this.#done)
+  }
+
+  /** Plants that the service has taken or refused so far. */
+  get done(): number {
+    return doneIn(this.#done)
   }
 
   /** The outcome so far. */
@@ -87,19 +90,19 @@ export class ImportRun {
   }
 
   /** Yields the rows of the sheet with the ids that the page assigned. */
-  async *rowsWithIds(): AsyncGenerator<{ readonly row: Row; readonly id: bigint }, void> {
+  async *rowsWithIds(client: PlantstoreClient): AsyncGenerator<{ readonly row: Row; readonly id: bigint }, void> {
     let number = 0
     for await (const row of rowsOf(this.#sheet)) {
       const plant = plantIn(row, this.#mapping)
       if (typeof plant === 'string') continue
-      yield { row, id: await this.#idOf(plant, number) }
+      yield { row, id: await this.#idOf(client, plant, number) }
       number += 1
     }
   }
 
-  async *#rest(skipped: number, signal: AbortSignal): AsyncGenerator<NewPlant, void> {
+  async *#rest(client: PlantstoreClient, skipped: number, signal: AbortSignal): AsyncGenerator<NewPlant, void> {
     let number = 0
-    for await (const plant of this.#plants((each, at) => this.#idOf(each, at, signal), signal, false)) {
+    for await (const plant of this.#plants((each, at) => this.#idOf(client, each, at, signal), signal, false)) {
       if (number >= skipped) yield plant
       number += 1
     }
@@ -124,10 +127,10 @@ export class ImportRun {
     }
   }
 
-  async #idOf({ id }: RowPlant, number: number, signal?: AbortSignal): Promise<bigint> {
+  async #idOf(client: PlantstoreClient, { id }: RowPlant, number: number, signal?: AbortSignal): Promise<bigint> {
     if (id !== undefined) return id
     if (this.#ranges === undefined) throw new Error('The file was not checked.')
-    return this.#ranges.idOf(number, signal)
+    return this.#ranges.idOf(client, number, signal)
   }
 
   #refuse(row: number, reason: string): void {

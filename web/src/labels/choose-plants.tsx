@@ -58,6 +58,7 @@ export function ChoosePlants({ client, id, tags, text }: ChooseProps): JSX.Eleme
     else if (add([labelOf(plant)]) > 0) tellFull()
   }
   const chooseAll = async () => {
+    if (isAdding.value) return
     isAdding.value = true
     try {
       if (await addAll(client, query, ending.signal)) tellFull()
@@ -106,7 +107,12 @@ export function ChoosePlants({ client, id, tags, text }: ChooseProps): JSX.Eleme
         {found.value.length === 0 && 'No plant matches.'}
         {hasMore.value && `The first ${SHOWN} that match. Type more to find others.`}
       </p>
-      <button type="button" disabled={found.value.length === 0 || isAdding.value} onClick={() => void chooseAll()}>
+      <button
+        type="button"
+        disabled={found.value.length === 0}
+        aria-disabled={isAdding.value}
+        onClick={() => void chooseAll()}
+      >
         {isAdding.value ? 'Adding …' : 'Add all that match'}
       </button>
     </fieldset>

@@ -14,6 +14,9 @@ export function Preview({ job }: { readonly job: LabelJob }): JSX.Element {
   const pages = pagesOf(job)
   const wanted = useSignal(0)
   const page = Math.min(wanted.value, pages - 1)
+  const turnTo = (next: number) => {
+    wanted.value = Math.min(Math.max(0, next), pages - 1)
+  }
   const isPrinting = useSignal(false)
   const written = useSignal<number | undefined>(undefined)
   const fault = useSignal('')
@@ -32,6 +35,7 @@ export function Preview({ job }: { readonly job: LabelJob }): JSX.Element {
     }
   }, [isPrinting.value])
   const save = async () => {
+    if (written.value !== undefined) return
     fault.value = ''
     written.value = 0
     try {
@@ -59,7 +63,7 @@ export function Preview({ job }: { readonly job: LabelJob }): JSX.Element {
         >
           Print
         </button>
-        <button type="button" class="primary" disabled={written.value !== undefined} onClick={() => void save()}>
+        <button type="button" class="primary" aria-disabled={written.value !== undefined} onClick={() => void save()}>
           Save as PDF
         </button>
         <p role="status">{written.value !== undefined && `Page ${written.value + 1} of ${pages} …`}</p>
@@ -70,25 +74,13 @@ export function Preview({ job }: { readonly job: LabelJob }): JSX.Element {
         <SheetPage sheet={job.sheet} labels={labels} title={`Page ${page + 1}: ${labels.length} labels`} hasEdges />
       </div>
       <div class="fields">
-        <button
-          type="button"
-          disabled={page === 0}
-          onClick={() => {
-            wanted.value = page - 1
-          }}
-        >
+        <button type="button" aria-disabled={page === 0} onClick={() => turnTo(page - 1)}>
           Previous page
         </button>
         <span role="status">
           Page {page + 1} of {pages}
         </span>
-        <button
-          type="button"
-          disabled={page === pages - 1}
-          onClick={() => {
-            wanted.value = page + 1
-          }}
-        >
+        <button type="button" aria-disabled={page === pages - 1} onClick={() => turnTo(page + 1)}>
           Next page
         </button>
       </div>

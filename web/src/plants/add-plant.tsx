@@ -1,28 +1,13 @@
 import { useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
-import type { NewPlant, PlantstoreClient } from '../../../client/src/index.ts'
-import { Kept } from '../kept.ts'
-import { warnWhile } from '../leaving.ts'
+import type { PlantstoreClient } from '../../../client/src/index.ts'
+import { isFocusLost } from '../focus.ts'
 import { tell } from '../notices.tsx'
 import { said } from '../said.ts'
 import { isRefusal } from './changes.ts'
+import { create, idIn, NOTHING, typed } from './new-plant.ts'
 import type { PlantList } from './plant-list.ts'
-
-interface Typed {
-  /** Empty: the page takes a free id. */
-  readonly id: string
-  readonly name: string
-  readonly tag: string
-}
-
-const INTEGER = /^\s*(-?\d{1,19})\s*$/
-const MOST = 2n ** 63n
-
-const typed = new Kept<Typed>('plantstore-new-plant', { id: '', name: '', tag: '' })
-
-// A tag alone is left from the plant before, so it is no unsaved text.
-warnWhile(() => typed.value.id !== '' || typed.value.name !== '')
 
 interface AddProps {
   readonly client: PlantstoreClient
@@ -36,6 +21,7 @@ export function AddPlant({ client, list }: AddProps): JSX.Element {
   const fault = useSignal('')
   const isSaving = useSignal(false)
   const name = useRef<HTMLInputElement>(null)
+  const form = useRef<HTMLFormElement>(null)
   const nextId = async () => (list === undefined ? (await client.reserveIds(1)).first : client.proposeId())
   const propose = async () => {
     if (list === undefined) return
@@ -49,9 +35,14 @@ export function AddPlant({ client, list }: AddProps): JSX.Element {
     name.current?.focus()
     void propose()
   }, [])
+  const freeId = async () => {
+    const id = proposed.value ?? (await nextId())
+    proposed.value = undefined
+    return id
+  }
   const add = async () => {
-    const { id: digits, name: text, tag } = typed.value
-    const own = digits.trim() === '' ? undefined : idIn(digits)
+    const sent = typed.value
+    const own = sent.id.trim() === '' ? undefined : idIn(sent.id)
     if (own === null) {
       fault.value = 'An id is a whole number from −9223372036854775808 to 9223372036854775807.'
       return
@@ -59,15 +50,13 @@ export function AddPlant({ client, list }: AddProps): JSX.Element {
     fault.value = ''
     isSaving.value = true
     try {
-      const id = own ?? proposed.value ?? (await nextId())
-      const plant = await create(client, { id, name: text, tag }, own === undefined ? nextId : undefined)
+      const plant = await create(client, sent, own, freeId)
       list?.putFirst(plant)
       tell(`Added ${plant.id} ${plant.name}`)
-      // Keeps the tag, because the next plant often has the same.
-      typed.value = { id: '', name: '', tag }
-      proposed.value = undefined
+      // What was typed while the answer was on its way is the next plant. The tag stays, as that often has the same.
+      if (typed.value === sent) typed.value = { ...NOTHING, tag: sent.tag }
       void propose()
-      name.current?.focus()
+      if (isFocusLost() || form.current?.contains(document.activeElement)) name.current?.focus()
     } catch (error) {
       const isTaken = isRefusal(error, 41201)
       fault.value = isTaken
@@ -77,11 +66,13 @@ export function AddPlant({ client, list }: AddProps): JSX.Element {
       isSaving.value = false
     }
   }
-  const field = (member: keyof Typed) => (event: { readonly currentTarget: HTMLInputElement }) => {
-    typed.value = { ...typed.value, [member]: event.currentTarget.value }
+  const field = (member: 'id' | 'name' | 'tag') => (event: { readonly currentTarget: HTMLInputElement }) => {
+    const { id, name, tag } = typed.value
+    typed.value = { id, name, tag, [member]: event.currentTarget.value }
   }
   return (
     <form
+      ref={form}
       class="fields add"
       aria-label="New plant"
       onSubmit={(event) => {
@@ -126,28 +117,4 @@ export function AddPlant({ client, list }: AddProps): JSX.Element {
       {fault.value !== '' && <p role="alert">{fault.value}</p>}
     </form>
   )
-}
-
-/** Creates the plant. If another client has taken the proposed id meanwhile, it takes the next free one. */
-async function create(
-  client: PlantstoreClient,
-  { id, name, tag }: { readonly id: bigint; readonly name: string; readonly tag: string },
-  nextId: (() => Promise<bigint>) | undefined,
-): Promise<NewPlant> {
-  const plant = tag === '' ? { id, name } : { id, name, tag }
-  try {
-    await client.createPlant(plant, { mustBeNew: true })
-    return plant
-  } catch (error) {
-    if (nextId === undefined || !isRefusal(error, 41201)) throw error
-    return create(client, { id: await nextId(), name, tag }, nextId)
-  }
-}
-
-/** Returns null if the text is no int64. */
-function idIn(text: string): bigint | null {
-  const digits = INTEGER.exec(text)?.[1]
-  if (digits === undefined) return null
-  const id = BigInt(digits)
-  return id >= -MOST && id < MOST ? id : null
 }

@@ -2,12 +2,15 @@ import { type KeptPlant, type PlantstoreClient, PlantstoreError, type StoredPlan
 import { tell } from '../notices.tsx'
 import { said } from '../said.ts'
 import { changeDraft, type Draft, drafts, dropDraft, isChanged, isSame, putDraft, wanted } from './drafts.ts'
+import { focusRow } from './grid-keys.ts'
 import type { PlantList } from './plant-list.ts'
 
 /** Saves and deletes plants. It never overwrites or deletes a state of a plant that the person has not seen. */
 export class PlantChanges {
   readonly #client: PlantstoreClient
   readonly #list: PlantList
+  /** Ids of plants whose deletion is under way. */
+  readonly #deleting = new Set<bigint>()
 
   constructor(client: PlantstoreClient, list: PlantList) {
     this.#client = client
@@ -18,7 +21,7 @@ export class PlantChanges {
     if (!drafts.value.has(String(plant.id))) putDraft({ base: plant })
   }
 
-  /** Saves a draft if nobody has changed the plant since the page showed it. Resolves with whether it is saved. */
+  /** Saves a draft, if the plant still is as it was shown. Resolves with whether that ends the edit. */
   async save(draft: Draft): Promise<boolean> {
     const { base, name, tag } = draft
     if (!isChanged(draft)) {
@@ -28,10 +31,12 @@ export class PlantChanges {
     return this.#trying(base.id, async () => {
       // The list has no entity tags, so this reads the plant again and compares it with the one shown.
       const current = await this.#client.getPlant(base.id)
+      // An earlier attempt saved it, and its answer was lost.
+      if (isSame(current.plant, wanted(draft))) return this.#saved(current.plant, draft)
       if (!isSame(current.plant, base)) return this.#meet(base.id, current)
       const patch = { name, tag: tag === '' ? null : tag }
       const { plant } = await this.#client.updatePlant(base.id, patch, { ifMatch: current.etag })
-      return this.#saved(plant)
+      return this.#saved(plant, draft)
     })
   }
 
@@ -39,9 +44,9 @@ export class PlantChanges {
   async overwrite(draft: Draft, theirs: KeptPlant | null): Promise<boolean> {
     const plant = wanted(draft)
     return this.#trying(plant.id, async () => {
-      if (theirs === null) await this.#client.createPlant(plant, { mustBeNew: true })
+      if (theirs === null) await this.#client.createPlant(plant)
       else await this.#client.replacePlant(plant.id, plant, { ifMatch: theirs.etag })
-      return this.#saved(plant)
+      return this.#saved(plant, draft)
     })
   }
 
@@ -54,6 +59,8 @@ export class PlantChanges {
 
   async delete(plant: StoredPlant): Promise<boolean> {
     const { id, name } = plant
+    if (this.#deleting.has(id)) return false
+    this.#deleting.add(id)
     try {
       const current = await this.#client.getPlant(id)
       if (!isSame(current.plant, plant)) {
@@ -67,6 +74,8 @@ export class PlantChanges {
         tell(`${id} was not deleted. ${said(error)}`, { isError: true })
         return false
       }
+    } finally {
+      this.#deleting.delete(id)
     }
     this.#list.remove(id)
     tell(`Deleted ${id} ${name}`, { action: { label: 'Undo', run: () => void this.#restore(plant) } })
@@ -75,11 +84,12 @@ export class PlantChanges {
 
   async #restore(plant: StoredPlant): Promise<void> {
     try {
-      await this.#client.createPlant(plant, { mustBeNew: true })
+      await this.#client.createPlant(plant)
       this.#list.putFirst(plant)
+      focusRow(String(plant.id))
       tell(`${plant.id} ${plant.name} is back.`)
     } catch (error) {
-      const isTaken = isRefusal(error, 41201)
+      const isTaken = isRefusal(error, 40901)
       const why = isTaken ? 'Another plant has its id now.' : said(error)
       tell(`${plant.id} ${plant.name} could not be brought back. ${why}`, {
         isError: true,
@@ -88,12 +98,16 @@ export class PlantChanges {
     }
   }
 
-  #saved(plant: StoredPlant): boolean {
-    dropDraft(plant.id)
+  #saved(plant: StoredPlant, sent: Draft): boolean {
+    const now = drafts.value.get(String(plant.id)) ?? sent
+    const isWhole = now.name === sent.name && now.tag === sent.tag
+    if (isWhole) dropDraft(plant.id)
+    // Texts typed while the answer was on its way become an edit of the stored plant.
+    else changeDraft(plant.id, { base: plant, isSaving: false })
     if (this.#list.has(plant.id)) this.#list.replace(plant)
     else this.#list.putFirst(plant)
     tell(`Saved ${plant.id}`)
-    return true
+    return isWhole
   }
 
   #meet(id: bigint, theirs: KeptPlant | null): boolean {
@@ -107,7 +121,7 @@ export class PlantChanges {
     try {
       return await work()
     } catch (error) {
-      if (isRefusal(error, 41201)) return this.#again(id)
+      if (isRefusal(error, 41201) || isRefusal(error, 40901)) return this.#again(id)
       if (isRefusal(error, 40402)) return this.#meet(id, null)
       changeDraft(id, { isSaving: false, fault: `Not saved; what you typed is kept. ${said(error)}` })
       return false

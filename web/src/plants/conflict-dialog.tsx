@@ -1,6 +1,6 @@
 import type { JSX } from 'preact'
-import { useEffect, useRef } from 'preact/hooks'
 import type { KeptPlant, StoredPlant } from '../../../client/src/index.ts'
+import { Dialog } from '../dialog.tsx'
 import type { PlantChanges } from './changes.ts'
 import { changeDraft, type Draft, wanted } from './drafts.ts'
 import { focusEditor, focusRow } from './grid-keys.ts'
@@ -14,27 +14,16 @@ interface ConflictProps {
 
 /** Shows the stored plant and the draft to the person who saves second, and lets them choose. */
 export function ConflictDialog({ draft, theirs, changes }: ConflictProps): JSX.Element {
-  const place = useRef<HTMLDialogElement>(null)
   const id = String(draft.base.id)
-  useEffect(() => place.current?.showModal(), [])
   const goOn = (base: StoredPlant) => {
     changeDraft(base.id, { theirs: undefined, base })
     focusEditor(id)
   }
-  const title = `conflict-${id}`
   return (
-    <dialog
-      ref={place}
-      aria-labelledby={title}
-      onKeyDown={(event) => event.stopPropagation()}
-      onCancel={(event) => {
-        event.preventDefault()
-        goOn(draft.base)
-      }}
+    <Dialog
+      title={theirs === null ? `Somebody has deleted ${id} meanwhile` : `Somebody has changed ${id} meanwhile`}
+      onCancel={() => goOn(draft.base)}
     >
-      <h2 id={title}>
-        {theirs === null ? `Somebody has deleted ${id} meanwhile` : `Somebody has changed ${id} meanwhile`}
-      </h2>
       <div class="versions">
         {theirs !== null && <Version title="Stored now" plant={theirs.plant} base={draft.base} />}
         <Version title="Yours" plant={wanted(draft)} base={draft.base} />
@@ -65,7 +54,7 @@ export function ConflictDialog({ draft, theirs, changes }: ConflictProps): JSX.E
           </button>
         )}
       </div>
-    </dialog>
+    </Dialog>
   )
 }
 

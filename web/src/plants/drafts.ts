@@ -1,6 +1,6 @@
 import { signal } from '@preact/signals'
 import type { KeptPlant, StoredPlant } from '../../../client/src/index.ts'
-import { warnWhile } from '../leaving.ts'
+import { askBeforeLosing } from '../leaving.ts'
 import { onSignOut } from '../session.ts'
 
 /** An unsaved edit of a plant. */
@@ -19,6 +19,8 @@ export interface Draft {
 }
 
 const KEY = 'plantstore-drafts'
+/** Ids in a question before the person leaves. */
+const MOST_NAMED = 10
 
 /** The drafts by id. They outlive the view, a reload of the tab and an expired token. */
 export const drafts = signal<ReadonlyMap<string, Draft>>(stored())
@@ -67,4 +69,9 @@ function stored(): ReadonlyMap<string, Draft> {
 }
 
 onSignOut(() => keep(new Map()))
-warnWhile(() => [...drafts.value.values()].some(isChanged))
+askBeforeLosing(() => {
+  const ids = [...drafts.value.values()].filter(isChanged).map(({ base }) => base.id)
+  return ids.length === 0
+    ? undefined
+    : `what you typed for ${ids.slice(0, MOST_NAMED).join(', ')}${ids.length > MOST_NAMED ? ' …' : ''}`
+})

@@ -2,10 +2,11 @@ import { useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
 import type { PlantstoreClient } from '../../../client/src/index.ts'
 import { Kept } from '../kept.ts'
-import { warnWhile } from '../leaving.ts'
+import { askBeforeLosing } from '../leaving.ts'
 import { tell } from '../notices.tsx'
 import { said } from '../said.ts'
 import { isRefusal } from './changes.ts'
+import { putDraft } from './drafts.ts'
 
 interface Typed {
   readonly name: string
@@ -17,7 +18,10 @@ const NOTHING: Typed = { name: '', tag: '' }
 /** Typed texts by id: a person may scan several labels in one tab, and come back to each. */
 const typed = new Kept<Readonly<Record<string, Typed>>>('plantstore-entered-plants', {})
 
-warnWhile(() => Object.keys(typed.value).length > 0)
+askBeforeLosing(() => {
+  const ids = Object.keys(typed.value)
+  return ids.length === 0 ? undefined : `the new plants that you have not added: ${ids.join(', ')}`
+})
 
 function keep(id: bigint, next: Typed): void {
   const { [String(id)]: _before, ...others } = typed.value
@@ -36,15 +40,19 @@ export function EnterPlant({ client, id, onEntered }: EnterProps): JSX.Element {
   const fault = useSignal('')
   const isSaving = useSignal(false)
   const enter = async () => {
+    const sent = typed.value[String(id)]
     isSaving.value = true
     fault.value = ''
     try {
-      await client.createPlant({ id, name, ...(tag === '' ? {} : { tag }) }, { mustBeNew: true })
+      const { plant } = await client.createPlant({ id, name, ...(tag === '' ? {} : { tag }) })
+      const now = typed.value[String(id)]
+      // Texts typed while the answer was on its way become an edit of the stored plant.
+      if (now !== undefined && now !== sent) putDraft({ base: plant, ...now })
       keep(id, NOTHING)
       tell(`Added ${id} ${name}`)
       onEntered()
     } catch (error) {
-      const isTaken = isRefusal(error, 41201)
+      const isTaken = isRefusal(error, 40901)
       fault.value = isTaken
         ? 'Somebody has just entered a plant with this id. Open its address again to see it.'
         : `Not added; what you typed is kept. ${said(error)}`

@@ -1,3 +1,5 @@
+import { isFocusLost } from '../focus.ts'
+
 const STEPS: Readonly<Record<string, number>> = { ArrowDown: 1, ArrowUp: -1, PageDown: 10, PageUp: -10 }
 const ENDS: Readonly<Record<string, (last: number) => number>> = { Home: () => 0, End: (last) => last }
 
@@ -19,20 +21,25 @@ export function moveFocus(event: KeyboardEvent & { readonly currentTarget: HTMLE
 
 /** Returns the id of the row that gets the focus when this one leaves the table. */
 export function rowAfter(id: bigint): string | undefined {
-  const row = document.querySelector<HTMLElement>(`[role=row][data-id="${id}"]`)
+  const row = rowOf(String(id))
   const rows = [...document.querySelectorAll<HTMLElement>('[role=row][data-id]')]
   const at = row === null ? -1 : rows.indexOf(row)
   return (rows[at + 1] ?? rows[at - 1])?.dataset['id']
 }
 
-/** Focuses the row of a plant once it is drawn. */
-export function focusRow(id: string | undefined): void {
-  if (id !== undefined) focusSoon(`[role=row][data-id="${id}"]`)
+/** Focuses the row of a plant once it is drawn, unless the person has gone elsewhere meanwhile. */
+export function focusRow(id: string): void {
+  requestAnimationFrame(() => {
+    if (isFocusLost()) rowOf(id)?.focus()
+  })
 }
 
 /** Focuses the first field of the editor of a plant once it is drawn. */
-export const focusEditor = (id: string): void => focusSoon(`[role=row][data-id="${id}"] textarea`)
-
-function focusSoon(selector: string): void {
-  requestAnimationFrame(() => document.querySelector<HTMLElement>(selector)?.focus())
+export function focusEditor(id: string): void {
+  requestAnimationFrame(() => {
+    const row = rowOf(id)
+    if (isFocusLost() || row?.contains(document.activeElement)) row?.querySelector('textarea')?.focus()
+  })
 }
+
+const rowOf = (id: string): HTMLElement | null => document.querySelector(`[role=row][data-id="${id}"]`)

@@ -28,7 +28,7 @@ export function PlantRow({ plant, index, isReachable, onFocus, changes }: RowPro
   }
   const remove = async () => {
     const next = rowAfter(plant.id)
-    if (await changes?.delete(plant)) focusRow(next)
+    if ((await changes?.delete(plant)) && next !== undefined) focusRow(next)
   }
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.target !== place.current || draft !== undefined) return

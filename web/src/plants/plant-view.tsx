@@ -6,6 +6,7 @@ import { isAbort, said } from '../said.ts'
 import type { ViewProps } from '../views.ts'
 import { isRefusal, PlantChanges } from './changes.ts'
 import { EnterPlant } from './enter-plant.tsx'
+import { focusRow } from './grid-keys.ts'
 import { PlantList } from './plant-list.ts'
 import { PlantRow } from './plant-row.tsx'
 
@@ -27,6 +28,8 @@ export function PlantView({ session: { client, may } }: ViewProps): JSX.Element 
       try {
         list.putFirst((await client.getPlant(id, { signal: ending.signal })).plant)
         outcome.value = 'there'
+        // The form or button that had the focus is gone.
+        if (tries.value > 0) focusRow(String(id))
       } catch (error) {
         if (isAbort(error) || ending.signal.aborted) return
         outcome.value = isRefusal(error, 40402) ? 'absent' : 'failed'

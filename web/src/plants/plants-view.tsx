@@ -84,7 +84,7 @@ function Foot({ list, filter }: { readonly list: PlantList; readonly filter: Fil
   }, [list, state])
   const isEmpty = list.chunks.value.every(({ plants }) => plants.length === 0)
   return (
-    <div ref={place} class="foot">
+    <div ref={place} class="foot" tabIndex={-1}>
       {state === 'failed' && (
         <p role="alert">
           {list.fault.value}{' '}

@@ -1,8 +1,10 @@
 import { useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
-import type { CreatedToken, OwnToken, PlantstoreClient } from '../../../client/src/index.ts'
+import type { OwnToken, PlantstoreClient } from '../../../client/src/index.ts'
 import { said } from '../said.ts'
 import type { Scope } from '../session.ts'
+import { created, NOTHING, typed } from './new-token.ts'
+import { Secrets } from './secrets.tsx'
 
 const MEANINGS: Readonly<Record<Scope, string>> = {
   'plants:read': 'Read, search and export plants',
@@ -18,21 +20,21 @@ interface FormProps {
 
 /** Creates a token with at most the scopes of the token that is signed in. */
 export function NewTokenForm({ client, own, onMade }: FormProps): JSX.Element {
-  const name = useSignal('')
-  const scopes = useSignal<readonly Scope[]>(own.scopes.filter((scope) => scope === 'plants:read'))
-  const day = useSignal('')
-  const made = useSignal<CreatedToken | undefined>(undefined)
+  const { name, scopes: chosen, day } = typed.value
+  const scopes = own.scopes.filter((scope) => (chosen === null ? scope === 'plants:read' : chosen.includes(scope)))
   const fault = useSignal('')
   const isMaking = useSignal(false)
   const make = async () => {
+    const sent = typed.value
     fault.value = ''
     isMaking.value = true
     try {
       // The end of the day in the time zone of the browser.
-      const expiresAt = day.value === '' ? undefined : new Date(`${day.value}T23:59:59.999`).toISOString()
-      const wanted = { name: name.value, scopes: scopes.value }
-      made.value = await client.createToken(expiresAt === undefined ? wanted : { ...wanted, expiresAt })
-      name.value = ''
+      const expiresAt = day === '' ? undefined : new Date(`${day}T23:59:59.999`).toISOString()
+      const wanted = { name, scopes }
+      const token = await client.createToken(expiresAt === undefined ? wanted : { ...wanted, expiresAt })
+      created.value = [token, ...created.value]
+      if (typed.value === sent) typed.value = { ...sent, name: NOTHING.name }
       onMade()
     } catch (error) {
       fault.value = `Not created. ${said(error)}`
@@ -57,9 +59,9 @@ export function NewTokenForm({ client, own, onMade }: FormProps): JSX.Element {
             required
             dir="auto"
             autocomplete="off"
-            value={name.value}
+            value={name}
             onInput={(event) => {
-              name.value = event.currentTarget.value
+              typed.value = { ...typed.value, name: event.currentTarget.value }
             }}
           />
         </div>
@@ -69,10 +71,10 @@ export function NewTokenForm({ client, own, onMade }: FormProps): JSX.Element {
             <label key={scope} class="check">
               <input
                 type="checkbox"
-                checked={scopes.value.includes(scope)}
+                checked={scopes.includes(scope)}
                 onChange={(event) => {
-                  const others = scopes.value.filter((each) => each !== scope)
-                  scopes.value = event.currentTarget.checked ? [...others, scope] : others
+                  const others = scopes.filter((each) => each !== scope)
+                  typed.value = { ...typed.value, scopes: event.currentTarget.checked ? [...others, scope] : others }
                 }}
               />
               {MEANINGS[scope]}
@@ -84,36 +86,18 @@ export function NewTokenForm({ client, own, onMade }: FormProps): JSX.Element {
           <input
             id="token-day"
             type="date"
-            value={day.value}
+            value={day}
             onInput={(event) => {
-              day.value = event.currentTarget.value
+              typed.value = { ...typed.value, day: event.currentTarget.value }
             }}
           />
         </div>
-        <button type="submit" class="primary" disabled={scopes.value.length === 0}>
-          Create a token
+        <button type="submit" class="primary" disabled={scopes.length === 0} aria-disabled={isMaking.value}>
+          {isMaking.value ? 'Creating …' : 'Create a token'}
         </button>
         {fault.value !== '' && <p role="alert">{fault.value}</p>}
       </form>
-      {made.value !== undefined && <Secret token={made.value} />}
+      <Secrets />
     </>
-  )
-}
-
-/** Shows the secret of a new token, once. */
-function Secret({ token }: { readonly token: CreatedToken }): JSX.Element {
-  return (
-    <div class="secret" role="status">
-      <label for="secret">
-        The secret of <bdi>{token.name}</bdi>. Copy it now: it is never shown again.
-      </label>
-      <input
-        id="secret"
-        readOnly
-        value={token.secret}
-        spellcheck={false}
-        onFocus={(event) => event.currentTarget.select()}
-      />
-    </div>
   )
 }

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact'
-import { useEffect, useRef } from 'preact/hooks'
 import type { Token } from '../../../client/src/index.ts'
+import { Dialog } from '../dialog.tsx'
 
 interface RevokeProps {
   readonly token: Token
@@ -11,20 +11,15 @@ interface RevokeProps {
 
 /** Asks before a token is revoked, because nothing restores a revoked token. */
 export function RevokeDialog({ token, isOwn, onRevoke, onClose }: RevokeProps): JSX.Element {
-  const place = useRef<HTMLDialogElement>(null)
-  useEffect(() => place.current?.showModal(), [])
   return (
-    <dialog
-      ref={place}
-      aria-labelledby="revoke-title"
-      onCancel={(event) => {
-        event.preventDefault()
-        onClose()
-      }}
+    <Dialog
+      title={
+        <>
+          Revoke <bdi>{token.name}</bdi>?
+        </>
+      }
+      onCancel={onClose}
     >
-      <h2 id="revoke-title">
-        Revoke <bdi>{token.name}</bdi>?
-      </h2>
       <p>
         Programs that use this token lose access within a second. A revoked token cannot be restored.
         {isOwn && ' You are signed in with this token.'}
@@ -37,6 +32,6 @@ export function RevokeDialog({ token, isOwn, onRevoke, onClose }: RevokeProps): 
           Revoke it
         </button>
       </div>
-    </dialog>
+    </Dialog>
   )
 }

@@ -98,7 +98,7 @@ interface ItemProps {
 function TokenItem({ token, isOwn, onRevoke }: ItemProps): JSX.Element {
   const { id, name, scopes, createdAt, expiresAt, lastUsedAt, revokedAt } = token
   return (
-    <li>
+    <li tabIndex={-1}>
       <div>
         <strong dir="auto">{name}</strong> {isOwn && <span class="note">(you are signed in with it)</span>}
         <div class="note">

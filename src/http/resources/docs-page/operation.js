@@ -10,7 +10,7 @@ import { curlOf, requestOf, send } from './request.js'
  */
 
 /**
- * One operation: what it does, a form that is filled in from the examples of the contract, and its last answer.
+ * Makes the section of an operation: its description, a form with the examples of the contract, and the last answer.
  *
  * @param {Contract} document
  * @param {Operation} operation

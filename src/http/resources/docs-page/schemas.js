@@ -7,7 +7,7 @@ import { element, inline } from './elements.js'
  */
 
 /**
- * A table for each object of the contract.
+ * Makes a section with a table for each object of the contract.
  *
  * @param {Contract} document
  */

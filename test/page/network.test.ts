@@ -1,0 +1,276 @@
+import assert from 'node:assert/strict'
+import { suite } from 'node:test'
+import type { Locator, Page } from 'playwright-core'
+import {
+  DESKTOP,
+  holdAnswers,
+  loseAnswers,
+  NO_NETWORK,
+  type Opened,
+  PHONE,
+  pageTests,
+  pressOn,
+  untilFocused,
+  withoutWaits,
+} from '../support/page.ts'
+import type { Service } from '../support/service.ts'
+
+const rowOf = (page: Page, id: number): Locator => page.locator(`[role=row][data-id="${id}"]`)
+
+/** A plant of the test's own, and the page with a clock that the test can move. */
+async function withPlant({ page, service }: Opened, id: number, name: string): Promise<void> {
+  await service.create({ id, name })
+  await page.clock.install()
+  await page.reload()
+  await page.getByLabel('Search plants').fill(name)
+  await rowOf(page, id).waitFor()
+}
+
+const stored = async (service: Service, id: number): Promise<unknown> => {
+  const { status, json } = await service.send('GET', `/plants/${id}`)
+  return status === 404 ? undefined : json
+}
+
+suite('the page with a slow network, or none', () => {
+  const inBrowser = pageTests()
+
+  inBrowser(
+    'keeps a new plant whose answer got lost, and adds it once',
+    async ({ page, service }) => {
+      await page.clock.install()
+      await page.getByRole('button', { name: 'Add a plant' }).click()
+      await page.getByText(/^Empty: \d/).waitFor()
+      await page.getByLabel('Name', { exact: true }).fill('Zelkova serrata')
+      await loseAnswers(page, '**/plants')
+      await page.keyboard.press('Enter')
+      await withoutWaits(page, page.getByText('Not added; what you typed is kept. The service cannot be reached.'))
+      await page.unroute('**/plants')
+      await page.reload()
+      await page.getByRole('button', { name: 'Add a plant' }).click()
+      assert.equal(await page.getByLabel('Name', { exact: true }).inputValue(), 'Zelkova serrata')
+      await page.keyboard.press('Enter')
+      await page.getByText(/^Added \d+ Zelkova serrata$/).waitFor()
+      const plants = await service.plants()
+      assert.equal(plants.filter(({ name }) => name === 'Zelkova serrata').length, 1)
+    },
+    { expected: NO_NETWORK, viewport: PHONE },
+  )
+
+  inBrowser('loses nothing that is typed while an answer is on its way', async (opened) => {
+    const { page, service } = opened
+    await withPlant(opened, 501, 'Nyssa')
+    await page.getByRole('button', { name: 'Add a plant' }).click()
+    const name = page.getByLabel('Name', { exact: true })
+    await page.getByLabel('Id', { exact: true }).fill('502')
+    await name.fill('Nyssa sinensis')
+    const add = await holdAnswers(page, '**/plants', 'POST')
+    await name.press('Enter')
+    await page.getByRole('button', { name: 'Adding …' }).waitFor()
+    await page.getByLabel('Id', { exact: true }).fill('503')
+    await name.fill('Nyssa aquatica')
+    add()
+    await page.getByText('Added 502 Nyssa sinensis').waitFor()
+    assert.equal(await name.inputValue(), 'Nyssa aquatica')
+    await name.press('Enter')
+    await page.getByText('Added 503 Nyssa aquatica').waitFor()
+
+    await rowOf(page, 501).getByRole('button', { name: 'Edit 501' }).click()
+    const field = page.getByLabel('Name of 501')
+    await field.fill('Nyssa sylvatica')
+    const save = await holdAnswers(page, '**/plants/501', 'PATCH')
+    await field.press('Enter')
+    await page.getByRole('button', { name: 'Saving …' }).waitFor()
+    await field.fill('Nyssa sylvatica ‘Sheffield Park’')
+    save()
+    await page.getByText('Saved 501').waitFor()
+    assert.equal(await field.inputValue(), 'Nyssa sylvatica ‘Sheffield Park’')
+    assert.deepEqual(await stored(service, 501), { id: 501, name: 'Nyssa sylvatica' })
+    await field.press('Enter')
+    await field.waitFor({ state: 'detached' })
+    assert.deepEqual(await stored(service, 501), { id: 501, name: 'Nyssa sylvatica ‘Sheffield Park’' })
+  })
+
+  inBrowser('leaves the focus where the person has gone while an answer was on its way', async (opened) => {
+    const { page, service } = opened
+    await withPlant(opened, 511, 'Ostrya')
+    const search = page.getByLabel('Search plants')
+    const remove = await holdAnswers(page, '**/plants/511', 'DELETE')
+    await pressOn(page, rowOf(page, 511), 'Delete')
+    await page.keyboard.press('Delete')
+    await search.focus()
+    remove()
+    await page.getByText('Deleted 511 Ostrya').waitFor()
+    await rowOf(page, 511).waitFor({ state: 'detached' })
+    await untilFocused(page, search)
+    assert.equal(await page.getByRole('button', { name: 'Undo' }).count(), 1, 'the second key found it under way')
+    assert.equal(await stored(service, 511), undefined)
+  })
+
+  inBrowser(
+    'offers to bring a deleted plant back until that has worked',
+    async (opened) => {
+      const { page, context, service } = opened
+      await withPlant(opened, 521, 'Parrotia')
+      await pressOn(page, rowOf(page, 521), 'Delete')
+      await page.getByText('Deleted 521 Parrotia').waitFor()
+      await context.setOffline(true)
+      await pressOn(page, page.getByRole('button', { name: 'Undo' }))
+      const again = page.getByRole('button', { name: 'Try again' })
+      await withoutWaits(page, page.getByText('521 Parrotia could not be brought back. The service cannot be reached.'))
+      await context.setOffline(false)
+      for (let id = 522; id < 527; id++) {
+        await service.create({ id, name: 'Parrotia' })
+        await page.getByLabel('Search plants').fill(`parrotia${' '.repeat(id - 521)}`)
+        await pressOn(page, rowOf(page, id), 'Delete')
+        await page.getByText(`Deleted ${id} Parrotia`).waitFor()
+      }
+      await loseAnswers(page, '**/plants')
+      await pressOn(page, again)
+      await again.waitFor({ state: 'detached' })
+      await withoutWaits(page, again)
+      await page.unroute('**/plants')
+      await pressOn(page, again)
+      await untilFocused(page, rowOf(page, 521))
+      assert.deepEqual(await stored(service, 521), { id: 521, name: 'Parrotia' })
+    },
+    { expected: NO_NETWORK },
+  )
+
+  inBrowser(
+    'keeps an edit whose answer got lost, and one that is saved over that of somebody else',
+    async (opened) => {
+      const { page, context, service } = opened
+      await withPlant(opened, 531, 'Sorbus')
+      const field = page.getByLabel('Name of 531')
+      await pressOn(page, rowOf(page, 531))
+      await field.fill('Sorbus aria')
+      await loseAnswers(page, '**/plants/531')
+      await field.press('Enter')
+      await withoutWaits(page, page.getByText('Not saved; what you typed is kept. The service cannot be reached.'))
+      await page.unroute('**/plants/531')
+      await page.reload()
+      await rowOf(page, 531).getByLabel('Name of 531').waitFor()
+      assert.equal(await field.inputValue(), 'Sorbus aria')
+      await field.press('Enter')
+      await page.getByText('Saved 531').waitFor()
+      await untilFocused(page, rowOf(page, 531))
+
+      await page.keyboard.press('Enter')
+      await field.fill('Sorbus torminalis')
+      const headers = { 'Content-Type': 'application/json' }
+      await service.send('PATCH', '/plants/531', { headers, body: '{"tag":"theirs"}' })
+      await field.press('Enter')
+      const mine = page.getByRole('button', { name: 'Save mine' })
+      await mine.waitFor()
+      await context.setOffline(true)
+      await pressOn(page, mine)
+      await withoutWaits(page, page.getByText('Not saved; what you typed is kept. The service cannot be reached.'))
+      assert.equal(await field.inputValue(), 'Sorbus torminalis')
+      await context.setOffline(false)
+      await field.press('Enter')
+      await pressOn(page, mine)
+      await field.waitFor({ state: 'detached' })
+      assert.deepEqual(await stored(service, 531), { id: 531, name: 'Sorbus torminalis' })
+    },
+    { expected: NO_NETWORK },
+  )
+
+  for (const viewport of [DESKTOP, PHONE]) {
+    inBrowser(
+      `reads and exports the table when it is asked again, at ${viewport.width} pixels`,
+      async (opened) => {
+        const { page, context, service } = opened
+        const id = 540 + viewport.width
+        await withPlant(opened, id, `Tilia ${id}`)
+        await service.create({ id: id + 1, name: `Ulmus ${id}` })
+        await context.setOffline(true)
+        await page.getByLabel('Search plants').fill(`ulmus ${id}`)
+        const again = page.locator('.foot').getByRole('button', { name: 'Try again' })
+        await withoutWaits(page, again)
+        await pressOn(page, page.getByText('Export', { exact: true }))
+        await pressOn(page, page.getByRole('button', { name: 'As CSV, for spreadsheets' }))
+        await withoutWaits(page, page.getByText('The export broke off; no file was saved.'))
+        await page.keyboard.press('Escape')
+        await context.setOffline(false)
+        await pressOn(page, again)
+        await rowOf(page, id + 1).waitFor()
+        await untilFocused(page, page.locator('.foot'))
+      },
+      { expected: NO_NETWORK, viewport },
+    )
+  }
+
+  inBrowser(
+    'keeps a sheet that it could not check, and how the person reads it',
+    async ({ page, context }) => {
+      await page.clock.install()
+      await page.getByRole('link', { name: 'Import' }).click()
+      const file = {
+        name: 'two.csv',
+        mimeType: 'text/csv',
+        buffer: Buffer.from('id,a,b\n601,Vitis,x\n602,Weigela,y\n'),
+      }
+      await page.getByLabel('Drop a spreadsheet here').setInputFiles(file)
+      await page.getByLabel('Name', { exact: true }).selectOption('a')
+      await page.getByLabel('Plants that exist').selectOption('update')
+      await context.setOffline(true)
+      await page.getByRole('button', { name: 'Check the file' }).click()
+      await withoutWaits(page, page.getByText('The service cannot be reached.'))
+      await context.setOffline(false)
+      await page.getByRole('link', { name: 'Plants' }).click()
+      await page.getByRole('link', { name: 'Import' }).click()
+      assert.equal(await page.getByLabel('Name', { exact: true }).inputValue(), '1')
+      assert.equal(await page.getByLabel('Plants that exist').inputValue(), 'update')
+      await page.getByRole('button', { name: 'Check the file' }).click()
+      await page.getByText('2 added').waitFor()
+    },
+    { expected: NO_NETWORK },
+  )
+
+  inBrowser(
+    'keeps chosen labels, and writes them without a network',
+    async (opened) => {
+      const { page, context } = opened
+      await withPlant(opened, 611, 'Xanthoceras')
+      await page.goto(page.url().replace(/#.*/, '#/labels?id=611'))
+      await page.getByText('1 label', { exact: true }).waitFor()
+      await page.getByText('Xanthoceras', { exact: true }).first().waitFor()
+      await context.setOffline(true)
+      await page.getByRole('button', { name: 'Add all that match' }).click()
+      await page.getByRole('button', { name: 'Reserve ids' }).click()
+      await withoutWaits(page, page.getByText('Not all plants could be read. The service cannot be reached.'))
+      await withoutWaits(page, page.getByText('No ids were reserved. The service cannot be reached.'))
+      assert.equal(await page.getByText('1 label', { exact: true }).count(), 1)
+      const download = page.waitForEvent('download')
+      await page.getByRole('button', { name: 'Save as PDF' }).click()
+      assert.equal((await download).suggestedFilename(), 'labels.pdf')
+      await context.setOffline(false)
+      await page.getByRole('button', { name: 'Reserve ids' }).click()
+      await page.getByText('22 labels', { exact: true }).waitFor()
+    },
+    { expected: NO_NETWORK },
+  )
+
+  inBrowser(
+    'keeps the plant of a label whose answer got lost, and enters it once',
+    async ({ page, service, address }) => {
+      await page.clock.install()
+      await page.goto(`${address}#/plant?id=621`)
+      await page.getByLabel('Name').fill('Yucca')
+      await loseAnswers(page, '**/plants')
+      await page.getByLabel('Name').press('Enter')
+      await withoutWaits(page, page.getByText('Not added; what you typed is kept. The service cannot be reached.'))
+      await page.unroute('**/plants')
+      assert.equal(await page.getByLabel('Name').inputValue(), 'Yucca')
+      const add = await holdAnswers(page, '**/plants', 'POST')
+      await page.getByLabel('Name').press('Enter')
+      await page.getByRole('button', { name: 'Adding …' }).waitFor()
+      await page.getByLabel('Name').fill('Yucca gloriosa')
+      add()
+      await page.getByText('Added 621 Yucca').waitFor()
+      assert.deepEqual(await stored(service, 621), { id: 621, name: 'Yucca' })
+      assert.equal(await page.getByLabel('Name of 621').inputValue(), 'Yucca gloriosa')
+    },
+    { expected: NO_NETWORK, viewport: PHONE },
+  )
+})

@@ -1,0 +1,125 @@
+import { type Signal, signal } from '@preact/signals'
+import type { PlantstoreClient } from '../../../client/src/index.ts'
+import { askBeforeLosing } from '../leaving.ts'
+import { isAbort, said } from '../said.ts'
+import { onSignOut } from '../session.ts'
+import { guess, type Mapping } from './mapping.ts'
+import { sheetWithIds } from './report.ts'
+import { ImportRun, type Mode, type Outcome } from './run.ts'
+import type { Sheet } from './sheet.ts'
+
+export type Step =
+  | { readonly kind: 'mapping' }
+  | { readonly kind: 'checking' }
+  | { readonly kind: 'checked'; readonly outcome: Outcome }
+  | { readonly kind: 'importing'; readonly done: number }
+  | { readonly kind: 'broken'; readonly why: string; readonly outcome: Outcome }
+  | { readonly kind: 'done'; readonly outcome: Outcome }
+
+/** The import of one sheet, from the meaning of its columns to its report. It outlives its view and an expired token. */
+export class ImportJob {
+  readonly sheet: Sheet
+  readonly mapping: Signal<Mapping>
+  readonly mode: Signal<Mode>
+  readonly step = signal<Step>({ kind: 'mapping' })
+  readonly fault = signal('')
+  /** Whether the person has seen the report. */
+  readonly isSeen = signal(false)
+  #run: ImportRun | undefined
+  #ending = new AbortController()
+
+  constructor(sheet: Sheet, mode: Mode) {
+    this.sheet = sheet
+    this.mapping = signal(guess(sheet.columns))
+    this.mode = signal(mode)
+  }
+
+  /** Plants of the sheet, once it was checked. */
+  get count(): number {
+    return this.#run?.count ?? 0
+  }
+
+  /** Whether it runs, or has broken off and can go on. */
+  get isUnfinished(): boolean {
+    const { kind } = this.step.value
+    return kind === 'importing' || kind === 'broken'
+  }
+
+  /** Changes the mapping or the mode. The sheet then needs another check. */
+  change(part: { readonly mapping?: Mapping; readonly mode?: Mode }): void {
+    this.stop()
+    this.#run = undefined
+    this.mapping.value = part.mapping ?? this.mapping.value
+    this.mode.value = part.mode ?? this.mode.value
+    this.step.value = { kind: 'mapping' }
+  }
+
+  /** Asks what the import would do. */
+  async check(client: PlantstoreClient): Promise<void> {
+    const run = new ImportRun(this.sheet, this.mapping.value, this.mode.value)
+    const { signal: ended } = this.#begin()
+    this.#run = run
+    this.fault.value = ''
+    this.step.value = { kind: 'checking' }
+    let next: Step = { kind: 'mapping' }
+    try {
+      const outcome = await run.check(client, ended)
+      if (!ended.aborted) next = { kind: 'checked', outcome }
+    } catch (error) {
+      if (!isAbort(error)) this.fault.value = said(error)
+    }
+    // Otherwise the person has changed the mapping meanwhile, so this result is out of date.
+    if (this.#run === run) this.step.value = next
+  }
+
+  /** Imports what is not imported yet. */
+  async start(client: PlantstoreClient): Promise<void> {
+    const run = this.#run
+    if (run === undefined) return
+    const { signal: ended } = this.#begin()
+    const note = (done: number) => {
+      this.step.value = { kind: 'importing', done }
+    }
+    note(run.done)
+    try {
+      this.step.value = { kind: 'done', outcome: await run.import(client, note, ended) }
+    } catch (error) {
+      const why = isAbort(error) ? 'You stopped the import.' : said(error)
+      this.step.value = { kind: 'broken', why, outcome: run.outcome }
+    }
+  }
+
+  stop(): void {
+    this.#ending.abort()
+  }
+
+  /** Ends an import that has broken off without the rest of the sheet. */
+  leaveRest(): void {
+    const step = this.step.value
+    if (step.kind === 'broken') this.step.value = { kind: 'done', outcome: step.outcome }
+  }
+
+  /** The sheet with the ids that the page gives, which it does where the sheet has none. */
+  async sheetWithIds(client: PlantstoreClient): Promise<Blob> {
+    if (this.#run === undefined) throw new Error('The file was not checked.')
+    return sheetWithIds(this.sheet, this.#run.rowsWithIds(client))
+  }
+
+  #begin(): AbortController {
+    this.#ending = new AbortController()
+    return this.#ending
+  }
+}
+
+/** The import that the person has begun in this tab. */
+export const job = signal<ImportJob | undefined>(undefined)
+
+onSignOut(() => {
+  job.value?.stop()
+  job.value = undefined
+})
+
+askBeforeLosing(() => {
+  const name = job.value?.sheet.file.name
+  return job.value?.isUnfinished === true ? `the rest of the import of ${name}` : undefined
+})
