@@ -43,7 +43,7 @@ test('install.sh refuses wrong arguments and other users than root in one line, 
     const { status, stdout, stderr } = spawnSync(command, args, options)
     return [status, stdout, stderr]
   }
-  const unknown = 'install.sh: there is no option --prefix; --help shows them\n'
+  const unknown = 'install.sh: there is no option --prefix; --help lists the options\n'
   assert.deepEqual(outcome('sh', '-s', '--', '--prefix'), [2, '', unknown])
   const needsRoot = 'install.sh: only root may install: sudo ./install.sh\n'
   assert.deepEqual(isRoot ? outcome('setpriv', '--reuid=65534', '--clear-groups', 'sh', '-s') : outcome('sh', '-s'), [

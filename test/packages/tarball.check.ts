@@ -30,7 +30,7 @@ test('the lines of the guide install a service from the archive, which creates a
 cd /installing
 mkdir /opt/plantstore
 if (set -e; ${install.trim().replaceAll('\n', '; ')}) > refused 2>&1; then fail 'another folder was replaced'; fi
-grep -q '^install.sh: /opt/plantstore is a folder of something else' refused || fail "$(cat refused)"
+grep -q '^install.sh: /opt/plantstore is a folder that this script did not make' refused || fail "$(cat refused)"
 rmdir /opt/plantstore
 ${install}
 [ "$(getent passwd plantstore | cut -d: -f6,7)" = /nonexistent:/usr/sbin/nologin ] || fail 'another user'
