@@ -25,7 +25,6 @@ import { migrate } from './migrate.ts'
 import type { Budget } from './pool/budget.ts'
 import { DedicatedClients } from './pool/dedicated-clients.ts'
 import { Pool } from './pool/pool.ts'
-import { PoolShare } from './pool/pool-share.ts'
 import { dividePool, type PoolShareOptions, type PoolShares, storePool } from './pool/pool-shares.ts'
 import { preflight, waitForDatabase } from './preflight.ts'
 import { countPlants, exported } from './read/long-reads.ts'
@@ -103,14 +102,13 @@ export class PostgresStore implements Store {
     const onTrouble = (error: Error) => onNotice(`a connection to the database broke: ${error.message}`)
     this.#pool = new Pool({ address, max: connections, timeout, onTrouble })
     this.#shares = dividePool(this.#pool, options)
-    const { main, imports, long, counts } = this.#shares
+    const { main, imports, long, counts, reservations } = this.#shares
     this.pool = storePool(this.#pool, this.#shares)
     this.#dedicated = new DedicatedClients(long)
     this.#counts = new DedicatedClients(counts)
     this.#shards = new Shards(main)
     this.#writer = new PostgresWriter(main, imports, this.#shards)
     this.tokens = new PostgresTokenStore(main, (work) => this.#ask(work))
-    const reservations = new PoolShare(this.#pool, 1, { work: 'reservations of ids' })
     this.ids = new PostgresIdStore(main, reservations, (work) => this.#askAll(work))
     this.#wordIndex = new WordIndex(this.#dedicated)
     this.#tagCounts = new TagCounts(this.#dedicated)

@@ -13,6 +13,8 @@ export interface PoolShares {
   readonly long: PoolShare
   /** For counts of all plants. The metrics need them too, and must not take the client of an export. */
   readonly counts: PoolShare
+  /** For reservations of ids. They lock a table, so several clients would only wait for each other. */
+  readonly reservations: PoolShare
 }
 
 export interface PoolShareOptions {
@@ -37,6 +39,7 @@ export function dividePool(pool: Pool, options: PoolShareOptions): PoolShares {
     imports: new PoolShare(pool, imports, { reserved, work: 'imports' }),
     long: new PoolShare(pool, long, { reserved, work: 'exports and dry runs' }),
     counts: new PoolShare(pool, 1, { reserved, work: 'counts' }),
+    reservations: new PoolShare(pool, 1, { work: 'reservations of ids' }),
   }
 }
 
