@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers'
 import { parseArgs } from 'node:util'
 import { distribute } from '../src/postgres/sharding/distribute.ts'
 import { readPostgresAddress } from '../src/postgres-address.ts'
-import { CitusCluster, joinedDatabase, workersOf } from '../test/support/citus.ts'
+import { CitusCluster, joinedDatabase } from '../test/support/citus.ts'
 import { query } from '../test/support/postgres.ts'
 import { PostgresServer } from '../test/support/postgres-server.ts'
 import { Running, SHIPPED } from './contender.ts'
@@ -24,13 +24,14 @@ const ROWS = 50_000
 async function measureCitus(build: string, shards: readonly number[], effort: Effort): Promise<void> {
   const plain = await PostgresServer.create({ build })
   const cluster = await CitusCluster.create(build)
+  const servers = [cluster.coordinator, ...cluster.workers]
   const running: Running[] = []
   try {
-    const stores = [await start('one PostgreSQL', plain.url(), running)]
+    const stores = [await start('one PostgreSQL', plain.url(), [plain], running)]
     for (const count of shards) {
       const url = await joinedDatabase(cluster.url())
       await distribute(readPostgresAddress(url, {}), { shards: count, ...QUIET })
-      stores.push(await start(`Citus, ${count} shards`, url, running))
+      stores.push(await start(`Citus, ${count} shards`, url, servers, running))
     }
     const load = { connections: 64, seconds: effort.seconds, work: 'create' } as const
     const creates = await sideBySide(running, load, { rounds: effort.rounds })
@@ -53,15 +54,19 @@ async function measureCitus(build: string, shards: readonly number[], effort: Ef
 
 const QUIET = { onStep: () => {}, onMoved: () => {}, onNotice: () => {} }
 
-async function start(name: string, url: string, running: Running[]): Promise<MeasuredStore> {
+async function start(
+  name: string,
+  url: string,
+  servers: readonly PostgresServer[],
+  running: Running[],
+): Promise<MeasuredStore> {
   const one = await Running.start({ ...SHIPPED, name, store: url })
   running.push(one)
-  const servers = name.startsWith('Citus') ? [url, ...(await workersOf(url))] : [url]
   const settle = async () => {
     await query(url, 'VACUUM plants')
-    for (const server of servers) await query(server, 'CHECKPOINT')
+    for (const server of servers) await query(server.url(), 'CHECKPOINT')
   }
-  return { running: one, settle }
+  return { running: one, servers, settle }
 }
 
 /** @returns for each store the ratio of its imported plants per second to those of the first one, in the same round */

@@ -49,10 +49,10 @@ async function measure(plants: number): Promise<void> {
             if (tagged) parameters.set('tag', tag(Math.floor(TAGS ** chance(n, 98))))
             return `/plants?${parameters}`
           })
-          await ask(`${kind}${tagged ? ', with a tag' : ''}`, service.port, targets, floor)
+          await ask(`${kind}${tagged ? ', with a tag' : ''}`, { server, port: service.port }, targets, floor)
         }
       }
-      await ask('/tags', service.port, Array(QUERIES).fill('/tags'), tagsFloor)
+      await ask('/tags', { server, port: service.port }, Array(QUERIES).fill('/tags'), tagsFloor)
     } finally {
       await service.stop()
     }
@@ -76,10 +76,15 @@ async function fill(url: string, plants: number): Promise<void> {
 }
 
 /** Sends the requests, and prints their times. */
-async function ask(kind: string, port: number, targets: readonly string[], floor: number): Promise<void> {
-  const before = databaseTime()
+async function ask(
+  kind: string,
+  { server, port }: { readonly server: PostgresServer; readonly port: number },
+  targets: readonly string[],
+  floor: number,
+): Promise<void> {
+  const before = databaseTime([server])
   const sorted = await times(port, targets)
-  report(kind, sorted, floor, (databaseTime() - before) / targets.length)
+  report(kind, sorted, floor, (databaseTime([server]) - before) / targets.length)
 }
 
 /** Milliseconds of each request, sorted. */

@@ -37,7 +37,7 @@ export async function measurePostgres({ rounds, seconds }: Effort, more: readonl
         await query(server.url(`contender${i}`), 'VACUUM plants')
         await query(server.url(), 'CHECKPOINT')
       }
-      return { running: one, settle }
+      return { running: one, servers: [server], settle }
     })
     await compareDatabaseTime(stores, { rounds, seconds })
   } finally {
@@ -48,12 +48,13 @@ export async function measurePostgres({ rounds, seconds }: Effort, more: readonl
 
 export interface MeasuredStore {
   readonly running: Running
+  readonly servers: readonly PostgresServer[]
   /** Completes work that the database has postponed. */
   readonly settle: () => Promise<void>
 }
 
 /**
- * Compares the processor time of the databases, with load on one store at a time.
+ * Compares the processor time of the database servers, with load on one store at a time.
  *
  * @returns for each store the ratio of its time for a create to that of the first store
  */
@@ -67,13 +68,13 @@ export async function compareDatabaseTime(
   }
   const costs = stores.map((): number[] => [])
   for (let round = 0; round < rounds; round++) {
-    for (const [i, { running, settle }] of stores.entries()) {
+    for (const [i, { running, servers, settle }] of stores.entries()) {
       // Completes postponed work, so that each store is charged only for its own.
       await settle()
-      const before = databaseTime()
+      const before = databaseTime(servers)
       const { acknowledged } = await running.load({ connections: 64, seconds, work: 'create' })
       await settle()
-      costs[i]?.push(((databaseTime() - before) * 1000) / acknowledged)
+      costs[i]?.push(((databaseTime(servers) - before) * 1000) / acknowledged)
     }
   }
   const medians = costs.map(median)

@@ -122,9 +122,14 @@ export class PostgresServer {
     for (const pid of this.#processes.reverse()) process.kill(pid, 'SIGCONT')
   }
 
+  /** Its process id; undefined until it has started. */
+  get pid(): number | undefined {
+    return this.#process?.pid
+  }
+
   /** The process of the server, then its children. */
   get #processes(): number[] {
-    const pid = this.#process?.pid
+    const { pid } = this
     if (pid === undefined) return []
     const children = execFileSync('ps', ['-o', 'pid=', '--ppid', String(pid)], { encoding: 'utf8' })
     return [
