@@ -20,6 +20,11 @@ export interface GroupCommitOptions<Row> {
    * while another thread or process commits the group before.
    */
   readonly parts?: number
+  /**
+   * Milliseconds that rows wait until GATHERED of the recent peak have come; 0 by default. It is for a store where a
+   * group costs more than its rows do.
+   */
+  readonly maxGather?: number
   /** Counts the groups. */
   readonly stats?: CommitStats
   /** Rows of different keys are never in one group. By default all rows have the same key. */
@@ -40,6 +45,8 @@ interface PendingRow<Row, Result> {
  * one turn.
  */
 const MAX_TURNS = 8
+/** The share of #peak that ends the wait for more rows. Callers that got a result together soon come back, most of them. */
+const GATHERED = 0.75
 /** Decay of #peak: a burst stops counting after about this many groups. */
 const PEAK_DECAY = 32
 
@@ -65,6 +72,7 @@ export class GroupCommit<Row, Result> {
   /** The most rows that recently waited or were in flight at once. */
   #peak = 0
   #scheduled = false
+  #gathering: NodeJS.Timeout | undefined
   #closed = false
   #idle: (() => void)[] = []
 
@@ -133,16 +141,26 @@ export class GroupCommit<Row, Result> {
 
   /** Whether the queue holds its part of the recent peak, so that a group may start. */
   #hasShare(): boolean {
-    const { parts = 1, maxInFlight } = this.#options
-    return parts > 1 && this.#inFlight < maxInFlight && this.#queue.length >= this.#peak / parts
+    const { parts = 1, maxGather = 0, maxInFlight } = this.#options
+    if (this.#inFlight >= maxInFlight) return false
+    if (maxGather > 0) return this.#queue.length >= this.#peak * GATHERED
+    return parts > 1 && this.#queue.length >= this.#peak / parts
   }
 
   #schedule(): void {
     // While another group is under way, rows wait until they are a full part, or until that group ends.
     if ((this.#options.parts ?? 1) > 1 && this.#inFlight > 0) return
     if (this.#inFlight >= this.#options.maxInFlight || this.#scheduled || this.#queue.length === 0) return
-    this.#scheduled = true
-    this.#waitForMore(this.#queue.length, MAX_TURNS)
+    const { maxGather = 0 } = this.#options
+    if (maxGather > 0) {
+      this.#gathering ??= setTimeout(() => {
+        this.#flush()
+        this.#schedule()
+      }, maxGather)
+    } else {
+      this.#scheduled = true
+      this.#waitForMore(this.#queue.length, MAX_TURNS)
+    }
   }
 
   /** Immediates run after the poll phase, so the group includes every request that this turn of the event loop read. */
@@ -156,6 +174,8 @@ export class GroupCommit<Row, Result> {
   }
 
   #flush(): void {
+    clearTimeout(this.#gathering)
+    this.#gathering = undefined
     const group = this.#takeGroup()
     if (group.length === 0) return
     this.#inFlight++
@@ -207,8 +227,10 @@ export class GroupCommit<Row, Result> {
   ): void {
     this.#inFlight--
     this.#peak -= this.#peak / PEAK_DECAY
+    const { parts = 1, maxGather = 0 } = this.#options
     // Starts the next commit first, so that it runs while this one's callers get their results.
-    if ((this.#options.parts ?? 1) === 1 || this.#inFlight === 0 || this.#hasShare()) this.#flush()
+    if (this.#hasShare() || (maxGather === 0 && (parts === 1 || this.#inFlight === 0))) this.#flush()
+    else if (maxGather > 0) this.#schedule()
     group.forEach((waiting, i) => {
       this.#waiting--
       this.#weight -= waiting.weight

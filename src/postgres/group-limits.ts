@@ -21,7 +21,7 @@ export const groupLimits = ({
   maxWaiting,
   maxDelay = Number.POSITIVE_INFINITY,
   groupsInFlight,
-}: GroupOptions): Required<Omit<GroupCommitOptions<never>, 'weigh' | 'keyOf' | 'stats'>> => ({
+}: GroupOptions): Required<Omit<GroupCommitOptions<never>, 'weigh' | 'keyOf' | 'stats' | 'maxGather'>> => ({
   maxWaiting,
   maxDelay,
   maxWeight: MAX_WAITING_TEXT,

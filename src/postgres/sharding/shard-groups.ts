@@ -39,7 +39,7 @@ export class ShardGroups<Row, Result> {
     this.#shards = shards
     this.#commit = commit
     this.#options = options
-    this.#whole = new GroupCommit(commit, options)
+    this.#whole = new GroupCommit(commit, { ...options, maxGather: 0 })
   }
 
   /** See GroupCommit.submit. @throws AppError 50301 also when the server of the row is out of reach */
@@ -78,13 +78,14 @@ export class ShardGroups<Row, Result> {
   #groupsOf(node: string): GroupCommit<Placed<Row>, Result> {
     const known = this.#nodes.get(node)
     if (known !== undefined) return known
-    const { maxGroup, maxInFlight, stats } = this.#options
+    const { maxGroup, maxInFlight, maxGather = 0, stats } = this.#options
     const nodes = this.#shards.map?.nodes.length ?? 1
     const groups = new GroupCommit<Placed<Row>, Result>((placed) => this.#commitOn(placed), {
       ...(stats === undefined ? {} : { stats }),
       maxWaiting: Number.POSITIVE_INFINITY,
       maxWeight: Number.POSITIVE_INFINITY,
       maxGroup,
+      maxGather,
       maxInFlight: Math.min(maxInFlight, Math.ceil(GROUPS / nodes)),
       keyOf: ({ shard }) => shard.number,
       weigh: () => 1,

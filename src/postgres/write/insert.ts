@@ -10,7 +10,7 @@ const INSERT = `INSERT INTO plants (id, name, tag, sort_key, words) SELECT * FRO
 /** Maximum number of rows in one statement with VALUES. */
 const MAX_ROWS = 512
 /** Numbers of rows that have a statement: few, so that the server keeps the plan of each. */
-const SIZES = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, MAX_ROWS]
+const SIZES = [1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 28, 32, 40, 48, 56, 64, 96, 128, 192, 256, 384, MAX_ROWS]
 
 /** Inserts the plants whose ids are free. @returns the present plants of all other ids */
 export async function putPlants(
