@@ -8,6 +8,16 @@ import { run } from '../support/process.ts'
 import { importAll } from '../support/store-calls.ts'
 import { plant } from '../support/store-under-test.ts'
 
+test('a coordinator that would get shards itself is refused, before anything is moved', async (t) => {
+  const url = await joinedDatabase(process.env[CITUS_VARIABLE] ?? '')
+  const { hostname, port } = new URL(url)
+  await query(url, "SELECT citus_set_node_property($1, $2, 'shouldhaveshards', true)", [hostname, Number(port)])
+  const { code, stderr } = await run(t, ['distribute'], { env: { PLANTSTORE_STORE: url } })
+  assert.equal(code, 1, stderr)
+  assert.match(stderr, /the coordinator would get shards itself.*citus_set_node_property/)
+  assert.deepEqual(await query(url, 'SELECT FROM pg_dist_partition'), [])
+})
+
 test('a store is moved to the workers with its plants and tokens, and distributing it again changes nothing', async (t) => {
   const url = await joinedDatabase(process.env[CITUS_VARIABLE] ?? '')
   const store = await openStore(t, url)

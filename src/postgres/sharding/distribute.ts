@@ -95,10 +95,12 @@ class Distribution {
 
   async #countWorkers(): Promise<number> {
     const { rows } = await this.#share.run({
-      text: "SELECT count(*) FROM pg_dist_node WHERE shouldhaveshards AND isactive AND noderole = 'primary'",
+      text: `SELECT count(*) FILTER (WHERE groupid <> 0), count(*) FILTER (WHERE groupid = 0) FROM pg_dist_node
+        WHERE shouldhaveshards AND isactive AND noderole = 'primary'`,
     })
-    const workers = Number(rows[0]?.[0])
+    const [workers = 0, coordinators = 0] = (rows[0] ?? []).map(Number)
     if (workers === 0) throw new OperatorError(NO_WORKERS)
+    if (coordinators > 0) throw new OperatorError(COORDINATOR)
     return workers
   }
 
@@ -173,6 +175,10 @@ const PLAIN =
 const NOT_ALLOWED =
   'this role may not create the extension citus; let a superuser run CREATE EXTENSION citus in this database, on the ' +
   'coordinator and on every worker'
+/** Citus 12.1 keeps each plan of a statement on a shard of the coordinator (docs/decisions/0030-shards.md). */
+const COORDINATOR =
+  'the coordinator would get shards itself, and its sessions then grow with every request. Run on it: ' +
+  "SELECT citus_set_node_property('COORDINATOR', 5432, 'shouldhaveshards', false)"
 const NO_WORKERS =
   'the coordinator has no workers for this database. On every worker, create the database and in it the extension citus. ' +
   "Then run on the coordinator: SELECT citus_set_coordinator_host('COORDINATOR'); SELECT citus_add_node('WORKER', 5432)"
