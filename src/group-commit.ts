@@ -45,7 +45,7 @@ interface PendingRow<Row, Result> {
  * one turn.
  */
 const MAX_TURNS = 8
-/** The share of #peak that ends the wait for more rows. Callers that got a result together soon come back, most of them. */
+/** This share of #peak ends the wait for more rows: not all callers that got a result together come back. */
 const GATHERED = 0.75
 /** Decay of #peak: a burst stops counting after about this many groups. */
 const PEAK_DECAY = 32

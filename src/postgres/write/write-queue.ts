@@ -18,8 +18,8 @@ export interface GroupWrites {
 }
 
 /**
- * Milliseconds that creates on a server wait for others. Groups of a shard are small, and each costs the database as
- * much as 10 of its rows; with 4 shards and 64 connections, a create costs a seventh less (docs/decisions/0030-shards.md).
+ * Milliseconds that creates on a server of a sharded store wait for more. A group costs the database as much as ten of
+ * its rows, and groups of a shard are small (docs/decisions/0030-shards.md).
  */
 const MAX_GATHER = 2
 
