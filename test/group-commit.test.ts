@@ -2,54 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import { AppError } from '../src/errors.ts'
-import { GroupCommit, type GroupCommitOptions } from '../src/group-commit.ts'
+import { makeGroupCommit as make, watch } from './support/group-commits.ts'
 import { turns } from './support/turns.ts'
-
-type Results = readonly (string | Error)[]
-
-/** A commit function under the control of the test, which ends each commit. */
-class Commits {
-  readonly groups: (readonly string[])[] = []
-  readonly #ends: PromiseWithResolvers<Results>[] = []
-
-  readonly commit = (rows: readonly string[]): Promise<Results> => {
-    this.groups.push([...rows])
-    const end = Promise.withResolvers<Results>()
-    this.#ends.push(end)
-    return end.promise
-  }
-
-  /** Ends the i-th commit with success. The result of each row is its own text, unless the test gives another. */
-  async succeed(i: number, results: Results = this.groups[i] ?? []): Promise<void> {
-    this.#ends[i]?.resolve(results)
-    await turns()
-  }
-
-  async fail(i: number, error: Error): Promise<void> {
-    this.#ends[i]?.reject(error)
-    await turns()
-  }
-}
-
-/** A group commit in which the weight of a row is its number of characters. */
-function make(options: Partial<GroupCommitOptions<string>> = {}) {
-  const commits = new Commits()
-  const weigh = (row: string) => row.length
-  const limits = { maxWaiting: 100, maxWeight: 1000, maxGroup: 10, maxInFlight: 1, weigh, ...options }
-  return { commits, group: new GroupCommit<string, string>(commits.commit, limits) }
-}
-
-/** Collects the results of promises in the order in which they settle. */
-function watch(promises: Record<string, Promise<string>>): string[] {
-  const settled: string[] = []
-  for (const [name, promise] of Object.entries(promises)) {
-    promise.then(
-      (result) => settled.push(`${name}: ${result}`),
-      (error: Error) => settled.push(`${name}! ${error.message}`),
-    )
-  }
-  return settled
-}
 
 const refusal = (number: number) => (error: unknown) => error instanceof AppError && error.number === number
 
@@ -85,39 +39,6 @@ test('rows of different keys never share a commit, and the key of the oldest row
   for (const i of [1, 0, 2, 3]) await commits.succeed(i)
   assert.equal(commits.groups.join(' '), 'a1,a2 b1,b2 c1 a3')
   assert.deepEqual(await Promise.all(sent), ['a1', 'b1', 'a2', 'c1', 'b2', 'a3'])
-})
-
-test('rows that may gather wait for most of those that came at once before', async () => {
-  const { commits, group } = make({ maxGather: 60_000 })
-  const submit = async (...rows: readonly string[]) => {
-    for (const row of rows) watch({ [row]: group.submit(row) })
-    await turns()
-  }
-  await submit('a')
-  assert.deepEqual(commits.groups, [['a']], 'a single client does not wait')
-  await submit('b', 'c', 'd')
-  await commits.succeed(0)
-  assert.deepEqual(commits.groups, [['a'], ['b', 'c', 'd']])
-  await commits.succeed(1)
-  await submit('e', 'f')
-  assert.equal(commits.groups.length, 2, 'two of four are too few')
-  await submit('g')
-  assert.deepEqual(commits.groups, [['a'], ['b', 'c', 'd'], ['e', 'f', 'g']])
-  await commits.succeed(2)
-})
-
-test('rows that gather wait no longer than they may, and are committed before the close', async () => {
-  const { commits, group } = make({ maxGather: 1 })
-  const first = ['a', 'b', 'c', 'd'].map((row) => group.submit(row))
-  await commits.succeed(0)
-  await commits.succeed(1)
-  assert.deepEqual(await Promise.all(first), ['a', 'b', 'c', 'd'])
-  const last = group.submit('e')
-  const closed = group.close()
-  while (commits.groups.length < 3) await turn()
-  await commits.succeed(2)
-  assert.equal(await last, 'e')
-  await closed
 })
 
 test('no caller gets an answer before the commit of its row ends', async () => {
