@@ -1,6 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { setPriority } from 'node:os'
 import { resolve } from 'node:path'
 import { isSea } from 'node:sea'
 import { text } from 'node:stream/consumers'
@@ -19,8 +18,6 @@ const MAX_SLEEP = 60_000
 const RETRY = 5 * 60_000
 /** Milliseconds that a backup has to stop after SIGTERM. */
 const KILL_DELAY = 2000
-/** The nice value of a backup, whose process yields to the service. 19 is the lowest priority. */
-const NICE = 10
 
 export interface ScheduledOptions {
   readonly storePath: string
@@ -128,7 +125,6 @@ export class ScheduledBackups implements BackupsMade {
     const start = isSea() || script === undefined ? args : [script, ...args]
     const child = spawn(process.execPath, start, { stdio: ['ignore', 'pipe', 'pipe'] })
     this.#child = child
-    lowerPriority(child.pid)
     try {
       const exit = once(child, 'exit')
       const said = Promise.all([text(child.stdout), text(child.stderr)])
@@ -140,14 +136,6 @@ export class ScheduledBackups implements BackupsMade {
     } finally {
       this.#child = undefined
     }
-  }
-}
-
-function lowerPriority(pid: number | undefined): void {
-  try {
-    if (pid !== undefined) setPriority(pid, NICE)
-  } catch {
-    // The process has ended already, or the system does not allow it.
   }
 }
 

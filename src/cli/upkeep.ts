@@ -5,6 +5,7 @@ import type { BackupReport, CheckReport, RestoreReport, Upkeep, WorkState } from
 import { abortOnSignal, Stopped } from './abort-on-signal.ts'
 import { CommandAudit } from './audit-file.ts'
 import { fileFault } from './file-fault.ts'
+import { giveWayToServices } from './give-way.ts'
 import { upkeepOf } from './open-store.ts'
 import { Progress } from './progress.ts'
 
@@ -26,6 +27,7 @@ type Work<T> = (
 
 /** @returns the exit code. @throws OperatorError when the backup fails */
 export async function backupStore(file: string, flags: UpkeepFlags, { store }: Config): Promise<number> {
+  giveWayToServices()
   return run(flags, store, file, 'no backup was written', (upkeep, work) => upkeep.backup(file, work), backupDone)
 }
 
@@ -44,6 +46,7 @@ export async function restoreStore(file: string, flags: RestoreFlags, config: Co
 
 /** @returns the exit code: 1 when a part of the store is damaged */
 export async function checkStore(flags: UpkeepFlags, { store }: Config): Promise<number> {
+  giveWayToServices()
   let isDamaged = false
   const work: Work<CheckReport> = async (upkeep, work) => {
     const report = await upkeep.check(work)

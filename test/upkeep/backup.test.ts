@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { closeSync, mkdirSync, openSync, readdirSync, statSync, symlinkSync, writeFileSync, writeSync } from 'node:fs'
+import { getPriority } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
@@ -155,6 +156,23 @@ test('plantstore backup prints its result as text or JSON, and refuses PostgreSQ
   assert.deepEqual([taken.code, postgres.code, nothing.code], [2, 2, 2])
   assert.deepEqual(readdirSync(folder).sort(), ['a.db', 'b.db', 'c.db'])
   for (const name of ['a.db', 'b.db', 'c.db']) assert.ok(isIntact(join(folder, name)))
+})
+
+test('plantstore backup and plantstore check yield to other processes', async (t) => {
+  if (!isLinux) return notTestedHere(t, 'the priority of all threads of a process, because only Linux shows it')
+  const store = ['--store', `sqlite:${await storeWith(t, 10)}`, '--quiet']
+  const script = `import { readdirSync, readFileSync } from 'node:fs'
+    process.on('exit', () => {
+      const stats = readdirSync('/proc/self/task').map((thread) => readFileSync('/proc/self/task/' + thread + '/stat', 'utf8'))
+      console.log(...new Set(stats.map((stat) => stat.slice(stat.lastIndexOf(')') + 2).split(' ')[16])))
+    })`
+  const options = { nodeArgs: ['--import', `data:text/javascript,${encodeURIComponent(script)}`] }
+  const backup = join(tempFolder(t), 'backup.db')
+  const nice = `${Math.max(getPriority(), 10)}\n`
+  for (const command of [['backup', backup], ['check']]) {
+    const { code, stdout, stderr } = await run(t, [...command, ...store], options)
+    assert.deepEqual([code, stdout, stderr], [0, nice, ''])
+  }
 })
 
 test('a backup of a store after a crash contains every commit of its log', async (t) => {
