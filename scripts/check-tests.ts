@@ -31,9 +31,9 @@ const RULES: readonly Rule[] = [
 ]
 
 /** This file, which contains the patterns. */
-const OWN = 'scripts/check-tests.ts'
+const THIS_FILE = 'scripts/check-tests.ts'
 
-const files = filesOf(...CODE.map((folder) => `${folder}/**/*.{ts,tsx,js,mjs}`)).filter((file) => file !== OWN)
+const files = filesOf(...CODE.map((folder) => `${folder}/**/*.{ts,tsx,js,mjs}`)).filter((file) => file !== THIS_FILE)
 report(
   files.flatMap((file) => faultsOf(file, readFileSync(join(ROOT, file), 'utf8').split('\n'))),
   `${files.length} files of code keep to the rules`,

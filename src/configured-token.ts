@@ -15,14 +15,14 @@ export function readConfiguredToken(given: string, use: TokenUse): string {
   if (!/^[A-Za-z0-9._~+/-]+=*$/.test(given))
     throw new Error('may hold only letters, digits and -._~+/ with = at its end')
   if (use === 'client') return given
-  if (given.startsWith(TOKEN_PREFIX)) throw new Error(IS_CLIENT_TOKEN)
+  if (given.startsWith(TOKEN_PREFIX)) throw new Error(CLIENT_TOKEN_FAULT)
   if (given.length < MIN_LENGTH) throw new Error(`must have at least ${MIN_LENGTH} characters`)
-  if (isWeak(given)) throw new Error(IS_WEAK)
+  if (isWeak(given)) throw new Error(WEAK_TOKEN_FAULT)
   return given
 }
 
-const IS_CLIENT_TOKEN = `begins with ${TOKEN_PREFIX}, like the tokens of "plantstore token create". Such a token works without this setting and would get all scopes here. Leave it out of the environment of serve, or set a secret of your own`
-const IS_WEAK = `is easy to guess: it needs ${MIN_DISTINCT} different characters, in no pattern; "openssl rand -hex 32" creates a good one`
+const CLIENT_TOKEN_FAULT = `begins with ${TOKEN_PREFIX}, like the tokens of "plantstore token create". Such a token works without this setting and would get all scopes here. Leave it out of the environment of serve, or set a secret of your own`
+const WEAK_TOKEN_FAULT = `is easy to guess: it needs ${MIN_DISTINCT} different characters, in no pattern; "openssl rand -hex 32" creates a good one`
 
 /** Whether a text has few different characters, repeats one piece, or mostly counts up or down (`3456`, `dcba`). */
 function isWeak(text: string): boolean {

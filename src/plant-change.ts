@@ -56,13 +56,13 @@ function patched({ id, name, tag }: NewPlant, patch: PlantPatch): NewPlant {
 
 /** The answer to a replace. */
 export function replaceResult({ result }: ChangeOutcome): ReplaceResult {
-  if (result !== 'created' && result !== 'replaced') throw new Error(`a replace has ${result} its plant`)
+  if (result !== 'created' && result !== 'replaced') throw new Error(`a replace cannot have the result ${result}`)
   return result
 }
 
 /** The answer to an update. */
 export function updatedPlant(outcome: ChangeOutcome): NewPlant {
-  if (outcome.result !== 'updated') throw new Error(`an update has ${outcome.result} its plant`)
+  if (outcome.result !== 'updated') throw new Error(`an update cannot have the result ${outcome.result}`)
   return outcome.plant
 }
 

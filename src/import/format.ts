@@ -63,7 +63,7 @@ export async function* writeFile(
   for await (const page of pages) {
     for (const plant of page) {
       piece += rowOf(plant)
-      if (piece.length < PIECE) continue
+      if (piece.length < PIECE_LENGTH) continue
       yield piece
       piece = ''
     }
@@ -72,4 +72,4 @@ export async function* writeFile(
 }
 
 /** UTF-16 code units. */
-const PIECE = 2 ** 16
+const PIECE_LENGTH = 2 ** 16

@@ -2,13 +2,13 @@ import { AppError } from '../errors.ts'
 import { type NewPlant, textLength } from '../plant.ts'
 
 /** The most bytes of a row besides its texts: an id of 20 characters, the names of members, quotation marks. */
-const FRAME = 64
+const ROW_OVERHEAD = 64
 
 /**
  * Bytes of the largest row. Every plant whose texts are within the limit can be exported and imported in both formats,
  * because no text is longer as CSV than as JSON.
  */
-export const rowLimitOf = (textLimit: number): number => 2 * textLimit + FRAME
+export const rowLimitOf = (textLimit: number): number => 2 * textLimit + ROW_OVERHEAD
 
 /**
  * Applies the limit of bodies to a plant of a file: its name, and its tag, has at most as many bytes as JSON as a body.
@@ -17,7 +17,7 @@ export const rowLimitOf = (textLimit: number): number => 2 * textLimit + FRAME
  * @throws AppError 41301 that names the members beyond the limit
  */
 export function requireFits(plant: NewPlant, textLimit: number): NewPlant {
-  if (MAX_UNIT_BYTES * textLength(plant) + FRAME <= textLimit) return plant
+  if (MAX_UNIT_BYTES * textLength(plant) + ROW_OVERHEAD <= textLimit) return plant
   const { name, tag = '' } = plant
   const large = [isTooLarge(name, textLimit) && 'name', isTooLarge(tag, textLimit) && 'tag'].filter(
     (is) => is !== false,

@@ -100,7 +100,7 @@ export class ParameterReader {
 
 function take(parameter: Parameter, text: string, values: Record<string, unknown>, faults: string[]): void {
   const { name, schema } = parameter
-  const exact = schema.format === undefined ? undefined : EXACT[schema.format]
+  const exact = schema.format === undefined ? undefined : EXACT_FORMATS[schema.format]
   if (exact === undefined) {
     check(parameter, parsed(text, schema), values, faults)
   } else {
@@ -125,7 +125,7 @@ function parsed(text: string, { type, 'x-lowered-to': max = Number.POSITIVE_INFI
 }
 
 /** Formats that Ajv cannot validate: it knows neither bigint nor lists in a header. */
-const EXACT: Readonly<Record<string, { read: (text: string) => unknown; says: string }>> = {
+const EXACT_FORMATS: Readonly<Record<string, { read: (text: string) => unknown; says: string }>> = {
   int64: {
     read: readInt64,
     says: `an integer from ${MIN_ID} to ${MAX_ID}, in plain decimal without plus sign or leading zeros`,

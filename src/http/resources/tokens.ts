@@ -101,7 +101,7 @@ export function tokenHandlers(
         .then((result) => {
           if (result !== 'absent') known = id
           if (result === 'absent') throw new AppError(40402, `there is no token with the id ${id}`)
-          if (result === 'last') throw new AppError(40903, LAST)
+          if (result === 'last') throw new AppError(40903, LAST_TOKEN)
           change.outcome = result === 'revoked' ? 'revoked' : 'unchanged'
           responder.reply(exchange, 204, [])
         })
@@ -116,7 +116,7 @@ interface TokenKeys {
   readonly secret: string
 }
 
-const LAST =
+const LAST_TOKEN =
   'this is the last active token with the scope tokens; create another one first, or use "plantstore token revoke"'
 
 function identityOf({ identity }: Exchange): Identity {

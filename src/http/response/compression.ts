@@ -32,14 +32,14 @@ export const BROTLI = { params: { [constants.BROTLI_PARAM_QUALITY]: 4 } }
 export const ZSTD = { params: { [constants.ZSTD_c_compressionLevel]: 3 } }
 export const GZIP = { level: 5 }
 
-const WHOLE: Readonly<Record<Coding, (body: Buffer) => Promise<Buffer>>> = {
+const COMPRESSORS: Readonly<Record<Coding, (body: Buffer) => Promise<Buffer>>> = {
   zstd: (body) => promisify(zstdCompress)(body, ZSTD),
   br: (body) => promisify(brotliCompress)(body, BROTLI),
   gzip: (body) => promisify(gzip)(body, GZIP),
 }
 
 /** Compresses a whole body in the thread pool of libuv. */
-const compress = (body: Buffer, coding: Coding): Promise<Buffer> => WHOLE[coding](body)
+const compress = (body: Buffer, coding: Coding): Promise<Buffer> => COMPRESSORS[coding](body)
 
 /** Compresses files that the service sends often, each file once for each coding. */
 export class CompressedFiles {

@@ -1,5 +1,5 @@
 /** The cache takes one in this many written subjects. */
-const SAMPLE = 32
+const SAMPLE_INTERVAL = 32
 
 /**
  * Memoizes `write` per subject (WeakMap): a store returns the same object again when it serves a plant or a page from
@@ -17,7 +17,7 @@ export function memoize<Subject extends object, Rest extends unknown[], Written>
     const known = cached.get(subject)
     if (known !== undefined) return known
     const written = write(subject, ...rest)
-    if (++writes % SAMPLE === 0) cached.set(subject, written)
+    if (++writes % SAMPLE_INTERVAL === 0) cached.set(subject, written)
     return written
   }
 }

@@ -15,7 +15,7 @@ import { CompressedFiles, Compressor, codingOf, withCodedTag, withCoding } from 
 import type { Cors } from './cors.ts'
 import { asRefusal, refusalHeaders } from './http-error.ts'
 import { RequestLog } from './request-log.ts'
-import { type SendOptions, SLICE, sendInSlices, sendPieces } from './send-pieces.ts'
+import { type SendOptions, SLICE_SIZE, sendInSlices, sendPieces } from './send-pieces.ts'
 
 export const JSON_TYPE = 'application/json'
 /** Cache-Control of reads: only the client may cache the answer, and must revalidate it each time. */
@@ -176,7 +176,7 @@ export class Responder {
     const length = body === undefined ? 0 : Buffer.byteLength(body)
     if (exchange.isOver) {
       this.#requests.unanswered(exchange)
-    } else if (body !== undefined && length > SLICE && exchange.request.method !== 'HEAD' && status !== 304) {
+    } else if (body !== undefined && length > SLICE_SIZE && exchange.request.method !== 'HEAD' && status !== 304) {
       void this.#replyInSlices(exchange, status, headers, typeof body === 'string' ? Buffer.from(body) : body)
     } else {
       this.#end(exchange, status, headers, body, length)

@@ -10,7 +10,7 @@ export interface SendOptions extends PaceOptions {
 }
 
 /** Bytes of one write: small enough to show the speed of the client. */
-const PART = 32 * 2 ** 10
+const PART_SIZE = 32 * 2 ** 10
 
 /**
  * Writes pieces to a response, each after the client has taken the one before.
@@ -26,9 +26,9 @@ export async function sendPieces(
   const pace = new Pace(options)
   for (let piece = first; piece.done !== true; piece = await rest.next()) {
     const bytes = Buffer.from(piece.value)
-    for (let start = 0; start < bytes.length; start += PART) {
+    for (let start = 0; start < bytes.length; start += PART_SIZE) {
       options.signal.throwIfAborted()
-      const part = bytes.subarray(start, start + PART)
+      const part = bytes.subarray(start, start + PART_SIZE)
       if (!response.write(part)) await drained(response, pace, options)
       pace.moved(0, part.length)
     }
@@ -67,7 +67,7 @@ function drained(response: ServerResponse, pace: Pace, options: SendOptions): Pr
 }
 
 /** Bytes of one write to the operating system: small enough to show whether the client takes any. */
-export const SLICE = 2 ** 16
+export const SLICE_SIZE = 2 ** 16
 
 /**
  * Writes a body that is too large for one write. UnreadAnswers watches the speed of the client.
@@ -75,9 +75,9 @@ export const SLICE = 2 ** 16
  * @throws the reason of the exchange's signal once its client has left
  */
 export async function sendInSlices({ response, signal }: Exchange, body: Buffer): Promise<void> {
-  for (let from = 0; from < body.length; from += SLICE) {
+  for (let from = 0; from < body.length; from += SLICE_SIZE) {
     signal.throwIfAborted()
-    if (!response.write(body.subarray(from, from + SLICE))) await untilDrained(response, signal)
+    if (!response.write(body.subarray(from, from + SLICE_SIZE))) await untilDrained(response, signal)
   }
 }
 

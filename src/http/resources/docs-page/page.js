@@ -3,13 +3,13 @@ import { element, prose } from './elements.js'
 import { operationSection } from './operation.js'
 import { schemaSections } from './schemas.js'
 
-const KEY = 'plantstore-token'
+const STORAGE_KEY = 'plantstore-token'
 const token = /** @type {HTMLInputElement} */ (document.getElementById('token'))
 const main = /** @type {HTMLElement} */ (document.getElementById('main'))
 
 // sessionStorage belongs to one tab and ends with it.
-token.value = sessionStorage.getItem(KEY) ?? ''
-token.addEventListener('input', () => sessionStorage.setItem(KEY, token.value))
+token.value = sessionStorage.getItem(STORAGE_KEY) ?? ''
+token.addEventListener('input', () => sessionStorage.setItem(STORAGE_KEY, token.value))
 document.getElementById('access')?.addEventListener('submit', (event) => event.preventDefault())
 
 try {
