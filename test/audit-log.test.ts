@@ -148,7 +148,7 @@ suite('plantstore serve', () => {
         const { code, stderr } = await run(t, [...command, ...flags])
         assert.deepEqual(
           [code, stderr],
-          [1, `plantstore: ${path}: holds something else than an audit log; choose another file\n`],
+          [1, `plantstore: ${path}: has other content than an audit log; choose another file\n`],
         )
       }
       assert.deepEqual(contentOf(path), before)

@@ -84,7 +84,7 @@ test('a commit that PostgreSQL answers with ROLLBACK counts as failed', async (t
   })
   await assert.rejects(
     work,
-    (error) => error instanceof ConnectionFault && /answered with ROLLBACK/.test(error.message),
+    (error) => error instanceof ConnectionFault && /answered COMMIT with ROLLBACK/.test(error.message),
   )
   assert.deepEqual(await query(url, 'SELECT FROM rows'), [])
 })

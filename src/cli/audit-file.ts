@@ -13,7 +13,7 @@ import { isNoJsonLog } from './file-signature.ts'
 import { isTextLog, sinkOf } from './log.ts'
 import { logText } from './log-text.ts'
 
-/** The number of the level info. The level may change while the service runs. */
+/** The number of the level info in pino. */
 const INFO = 30
 
 export interface ServiceAudit {
@@ -26,7 +26,7 @@ export interface ServiceAudit {
 }
 
 /**
- * The audit log of a service: a file, or standard error beside the log, at its level info and in its format.
+ * Opens the audit log of a service: a file, or standard error at the log's level info and in the log's format.
  *
  * @throws OperatorError when the file can't be opened
  */
@@ -56,28 +56,29 @@ export function serviceAudit(config: Config, log: Logger): ServiceAudit {
   }
 }
 
-/** The actions of commands, as lines of the audit log. */
+/** Writes the actions of a command to the audit log. */
 export class CommandAudit {
   readonly #file: number | undefined
   readonly #actor: Actor
   readonly #log: AuditLog
 
   /**
-   * @param stores those of the command: their files can't be the audit log
-   * @param withoutFile without a file, `told` writes lines to standard error, unless that is a terminal; `left out`
-   *   drops them, as the command's own summary says the same
-   * @throws OperatorError when the file can't be opened, so that nothing is done without a line
+   * @param stores the stores of the command, whose files can't be the audit log
+   * @param withoutFile the target of lines when no file is set: `standard error`, unless that is a terminal, or `none`
+   *   for a command whose summary says the same
+   * @throws OperatorError when the file can't be opened, so that the command does nothing without a line
    */
   constructor(
     auditLog: Config['auditLog'],
     stores: readonly StoreAddress[],
     actor: Actor,
-    withoutFile: 'told' | 'left out',
+    withoutFile: 'standard error' | 'none',
   ) {
     this.#actor = actor
     this.#file = auditLog === undefined || auditLog === '-' ? undefined : openAppending(auditLog, stores)
     // On a terminal, a person reads the command's own output.
-    const isOn = this.#file !== undefined || (auditLog === '-' && withoutFile === 'told' && !process.stderr.isTTY)
+    const isOn =
+      this.#file !== undefined || (auditLog === '-' && withoutFile === 'standard error' && !process.stderr.isTTY)
     this.#log = new AuditLog({ isOn, write: (line) => this.#writeLine(`${line}\n`) })
   }
 
@@ -86,9 +87,10 @@ export class CommandAudit {
   }
 
   /**
-   * Runs long work, with a line at its start and one at its end.
+   * Runs long work, and writes a line at its start and one at its end.
    *
-   * @param work returns whether it has done all of it
+   * @param done the outcome of completed work
+   * @param work returns whether it has completed
    */
   async around(operation: string, details: () => object, done: string, work: () => Promise<boolean>): Promise<void> {
     this.write(operation, 'began', details())
@@ -104,7 +106,7 @@ export class CommandAudit {
     if (this.#file !== undefined) closeSync(this.#file)
   }
 
-  /** A line that can't be written undoes nothing. */
+  /** Writes a line, and on a failure prints it on standard error: the work is already done. */
   #writeLine(line: string): void {
     if (this.#file === undefined) {
       process.stderr.write(line)
@@ -118,13 +120,13 @@ export class CommandAudit {
   }
 }
 
-/** Fails at once for a pipe without a reader, and never blocks for a slow reader. */
+/** O_NONBLOCK makes an open fail at once for a pipe without a reader, and a write for a slow reader. */
 const { O_WRONLY, O_APPEND, O_CREAT, O_NONBLOCK } = constants
 
-/** @throws OperatorError also for a file of something else, or of a store: lines at its end would damage it */
+/** @throws OperatorError when the file can't be opened, or has other content, which lines at its end would damage */
 function openAppending(path: string, stores: readonly StoreAddress[]): number {
   if (isNoJsonLog(path) || stores.some((store) => store.engine === 'sqlite' && isFileOfStore(path, store.path))) {
-    throw new OperatorError(`${path}: holds something else than an audit log; choose another file`)
+    throw new OperatorError(`${path}: has other content than an audit log; choose another file`)
   }
   try {
     return openSync(path, O_WRONLY | O_APPEND | O_CREAT | O_NONBLOCK, 0o600)
@@ -133,7 +135,7 @@ function openAppending(path: string, stores: readonly StoreAddress[]): number {
   }
 }
 
-/** The account may have no name. */
+/** Returns the name of the account, or its number if it has no name. */
 function userName(): string {
   try {
     return userInfo().username

@@ -1,16 +1,16 @@
 import { closeSync, write } from 'node:fs'
 import type { AuditSink } from '../audit.ts'
 
-/** Milliseconds, and characters, for which lines gather before a write, which costs a system call. */
-const GATHER = 100
-const ENOUGH = 2 ** 16
-/** Milliseconds until the next attempt of a write to a slow reader, and of one that failed, such as on a full disk. */
-const SLOW = 50
-const FAILED = 1000
+/** Milliseconds and characters after which gathered lines are written. Each write costs a system call. */
+const GATHER_TIME = 100
+const GATHER_LENGTH = 2 ** 16
+/** Milliseconds until the retry of a write to a slow reader, and of a write that failed, such as on a full disk. */
+const SLOW_RETRY = 50
+const FAULT_RETRY = 1000
 
 type Done = (error: NodeJS.ErrnoException | null, written: number) => void
 
-/** The target of bytes. */
+/** Takes bytes, such as an open file. */
 export interface Target {
   write(bytes: Buffer, done: Done): void
   close(): void
@@ -19,17 +19,17 @@ export interface Target {
 export interface AuditOutputOptions {
   /** Characters of lines that may wait. Further lines are dropped and counted. */
   readonly maxWaiting: number
-  /** Turns a line of JSON into the text to write, with its line feed. Undefined: lines stay JSON. */
+  /** Turns a line of JSON into a text with a line feed; absent for lines of JSON. */
   readonly format?: ((line: string) => string) | undefined
   readonly isOn: () => boolean
-  /** Called once when writing fails, and once when it works again. */
+  /** Called once when a write fails, and once when a later write succeeds. */
   readonly onFault: (error: NodeJS.ErrnoException) => void
   readonly onMended: () => void
 }
 
 /**
- * Writes the lines of the audit log, and never waits for the disk or a reader. It retries a failed write. Lines wait
- * meanwhile; it drops lines beyond the bound, and writes their number in a line of its own.
+ * Writes the lines of the audit log, and never blocks on the disk or a reader. It retries a failed write while further
+ * lines wait. It drops lines beyond the bound, and then writes a line with their number.
  */
 export class AuditOutput implements AuditSink {
   readonly #options: AuditOutputOptions
@@ -54,12 +54,12 @@ export class AuditOutput implements AuditSink {
     return this.#options.isOn()
   }
 
-  /** Dropped lines since the start. */
+  /** The number of dropped lines since the start. */
   get dropped(): number {
     return this.#allDropped
   }
 
-  /** Characters that wait to be written. */
+  /** The number of characters that wait for a write. */
   get waiting(): number {
     return this.#waiting.length + this.#underWay
   }
@@ -75,7 +75,7 @@ export class AuditOutput implements AuditSink {
     if (this.#underWay === 0) this.#schedule()
   }
 
-  /** Writes to another target from the next write on, and closes the present one. */
+  /** Closes the present target after the write under way, and makes all later writes to another target. */
   switchTo(target: Target): void {
     const last = this.#target
     this.#target = target
@@ -94,8 +94,8 @@ export class AuditOutput implements AuditSink {
   }
 
   #schedule(): void {
-    if (this.#waiting.length >= ENOUGH || this.#onEmpty.length > 0 || this.#dropped > 0) this.#writeNext()
-    else if (this.#waiting !== '') this.#timer ??= setTimeout(() => this.#writeNext(), GATHER).unref()
+    if (this.#waiting.length >= GATHER_LENGTH || this.#onEmpty.length > 0 || this.#dropped > 0) this.#writeNext()
+    else if (this.#waiting !== '') this.#timer ??= setTimeout(() => this.#writeNext(), GATHER_TIME).unref()
   }
 
   #writeNext(): void {
@@ -121,7 +121,7 @@ export class AuditOutput implements AuditSink {
       if (target !== this.#target) target.close()
       if (error !== null) {
         this.#failed(error)
-        setTimeout(() => this.#writeBytes(bytes), error.code === 'EAGAIN' ? SLOW : FAILED).unref()
+        setTimeout(() => this.#writeBytes(bytes), error.code === 'EAGAIN' ? SLOW_RETRY : FAULT_RETRY).unref()
       } else if (written < bytes.length) {
         this.#writeBytes(bytes.subarray(written))
       } else {
@@ -144,7 +144,7 @@ function droppedLine(dropped: number): string {
   return JSON.stringify({ level: 40, time: new Date().toISOString(), msg: 'audit lines were dropped', dropped })
 }
 
-/** An open file. */
+/** Returns a target that appends to an open file. */
 export const fileTarget = (fd: number): Target => ({
   write: (bytes, done) => write(fd, bytes, 0, bytes.length, null, done),
   close: () => closeSync(fd),

@@ -35,7 +35,7 @@ export async function copyStore(flags: CopyFlags): Promise<number> {
   if (shownStore(from) === shownStore(to))
     throw new OperatorError('--from and --to are the same store', { exitCode: 2 })
   const stop = abortOnSignal()
-  using audit = new CommandAudit(flags.auditLog, [from, to], ACTOR, 'left out')
+  using audit = new CommandAudit(flags.auditLog, [from, to], ACTOR, 'none')
   let exitCode = 1
   await withStore(from, { create: false }, (source) =>
     withStore(to, { create: true, quiet: flags.quiet }, (target) => {

@@ -43,9 +43,7 @@ export async function importFile(file: string, flags: ImportFlags, config: Confi
   const actor = commandActor('import')
   // A service writes its own lines to its audit log.
   using audit =
-    target.kind === 'store' && !dryRun
-      ? new CommandAudit(config.auditLog, [target.address], actor, 'left out')
-      : undefined
+    target.kind === 'store' && !dryRun ? new CommandAudit(config.auditLog, [target.address], actor, 'none') : undefined
   const stop = abortOnSignal()
   const input = await openInput(file, gzip, stop)
   const reporter = new ImportReporter()

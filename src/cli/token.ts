@@ -17,7 +17,7 @@ export interface CreateFlags {
 /** Prints only the secret on standard output, for pipes, and all else on standard error. */
 export async function createToken(config: Config, flags: CreateFlags): Promise<void> {
   const wanted = { name: tokenName(flags.name), scopes: scopesOf(flags.scopes), expiresAt: expiryOf(flags.expires) }
-  using audit = new CommandAudit(config.auditLog, [config.store], ACTOR, 'told')
+  using audit = new CommandAudit(config.auditLog, [config.store], ACTOR, 'standard error')
   const { secret, token } = await withStore(config.store, { create: true }, (store) => issueToken(store.tokens, wanted))
   audit.write('createToken', 'created', auditedToken(token))
   process.stderr.write(`Created ${token.id}. The token is shown only once; the store keeps only its hash.\n`)
@@ -45,7 +45,7 @@ export interface RevokeFlags {
 
 /** @throws OperatorError when no active token has the id, or the token is the last with the scope `tokens` */
 export async function revokeToken(config: Config, id: string, { evenLast, json }: RevokeFlags): Promise<void> {
-  using audit = new CommandAudit(config.auditLog, [config.store], ACTOR, 'told')
+  using audit = new CommandAudit(config.auditLog, [config.store], ACTOR, 'standard error')
   const result = await withStore(config.store, { create: false }, (store) => store.tokens.revokeToken(id, !evenLast))
   if (result === 'last') throw new OperatorError(LAST)
   if (result !== 'revoked') {

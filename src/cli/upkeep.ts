@@ -35,7 +35,7 @@ export async function backupStore(file: string, flags: UpkeepFlags, { store }: C
 export async function restoreStore(file: string, flags: RestoreFlags, config: Config): Promise<number> {
   const { store } = config
   const replace = flags.replace === true
-  using audit = new CommandAudit(config.auditLog, [store], commandActor('restore'), 'left out')
+  using audit = new CommandAudit(config.auditLog, [store], commandActor('restore'), 'none')
   const work: Work<RestoreReport> = async (upkeep, work) => {
     const report = await upkeep.restore(file, { ...work, replace })
     audit.write('restoreStore', 'restored', { ...report, file })
