@@ -48,7 +48,7 @@ async function stopped(program: Program): Promise<void> {
 }
 
 suite('plantstore serve', () => {
-  test('writes the audit log to a file of its owner, opens it again on SIGHUP, and writes all of it before it ends', async (t) => {
+  test('writes the audit log to a private file, opens it again on SIGHUP, and writes all lines before it ends', async (t) => {
     const folder = tempFolder(t)
     const [path, rotated] = [join(folder, 'audit.log'), join(folder, 'audit.log.1')]
     const { program, address } = await startServer(t, folder, ['--audit-log', path, '--drain-window', '0s'])
@@ -64,7 +64,7 @@ suite('plantstore serve', () => {
     assert.deepEqual(plantsOf(linesOf(path)), ['2'])
   })
 
-  test('writes it to standard error from the level info on, unless it is off', async (t) => {
+  test('writes the audit log to standard error at the level info, unless it is off', async (t) => {
     const cases = [
       [['--log-level', 'info'], ['1']],
       [['--log-level', 'warn'], []],
@@ -78,7 +78,7 @@ suite('plantstore serve', () => {
     }
   })
 
-  test('keeps the file when it cannot be opened again, and says so', async (t) => {
+  test('keeps the old file if it cannot open the new one on SIGHUP, and says so', async (t) => {
     const folder = tempFolder(t)
     const [logs, away] = [join(folder, 'logs'), join(folder, 'away')]
     mkdirSync(logs)
@@ -92,7 +92,7 @@ suite('plantstore serve', () => {
     assert.deepEqual(plantsOf(linesOf(join(away, 'audit.log'))), ['1'])
   })
 
-  test('answers creates while nobody reads the pipe of its audit log, within a bound that it counts', async (t) => {
+  test('answers creates while nobody reads the pipe of its audit log, and counts dropped lines', async (t) => {
     const folder = tempFolder(t)
     const path = join(folder, 'pipe')
     if (!isLinux || !runs('mkfifo', path)) return notTestedHere(t, 'a pipe that nobody reads')
@@ -112,7 +112,7 @@ suite('plantstore serve', () => {
     await stopped(program)
   })
 
-  test('refuses to start where the audit log cannot be opened', async (t) => {
+  test('refuses to start if it cannot open the audit log', async (t) => {
     const folder = tempFolder(t)
     const pipe = join(folder, 'pipe')
     const cases: [string, RegExp][] = [
@@ -129,7 +129,7 @@ suite('plantstore serve', () => {
     }
   })
 
-  test('refuses to append to a store, to a file beside one, or to any other file that is no audit log', async (t) => {
+  test('refuses to append the audit log to a store, a file beside a store or any other file', async (t) => {
     const folder = tempFolder(t)
     const { program, storePath } = await startServer(t, folder)
     await stopped(program)
@@ -171,7 +171,7 @@ suite('a command', () => {
       .map(({ time: _time, level: _level, msg: _msg, ...rest }) => rest)
   }
 
-  test('leaves lines about tokens, plants and stores that it changes', async (t) => {
+  test('leaves lines about the tokens, plants and stores that it changes', async (t) => {
     const folder = tempFolder(t)
     const command = (...args: string[]) => commandLines(t, folder, args)
     const by = (name: string) => ({ token: `command:${name}`, tokenName: `plantstore ${name}`, user: USER })
@@ -223,7 +223,7 @@ suite('a command', () => {
     })
   })
 
-  test('changes nothing when it cannot open the audit log, and writes the line to standard error without one', async (t) => {
+  test('changes nothing if it cannot open the audit log, and without one writes to standard error', async (t) => {
     const folder = tempFolder(t)
     const store = ['--store', `sqlite:${join(folder, 'plants.db')}`]
     const makeToken = ['token', 'create', '--name', 'Kew', ...store]
@@ -238,7 +238,7 @@ suite('a command', () => {
     assert.deepEqual(linesIn((await run(t, [...makeToken, '--audit-log', 'off'])).stderr), [])
   })
 
-  test('says so when its line cannot be written, and has done its work', async (t) => {
+  test('says that it could not write its line after it has done its work', async (t) => {
     if (!isLinux) return notTestedHere(t, 'a full disk, because there is no /dev/full')
     const store = ['--store', `sqlite:${join(tempFolder(t), 'plants.db')}`]
     const { code, stdout, stderr } = await run(t, [
@@ -256,7 +256,7 @@ suite('a command', () => {
   })
 })
 
-test('a start without a terminal leaves a line about the first token', async (t) => {
+test('a start without a terminal leaves a line about the first token in the audit log', async (t) => {
   const folder = tempFolder(t)
   const { program } = await startServer(t, folder, ['--drain-window', '0s', '--log-level', 'info'], {
     env: { PLANTSTORE_TOKEN: '' },

@@ -99,7 +99,7 @@ const create = (address: string, id: number, headers: Record<string, string> = {
   })
 
 suite('traces', () => {
-  test('have a span of each request, in the trace of its client', async (t) => {
+  test('have a span for each request, in the trace of its client', async (t) => {
     const collector = await Collector.start(t)
     const { program, address } = await startTraced(t, collector, {
       OTEL_EXPORTER_OTLP_HEADERS: 'api-key=k%20y',
@@ -142,7 +142,7 @@ suite('traces', () => {
     assert.doesNotMatch(JSON.stringify(collector.spans), /secret|only-for-tests/)
   })
 
-  test('leave out what the client does not sample', async (t) => {
+  test('leave out requests that the client does not sample', async (t) => {
     const collector = await Collector.start(t)
     const { address } = await startTraced(t, collector)
     await create(address, 1, { traceparent: `00-${TRACE}-${PARENT}-00` })
@@ -152,7 +152,7 @@ suite('traces', () => {
     assert.equal(collector.spans.length, 1)
   })
 
-  test('wait for a collector that is busy, and are sent again', async (t) => {
+  test('are sent again if the collector is busy', async (t) => {
     const collector = await Collector.start(t)
     collector.answers.push(503)
     const { address } = await startTraced(t, collector)
@@ -161,7 +161,7 @@ suite('traces', () => {
     assert.equal(collector.headers.length, 2)
   })
 
-  test('are sent before the service ends', async (t) => {
+  test('are sent before the service exits', async (t) => {
     const collector = await Collector.start(t)
     const { program, address } = await startTraced(t, collector, { OTEL_BSP_SCHEDULE_DELAY: '900000' })
     await create(address, 1)
@@ -171,7 +171,7 @@ suite('traces', () => {
     assert.deepEqual([code, collector.spans.length], [0, 1])
   })
 
-  test('cost no request its answer while no collector is there, and are dropped and counted', async (t) => {
+  test('are dropped and counted while there is no collector, and no request fails', async (t) => {
     const collector = await Collector.start(t)
     collector.answers.push(...Array.from({ length: 100 }, () => 400))
     const { program, address } = await startTraced(t, collector, { OTEL_BSP_MAX_QUEUE_SIZE: '2' })
@@ -190,7 +190,7 @@ suite('traces', () => {
 suite('traceparent', () => {
   const of = (traceparent: string) => parentIn({ traceparent })
 
-  test('is taken over where it is valid', () => {
+  test('is continued if it is valid', () => {
     const parent = { traceId: TRACE, parentId: PARENT, state: undefined, isSampled: true }
     assert.deepEqual(of(`00-${TRACE}-${PARENT}-01`), parent)
     assert.deepEqual(of(`00-${TRACE}-${PARENT}-fe`), { ...parent, isSampled: false })
@@ -199,7 +199,7 @@ suite('traceparent', () => {
     assert.equal(parentIn({ traceparent: `00-${TRACE}-${PARENT}-01`, tracestate: 'x'.repeat(513) })?.state, undefined)
   })
 
-  test('counts as missing where it is not', () => {
+  test('counts as missing if it is invalid', () => {
     for (const wrong of [
       '',
       'nonsense',
@@ -217,7 +217,7 @@ suite('traceparent', () => {
     assert.equal(parentIn({}), undefined)
   })
 
-  test('has ids that do not come twice', () => {
+  test('gets a new id for each span', () => {
     const ids = Array.from({ length: 1000 }, (_, i) => randomId(i % 2 === 0 ? 8 : 16))
     assert.equal(new Set(ids).size, 1000)
     for (const [i, id] of ids.entries()) assert.equal(id.length, i % 2 === 0 ? 16 : 32)
