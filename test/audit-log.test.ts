@@ -48,7 +48,7 @@ async function stopped(program: Program): Promise<void> {
 }
 
 suite('plantstore serve', () => {
-  test('writes the audit log to a private file, opens it again on SIGHUP, and writes all lines before it ends', async (t) => {
+  test('writes the audit log to a private file, reopens it on SIGHUP, and writes all lines before it ends', async (t) => {
     const folder = tempFolder(t)
     const [path, rotated] = [join(folder, 'audit.log'), join(folder, 'audit.log.1')]
     const { program, address } = await startServer(t, folder, ['--audit-log', path, '--drain-window', '0s'])
@@ -223,7 +223,7 @@ suite('a command', () => {
     })
   })
 
-  test('changes nothing if it cannot open the audit log, and without one writes to standard error', async (t) => {
+  test('changes nothing if it cannot open the audit log, and by default writes to standard error', async (t) => {
     const folder = tempFolder(t)
     const store = ['--store', `sqlite:${join(folder, 'plants.db')}`]
     const makeToken = ['token', 'create', '--name', 'Kew', ...store]

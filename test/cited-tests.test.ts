@@ -35,7 +35,7 @@ suite('the tests that the reference cites', () => {
     }
   })
 
-  test('have titles of their own, like all tests of a file', () => {
+  test('share no title with another test of their files', () => {
     for (const file of globSync('test/**/*.ts', { cwd: ROOT })) {
       const titles = titlesIn(read(file))
       assert.deepEqual(titles, [...new Set(titles)], file)

@@ -121,7 +121,7 @@ test('the program refuses an old Node.js or SQLite in one line', async (t) => {
   assert.deepEqual(snapshot(folder), {})
 })
 
-test('a package made of the sources says in one line which command makes one that starts', (t) => {
+test('a package packed from the sources names the command that makes a working one', (t) => {
   const bin = join(tempFolder(t), 'node_modules/plantstore/bin')
   mkdirSync(bin, { recursive: true })
   copyFileSync(new URL('../bin/plantstore.js', import.meta.url), join(bin, 'plantstore.mjs'))

@@ -91,7 +91,7 @@ export function exportTests(suite: Suite, open: OpenStore): void {
     assert.deepEqual(await exporting.next(), { done: true, value: undefined })
   })
 
-  suite('exporting, importing elsewhere and exporting again gives the same', async (t) => {
+  suite('exporting, importing elsewhere and exporting again gives the same plants', async (t) => {
     const { store } = await open(t)
     const { store: elsewhere } = await open(t)
     await importAll(store, MANY)

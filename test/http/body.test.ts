@@ -116,7 +116,7 @@ suite('the size of a body', () => {
   })
 })
 
-suite('the media type of a body', () => {
+suite('the media type or coding of a body', () => {
   const REFUSED: readonly Readonly<Record<string, string>>[] = [
     { 'Content-Type': '' },
     { 'Content-Type': 'text/plain' },

@@ -38,7 +38,7 @@ suite('the address of a client', () => {
     assert.equal(forwardedFor('::ffff:203.0.113.9'), CLIENT)
   })
 
-  test('is the last trusted proxy when that proxy names no address', () => {
+  test('is the last trusted proxy if that proxy names no address', () => {
     for (const text of [
       '',
       'unknown',

@@ -79,7 +79,7 @@ suite('the list of plants', () => {
     assert.deepEqual(await ids(service, '?tag=a%26b=c%2Bd%25'), [-1n], 'only the first = counts')
   })
 
-  test('has the plants with words that begin with each searched word, both folded', async (t) => {
+  test('has the plants with words that begin with each searched word, ignoring case and accents', async (t) => {
     const service = await withGarden(t)
     assert.deepEqual(await ids(service, '?q=ficus'), [2n, 5n, 6n])
     assert.deepEqual(await ids(service, '?q=FIC+hou'), [2n, 6n])

@@ -55,7 +55,7 @@ suite('the count of plants', () => {
   })
 })
 
-test('scrapes and counts of all plants beside load cost no request its deadline', async (t) => {
+test('scrapes and counts of all plants under load make no request miss its deadline', async (t) => {
   const service = await withService(t)
   const scraped: Scrape[] = []
   let loads = 4

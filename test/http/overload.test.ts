@@ -57,7 +57,7 @@ suite('overload', () => {
     await becomes(true, plenty)
   })
 
-  test('answers 50302 with Retry-After and changes nothing, except for health and metrics', async (t) => {
+  test('gives 50302 with Retry-After to requests other than health and metrics, and changes nothing', async (t) => {
     const service = await withService(t, { maxDelay: '500ms' })
     const { getPlant } = service.store
     const sendAll = () => Promise.all(Array.from({ length: 60 }, (_, id) => service.send('GET', `/plants/${id}`)))

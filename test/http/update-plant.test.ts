@@ -58,7 +58,7 @@ suite('updating a plant', () => {
     assert.deepEqual([answer.status, answer.json], [200, MONSTERA])
   })
 
-  test('of the name and another of the tag at once both take effect', async (t) => {
+  test('in its name and in its tag at once changes both', async (t) => {
     const service = await withService(t)
     for (let id = 0; id < 50; id++) {
       await service.create({ id, name: 'before', tag: 'before' })

@@ -86,7 +86,7 @@ suite('labels as a PDF file', () => {
     assert.deepEqual([file.type, seen], ['application/pdf', [1, 2, 3]])
   })
 
-  test('take little room: 300 of them less than a photo', async () => {
+  test('are small: 300 labels take less than a photo', async () => {
     const { length } = await bytesOf(jobOf(A5160, 300))
     assert.ok(length < 900_000, `${length} bytes`)
   })
