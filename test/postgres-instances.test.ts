@@ -66,7 +66,7 @@ test('waiting reservations of ids leave the connections of an instance to create
   assertDisjoint(await reservations, counts)
 })
 
-test('of two instances that revoke the last two tokens for tokens at once exactly one is refused', async (t) => {
+test('exactly one of two instances may revoke one of the last two tokens with the scope tokens', async (t) => {
   const { stores } = await twoStores(t)
   const [one, other] = [token('one', { scopes: ['tokens'] }), token('other', { scopes: ['tokens'] })]
   for (const each of [one, other]) await stores[0].tokens.createToken(each, hashSecret(each.id))
@@ -77,7 +77,7 @@ test('of two instances that revoke the last two tokens for tokens at once exactl
   assert.deepEqual(results.toSorted(), ['last', 'revoked'])
 })
 
-test('of two instances that expect the same version exactly one wins, a thousand times', async (t) => {
+test('of two instances that expect the same version exactly one succeeds, a thousand times', async (t) => {
   const { stores } = await twoStores(t)
   const [first] = stores
   await createPlant(first, plant(1n, 'round 0'), { mustBeNew: true })
