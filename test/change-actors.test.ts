@@ -10,7 +10,7 @@ import { run, serveStore, TOKEN } from './support/process.ts'
 import { actorsIn } from './support/sqlite-changes.ts'
 import { plant } from './support/store-under-test.ts'
 
-test('SQLite: one commit with creates of several tokens writes one row of the change log per token', (t) => {
+test('SQLite: one commit with creates of several tokens writes one row of the log of changes per token', (t) => {
   const path = join(tempFolder(t), 'plants.db')
   createStoreFile(path)
   const writer = new SqliteWriter(path)
@@ -36,7 +36,7 @@ test('SQLite: one commit with creates of several tokens writes one row of the ch
   ])
 })
 
-test('SQLite: the change log names the writer: a token, the configured token or a command', async (t) => {
+test('SQLite: the log of changes names the writer: a token, the configured token or a command', async (t) => {
   const folder = tempFolder(t)
   const path = join(folder, 'plants.db')
   const store = `sqlite:${path}`

@@ -124,7 +124,7 @@ test('the store rebuilds an index that is ahead of it after a restore', async (t
   await later.close()
   indexAll(path)
   copyAsAfterCrash(backup, path)
-  // The restored store has another change at the same position of the change log.
+  // The restored store has another change at the same position of the log of changes.
   const { store: restored } = await openSqlite(t, { path })
   const kept = plant(20_001n, 'Monstera kept')
   await importAll(restored, [kept])

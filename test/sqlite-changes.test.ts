@@ -11,7 +11,7 @@ import { changesIn } from './support/sqlite-changes.ts'
 import { listAll } from './support/store-calls.ts'
 import { plant, refusal } from './support/store-under-test.ts'
 
-test('SQLite: the change log has each change in commit order, with the previous plant', async (t) => {
+test('SQLite: the log of changes has each change in commit order, with the previous plant', async (t) => {
   const path = join(tempFolder(t), 'plants.db')
   const { store } = await openSqlite(t, { path })
   await store.importPlants([plant(1n, 'one', 'old'), plant(-2n, 'two'), plant(1n, 'one', 'old')], 'add', TESTER)
@@ -36,7 +36,7 @@ test('SQLite: the change log has each change in commit order, with the previous 
   ])
 })
 
-test('SQLite: creates of one commit share rows of the change log, bounded in ids and text', async (t) => {
+test('SQLite: creates of one commit share rows of the log of changes, bounded in ids and text', async (t) => {
   const path = join(tempFolder(t), 'plants.db')
   const { store } = await openSqlite(t, { path })
   await store.importPlants(
@@ -57,7 +57,7 @@ test('SQLite: creates of one commit share rows of the change log, bounded in ids
   assert.equal(rows.at(-1)?.position, 2505n)
 })
 
-test('SQLite: a change that the change log refuses is not stored', async (t) => {
+test('SQLite: a change that the log of changes refuses is not stored', async (t) => {
   const path = join(tempFolder(t), 'plants.db')
   const { store } = await openSqlite(t, { path })
   await store.importPlants([plant(1n, 'one'), plant(2n, 'two')], 'add', TESTER)

@@ -111,7 +111,7 @@ function inFileExists(path: string): boolean {
   }
 }
 
-test('the store trims the change log up to the durable position of the index, except the newest row', async (t) => {
+test('the store trims the log of changes up to the durable position of the index, except the newest row', async (t) => {
   const path = join(tempFolder(t), 'plants.db')
   const { store, reopen } = await openSqlite(t, { path })
   for (let i = 0; i < 20; i++) await importAll(store, [plant(BigInt(i))])
@@ -125,7 +125,7 @@ test('the store trims the change log up to the durable position of the index, ex
   )
 })
 
-test('the store keeps changes in the change log for the configured time', async (t) => {
+test('the store keeps changes in the log of changes for the configured time', async (t) => {
   const path = join(tempFolder(t), 'plants.db')
   const { store } = await openSqlite(t, { path, changesKeep: 3_600_000 })
   for (let i = 0; i < 20; i++) await importAll(store, [plant(BigInt(i))])

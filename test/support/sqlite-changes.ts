@@ -1,6 +1,6 @@
 import { inFile } from './sqlite-indexes.ts'
 
-/** A row of the change log, without its time. */
+/** A row of the log of changes, without its time. */
 export interface LoggedChange {
   readonly position: bigint
   readonly kind: string
@@ -9,7 +9,7 @@ export interface LoggedChange {
   readonly tag: string | null
 }
 
-/** The change log of a store, read without the store. */
+/** The log of changes of a store, read without the store. */
 export function changesIn(path: string): LoggedChange[] {
   return inFile(path, (db) =>
     db
@@ -25,7 +25,7 @@ export function changesIn(path: string): LoggedChange[] {
   )
 }
 
-/** The kind, the ids and the token of each row of the change log, in order. */
+/** The kind, the ids and the token of each row of the log of changes, in order. */
 export const actorsIn = (path: string): [kind: string, ids: bigint[], actor: string | null][] =>
   inFile(path, (db) =>
     db

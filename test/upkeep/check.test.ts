@@ -89,7 +89,7 @@ test('the check finds missing, superfluous and wrong entries of the search index
   }
 })
 
-test('the check finds damage of the file, the change log and the schema, and exits with 1', async (t) => {
+test('the check finds damage of the file, the log of changes and the schema, and exits with 1', async (t) => {
   const path = await storeOf(t, { later: false })
   rmSync(`${path}-index`)
   const copies = ['a', 'b', 'c'].map((name) => {
