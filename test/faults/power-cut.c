@@ -1,12 +1,12 @@
 /*
- * A disk that loses what was not synced when the power is cut, for one folder ($POWER_CUT_FOLDER). Preloaded into a
- * process, it keeps beside that folder another one ($POWER_CUT_DISK) with nothing but what a finished fsync covers:
+ * Simulates a disk that loses unsynced data in a power cut, for one folder ($POWER_CUT_FOLDER). Preloaded into a process,
+ * this library maintains a second folder ($POWER_CUT_DISK) with only the data that finished fsyncs cover:
  *
- *   - bytes written to a file get there in the fsync of that file, and not before;
- *   - a name of a new file gets there in the fsync of its folder; one that is removed goes at once.
+ *   - The fsync of a file copies its written bytes to the second folder.
+ *   - The fsync of a folder adds the names of new files. A removed name disappears at once.
  *
- * Killing the process is the power cut; the second folder is what the disk has then. It is a pessimistic disk: a real
- * one may keep more. SQLite inside Node.js calls the functions of libc dynamically, so all its writes pass here.
+ * Killing the process simulates the power cut; the second folder is then the content of the disk. A real disk may keep
+ * more. SQLite inside Node.js calls the functions of libc dynamically, so this library sees all of its writes.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -28,7 +28,7 @@ static struct written writes[MAX_WRITES];
 static int count = 0;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* The path behind a descriptor when it is in the folder, or is the folder itself; NULL otherwise. */
+/* Returns the path of a descriptor if it is the folder or in the folder, and NULL otherwise. */
 static const char *watched(int fd, char *path) {
   const char *folder = getenv("POWER_CUT_FOLDER");
   char link[64];
@@ -48,7 +48,7 @@ static void die(const char *why) {
 static void note(int fd, size_t length, off_t offset) {
   char path[PATH_MAX];
   struct stat stat;
-  /* The index of the log is never synced; SQLite makes it anew. */
+  /* SQLite never syncs the index of the log, and recreates it. */
   if (watched(fd, path) == NULL || strstr(path, "-shm") != NULL || fstat(fd, &stat) != 0) return;
   pthread_mutex_lock(&lock);
   if (count == MAX_WRITES) die("power-cut: too many writes between two syncs");
@@ -56,7 +56,7 @@ static void note(int fd, size_t length, off_t offset) {
   pthread_mutex_unlock(&lock);
 }
 
-/* The file's counterpart on the disk; under a name that does not count while its folder has not been synced. */
+/* Opens the copy of the file in the second folder. It has a temporary name until the fsync of its folder. */
 static int counterpart(const char *path) {
   const char *name = strrchr(path, '/') + 1;
   char named[PATH_MAX], unnamed[PATH_MAX];
@@ -130,7 +130,7 @@ ssize_t write(int fd, const void *bytes, size_t length) {
   return result;
 }
 
-/* A removed name is gone at once: SQLite syncs the folder after it has removed a journal, which would undo a commit. */
+/* Removes a name at once: SQLite syncs the folder after it has removed a journal that would undo a commit. */
 int unlink(const char *path) {
   const char *folder = getenv("POWER_CUT_FOLDER");
   char kept[PATH_MAX];
