@@ -1,6 +1,6 @@
 /*
- * Simulates a disk that loses unsynced data in a power cut, for one folder ($POWER_CUT_FOLDER). Preloaded into a process,
- * this library maintains a second folder ($POWER_CUT_DISK) with only the data that finished fsyncs cover:
+ * Simulates a disk that loses unsynced data in a power cut, for one folder ($POWER_CUT_FOLDER). Preloaded into a
+ * process, this library maintains a second folder ($POWER_CUT_DISK) with only the data that finished fsyncs cover:
  *
  *   - The fsync of a file copies its written bytes to the second folder.
  *   - The fsync of a folder adds the names of new files. A removed name disappears at once.
