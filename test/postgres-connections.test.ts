@@ -82,7 +82,7 @@ test('every request to a hanging server is refused by its deadline', async (t) =
     timeout: 1500,
   })
   await createPlant(store, plant(1n), { mustBeNew: false })
-  proxy.weather = 'silent'
+  proxy.state = 'silent'
   const timed = async (work: () => Promise<unknown>) => {
     const start = performance.now()
     await assert.rejects(work, (error) => error instanceof AppError && [50301, 50302].includes(error.number))
@@ -108,7 +108,7 @@ test('every request to a hanging server is refused by its deadline', async (t) =
   }
   const longest = Math.max(...(await Promise.all(times)))
   assert.ok(longest < 3000, `${longest} ms`)
-  proxy.weather = 'passes'
+  proxy.state = 'passes'
   await createPlant(store, plant(4n), { mustBeNew: false })
   const there = await query<{ id: string }>(url, 'SELECT id FROM plants WHERE id > 1 ORDER BY id')
   assert.deepEqual(there, [{ id: '4' }], 'nothing is written after its request was refused')

@@ -176,11 +176,11 @@ test('each instance reports its own readiness', async (t) => {
   proxied.host = `127.0.0.1:${proxy.port}`
   const [cut, whole] = [(await serveStore(t, proxied.href)).address, (await serveStore(t, url)).address]
   await ready(cut, 200)
-  proxy.weather = 'down'
+  proxy.state = 'down'
   await ready(cut, 503)
   await ready(whole, 200)
   for (const address of [cut, whole]) assert.equal((await fetch(`${address}/health/live`)).status, 200)
-  proxy.weather = 'passes'
+  proxy.state = 'passes'
   await ready(cut, 200)
 })
 

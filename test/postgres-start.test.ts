@@ -19,7 +19,7 @@ import { Program, run, serveStore, TOKEN } from './support/process.ts'
 const database = (t: TestContext, options = '') => newDatabase((work) => cleanUp(t, work), options)
 
 /** Returns the address after a change of its parts. */
-function with_(url: string, change: (parts: URL) => void): string {
+function addressWith(url: string, change: (parts: URL) => void): string {
   const parts = new URL(url)
   change(parts)
   return parts.href
@@ -37,17 +37,17 @@ async function assertRefused(t: TestContext, url: string, why: RegExp, wait = '0
 suite('a start on a PostgreSQL store', () => {
   test('fails in one line if waiting cannot help', async (t) => {
     const url = await database(t)
-    const wrong = with_(url, (parts) => {
+    const wrong = addressWith(url, (parts) => {
       parts.password = 'not-this-one'
     })
     await assertRefused(t, wrong, /password authentication failed for user/, '60s')
-    const none = with_(url, (parts) => {
+    const none = addressWith(url, (parts) => {
       parts.password = ''
     })
     await assertRefused(t, none, /the server asks for a password; set PGPASSWORD/, '60s')
     await assertRefused(
       t,
-      with_(url, (parts) => {
+      addressWith(url, (parts) => {
         parts.pathname = '/nowhere'
       }),
       /database "nowhere" does not exist/,
@@ -55,14 +55,14 @@ suite('a start on a PostgreSQL store', () => {
     )
     await assertRefused(
       t,
-      with_(url, (parts) => {
+      addressWith(url, (parts) => {
         parts.search = '?sslmode=require'
       }),
       /does not support SSL/,
     )
     await assertRefused(
       t,
-      with_(url, (parts) => {
+      addressWith(url, (parts) => {
         parts.search = '?sslmode=verify-full&sslrootcert=/nowhere/ca.pem'
       }),
       /\/nowhere\/ca\.pem can't be read/,

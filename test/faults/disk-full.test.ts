@@ -9,10 +9,10 @@ import { errorOfFault, isFatal, sqliteFault } from '../../src/sqlite/errors.ts'
 import { SqliteStore } from '../../src/sqlite/store.ts'
 import { cleanUp } from '../support/clean-up.ts'
 import { isIntact, tempFolder } from '../support/files.ts'
-import { startServerWithLid } from '../support/lid.ts'
 import { Load, send } from '../support/load.ts'
 import { notTestedHere } from '../support/not-tested.ts'
 import { run, type Server, startServer } from '../support/process.ts'
+import { startServerWithSizeLimit } from '../support/size-limit.ts'
 import { fillDisk, NO_DISK, smallDisk } from '../support/small-disk.ts'
 
 test('a write to a full file is 50304 and rolls back its transaction, and the service continues', async (t) => {
@@ -42,10 +42,10 @@ test('a write to a full file is 50304 and rolls back its transaction, and the se
 })
 
 test('while its file cannot grow, the service refuses writes that do not fit, and recovers', async (t) => {
-  const { lid, ...server } = await startServerWithLid(t, tempFolder(t))
+  const { sizeLimit, ...server } = await startServerWithSizeLimit(t, tempFolder(t))
   await assertSurvives(server, {
-    fill: lid.close,
-    free: lid.open,
+    fill: sizeLimit.set,
+    free: sizeLimit.lift,
     isNoticed: false,
     nameLength: 3000,
   })

@@ -5,7 +5,7 @@ import { Load, send } from '../support/load.ts'
 import { lockPlants, newDatabase, query } from '../support/postgres.ts'
 import { assertKept, assertOutOfReach, ownServer, ready, refusals } from '../support/postgres-faults.ts'
 import { serveStore } from '../support/process.ts'
-import { tcpProxy, type Weather } from '../support/tcp-proxy.ts'
+import { type NetworkState, tcpProxy } from '../support/tcp-proxy.ts'
 
 /** The same address through another port. */
 function through(port: number, url: string, search = ''): string {
@@ -15,10 +15,10 @@ function through(port: number, url: string, search = ''): string {
   return `${proxied.href}${search}`
 }
 
-for (const [what, weather] of [
+for (const [what, state] of [
   ['breaks', 'down'],
   ['loses everything', 'silent'],
-] satisfies [string, Weather][]) {
+] satisfies [string, NetworkState][]) {
   test(`the service loses no acknowledged plant when the network ${what}, and recovers with it`, async (t) => {
     const server = await ownServer(t)
     const proxy = await tcpProxy(t, server.port)
@@ -28,11 +28,11 @@ for (const [what, weather] of [
     for (let round = 0; round < 2; round++) {
       await load.reaches(load.acknowledged.size + 200)
       const before = refusals(load)
-      proxy.weather = weather
+      proxy.state = state
       await load.until(() => refusals(load) > before)
       await ready(served.address, 503)
       await assertOutOfReach(served.address)
-      proxy.weather = 'passes'
+      proxy.state = 'passes'
       await load.reaches(load.acknowledged.size + 200)
       await ready(served.address, 200)
     }
@@ -64,9 +64,9 @@ test('the service connects to the next host of its address when the first is dow
   const load = new Load(served.address)
   for (const proxy of [first, second]) {
     await load.reaches(load.acknowledged.size + 200)
-    proxy.weather = 'down'
+    proxy.state = 'down'
     await load.reaches(load.acknowledged.size + 200)
-    proxy.weather = 'passes'
+    proxy.state = 'passes'
   }
   await load.until(() => refusals(load) > 0)
   await assertKept(load, served, server.url())

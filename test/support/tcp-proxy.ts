@@ -5,11 +5,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { cleanUp } from './clean-up.ts'
 
 /** The state of the network: it forwards everything (`passes`), drops everything (`silent`) or resets (`down`). */
-export type Weather = 'passes' | 'silent' | 'down'
+export type NetworkState = 'passes' | 'silent' | 'down'
 
 export interface TcpProxy {
   readonly port: number
-  weather: Weather
+  state: NetworkState
   /** Milliseconds by which the proxy delays each piece of data. */
   delay: number
 }
@@ -17,9 +17,9 @@ export interface TcpProxy {
 /** A proxy to a server on this machine that simulates a network in any state. */
 export async function tcpProxy(t: TestContext, target: number): Promise<TcpProxy> {
   const sockets = new Set<Socket>()
-  let weather: Weather = 'passes'
+  let state: NetworkState = 'passes'
   const server = createServer((client) => {
-    if (weather === 'down') return client.resetAndDestroy()
+    if (state === 'down') return client.resetAndDestroy()
     const upstream = connect(target, '127.0.0.1')
     carry(client, upstream)
     carry(upstream, client)
@@ -29,7 +29,7 @@ export async function tcpProxy(t: TestContext, target: number): Promise<TcpProxy
     sockets.add(from)
     let last = Promise.resolve()
     from.on('data', (chunk: Buffer) => {
-      if (weather !== 'passes') return
+      if (state !== 'passes') return
       const { delay } = proxy
       // Forwards the pieces in order.
       last = last.then(async () => {
@@ -40,7 +40,7 @@ export async function tcpProxy(t: TestContext, target: number): Promise<TcpProxy
     from.on('error', () => {})
     from.on('close', () => {
       sockets.delete(from)
-      if (weather === 'passes') to.destroy()
+      if (state === 'passes') to.destroy()
     })
   }
 
@@ -52,11 +52,11 @@ export async function tcpProxy(t: TestContext, target: number): Promise<TcpProxy
   const proxy: TcpProxy = {
     port: (server.address() as AddressInfo).port,
     delay: 0,
-    get weather() {
-      return weather
+    get state() {
+      return state
     },
-    set weather(next) {
-      weather = next
+    set state(next) {
+      state = next
       if (next === 'down') for (const socket of sockets) socket.resetAndDestroy()
     },
   }
