@@ -101,7 +101,7 @@ test('the log of another store is refused', async (t) => {
 /** Ways to make a backup without `plantstore backup`. */
 const BACKUPS: Readonly<Record<string, (path: string, backup: string) => void>> = {
   'VACUUM INTO': (path, backup) => query(path, `VACUUM INTO '${backup}'`),
-  'a copy that was closed in order': (path, backup) => copyFileSync(path, backup),
+  'a copy of a closed store': (path, backup) => copyFileSync(path, backup),
 }
 
 function query(path: string, sql: string): void {

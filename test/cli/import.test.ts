@@ -136,23 +136,23 @@ suite('plantstore import into a store', () => {
 /** The case, the name and the content of each refused file, and the message. */
 const BAD_FILES: readonly (readonly [what: string, name: string, bytes: Buffer | string | undefined, says: RegExp])[] =
   [
-    ['is not there', 'plants.csv', undefined, /^plantstore: plants\.csv: there is no such file or folder\n$/],
+    ['does not exist', 'plants.csv', undefined, /^plantstore: plants\.csv: there is no such file or folder\n$/],
     [
-      'is named .gz but is not packed',
+      'is named .gz but not compressed',
       'plants.csv.gz',
       textOf('csv', PLANTS),
       /it is not a gzip file, or it is damaged/,
     ],
-    ['is packed but not named .gz', 'plants.csv', gzipSync(textOf('csv', PLANTS)), /it is a gzip file; add --gzip/],
+    ['is compressed but not named .gz', 'plants.csv', gzipSync(textOf('csv', PLANTS)), /it is a gzip file; add --gzip/],
     [
-      'is packed and cut short',
+      'is compressed and truncated',
       'plants.csv.gz',
       gzipSync(textOf('csv', PLANTS)).subarray(0, -20),
       /the gzip file is truncated/,
     ],
-    ['is a table and empty', 'plants.csv', '', /error 40001: the file has no header/],
+    ['is an empty CSV file', 'plants.csv', '', /error 40001: the file has no header/],
     [
-      'is a table with another header',
+      'is a CSV file with a wrong header',
       'plants.csv',
       'name,price\r\nRose,3\r\n',
       /error 40001: the header is not valid/,
