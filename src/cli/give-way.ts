@@ -1,4 +1,4 @@
-import { readdirSync } from 'node:fs'
+import { existsSync, readdirSync } from 'node:fs'
 import { getPriority, setPriority } from 'node:os'
 
 /** The nice value of a process that yields to the service. 19 is the lowest priority. */
@@ -9,10 +9,17 @@ const NICE = 10
  * NOTES), which threads take over from those that start them.
  */
 export function giveWayToServices(): void {
-  try {
-    const threads = process.platform === 'linux' ? readdirSync('/proc/self/task').map(Number) : [process.pid]
-    for (const thread of threads) setPriority(thread, Math.max(getPriority(thread), NICE))
-  } catch {
-    // The system has no /proc or forbids the change, so the process keeps its priority.
+  for (const thread of threads()) {
+    try {
+      setPriority(thread, Math.max(getPriority(thread), NICE))
+    } catch {
+      // The thread has ended, or the system forbids the change.
+    }
   }
+}
+
+/** The threads of this process where the system has them as files; elsewhere the process itself. */
+function threads(): number[] {
+  const folder = '/proc/self/task'
+  return existsSync(folder) ? readdirSync(folder).map(Number) : [process.pid]
 }

@@ -161,9 +161,10 @@ test('plantstore backup prints its result as text or JSON, and refuses PostgreSQ
 test('plantstore backup and plantstore check yield to other processes', async (t) => {
   if (!isLinux) return notTestedHere(t, 'the priority of all threads of a process, because only Linux shows it')
   const store = ['--store', `sqlite:${await storeWith(t, 10)}`, '--quiet']
-  const script = `import { readdirSync, readFileSync } from 'node:fs'
+  const script = `import { existsSync, readdirSync, readFileSync } from 'node:fs'
     process.on('exit', () => {
-      const stats = readdirSync('/proc/self/task').map((thread) => readFileSync('/proc/self/task/' + thread + '/stat', 'utf8'))
+      const files = readdirSync('/proc/self/task').map((thread) => '/proc/self/task/' + thread + '/stat')
+      const stats = files.filter((file) => existsSync(file)).map((file) => readFileSync(file, 'utf8'))
       console.log(...new Set(stats.map((stat) => stat.slice(stat.lastIndexOf(')') + 2).split(' ')[16])))
     })`
   const options = { nodeArgs: ['--import', `data:text/javascript,${encodeURIComponent(script)}`] }
