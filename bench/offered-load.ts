@@ -88,9 +88,11 @@ async function run(options: OfferOptions): Promise<OfferResult> {
     last = now
     for (; due >= 1; due--) {
       const send = free.pop()
-      if (send !== undefined) send(performance.now())
-      else if (measuring) counts.unsent++
+      if (send === undefined) break
+      send(performance.now())
     }
+    if (measuring) counts.unsent += Math.floor(due)
+    due %= 1
   }, PACE)
   await sleep(WARM_UP)
   measuring = true
