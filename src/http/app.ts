@@ -10,6 +10,7 @@ import { Auth } from './auth/bearer.ts'
 import { ClientAddresses } from './auth/client-address.ts'
 import { TokenWatch } from './auth/token-watch.ts'
 import { descriptorsForConnections } from './connection/descriptors.ts'
+import { SharedTurns } from './connection/shared-turns.ts'
 import { type ObservedParts, serviceMetrics } from './metrics/service-metrics.ts'
 import { monitoringPort } from './monitoring-port.ts'
 import { answerNotFound } from './not-found.ts'
@@ -70,7 +71,8 @@ export function buildApp(options: AppOptions): App {
     addresses,
     onTouchFailure: (error) => log.warn({ err: error }, 'the last use of a token could not be recorded'),
   })
-  const admission = new Admission(config, new TokenWatch(auth), pool?.maxLongWork)
+  const turns = new SharedTurns()
+  const admission = new Admission(config, { tokens: new TokenWatch(auth), turns, maxLongWork: pool?.maxLongWork })
   admission.describe(metrics)
   const stopping = new AbortController()
   const notFound = answerNotFound(contract.operations, responder, '/openapi.json lists all paths')
@@ -103,7 +105,7 @@ export function buildApp(options: AppOptions): App {
   })
   const ports = { config, addresses, responder, state }
   const maxConnections = Math.min(config.maxConnections, descriptorsForConnections(config.descriptorReserve))
-  const clients = new Port({ ...ports, limits: { ...config, maxConnections }, router })
+  const clients = new Port({ ...ports, limits: { ...config, maxConnections }, router, turns })
   clients.connections.describe(metrics)
   const monitors = config.metricsPort === undefined ? undefined : monitoringPort(contract, monitoring, bodies, ports)
   return {

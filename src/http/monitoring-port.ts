@@ -1,3 +1,4 @@
+import { SharedTurns } from './connection/shared-turns.ts'
 import { answerNotFound } from './not-found.ts'
 import type { Contract } from './operations.ts'
 import { Port, type PortOptions } from './port.ts'
@@ -18,7 +19,7 @@ export function monitoringPort(
   contract: Contract,
   handlers: MonitoringHandlers,
   bodies: BodyMemory,
-  options: Omit<PortOptions, 'limits' | 'router'>,
+  options: Omit<PortOptions, 'limits' | 'router' | 'turns'>,
 ): Port {
   const { config, responder } = options
   const operations = contract.operations
@@ -36,5 +37,5 @@ export function monitoringPort(
   })
   const { pipelineLimit } = config
   const limits = { maxConnections: MAX_CONNECTIONS, maxAddressConnections: MAX_CONNECTIONS, pipelineLimit }
-  return new Port({ ...options, router, limits })
+  return new Port({ ...options, router, limits, turns: new SharedTurns() })
 }

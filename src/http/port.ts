@@ -8,6 +8,7 @@ import type { ClientAddresses } from './auth/client-address.ts'
 import { type ParserError, refusalOfError, unknownMethod } from './connection/connection-errors.ts'
 import { type ConnectionBounds, Connections } from './connection/connections.ts'
 import { RequestLines } from './connection/request-lines.ts'
+import type { SharedTurns } from './connection/shared-turns.ts'
 import { faultOfHead } from './request/head.ts'
 import { HttpError } from './response/http-error.ts'
 import type { Responder } from './response/responder.ts'
@@ -21,6 +22,8 @@ export interface PortOptions {
   readonly responder: Responder
   readonly state: ServiceState
   readonly router: Router
+  /** The turns in which requests begin that have to wait. */
+  readonly turns: SharedTurns
 }
 
 /**
@@ -35,8 +38,8 @@ export class Port {
   readonly server: Server
   readonly connections: Connections
 
-  constructor({ config, limits, addresses, responder, state, router }: PortOptions) {
-    this.connections = new Connections(limits, addresses, {
+  constructor({ config, limits, addresses, responder, state, router, turns }: PortOptions) {
+    this.connections = new Connections(limits, addresses, turns, {
       work(exchange) {
         try {
           if (state.current === 'closing') throw shuttingDown()

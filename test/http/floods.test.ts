@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { Agent } from 'node:http'
 import { suite, type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -85,9 +86,10 @@ class Flooded {
   async #untilLeft(): Promise<void> {
     // The connections of this client stay: those of the agent and of fetch.
     while ((await this.metric('plantstore_connections')) > 5) await sleep(50)
-    assert.equal(await this.metric('plantstore_pipelined_bytes'), 0)
-    assert.equal(await this.metric('plantstore_unread_answer_bytes'), 0)
-    assert.equal(await this.metric('plantstore_body_bytes'), 0)
+    // One of five may still be of the flood.
+    for (const held of ['pipelined_bytes', 'unread_answer_bytes', 'body_bytes']) {
+      while ((await this.metric(`plantstore_${held}`)) > 0) await sleep(50)
+    }
   }
 }
 
@@ -118,4 +120,36 @@ suite(`memory is bounded and another client is served while ${CONNECTIONS} conne
   test('nothing at all', (t) => assertBounded(t, '', 100))
 
   test('requests for exports', (t) => assertBounded(t, `GET /plants/export HTTP/1.1\r\n${FIELDS}\r\n`, 200))
+})
+
+test(`a new client is served while ${CONNECTIONS} new connections ask for large pages`, async (t) => {
+  if (!isLinux) return notTestedHere(t, 'connections to a stopped process, because only Linux is known to keep them')
+  const { program, address } = await startServer(t, tempFolder(t), ['--log-level', 'debug'])
+  for (let id = 0; id < 3; id++) {
+    assert.equal((await send('POST', `${address}/plants`, { body: JSON.stringify({ id, name: LARGE }) })).status, 200)
+  }
+  // All requests are there when the service continues, so only the service decides on their order.
+  program.signal('SIGSTOP')
+  const connect = async (bytes: string) => {
+    const connection = new RawConnection(Number(new URL(address).port))
+    connection.socket.pause()
+    await once(connection.socket, 'connect')
+    connection.write(bytes)
+    return connection
+  }
+  const page = `GET /plants?sort=name&limit=3 HTTP/1.1\r\n${FIELDS}\r\n`
+  const readers = await Promise.all(Array.from({ length: CONNECTIONS }, () => connect(page)))
+  const plant = '{"id":100,"name":"x"}'
+  const headers = `${FIELDS}Content-Type: application/json\r\nContent-Length: ${plant.length}\r\n`
+  const writer = await connect(`POST /plants HTTP/1.1\r\n${headers}\r\n${plant}`)
+  program.signal('SIGCONT')
+  writer.socket.resume()
+  await writer.until('"name":"x"')
+  const answers = program.stderr.split('\n').filter((line) => line.includes('"msg":"answered"'))
+  const created = answers.findLastIndex((line) => line.includes('"createPlant"'))
+  const before = created < 3 ? answers : answers.slice(0, created)
+  const pages = before.filter((line) => line.includes('"listPlants"')).length
+  for (const { socket } of readers) socket.destroy()
+  // The service accepts one connection in a turn of the event loop, and begins a page in every eighth of these turns.
+  assert.ok(pages < CONNECTIONS / 4, `${pages} pages were answered before the plant was created`)
 })

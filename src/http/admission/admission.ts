@@ -1,9 +1,17 @@
 import type { Config } from '../../config.ts'
 import { AppError } from '../../errors.ts'
 import type { TokenWatch } from '../auth/token-watch.ts'
+import type { SharedTurns } from '../connection/shared-turns.ts'
 import type { Exchange } from '../exchange.ts'
 import type { Metrics } from '../metrics/metrics.ts'
 import { FairQueue, SharedBound } from './fair-queue.ts'
+
+export interface AdmissionParts {
+  readonly tokens: TokenWatch
+  readonly turns: SharedTurns
+  /** Exports and dry runs that the store runs at once, together. */
+  readonly maxLongWork?: number | undefined
+}
 
 /** The kinds of long work. `change` is a change of tokens, or a reservation of ids. */
 export type Work = 'search' | 'export' | 'import' | 'dryRun' | 'patch' | 'change'
@@ -16,9 +24,9 @@ export class Admission {
   readonly #queues: Readonly<Record<Work, FairQueue>>
   readonly #timeouts: Readonly<Partial<Record<Work, number>>>
   readonly #tokens: TokenWatch
+  readonly #turns: SharedTurns
 
-  /** @param maxLongWork exports and dry runs that the store runs at once, together */
-  constructor(config: Config, tokens: TokenWatch, maxLongWork = Number.POSITIVE_INFINITY) {
+  constructor(config: Config, { tokens, turns, maxLongWork = Number.POSITIVE_INFINITY }: AdmissionParts) {
     const atOnce = (noun: string, running: number, runningPerToken: number, shared?: SharedBound) =>
       new FairQueue({ noun, running, runningPerToken, waiting: 0, waitingPerToken: 0, shared })
     const long = new SharedBound('exports and dry runs', maxLongWork)
@@ -52,6 +60,7 @@ export class Admission {
     }
     this.#timeouts = { search: config.searchTimeout, export: config.exportTimeout }
     this.#tokens = tokens
+    this.#turns = turns
   }
 
   /** Registers the metrics of long work that runs, waits or was refused. */
@@ -97,6 +106,9 @@ export class Admission {
       signal.throwIfAborted()
       const leave = await this.#queues[work].enter(identity.actor.id, ending.signal)
       try {
+        // Large results make turns of the event loop long, and each new connection takes one.
+        if (this.#turns.isArriving) await new Promise<void>((resolve) => this.#turns.add(resolve))
+        ending.signal.throwIfAborted()
         return await run(ending.signal)
       } finally {
         leave()

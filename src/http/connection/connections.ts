@@ -3,11 +3,12 @@ import type { Config } from '../../config.ts'
 import type { AppError } from '../../errors.ts'
 import { addressGroup } from '../../network.ts'
 import type { ClientAddresses } from '../auth/client-address.ts'
+import type { Exchange } from '../exchange.ts'
 import type { Metrics } from '../metrics/metrics.ts'
 import { HttpError } from '../response/http-error.ts'
 import { Connection, type ConnectionHandlers, type Shared } from './connection.ts'
 import { ReadTurns } from './read-turns.ts'
-import { SharedTurns } from './shared-turns.ts'
+import type { SharedTurns } from './shared-turns.ts'
 
 export type ConnectionBounds = Pick<Config, 'maxConnections' | 'maxAddressConnections' | 'pipelineLimit'>
 
@@ -30,11 +31,25 @@ export class Connections {
   readonly #counts = { refused: 0, evicted: 0 }
   #pipelined = 0
 
-  constructor(limits: ConnectionBounds, addresses: ClientAddresses, handlers: ConnectionHandlers) {
+  constructor(
+    limits: ConnectionBounds,
+    addresses: ClientAddresses,
+    working: SharedTurns,
+    handlers: ConnectionHandlers,
+  ) {
     this.#limits = limits
     this.#addresses = addresses
     const reading = new ReadTurns(() => this.#all.values().map(({ input }) => input))
-    this.#shared = { handlers, reading, working: new SharedTurns(), account: (bytes) => this.#account(bytes) }
+    // Large answers make turns long. If they began between a thousand new connections, the last of these would wait for
+    // a thousand long turns.
+    const work = (exchange: Exchange): void => {
+      if (!working.isArriving) handlers.work(exchange)
+      else
+        working.add(() => {
+          if (!exchange.isOver) handlers.work(exchange)
+        })
+    }
+    this.#shared = { handlers: { ...handlers, work }, reading, working, account: (bytes) => this.#account(bytes) }
   }
 
   /** Registers the metrics of connections. */

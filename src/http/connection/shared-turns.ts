@@ -18,6 +18,11 @@ export class SharedTurns {
     this.#arrivals.add()
   }
 
+  /** Whether new connections arrive. */
+  get isArriving(): boolean {
+    return this.#arrivals.areNew
+  }
+
   readonly #run = (): void => {
     if (this.#arrivals.giveWay()) {
       setImmediate(this.#run)
