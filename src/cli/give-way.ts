@@ -6,7 +6,7 @@ const NICE = 10
 
 /**
  * Makes the operating system prefer a service to this process. Linux has a priority for each thread (setpriority(2),
- * NOTES), which threads take over from those that start them.
+ * NOTES), and a thread inherits the priority of the thread that starts it.
  */
 export function giveWayToServices(): void {
   for (const thread of threads()) {

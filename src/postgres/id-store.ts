@@ -5,13 +5,13 @@ import type { Row, Run } from './pool/client.ts'
 import type { PoolShare } from './pool/pool-share.ts'
 import type { RunMethod } from './token-store.ts'
 
-/** Reservations of ids in the database of the store. */
+/** Keeps reservations of ids in the database of the store. */
 export class PostgresIdStore implements IdStore {
   readonly #share: PoolShare
   readonly #reservations: PoolShare
   readonly #run: RunMethod
 
-  /** @param reservations the share of reserveIds */
+  /** @param reservations the share for `reserveIds`, which has one client */
   constructor(share: PoolShare, reservations: PoolShare, run: RunMethod) {
     this.#share = share
     this.#reservations = reservations
@@ -25,7 +25,7 @@ export class PostgresIdStore implements IdStore {
   reserveIds(count: number, key: Buffer | undefined, { id: actor }: Actor): Promise<IdRange | undefined> {
     return this.#run(() =>
       this.#reservations.transaction('BEGIN', async (run) => {
-        // One reservation at a time, on all instances; reads do not wait.
+        // Only one transaction of all instances reserves at a time. Reads do not wait for the lock.
         await run({ text: 'LOCK TABLE id_reservations IN SHARE ROW EXCLUSIVE MODE' })
         const known = key === undefined ? undefined : await reservedWith(run, key)
         if (known !== undefined) return known

@@ -13,7 +13,7 @@ export interface PoolShares {
   readonly long: PoolShare
   /** For counts of all plants. The metrics need them too, and must not take the client of an export. */
   readonly counts: PoolShare
-  /** For reservations of ids. They lock a table, so several clients would only wait for each other. */
+  /** For reservations of ids. A reservation locks a table, so several clients would wait for each other. */
   readonly reservations: PoolShare
 }
 

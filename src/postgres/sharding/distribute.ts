@@ -175,7 +175,10 @@ const PLAIN =
 const NOT_ALLOWED =
   'this role may not create the extension citus; let a superuser run CREATE EXTENSION citus in this database, on the ' +
   'coordinator and on every worker'
-/** Citus 12.1 keeps each plan of a statement on a shard of the coordinator (docs/decisions/0030-shards.md). */
+/**
+ * A session of Citus 12.1 never frees the plans of statements on shards of the coordinator itself
+ * (docs/decisions/0030-shards.md).
+ */
 const COORDINATOR =
   'the coordinator would get shards itself, and its sessions then grow with every request. Run on it: ' +
   "SELECT citus_set_node_property('COORDINATOR', 5432, 'shouldhaveshards', false)"

@@ -18,8 +18,8 @@ export interface GroupWrites {
 }
 
 /**
- * Milliseconds that creates on a server of a sharded store wait for more. A group costs the database as much as ten of
- * its rows, and groups of a shard are small (docs/decisions/0030-shards.md).
+ * Milliseconds that creates on one server of a sharded store wait for further creates. A group costs the database as
+ * much as ten rows, and groups of one shard are small (docs/decisions/0030-shards.md).
  */
 const MAX_GATHER = 2
 
