@@ -10,6 +10,7 @@ import {
   PHONE,
   pageTests,
   pressOn,
+  tabTo,
   untilFocused,
   withoutWaits,
 } from '../support/page.ts'
@@ -73,7 +74,6 @@ suite('the page with a slow network, or none', () => {
     assert.equal(await name.inputValue(), 'Nyssa aquatica')
     await name.press('Enter')
     await page.getByText('Added 503 Nyssa aquatica').waitFor()
-
     await rowOf(page, 501).getByRole('button', { name: 'Edit 501' }).click()
     const field = page.getByLabel('Name of 501')
     await field.fill('Nyssa sylvatica')
@@ -88,6 +88,30 @@ suite('the page with a slow network, or none', () => {
     await field.press('Enter')
     await field.waitFor({ state: 'detached' })
     assert.deepEqual(await stored(service, 501), { id: 501, name: 'Nyssa sylvatica ‘Sheffield Park’' })
+  })
+
+  inBrowser('keeps the focus and the text of an edit when the answer of a search replaces the rows', async (opened) => {
+    const { page } = opened
+    await withPlant(opened, 506, 'Oxydendrum')
+    for (const [search, grid] of [
+      ['no such plant', 'Unfinished edits'],
+      ['oxydendrum', 'Plants'],
+    ] as const) {
+      const answer = await holdAnswers(page, /[?&]q=/, 'GET')
+      const asked = page.waitForRequest(/[?&]q=/)
+      await page.getByLabel('Search plants').fill(search)
+      await asked
+      const field = page.getByLabel('Name of 506')
+      if ((await field.count()) === 0) await pressOn(page, rowOf(page, 506))
+      await tabTo(page, field)
+      await page.keyboard.press('End')
+      await page.keyboard.type('abcd')
+      for (const key of ['ArrowLeft', 'ArrowLeft']) await page.keyboard.press(key)
+      answer()
+      await untilFocused(page, page.getByRole('grid', { name: grid }).getByLabel('Name of 506'))
+      await page.keyboard.type('-')
+      assert.match(await field.inputValue(), /ab-cd$/)
+    }
   })
 
   inBrowser('leaves the focus where the person has gone while an answer was on its way', async (opened) => {

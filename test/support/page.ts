@@ -88,7 +88,7 @@ export async function loseAnswers(page: Page, url: string): Promise<void> {
 }
 
 /** Holds the answers to requests back until the function is called that it returns. */
-export async function holdAnswers(page: Page, url: string, method: string): Promise<() => void> {
+export async function holdAnswers(page: Page, url: string | RegExp, method: string): Promise<() => void> {
   const { promise, resolve } = Promise.withResolvers<void>()
   await page.route(url, async (route) => {
     if (route.request().method() === method) await promise

@@ -1086,6 +1086,25 @@ x2(() => {
   return () => removeEventListener("beforeunload", ask);
 });
 
+// node_modules/preact/jsx-runtime/dist/jsxRuntime.mjs
+var f4 = /* @__PURE__ */ Symbol.for("pv");
+var o4 = 0;
+function a4(t5, e5, n4, u5, a6, i5) {
+  e5 || (e5 = {});
+  var c5, l5, p6 = e5;
+  if ("ref" in p6 && "function" != typeof t5) for (l5 in p6 = {}, e5) "ref" == l5 ? c5 = e5[l5] : p6[l5] = e5[l5];
+  var s5 = { type: t5, props: p6, key: n4, ref: c5, __k: null, __: null, __b: 0, __e: null, __c: null, constructor: f4, __v: --o4, __i: -1, __u: 0 };
+  return (a6 || i5) && (s5.__source = a6, s5.__self = i5), n.vnode && n.vnode(s5), s5;
+}
+
+// web/src/named.tsx
+var [BEGIN, END] = ["⁨", "⁩"];
+var named = (name) => `${BEGIN}${name}${END}`;
+var plain = (sentence2) => sentence2.replaceAll(/[\u2068\u2069]/g, "");
+function Sentence({ text }) {
+  return /* @__PURE__ */ a4("span", { children: text.split(/[\u2068\u2069]/).map((part, i5) => i5 % 2 === 1 ? /* @__PURE__ */ a4("bdi", { children: part }, i5) : part) });
+}
+
 // client/src/contract.generated.ts
 var OPERATIONS = {
   listPlants: { method: "GET", path: "/plants" },
@@ -1761,8 +1780,8 @@ var IdRanges = class {
   async idOf(client, number6, signal) {
     const at = Math.floor(number6 / MOST2);
     while (this.#ranges.length <= at) {
-      const left = this.#count - this.#ranges.length * MOST2;
-      this.#ranges.push(await client.reserveIds(Math.min(MOST2, left), { signal }));
+      const left2 = this.#count - this.#ranges.length * MOST2;
+      this.#ranges.push(await client.reserveIds(Math.min(MOST2, left2), { signal }));
     }
     return this.#ranges[at].first + BigInt(number6 % MOST2);
   }
@@ -2143,20 +2162,9 @@ onSignOut(() => {
   job.value = void 0;
 });
 askBeforeLosing(() => {
-  const name = job.value?.sheet.file.name;
-  return job.value?.isUnfinished === true ? `the rest of the import of ${name}` : void 0;
+  const { sheet: sheet2, isUnfinished } = job.value ?? {};
+  return sheet2 !== void 0 && isUnfinished === true ? `the rest of the import of ${named(sheet2.file.name)}` : void 0;
 });
-
-// node_modules/preact/jsx-runtime/dist/jsxRuntime.mjs
-var f4 = /* @__PURE__ */ Symbol.for("pv");
-var o4 = 0;
-function a4(t5, e5, n4, u5, a6, i5) {
-  e5 || (e5 = {});
-  var c5, l5, p6 = e5;
-  if ("ref" in p6 && "function" != typeof t5) for (l5 in p6 = {}, e5) "ref" == l5 ? c5 = e5[l5] : p6[l5] = e5[l5];
-  var s5 = { type: t5, props: p6, key: n4, ref: c5, __k: null, __: null, __b: 0, __e: null, __c: null, constructor: f4, __v: --o4, __i: -1, __u: 0 };
-  return (a6 || i5) && (s5.__source = a6, s5.__self = i5), n.vnode && n.vnode(s5), s5;
-}
 
 // web/src/import/import-progress.tsx
 var number = new Intl.NumberFormat();
@@ -2233,7 +2241,7 @@ var clearNotices = () => {
 };
 function Notices() {
   return /* @__PURE__ */ a4("section", { class: "notices", "aria-label": "Messages", "aria-live": "polite", children: notices.value.map(({ id, text, isError, action }) => /* @__PURE__ */ a4("div", { class: isError ? "notice error" : "notice", children: [
-    /* @__PURE__ */ a4("span", { dir: "auto", children: text }),
+    /* @__PURE__ */ a4(Sentence, { text }),
     action !== void 0 && /* @__PURE__ */ a4(
       "button",
       {
@@ -2246,7 +2254,7 @@ function Notices() {
         children: action.label
       }
     ),
-    /* @__PURE__ */ a4("button", { type: "button", class: "quiet", "aria-label": `Dismiss: ${text}`, onClick: () => dismiss(id), children: "×" })
+    /* @__PURE__ */ a4("button", { type: "button", class: "quiet", "aria-label": `Dismiss: ${plain(text)}`, onClick: () => dismiss(id), children: "×" })
   ] }, id)) });
 }
 
@@ -2363,7 +2371,7 @@ function SignOut({
     ),
     isAsking.value && /* @__PURE__ */ a4(Dialog, { title: "Sign out all the same?", onCancel: stay, children: [
       /* @__PURE__ */ a4("p", { children: "You would lose:" }),
-      /* @__PURE__ */ a4("ul", { children: losses.value.map((loss) => /* @__PURE__ */ a4("li", { children: loss }, loss)) }),
+      /* @__PURE__ */ a4("ul", { children: losses.value.map((loss) => /* @__PURE__ */ a4("li", { children: /* @__PURE__ */ a4(Sentence, { text: loss }) }, loss)) }),
       /* @__PURE__ */ a4("div", { class: "fields", children: [
         /* @__PURE__ */ a4("button", { type: "button", onClick: stay, children: "Stay signed in" }),
         /* @__PURE__ */ a4("button", { type: "button", class: "primary", onClick: () => signOut(), children: "Sign out and lose it" })
@@ -3566,9 +3574,9 @@ async function pdfOf(job3, { measure, raster, onPage }) {
 }
 function codePath({ x: x4, y: y6, layout, code }) {
   const grid = moduleGrid(code, layout.code);
-  const [left, top] = [toDot(x4 + grid.x), toDot(y6 + grid.y)];
+  const [left2, top] = [toDot(x4 + grid.x), toDot(y6 + grid.y)];
   return code.runs.map((run) => {
-    const at = [left + run.x * grid.module, top + run.y * grid.module];
+    const at = [left2 + run.x * grid.module, top + run.y * grid.module];
     return `${[...at, run.length * grid.module, grid.module].map(number4).join(" ")} re`;
   }).join("\n");
 }
@@ -3988,7 +3996,7 @@ var PlantChanges = class {
       this.#deleting.delete(id);
     }
     this.#list.remove(id);
-    tell(`Deleted ${id} ${name}`, { action: { label: "Undo", run: () => void this.#restore(plant) } });
+    tell(`Deleted ${id} ${named(name)}`, { action: { label: "Undo", run: () => void this.#restore(plant) } });
     return true;
   }
   async #restore(plant) {
@@ -3996,11 +4004,11 @@ var PlantChanges = class {
       await this.#client.createPlant(plant);
       this.#list.putFirst(plant);
       focusRow(String(plant.id));
-      tell(`${plant.id} ${plant.name} is back.`);
+      tell(`${plant.id} ${named(plant.name)} is back.`);
     } catch (error) {
       const isTaken = isRefusal(error, 40901);
       const why = isTaken ? "Another plant has its id now." : said(error);
-      tell(`${plant.id} ${plant.name} could not be brought back. ${why}`, {
+      tell(`${plant.id} ${named(plant.name)} could not be brought back. ${why}`, {
         isError: true,
         ...isTaken ? {} : { action: { label: "Try again", run: () => void this.#restore(plant) } }
       });
@@ -4141,7 +4149,7 @@ function AddPlant({ client, list }) {
     try {
       const plant = await create(client, sent, own, freeId);
       list?.putFirst(plant);
-      tell(`Added ${plant.id} ${plant.name}`);
+      tell(`Added ${plant.id} ${named(plant.name)}`);
       if (typed.value === sent) typed.value = { ...NOTHING, tag: sent.tag };
       void propose();
       if (isFocusLost() || form.current?.contains(document.activeElement)) name.current?.focus();
@@ -4241,7 +4249,7 @@ function EnterPlant({ client, id, onEntered }) {
       const now = typed2.value[String(id)];
       if (now !== void 0 && now !== sent) putDraft({ base: plant, ...now });
       keep2(id, NOTHING2);
-      tell(`Added ${id} ${name}`);
+      tell(`Added ${id} ${named(name)}`);
       onEntered();
     } catch (error) {
       const isTaken = isRefusal(error, 40901);
@@ -4488,10 +4496,33 @@ function RowEditor({ draft, changes }) {
     ] })
   ] });
 }
+var left;
+function movingCaret() {
+  const focused = document.activeElement;
+  if (!(focused instanceof HTMLTextAreaElement)) return left;
+  return { label: focused.ariaLabel ?? "", start: focused.selectionStart, end: focused.selectionEnd };
+}
 function TextField({ label, value, onInput }) {
+  const place2 = T2(null);
+  F2(() => {
+    const field = place2.current;
+    const caret = movingCaret();
+    if (caret?.label === label) {
+      field?.focus();
+      field?.setSelectionRange(caret.start, caret.end);
+    }
+    return () => {
+      if (document.activeElement !== field) return;
+      left = movingCaret();
+      requestAnimationFrame(() => {
+        left = void 0;
+      });
+    };
+  }, [label]);
   return /* @__PURE__ */ a4(
     "textarea",
     {
+      ref: place2,
       rows: 1,
       dir: "auto",
       "aria-label": label,
@@ -4985,7 +5016,7 @@ onSignOut(() => {
 });
 askBeforeLosing(() => typed3.value.name === "" ? void 0 : "the new token that you have not created");
 askBeforeLosing(
-  () => created.value.length === 0 ? void 0 : `the secret of ${created.value.map(({ name }) => name).join(", ")}`
+  () => created.value.length === 0 ? void 0 : `the secret of ${created.value.map(({ name }) => named(name)).join(", ")}`
 );
 
 // web/src/tokens/secrets.tsx
@@ -5171,12 +5202,12 @@ function TokensView({ session: session2 }) {
     revoking.value = void 0;
     try {
       await client.revokeToken(id);
-      tell(`Revoked ${name}`);
+      tell(`Revoked ${named(name)}`);
       tokens.value = tokens.value.map(
         (token) => token.id === id ? { ...token, revokedAt: (/* @__PURE__ */ new Date()).toISOString() } : token
       );
     } catch (error) {
-      tell(`${name} was not revoked. ${said(error)}`, { isError: true });
+      tell(`${named(name)} was not revoked. ${said(error)}`, { isError: true });
     }
   };
   return /* @__PURE__ */ a4($, { children: [

@@ -1,6 +1,7 @@
 import { signal } from '@preact/signals'
 import type { JSX } from 'preact'
 import { focusMain } from './focus.ts'
+import { plain, Sentence } from './named.tsx'
 
 interface Notice {
   readonly id: number
@@ -41,7 +42,7 @@ export function Notices(): JSX.Element {
     <section class="notices" aria-label="Messages" aria-live="polite">
       {notices.value.map(({ id, text, isError, action }) => (
         <div key={id} class={isError ? 'notice error' : 'notice'}>
-          <span dir="auto">{text}</span>
+          <Sentence text={text} />
           {action !== undefined && (
             <button
               type="button"
@@ -55,7 +56,7 @@ export function Notices(): JSX.Element {
               {action.label}
             </button>
           )}
-          <button type="button" class="quiet" aria-label={`Dismiss: ${text}`} onClick={() => dismiss(id)}>
+          <button type="button" class="quiet" aria-label={`Dismiss: ${plain(text)}`} onClick={() => dismiss(id)}>
             ×
           </button>
         </div>

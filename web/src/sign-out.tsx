@@ -2,6 +2,7 @@ import { useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
 import { Dialog } from './dialog.tsx'
 import { losses } from './leaving.ts'
+import { Sentence } from './named.tsx'
 import { signOut } from './session.ts'
 
 /** Signs out, and asks first where that would lose something. */
@@ -33,7 +34,9 @@ export function SignOut({
           <p>You would lose:</p>
           <ul>
             {losses.value.map((loss) => (
-              <li key={loss}>{loss}</li>
+              <li key={loss}>
+                <Sentence text={loss} />
+              </li>
             ))}
           </ul>
           <div class="fields">

@@ -1,6 +1,7 @@
 import { type Signal, signal } from '@preact/signals'
 import type { PlantstoreClient } from '../../../client/src/index.ts'
 import { askBeforeLosing } from '../leaving.ts'
+import { named } from '../named.tsx'
 import { isAbort, said } from '../said.ts'
 import { onSignOut } from '../session.ts'
 import { guess, type Mapping } from './mapping.ts'
@@ -120,6 +121,8 @@ onSignOut(() => {
 })
 
 askBeforeLosing(() => {
-  const name = job.value?.sheet.file.name
-  return job.value?.isUnfinished === true ? `the rest of the import of ${name}` : undefined
+  const { sheet, isUnfinished } = job.value ?? {}
+  return sheet !== undefined && isUnfinished === true
+    ? `the rest of the import of ${named(sheet.file.name)}`
+    : undefined
 })

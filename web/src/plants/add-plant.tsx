@@ -3,6 +3,7 @@ import type { JSX } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import type { PlantstoreClient } from '../../../client/src/index.ts'
 import { isFocusLost } from '../focus.ts'
+import { named } from '../named.tsx'
 import { tell } from '../notices.tsx'
 import { said } from '../said.ts'
 import { isRefusal } from './changes.ts'
@@ -52,7 +53,7 @@ export function AddPlant({ client, list }: AddProps): JSX.Element {
     try {
       const plant = await create(client, sent, own, freeId)
       list?.putFirst(plant)
-      tell(`Added ${plant.id} ${plant.name}`)
+      tell(`Added ${plant.id} ${named(plant.name)}`)
       // What was typed while the answer was on its way is the next plant. The tag stays, as that often has the same.
       if (typed.value === sent) typed.value = { ...NOTHING, tag: sent.tag }
       void propose()

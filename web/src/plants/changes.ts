@@ -1,4 +1,5 @@
 import { type KeptPlant, type PlantstoreClient, PlantstoreError, type StoredPlant } from '../../../client/src/index.ts'
+import { named } from '../named.tsx'
 import { tell } from '../notices.tsx'
 import { said } from '../said.ts'
 import { changeDraft, type Draft, drafts, dropDraft, isChanged, isSame, putDraft, wanted } from './drafts.ts'
@@ -78,7 +79,7 @@ export class PlantChanges {
       this.#deleting.delete(id)
     }
     this.#list.remove(id)
-    tell(`Deleted ${id} ${name}`, { action: { label: 'Undo', run: () => void this.#restore(plant) } })
+    tell(`Deleted ${id} ${named(name)}`, { action: { label: 'Undo', run: () => void this.#restore(plant) } })
     return true
   }
 
@@ -87,11 +88,11 @@ export class PlantChanges {
       await this.#client.createPlant(plant)
       this.#list.putFirst(plant)
       focusRow(String(plant.id))
-      tell(`${plant.id} ${plant.name} is back.`)
+      tell(`${plant.id} ${named(plant.name)} is back.`)
     } catch (error) {
       const isTaken = isRefusal(error, 40901)
       const why = isTaken ? 'Another plant has its id now.' : said(error)
-      tell(`${plant.id} ${plant.name} could not be brought back. ${why}`, {
+      tell(`${plant.id} ${named(plant.name)} could not be brought back. ${why}`, {
         isError: true,
         ...(isTaken ? {} : { action: { label: 'Try again', run: () => void this.#restore(plant) } }),
       })

@@ -3,6 +3,7 @@ import type { JSX } from 'preact'
 import type { PlantstoreClient } from '../../../client/src/index.ts'
 import { Kept } from '../kept.ts'
 import { askBeforeLosing } from '../leaving.ts'
+import { named } from '../named.tsx'
 import { tell } from '../notices.tsx'
 import { said } from '../said.ts'
 import { isRefusal } from './changes.ts'
@@ -49,7 +50,7 @@ export function EnterPlant({ client, id, onEntered }: EnterProps): JSX.Element {
       // Texts typed while the answer was on its way become an edit of the stored plant.
       if (now !== undefined && now !== sent) putDraft({ base: plant, ...now })
       keep(id, NOTHING)
-      tell(`Added ${id} ${name}`)
+      tell(`Added ${id} ${named(name)}`)
       onEntered()
     } catch (error) {
       const isTaken = isRefusal(error, 40901)

@@ -1,4 +1,5 @@
 import type { JSX } from 'preact'
+import { useLayoutEffect, useRef } from 'preact/hooks'
 import type { PlantChanges } from './changes.ts'
 import { ConflictDialog } from './conflict-dialog.tsx'
 import { changeDraft, type Draft, dropDraft } from './drafts.ts'
@@ -59,10 +60,47 @@ interface FieldProps {
   readonly onInput: (text: string) => void
 }
 
-/** A text area, because an input drops the line breaks that a name may have. */
+interface Caret {
+  readonly label: string
+  readonly start: number
+  readonly end: number
+}
+
+/** The caret of the field that had the focus when its editor left the document. */
+let left: Caret | undefined
+
+/** The caret of the focused field, which is that of an editor about to leave the document, or of one that has left. */
+function movingCaret(): Caret | undefined {
+  const focused = document.activeElement
+  if (!(focused instanceof HTMLTextAreaElement)) return left
+  return { label: focused.ariaLabel ?? '', start: focused.selectionStart, end: focused.selectionEnd }
+}
+
+/**
+ * A text area, because an input drops the line breaks that a name may have. It keeps the focus when a new list of
+ * plants moves its editor to another place of the page: the person may be typing.
+ */
 function TextField({ label, value, onInput }: FieldProps): JSX.Element {
+  const place = useRef<HTMLTextAreaElement>(null)
+  useLayoutEffect(() => {
+    const field = place.current
+    const caret = movingCaret()
+    if (caret?.label === label) {
+      field?.focus()
+      field?.setSelectionRange(caret.start, caret.end)
+    }
+    return () => {
+      if (document.activeElement !== field) return
+      left = movingCaret()
+      // The editor has its new place by then, if it gets one.
+      requestAnimationFrame(() => {
+        left = undefined
+      })
+    }
+  }, [label])
   return (
     <textarea
+      ref={place}
       rows={1}
       dir="auto"
       aria-label={label}

@@ -2,6 +2,7 @@ import { signal } from '@preact/signals'
 import type { CreatedToken } from '../../../client/src/index.ts'
 import { Kept } from '../kept.ts'
 import { askBeforeLosing } from '../leaving.ts'
+import { named } from '../named.tsx'
 import { onSignOut, type Scope } from '../session.ts'
 
 /** What was typed for a token that is not created yet. */
@@ -26,5 +27,5 @@ onSignOut(() => {
 
 askBeforeLosing(() => (typed.value.name === '' ? undefined : 'the new token that you have not created'))
 askBeforeLosing(() =>
-  created.value.length === 0 ? undefined : `the secret of ${created.value.map(({ name }) => name).join(', ')}`,
+  created.value.length === 0 ? undefined : `the secret of ${created.value.map(({ name }) => named(name)).join(', ')}`,
 )

@@ -2,6 +2,7 @@ import { useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
 import { useEffect } from 'preact/hooks'
 import type { Token } from '../../../client/src/index.ts'
+import { named } from '../named.tsx'
 import { tell } from '../notices.tsx'
 import { said } from '../said.ts'
 import type { ViewProps } from '../views.ts'
@@ -37,12 +38,12 @@ export function TokensView({ session }: ViewProps): JSX.Element {
     revoking.value = undefined
     try {
       await client.revokeToken(id)
-      tell(`Revoked ${name}`)
+      tell(`Revoked ${named(name)}`)
       tokens.value = tokens.value.map((token) =>
         token.id === id ? { ...token, revokedAt: new Date().toISOString() } : token,
       )
     } catch (error) {
-      tell(`${name} was not revoked. ${said(error)}`, { isError: true })
+      tell(`${named(name)} was not revoked. ${said(error)}`, { isError: true })
     }
   }
   return (
