@@ -252,4 +252,4 @@ function answer<Result>(
 
 /** The refusal of a write for which the queue has no room or time. */
 export const queueFull = (): AppError =>
-  new AppError(50302, 'too many writes are queued; nothing was done, retry later')
+  new AppError(50302, 'too many requests are queued; nothing was done, retry later')
