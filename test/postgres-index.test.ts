@@ -3,11 +3,12 @@ import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { epithet, genus, plantOf, tag } from '../bench/collection.ts'
 import { words } from '../src/fold.ts'
-import { PLANT_ORDERS, type PlantQuery, positionOf } from '../src/plant-query.ts'
-import type { Run } from '../src/postgres/pool/client.ts'
+import { isByName, PLANT_ORDERS, type PlantQuery, positionOf } from '../src/plant-query.ts'
+import type { Row, Run } from '../src/postgres/pool/client.ts'
 import { Pool } from '../src/postgres/pool/pool.ts'
 import { PoolShare } from '../src/postgres/pool/pool-share.ts'
 import { search } from '../src/postgres/read/search.ts'
+import { KeptStatistics, SearchStatistics } from '../src/postgres/read/search-statistics.ts'
 import { readPostgresAddress } from '../src/postgres-address.ts'
 import { cleanUp } from './support/clean-up.ts'
 import { expectedPlants } from './support/expected.ts'
@@ -32,6 +33,7 @@ interface Plan {
   readonly 'Node Type': string
   readonly 'Relation Name'?: string
   readonly 'Index Name'?: string
+  readonly 'Subplan Name'?: string
   readonly 'Actual Rows': number
   readonly 'Actual Loops': number
   readonly Plans?: readonly Plan[]
@@ -39,6 +41,8 @@ interface Plan {
 
 /** The plan and all of its parts. */
 const parts = (plan: Plan): Plan[] => [plan, ...(plan.Plans ?? []).flatMap(parts)]
+
+const rowsOf = (sum: number, plan: Plan): number => sum + plan['Actual Rows'] * plan['Actual Loops']
 
 function literal(value: unknown): string {
   if (Array.isArray(value)) return `ARRAY[${value.map(literal).join(', ')}]::text[]`
@@ -59,7 +63,7 @@ async function plansOf(url: string, wanted: PlantQuery): Promise<Plan[]> {
         plans.push((JSON.parse(rows[0]?.[0] ?? '') as [{ Plan: Plan }])[0].Plan)
         return outcome
       }
-      await search(explained, wanted, 100)
+      await search(explained, wanted, 100, await new KeptStatistics().current(run))
     })
   } finally {
     await pool.close()
@@ -76,10 +80,14 @@ test('every search uses an index, and reads few more plants than its page needs'
       'add',
     )
   }
+  await query(url, 'VACUUM plants')
   const wordOf = (text: string) => words(text)[0] ?? assert.fail(text)
   const [frequent, other, rare, often] = [wordOf(genus(0)), wordOf(genus(1)), wordOf(genus(3000)), wordOf(epithet(0))]
-  const texts = ['', frequent, `${frequent} ${often}`, `${rare} ${often}`, `${frequent} ${other}`, 'zzzz yyyy', 'a b c']
+  const middle = wordOf(epithet(14))
+  const pairs = [`${frequent} ${often}`, `${rare} ${often}`, `${frequent} ${other}`]
+  const texts = ['', frequent, middle, ...pairs, 'zzzz yyyy', 'a b c']
   const tagLists = [[], [tag(0)], [tag(700)], [tag(0), tag(700), 'none']]
+  let windows = 0
   // With statistics of the table, and without any.
   for (const statistics of ['ANALYZE plants', "DELETE FROM pg_statistic WHERE starelid = 'plants'::regclass"]) {
     await query(url, statistics)
@@ -89,17 +97,24 @@ test('every search uses an index, and reads few more plants than its page needs'
           const after = tags.length === 1 ? { key: 'm', id: 50_000n } : undefined
           const wanted = { tags, words: words(text), order, after }
           const label = JSON.stringify([statistics, text, tags, order])
-          let read = 0
-          for (const part of (await plansOf(url, wanted)).flatMap(parts)) {
-            if (part['Relation Name'] !== 'plants') continue
-            assert.match(part['Node Type'], /^(?:Index Scan|Bitmap Heap Scan)$/, label)
-            read += part['Actual Rows'] * part['Actual Loops']
-          }
+          const plans = (await plansOf(url, wanted)).map(parts)
+          const scans = plans.flat().filter((part) => part['Relation Name'] === 'plants')
+          for (const scan of scans) assert.match(scan['Node Type'], /^(?:Index|Index Only|Bitmap Heap) Scan$/, label)
+          const read = scans.filter((scan) => scan['Node Type'] !== 'Index Only Scan').reduce(rowsOf, 0)
           assert.ok(read <= 60_000, `${label}: ${read} plants`)
+          for (const plan of plans.filter((plan) => plan.some((part) => part['Subplan Name'] === 'CTE edge'))) {
+            windows++
+            // The window and the words are intersected before a plant is read.
+            assert.ok(
+              plan.some((part) => part['Node Type'] === 'BitmapAnd'),
+              label,
+            )
+          }
         }
       }
     }
   }
+  assert.ok(windows > 0)
 })
 
 test('a search with frequent, rare or no words equals filtering and sorting all plants', async (t) => {
@@ -130,6 +145,44 @@ test('a search with frequent, rare or no words equals filtering and sorting all 
         if (last === undefined) continue
         const next = { ...wanted, after: positionOf(order, last) }
         assert.deepEqual(await store.listPlants(next, 50), expectedPlants(plants, next, 50), label)
+      }
+    }
+  }
+})
+
+test('a search gives the same whatever the statistics of the server say', async (t) => {
+  const url = await newDatabase((work) => cleanUp(t, work))
+  const store = await openStore(t, url)
+  // More than the least bound of a set has each word, tag and beginning of a name.
+  const plants = Array.from({ length: 18_000 }, (_, i) =>
+    plant(
+      BigInt(i * 7919) % 18_000n,
+      `${i < 9_000 ? 'aloe' : 'fern'} ${i % 2 === 0 ? 'aloe' : 'vera'}`,
+      `tag ${i % 3}`,
+    ),
+  )
+  await importAll(store, plants)
+  const rows = (plants: number, correlation: number, share: number): Row[] => [
+    [String(plants), 'id', String(correlation), null, null],
+    [String(plants), 'sort_key', String(correlation), null, null],
+    [String(plants), 'words', null, '["aloe","<aloe","vera"]', JSON.stringify([share, share, share])],
+    [String(plants), 'tag', null, '["tag 1"]', JSON.stringify([share])],
+  ]
+  const believed = [[], rows(10, 1, 0.9), rows(1e9, 0, 1e-9), rows(1e9, 1, 0.99)].map(
+    (each) => new SearchStatistics(each),
+  )
+  const pool = new Pool({ address: readPostgresAddress(url, {}), max: 1, timeout: 60_000, onTrouble: () => {} })
+  cleanUp(t, () => pool.close())
+  for (const text of ['aloe', 'aloe vera', 'vera none']) {
+    for (const tags of [[], ['tag 1'], ['tag 0', 'tag 2']]) {
+      for (const order of ['id', '-name'] as const) {
+        const after = { key: isByName(order) ? 'aloe b' : '', id: 12_000n }
+        const wanted = { tags, words: words(text), order, after: tags.length === 1 ? after : undefined }
+        const expected = expectedPlants(plants, wanted, 50)
+        for (const [i, statistics] of believed.entries()) {
+          const found = await new PoolShare(pool, 1).with((run) => search(run, wanted, 50, statistics))
+          assert.deepEqual(found, expected, JSON.stringify([text, tags, order, i]))
+        }
       }
     }
   }

@@ -21,7 +21,7 @@ export function indexedWord(word: string): string {
  * those plants to the index plants_by_name. No word contains the prefix. A word that occurs again in the plant is also
  * indexed without it. Plants of older versions have words without it only.
  */
-const FIRST = '<'
+export const FIRST = '<'
 
 /**
  * Returns a tsquery that finds every plant with all of these words as prefixes of its words, and perhaps other plants;

@@ -30,6 +30,7 @@ import { preflight, waitForDatabase } from './preflight.ts'
 import { countPlants, exported } from './read/long-reads.ts'
 import { PointReader, type PointReads, selectPlants, selectSmallPlants } from './read/point-reader.ts'
 import { listPlants } from './read/query-reader.ts'
+import { KeptStatistics } from './read/search-statistics.ts'
 import { RequestDeadlines } from './request-deadlines.ts'
 import { type ShardState, Shards } from './sharding/shards.ts'
 import { listTags, TagCounts } from './tag-counts.ts'
@@ -70,6 +71,7 @@ export class PostgresStore implements Store {
   readonly #writer: PostgresWriter
   readonly #wordIndex: WordIndex
   readonly #tagCounts: TagCounts
+  readonly #statistics = new KeptStatistics()
   readonly #shards: Shards
   readonly #points: PointReader
   readonly #queue: WriteQueue
@@ -147,7 +149,7 @@ export class PostgresStore implements Store {
 
   listPlants(query: PlantQuery, limit: number, asker?: AbortingAsker): Promise<NewPlant[]> {
     const { searches } = this.#shares
-    return this.#askAll(() => listPlants(searches, query, limit, searches.budget(asker?.signal)))
+    return this.#askAll(() => listPlants(searches, query, limit, searches.budget(asker?.signal), this.#statistics))
   }
 
   listTags(after: string | undefined, limit: number, signal?: AbortSignal): Promise<TagCount[]> {

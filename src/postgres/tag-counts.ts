@@ -3,7 +3,7 @@ import { sqlState } from './errors.ts'
 import { budgetOf } from './pool/budget.ts'
 import type { Client, Run, Statement } from './pool/client.ts'
 import type { DedicatedClients } from './pool/dedicated-clients.ts'
-import { storable, TAG_KEY } from './read/search-sources.ts'
+import { storable, TAG_KEY } from './read/search-conditions.ts'
 
 /** Written plants between two runs of `add`. */
 const BATCH = 20_000

@@ -4,7 +4,7 @@ import { budgetOf } from '../pool/budget.ts'
 import { type Client, PLANNER_SETTINGS, type Run } from '../pool/client.ts'
 import { plantOf } from '../rows.ts'
 import { wordQuery } from '../search-terms.ts'
-import { ordering, storableTags, tagIsOneOf } from './search-sources.ts'
+import { ordering, storableTags, tagIsOneOf } from './search-conditions.ts'
 
 /** Milliseconds for one statement: a filter may skip many plants until it finds one. */
 const STEP = 10 * 60_000

@@ -3,7 +3,9 @@ import { matches, type PlantQuery, positionOf } from '../../plant-query.ts'
 import type { Budget } from '../pool/budget.ts'
 import type { Run } from '../pool/client.ts'
 import type { PoolShare } from '../pool/pool-share.ts'
-import { PAGE_BYTES, search } from './search.ts'
+import { search } from './search.ts'
+import { PAGE_BYTES } from './search-statement.ts'
+import type { KeptStatistics, SearchStatistics } from './search-statistics.ts'
 
 /** See Store.listPlants. */
 export async function listPlants(
@@ -11,18 +13,21 @@ export async function listPlants(
   query: PlantQuery,
   limit: number,
   budget: Budget,
+  kept: KeptStatistics,
 ): Promise<NewPlant[]> {
-  const rows = await share.with((run) => search(run, query, limit), budget)
+  const find = async (run: Run) => search(run, query, limit, await kept.current(run))
+  const rows = await share.with(find, budget)
   const found = rows.filter((plant) => matches(query, plant))
   if (found.length === rows.length || !isFull(rows, limit)) return found
   // The index added plants that do not match. Reads the page again, with plants in their place, from one snapshot.
-  return share.transaction('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY', (run) => fill(run, query, limit), budget)
+  const refill = async (run: Run) => fill(run, query, limit, await kept.current(run))
+  return share.transaction('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY', refill, budget)
 }
 
-async function fill(run: Run, query: PlantQuery, limit: number): Promise<NewPlant[]> {
+async function fill(run: Run, query: PlantQuery, limit: number, statistics: SearchStatistics): Promise<NewPlant[]> {
   const found: NewPlant[] = []
   for (let after = query.after; ; ) {
-    const page = await search(run, { ...query, after }, limit)
+    const page = await search(run, { ...query, after }, limit, statistics)
     found.push(...page.filter((plant) => matches(query, plant)))
     const last = page.at(-1)
     if (last === undefined || isFull(found, limit) || !isFull(page, limit)) return found.slice(0, limit)

@@ -1,0 +1,86 @@
+import { SORT_KEY_LENGTH } from '../../fold.ts'
+import { MAX_ID, MIN_ID } from '../../plant.ts'
+import { isByName, isDescending, type PlantOrder, type PlantQuery, type Position } from '../../plant-query.ts'
+import { indexedWord } from '../search-terms.ts'
+
+/** Adds a parameter to a statement, and gives its name there. */
+export type Parameter = (value: unknown) => string
+
+/** The part of a tag that the index holds (sql/postgres/000001.sql). */
+export const TAG_KEY = 'left(tag, 128)'
+const tagKey = (tag: string): string => (tag.length <= 128 ? tag : Array.from(tag).slice(0, 128).join(''))
+/** The tags that a plant can have: PostgreSQL refuses U+0000. */
+export const storableTags = (tags: readonly string[]): string[] =>
+  [...new Set(tags)].filter((tag) => !tag.includes('\0'))
+/**
+ * Replaces U+0000, which PostgreSQL refuses. No plant has it; only a forged cursor does, and that may lead anywhere.
+ */
+export const storable = (text: string): string => text.replaceAll('\0', '\u0001')
+
+export const ordering = (order: PlantOrder, table = ''): string =>
+  columns(order)
+    .map((column) => `${table}${column} ${isDescending(order) ? 'DESC' : 'ASC'}`)
+    .join(', ')
+
+const columns = (order: PlantOrder): ['id'] | ['sort_key', 'id'] => (isByName(order) ? ['sort_key', 'id'] : ['id'])
+
+/** Whether a plant has a tag, for the index and then for the rest of a tag that is longer than the index holds. */
+export const tagIs = (tag: string, parameter: Parameter): string[] => [
+  `${TAG_KEY} = ${parameter(tagKey(tag))}`,
+  `tag = ${parameter(tag)}`,
+]
+
+export const tagIsOneOf = (tags: readonly string[], parameter: Parameter): string[] => [
+  `${TAG_KEY} = ANY (${parameter(tags.map(tagKey))}::text[])`,
+  `tag = ANY (${parameter(tags)}::text[])`,
+]
+
+export function isAfter(order: PlantOrder, { key, id }: Position, parameter: Parameter): string {
+  const values = isByName(order) ? [parameter(storable(key)), parameter(id)] : [parameter(id)]
+  return `(${columns(order).join(', ')}) ${isDescending(order) ? '<' : '>'} (${values.join(', ')})`
+}
+
+/** Whether a sort key begins with a word, as a range of its index. */
+export function beginsWith(word: string, parameter: Parameter): string {
+  const start = indexedWord(word)
+  const last = Array.from(start).at(-1) ?? ''
+  const code = last.codePointAt(0) ?? 0
+  // The code point after U+D7FF that text can hold is U+E000; no word contains U+10FFFF.
+  const next = String.fromCodePoint(code === 0xd7ff ? 0xe000 : code + 1)
+  const end = start.slice(0, start.length - last.length) + next
+  return `(sort_key >= ${parameter(start)} AND sort_key < ${parameter(end)})`
+}
+
+/** No sort key is less than the first of these, nor greater than the second. */
+const KEYS = ['', '\u{10ffff}'.repeat(SORT_KEY_LENGTH)] as const
+const IDS = [MIN_ID, MAX_ID] as const
+
+/** The part of an order in which a window may lie: its column, and the values between which that begins and ends. */
+function extent({ order, after }: PlantQuery): { column: string; start: unknown; end: unknown } {
+  const [column] = columns(order)
+  const [least, greatest]: readonly unknown[] = isByName(order) ? KEYS : IDS
+  const [start, end] = isDescending(order) ? [greatest, least] : [least, greatest]
+  if (after === undefined) return { column, start, end }
+  return { column, start: isByName(order) ? storable(after.key) : after.id, end }
+}
+
+/** Selects the position at which a window of this many plants ends, unless the order ends before. */
+export function edgeOf(query: PlantQuery, plants: number, parameter: Parameter): string {
+  const { column, start } = extent(query)
+  return `SELECT ${column} AS position FROM plants
+    WHERE ${column} ${isDescending(query.order) ? '<=' : '>='} ${parameter(start)}
+    ORDER BY ${ordering(query.order)} OFFSET ${parameter(plants)} LIMIT 1`
+}
+
+/**
+ * Whether a plant is in a window: between the start of the query and the position in the table `edge`. With two bounds
+ * whose values it does not know, the planner expects few plants and intersects their index with that of words.
+ */
+export function isInWindow(query: PlantQuery, parameter: Parameter): string[] {
+  const { column, start, end } = extent(query)
+  const [toStart, toEnd] = isDescending(query.order) ? ['<=', '>='] : ['>=', '<=']
+  return [
+    `${column} ${toStart} ${parameter(start)}`,
+    `${column} ${toEnd} coalesce((SELECT position FROM edge), ${parameter(end)})`,
+  ]
+}

@@ -1,0 +1,162 @@
+import { isByName, type PlantQuery } from '../../plant-query.ts'
+import type { SearchStatistics } from './search-statistics.ts'
+
+/**
+ * Microseconds of the database's processor, measured with a million plants on PostgreSQL 18. Only their ratios matter.
+ */
+const COST = {
+  /** A plant of a walk, next to the one before on disk, in a tag, and anywhere. */
+  near: 0.35,
+  inTag: 2,
+  far: 3,
+  /** A plant of a set, which may be anywhere. */
+  plant: 6,
+  /** A plant of a window, which the index of the order counts and lists. */
+  position: 0.25,
+  /** A plant of a tag, which the index of tags lists. */
+  tagged: 0.1,
+  /** An entry of a word in the index of words: listed, and compared with those of the other words. */
+  entry: 0.13,
+  compared: 0.35,
+}
+/** From this share of the plants on, further entries of a word cost next to nothing: they are on the same pages. */
+const DENSE = 0.08
+/** The share of words and tags that the statistics do not know. */
+const RARE = 0.0002
+/**
+ * What the statistics say weighs as much as this many plants seen: of one word, of one word among the plants of a tag, and
+ * of all words together.
+ */
+const WEIGHT = { word: 2000, inTag: 300, together: 1000 }
+/** How many times the plants expected a step may read: a walk ends with its page, the others read all. */
+const SAFETY = { walk: 2.5, window: 2, set: 3 }
+/** A set and a tag may always have this many plants, as estimates of what is rare are rough. */
+const FEW = 5000
+/** A way that costs more, and is not the cheapest, is left to the rounds with bounds. */
+const MOST = 100_000
+
+/** What is known about a query before it is searched, from its first plants and from the statistics. */
+export interface Facts {
+  readonly limit: number
+  /** The first plants: their number, the hits among them, and, if counted, those that have each word. */
+  readonly seen: number
+  readonly hits: number
+  readonly words: readonly number[]
+  readonly statistics: SearchStatistics
+}
+
+/** A way to the plants of a query, and how many plants to read at most. */
+export interface Way {
+  readonly kind: 'walk' | 'window' | 'set'
+  readonly bound: number
+  readonly cost: number
+}
+
+interface WordShare {
+  readonly word: string
+  /** Of all plants that the index of words is to list, and of the plants with the tag of the query. */
+  readonly share: number
+  readonly inTag: number
+  /** Of the plants that a walk passes first: by name, those whose names begin with the word are elsewhere. */
+  readonly onWalk: number
+}
+
+/** The words that the index of words is worth asking for, the rarest first. The plants are checked for the others. */
+export function wordsToAsk(query: PlantQuery, facts: Facts): string[] {
+  return chosen(sharesOf(query, facts), query, facts).map(({ word }) => word)
+}
+
+/** The ways that are worth trying, the cheapest first. */
+export function waysOf(query: PlantQuery, facts: Facts): Way[] {
+  const { order, tags, words } = query
+  const { limit, statistics } = facts
+  const shares = sharesOf(query, facts)
+  const asked = chosen(shares, query, facts)
+  const tagged = statistics.plants * tagShareOf(query, facts)
+  const positions = limit / densityOf(shares, query, facts)
+  const walked = tags.length === 1 ? Math.min(positions, Math.max(tagged, FEW)) : positions
+  const plants = tagged * product(asked.map(({ inTag }) => inTag))
+  const entries = statistics.plants * entryCost(asked)
+  const each = tags.length === 1 ? COST.inTag : statistics.isNear(order) ? COST.near : COST.far
+  const ways: Way[] = [
+    {
+      kind: 'walk',
+      bound: Math.max(limit, Math.ceil(walked * SAFETY.walk)),
+      cost: Math.min(walked, tags.length === 1 ? tagged : walked) * each,
+    },
+    {
+      kind: 'set',
+      bound: Math.max(FEW, Math.ceil(plants * SAFETY.set)),
+      cost: entries + plants * COST.plant + (tags.length === 0 ? 0 : tagged * COST.tagged),
+    },
+  ]
+  if (tags.length === 0 && words.length > 0) {
+    const bound = Math.ceil(positions * SAFETY.window)
+    ways.push({
+      kind: 'window',
+      bound,
+      cost: entries + bound * COST.position + SAFETY.window * limit * COST.plant,
+    })
+  }
+  return ways.sort((a, b) => a.cost - b.cost).filter(({ cost }, i) => i === 0 || cost <= MOST)
+}
+
+function sharesOf(query: PlantQuery, facts: Facts): WordShare[] {
+  const { words, order, tags } = query
+  const { hits, seen, words: counts, statistics } = facts
+  return words.map((word, i) => {
+    const count = words.length === 1 ? hits : counts[i]
+    const blend = (known: number, weight: number) =>
+      count === undefined ? known : (count + weight * known) / (seen + weight)
+    if (!statistics.hasWords) {
+      const seenShare = Math.max(0.5, count ?? hits) / seen
+      return { word, share: seenShare, inTag: seenShare, onWalk: seenShare }
+    }
+    const { all, first } = statistics.shareOf(word)
+    const [known, elsewhere] = [Math.max(RARE, all), Math.max(RARE, all - first)]
+    if (tags.length === 1) {
+      const inTag = blend(known, WEIGHT.inTag)
+      const onWalk = blend(isByName(order) ? elsewhere : known, WEIGHT.inTag)
+      return { word, share: known, inTag: isByName(order) ? Math.max(known, inTag) : inTag, onWalk }
+    }
+    // By name, the plants whose names begin with the only word are a range of the order.
+    const listed = isByName(order) && words.length === 1 ? elsewhere : known
+    // The first plants by name say little of those whose names begin with another word.
+    const share = isByName(order) && words.length > 1 ? listed : blend(listed, WEIGHT.word)
+    return { word, share, inTag: share, onWalk: isByName(order) ? elsewhere : share }
+  })
+}
+
+/** Adds words as long as their entries cost less than the plants that they spare. */
+function chosen(shares: readonly WordShare[], query: PlantQuery, facts: Facts): WordShare[] {
+  const asked: WordShare[] = []
+  let left = tagShareOf(query, facts)
+  for (const one of shares.toSorted((a, b) => a.share - b.share)) {
+    const spared = left * (1 - one.inTag) * COST.plant
+    if (asked.length > 0 && spared < Math.min(one.share, DENSE) * COST.entry) break
+    asked.push(one)
+    left *= one.inTag
+  }
+  return asked
+}
+
+/** Microseconds for each plant of the store, to read the entries of words. */
+function entryCost(asked: readonly WordShare[]): number {
+  const [rarest] = asked
+  const listed = asked.reduce((sum, { share }) => sum + Math.min(share, DENSE), 0)
+  return listed * COST.entry + (rarest?.share ?? 0) * COST.compared
+}
+
+/** The share of hits among the plants that a walk passes first. */
+function densityOf(shares: readonly WordShare[], query: PlantQuery, facts: Facts): number {
+  const { hits, seen, statistics } = facts
+  const known = product(shares.map(({ onWalk }) => onWalk))
+  const weight = statistics.hasWords ? WEIGHT.together : 0
+  const expected = known * (query.tags.length > 1 ? tagShareOf(query, facts) : 1)
+  return Math.max(hits + weight * expected, 0.5) / (seen + weight)
+}
+
+const tagShareOf = ({ tags }: PlantQuery, { statistics }: Facts): number =>
+  tags.length === 0 ? 1 : Math.max(RARE, statistics.shareOfTags(tags))
+
+const product = (values: readonly number[]): number => values.reduce((all, value) => all * value, 1)

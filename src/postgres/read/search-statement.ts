@@ -1,0 +1,152 @@
+import { createHash } from 'node:crypto'
+import type { NewPlant } from '../../plant.ts'
+import { PAGE_TEXT, type PlantQuery } from '../../plant-query.ts'
+import type { Outcome, Row, Statement } from '../pool/client.ts'
+import { plantOf } from '../rows.ts'
+import { wordQuery } from '../search-terms.ts'
+import { edgeOf, isAfter, ordering, storableTags, tagIsOneOf } from './search-conditions.ts'
+import type { Source, Walk } from './search-sources.ts'
+
+/**
+ * Bytes of text after which a page ends, with one extra plant. PostgreSQL knows the bytes of a text without reading it.
+ * Three bytes of UTF-8 are at least one UTF-16 unit, so such a page has at least PAGE_TEXT units.
+ */
+export const PAGE_BYTES = 3 * PAGE_TEXT
+
+/** One step of a search: a statement, which is one snapshot. */
+export interface Step {
+  readonly sources: readonly Source[]
+  /** Most plants of the page. */
+  readonly page: number
+  /** Most plants of a source that is walked, and of a source that is a set. */
+  readonly walk?: number
+  readonly set?: number
+  /** Plants in the order from the start of the query to the end of its window. */
+  readonly window?: number
+  /** Queries whose hits in the first source are counted. */
+  readonly words?: readonly string[]
+}
+
+export interface StepResult {
+  readonly rows: readonly NewPlant[]
+  /** Plants of the first source, its hits, and for each word asked for the plants that have it. */
+  readonly seen: number
+  readonly hits: number
+  readonly words: readonly number[]
+  /** Whether these are the first plants of the query, so that the search is over. */
+  readonly isRight: boolean
+}
+
+export function statementOf(query: PlantQuery, step: Step): Statement {
+  const { sources, page, window, words = [] } = step
+  const values: unknown[] = []
+  const parameter = (value: unknown) => `$${values.push(value)}`
+  const each = words.map((word, i) => `, words @@ ${parameter(word)}::tsquery AS word${i}`).join('')
+  const tables = sources.map((source, i) => {
+    const whole = source.text(parameter, each)
+    // One extra row tells that the set is larger than its bound.
+    const count = parameter(boundOf(source, step) + (source.isSet ? 1 : 0))
+    return `s${i} AS MATERIALIZED (${whole} LIMIT ${count})`
+  })
+  if (window !== undefined) tables.unshift(`edge AS MATERIALIZED (${edgeOf(query, window, parameter)})`)
+  const counts = sources.flatMap((_, i) => [
+    `(SELECT count(*) FROM s${i}) AS seen${i}`,
+    `(SELECT count(*) FROM s${i} WHERE hit) AS hits${i}`,
+  ])
+  counts.push(...words.map((_, i) => `(SELECT count(*) FROM s0 WHERE word${i}) AS words${i}`))
+  if (window !== undefined) counts.push('(SELECT count(*) FROM edge) AS edges')
+  const all = sources.map((_, i) => `SELECT id, name, tag, sort_key FROM s${i} WHERE hit`).join(' UNION ALL ')
+  const inner = pageOf({ text: `SELECT * FROM (${all}) AS hits`, values }, query, page)
+  return named({
+    text: `WITH ${tables.join(', ')} SELECT p.id, p.name, p.tag, c.* FROM (SELECT ${counts.join(', ')}) AS c
+      LEFT JOIN (${inner.text}) AS p ON true ORDER BY ${ordering(query.order, 'p.')}`,
+    values: inner.values,
+  })
+}
+
+/**
+ * Walks at most `bound` plants, and no further than to the last hit of the page. To count all of them, as `statementOf`
+ * does, takes more than twice as long.
+ */
+export function walkStatement(query: PlantQuery, walk: Walk, bound: number, page: number): Statement {
+  const values: unknown[] = []
+  const parameter = (value: unknown) => `$${values.push(value)}`
+  const [walked, path, end, full] = [walk.text(parameter), walk.path(parameter), parameter(bound), parameter(page)]
+  const hits = `SELECT * FROM (${walked} LIMIT ${end}) AS walked WHERE hit`
+  const inner = pageOf({ text: 'SELECT id, name, tag, sort_key FROM s0', values }, query, page)
+  return named({
+    text: `WITH s0 AS MATERIALIZED (${hits} ORDER BY ${ordering(query.order)} LIMIT ${full})
+      SELECT p.id, p.name, p.tag, c.* FROM (
+        SELECT hits, CASE WHEN hits < ${full}
+          THEN (SELECT count(*) FROM (${path} OFFSET ${end} LIMIT 1) AS further) END AS further
+        FROM (SELECT count(*) AS hits FROM s0) AS h) AS c
+      LEFT JOIN (${inner.text}) AS p ON true ORDER BY ${ordering(query.order, 'p.')}`,
+    values: inner.values,
+  })
+}
+
+/** All plants of a query, without a bound; the planner chooses the index. */
+export function everything(query: PlantQuery, limit: number): Statement {
+  const { order, after, tags, words } = query
+  const values: unknown[] = []
+  const parameter = (value: unknown) => `$${values.push(value)}`
+  const conditions = words.length === 0 ? [] : [`words @@ ${parameter(wordQuery(words))}::tsquery`]
+  if (tags.length > 0) conditions.push(...tagIsOneOf(storableTags(tags), parameter))
+  if (after !== undefined) conditions.push(isAfter(order, after, parameter))
+  const where = conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`
+  // OFFSET 0 keeps the planner from walking the order, which the steps before have tried.
+  const text = `SELECT * FROM (SELECT id, name, tag, sort_key FROM plants ${where} OFFSET 0) AS every`
+  return named(pageOf({ text, values }, query, limit))
+}
+
+const boundOf = ({ isSet, isExact }: Source, { walk = 0, set = 0, page }: Step): number =>
+  isSet ? set : isExact ? page : Math.max(walk, page)
+
+/** A page of the rows of a statement. */
+function pageOf(
+  { text, values }: { readonly text: string; readonly values: readonly unknown[] },
+  query: PlantQuery,
+  limit: number,
+): { text: string; values: readonly unknown[] } {
+  return {
+    text: `SELECT id, name, tag, sort_key FROM (
+        SELECT *, sum(octet_length(name) + coalesce(octet_length(tag), 0))
+          OVER (ORDER BY ${ordering(query.order)} ROWS BETWEEN UNBOUNDED PRECEDING AND 2 PRECEDING) AS bytes_before
+        FROM (${text} ORDER BY ${ordering(query.order)} LIMIT $${values.length + 1}) AS page) AS measured
+      WHERE bytes_before IS NULL OR bytes_before < ${PAGE_BYTES} ORDER BY ${ordering(query.order)}`,
+    values: [...values, limit],
+  }
+}
+
+/** Names a statement, so that the server keeps its plan. There are some dozens of texts. */
+const named = (statement: { text: string; values: readonly unknown[] }): Statement => ({
+  ...statement,
+  name: createHash('sha1').update(statement.text).digest('hex'),
+})
+
+export function resultOf({ rows }: Outcome, step: Step): StepResult {
+  const { sources, page, set = 0, window, words = [] } = step
+  const [, , , ...counts] = (rows[0] ?? []).map(Number)
+  const each = sources.map((source, i) => ({ source, seen: counts[2 * i] ?? 0, hits: counts[2 * i + 1] ?? 0 }))
+  // A walk that reached its bound holds the first plants in order; a set that reached its bound holds any plants.
+  const isWhole = each.every(({ source, seen, hits }) =>
+    source.isSet ? seen <= set : seen < boundOf(source, step) || hits >= page,
+  )
+  const isOpen = window === undefined || counts.at(-1) === 0
+  return {
+    rows: plantsIn(rows),
+    seen: each[0]?.seen ?? 0,
+    hits: each[0]?.hits ?? 0,
+    words: counts.slice(2 * sources.length, 2 * sources.length + words.length),
+    isRight: isWhole && (isOpen || each.reduce((sum, { hits }) => sum + hits, 0) >= page),
+  }
+}
+
+/** The result of `walkStatement`. */
+export function walkResultOf({ rows }: Outcome, bound: number, page: number): StepResult {
+  const [, , , hits = 0, further = 0] = (rows[0] ?? []).map(Number)
+  return { rows: plantsIn(rows), seen: bound, hits, words: [], isRight: hits >= page || further === 0 }
+}
+
+/** A statement with counts has a row without a plant where it has no plant. */
+const plantsIn = (rows: readonly Row[]): NewPlant[] => (rows[0]?.[0] == null ? [] : rows.map(plantOf))
