@@ -1,14 +1,20 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { SORT_KEY_LENGTH } from '../src/fold.ts'
+import { PAGE_TEXT, type PlantQuery, positionOf } from '../src/plant-query.ts'
 import { NO_EXPECTATION } from '../src/plant-version.ts'
+import { openReader } from '../src/sqlite/connection.ts'
+import { FirstByName, listsOf } from '../src/sqlite/search-index/first-by-name.ts'
 import { Indexer } from '../src/sqlite/search-index/indexer.ts'
+import { StatementCache } from '../src/sqlite/statement-cache.ts'
 import type { Store } from '../src/store.ts'
 import { exportTests } from './export-suite.ts'
 import { freshnessTests, propertyTests } from './freshness-suite.ts'
 import { listTests } from './list-suite.ts'
 import { TESTER } from './support/actor.ts'
 import { cleanUp } from './support/clean-up.ts'
+import { expectedPlants } from './support/expected.ts'
 import { tempFolder } from './support/files.ts'
 import { openSqlite } from './support/open-sqlite.ts'
 import { assertIndexMatches, behind, IDLE, indexAll } from './support/sqlite-indexes.ts'
@@ -73,6 +79,38 @@ test('SQLite: a search finds plants of any script before they are indexed', asyn
   assert.deepEqual(await listAll(store, { words: ['jasmin'] }), plants)
   assert.deepEqual(await listAll(store, { words: ['jasmin'], tags: ['Jasmine', 'none'] }), [plants[6]])
   assert.deepEqual(await listAll(store, { tags: ['jas'] }), [plant(100n, 'jas min', 'jas')])
+})
+
+test('SQLite: the first plants by name are found among all that may match, whatever their names are', async (t) => {
+  const path = join(tempFolder(t), 'plants.db')
+  const { store } = await openSqlite(t, { path, startFollower: () => IDLE })
+  const long = 'a'.repeat(SORT_KEY_LENGTH - 8)
+  const names = ['Rosa', 'rosa', 'ÄPFEL ROSA', 'ärmel rosa', 'b\0 rosa', 'ﬁg rosa', '𝒄 rosa', `${long}c rosa`]
+  const varied = (i: number) => `${names[i % names.length]} ${i % 3 === 0 ? 2500 - i : ''}`
+  // Some keys end before their names do, and then decide nothing.
+  const cut = (i: number) => `${long}bbbbbbbb ${i % 2} rosa`
+  const plants = Array.from({ length: 2500 }, (_, i) => plant(BigInt(i), i % 9 === 0 ? cut(i) : varied(i), 'tag'))
+  plants.push(...[2500n, 2501n].map((id) => plant(id, 'another')))
+  await importAll(store, plants)
+  const db = openReader(path)
+  cleanUp(t, () => db.close())
+  const ids = plants.map(({ id }) => id)
+  const statements = new StatementCache(db)
+  const unindexed = new Set([7n, 8n, 9n, 2400n])
+  const rest = plants.filter(({ id }) => !unindexed.has(id))
+  for (const order of ['name', '-name'] as const) {
+    let query: PlantQuery = { tags: [], words: ['rosa'], order, after: undefined }
+    for (const limit of [1, 10, 99, 300, 100, 299, 3, 700, 1000, 99]) {
+      const search = new FirstByName(statements, query, { plants: limit, text: PAGE_TEXT }, unindexed)
+      const task = search.of(listsOf(limit % 3 === 0 ? ids : ids.toReversed()), 0)
+      let step = task.next()
+      while (step.done !== true) step = task.next()
+      assert.deepEqual(step.value.plants, expectedPlants(rest, query, limit))
+      const last = step.value.plants.at(-1)
+      query = { ...query, after: last && positionOf(order, last) }
+    }
+    assert.equal(query.after, undefined)
+  }
 })
 
 test('SQLite: after any writes the index contains exactly the present plants', async (t) => {

@@ -30,9 +30,10 @@ export function* candidates(
   statements: StatementCache,
   ids: Iterable<bigint>,
   { tags, words }: PlantFilter,
+  perStatement = IDS_PER_STATEMENT,
 ): Iterable<NewPlant | undefined> {
   const [longest] = words.toSorted((a, b) => b.length - a.length)
-  for (const some of chunks(ids)) {
+  for (const some of chunks(ids, perStatement)) {
     const values = [`[${some.join()}]`, tags.length === 0 ? null : JSON.stringify(tags), longest ?? null]
     for (const row of statements.iterate(CANDIDATES, ...values)) yield plantOf(row)
     yield undefined
@@ -49,11 +50,11 @@ export function* tagsOf(statements: StatementCache, ids: Iterable<bigint>): Iter
   }
 }
 
-function* chunks(ids: Iterable<bigint>): Iterable<bigint[]> {
+function* chunks(ids: Iterable<bigint>, perStatement = IDS_PER_STATEMENT): Iterable<bigint[]> {
   let some: bigint[] = []
   for (const id of ids) {
     some.push(id)
-    if (some.length === IDS_PER_STATEMENT) {
+    if (some.length === perStatement) {
       yield some
       some = []
     }

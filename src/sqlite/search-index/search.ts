@@ -1,35 +1,28 @@
-import { type NewPlant, textLength } from '../../plant.ts'
-import {
-  comparePositions,
-  isByName,
-  isDescending,
-  matches,
-  type PlantQuery,
-  type Position,
-  positionOf,
-} from '../../plant-query.ts'
+import type { NewPlant } from '../../plant.ts'
+import { isByName, isDescending, matches, type PlantQuery, type Position } from '../../plant-query.ts'
 import { type PageLimit, ResultPage } from '../read/result-page.ts'
+import { candidates } from '../read/unindexed.ts'
 import { plantOf } from '../rows.ts'
 import type { StatementCache } from '../statement-cache.ts'
 import { race, type Task } from '../worker/cooperative.ts'
-import { IdSet } from './id-set.ts'
+import { FirstByName, LISTED, listsOf } from './first-by-name.ts'
 import type { IndexView } from './index-view.ts'
 import { matchExpression } from './terms.ts'
+import { STEP, Turn } from './turn.ts'
 
-/** Bounds of the plants that one step reads, in plants and in UTF-16 units. */
-const STEP = 64
-const STEP_TEXT = 100_000
-/** Ids that one step reads without their plants. */
-const IDS = 500
-/** Maximum number of ids by which `namesOfIds` filters all names. */
-const MAX_FILTER_IDS = 50_000
+/**
+ * Names that one step of `#inOrder` looks at, in a third of the time of a step of FirstByName: the walk ends soon if many
+ * plants match, or late.
+ */
+const WALKED = 200
 /** Ids that one round of `byTags` reads for all tags together. */
 const IDS_OF_ALL_TAGS = 2000
 
 /**
  * Finds plants by the search index, in the snapshots of both connections. It does not guess the best table of the
  * index: the candidates take turns until one has found the page. With n candidates this costs at most n times as much
- * as the best of them. It verifies every plant before it returns it.
+ * as the best of them, if their turns take the same time; the walk in the order of names has shorter turns. It verifies
+ * every plant before it returns it.
  */
 export class PlantSearch {
   readonly #statements: StatementCache
@@ -53,12 +46,9 @@ export class PlantSearch {
       const sources = this.#filtered(query)
       return race((sources.length > 0 ? sources : [this.all(query)]).map(verified))
     }
-    const everywhere = { ...query, order: 'id', after: undefined } as const
-    const [source, ...others] = this.#filtered(everywhere)
-    if (source === undefined) return verified(this.#byName(query))
-    const sorted = [source, ...others].map((ids) => this.#sorted(without(unindexed, ids), query, limit))
-    const [filter = source] = this.#filtered(everywhere, 'id filter')
-    return race([...sorted, this.#namesOfIds(filter, query, limit, unindexed)])
+    if (!isFiltered) return verified(this.#byName(query))
+    const first = new FirstByName(this.#statements, query, limit, unindexed)
+    return race([...this.#lists(query).map((lists, i) => first.of(lists, i)), this.#inOrder(query, limit, unindexed)])
   }
 
   get(id: bigint): NewPlant | undefined {
@@ -67,15 +57,10 @@ export class PlantSearch {
   }
 
   /** Finds the first of these plants that match the query. @param ids in the order of the query */
-  *#verified(ids: Iterable<bigint | undefined>, query: PlantQuery, limit: PageLimit): Task<ResultPage> {
+  *#verified(ids: Iterable<bigint>, query: PlantQuery, limit: PageLimit): Task<ResultPage> {
     const found = new ResultPage(limit)
     const turn = new Turn()
     for (const id of ids) {
-      // IdSet.among yields undefined after many ids that the set does not contain.
-      if (id === undefined) {
-        yield
-        continue
-      }
       const plant = this.get(id)
       if (plant !== undefined && matches(query, plant)) found.add(plant)
       if (found.isFull) break
@@ -84,61 +69,17 @@ export class PlantSearch {
     return found
   }
 
-  /**
-   * Finds the first of these plants by sorting them. Keeps the positions of at most a few pages.
-   *
-   * @param ids in any order
-   */
-  *#sorted(ids: Iterable<bigint>, query: PlantQuery, limit: PageLimit): Task<ResultPage> {
-    const { order, after } = query
-    const compare = (a: Position, b: Position) => comparePositions(order, a, b)
-    let first: Position[] = []
-    let last: Position | undefined
-    const turn = new Turn()
-    for (const id of ids) {
-      const plant = this.get(id)
-      if (plant !== undefined) {
-        const position = positionOf(order, plant)
-        // Most plants lie after the last wanted position, and need no verification.
-        const isWanted = (!after || compare(position, after) > 0) && (!last || compare(position, last) < 0)
-        if (isWanted && matches(query, plant)) first.push(position)
-      }
-      if (first.length >= limit.plants * 2 + STEP) {
-        first = first.sort(compare).slice(0, limit.plants)
-        last = first.at(-1)
-      }
-      if (turn.isOverAfter(plant)) yield
-    }
+  /** Finds the first plants by looking at all plants in the order of their names. */
+  *#inOrder(query: PlantQuery, limit: PageLimit, unindexed: ReadonlySet<bigint>): Task<ResultPage> {
     const found = new ResultPage(limit)
-    for (const { id } of first.sort(compare)) {
+    const turn = new Turn()
+    const ids = without(unindexed, this.#byName(query))
+    for (const plant of candidates(this.#statements, ids, query, WALKED)) {
+      if (plant !== undefined && matches(query, plant)) found.add(plant)
       if (found.isFull) break
-      const plant = this.get(id)
-      if (plant !== undefined) found.add(plant)
+      if (plant === undefined || turn.isOverAfter(plant)) yield
     }
     return found
-  }
-
-  /**
-   * Finds the first of these plants by reading all names in their order, filtered by the ids.
-   *
-   * @param ids in any order
-   */
-  *#namesOfIds(
-    ids: Iterable<bigint>,
-    query: PlantQuery,
-    limit: PageLimit,
-    unindexed: ReadonlySet<bigint>,
-  ): Task<ResultPage> {
-    const wanted = new IdSet()
-    const names = without(unindexed, this.#byName(query))
-    let seen = 0
-    for (const id of ids) {
-      wanted.add(id)
-      // With more ids, the filter saves no time.
-      if (seen === MAX_FILTER_IDS) return yield* this.#verified(names, query, limit)
-      if (++seen % IDS === 0) yield
-    }
-    return yield* this.#verified(wanted.among(names, IDS), query, limit)
   }
 
   /** Finds the first plants by id, without a filter. */
@@ -157,21 +98,45 @@ export class PlantSearch {
   /**
    * Returns the candidates: each yields the ids of all plants that match the filter, and perhaps of others, in the
    * query's order by id.
-   *
-   * @param purpose makes the statement's text unique, as iterations of one text must not overlap
    */
-  #filtered(query: PlantQuery, purpose = 'candidates'): Iterable<bigint>[] {
+  #filtered(query: PlantQuery): Iterable<bigint>[] {
     const expression = matchExpression(query)
     return [
-      ...(expression === undefined ? [] : [this.#byWords(expression, query, purpose)]),
+      ...(expression === undefined ? [] : [this.#byWords(expression, query)]),
       ...(query.tags.length === 0 ? [] : [this.#byTags(query)]),
     ]
   }
 
-  *#byWords(expression: string, query: PlantQuery, purpose: string): Iterable<bigint> {
+  /** Returns the candidates for an order by name: each yields JSON arrays of LISTED ids. */
+  #lists(query: PlantQuery): Iterable<string>[] {
+    const expression = matchExpression(query)
+    return [
+      ...(expression === undefined ? [] : [this.#listsByWords(expression)]),
+      ...(query.tags.length === 0 ? [] : [listsOf(this.#byTags({ ...query, order: 'id', after: undefined }))]),
+    ]
+  }
+
+  /** SQLite makes the lists in a third less time than ids one by one. */
+  *#listsByWords(expression: string): Iterable<string> {
+    let after: Position | undefined
+    for (let count = LISTED; count === LISTED; ) {
+      const { condition, values } = range({ order: 'id', after }, 'rowid')
+      const row = this.#index.statements.get(
+        `SELECT json_group_array(rowid), max(rowid), count(*)
+          FROM (SELECT rowid FROM words WHERE words MATCH ? AND ${condition} ORDER BY rowid LIMIT ${LISTED})`,
+        expression,
+        ...values,
+      )
+      yield row?.[0] as string
+      after = { key: '', id: row?.[1] as bigint }
+      count = Number(row?.[2])
+    }
+  }
+
+  *#byWords(expression: string, query: PlantQuery): Iterable<bigint> {
     const { condition, direction, values } = range(query, 'rowid')
     yield* this.#indexed(
-      `SELECT /* ${purpose} */ rowid FROM words WHERE words MATCH ? AND ${condition} ORDER BY rowid ${direction}`,
+      `SELECT rowid FROM words WHERE words MATCH ? AND ${condition} ORDER BY rowid ${direction}`,
       expression,
       ...values,
     )
@@ -226,28 +191,13 @@ export class PlantSearch {
   }
 }
 
-/** Decides when a task yields to other tasks. */
-export class Turn {
-  #seen = 0
-  #text = 0
-
-  /** @param plant the plant that the task has just read */
-  isOverAfter(plant: NewPlant | undefined): boolean {
-    this.#seen++
-    this.#text += plant === undefined ? 0 : textLength(plant)
-    const isOver = this.#seen >= STEP || this.#text >= STEP_TEXT
-    if (isOver) this.#seen = this.#text = 0
-    return isOver
-  }
-}
-
 function* without(unwanted: ReadonlySet<bigint>, ids: Iterable<bigint>): Iterable<bigint> {
   for (const id of ids) if (!unwanted.has(id)) yield id
 }
 
 /** The SQL for the ids after the query's position, in a column. */
 function range(
-  { order, after }: PlantQuery,
+  { order, after }: Pick<PlantQuery, 'order' | 'after'>,
   column: string,
 ): { condition: string; direction: string; values: bigint[] } {
   const [sign, direction] = isDescending(order) ? ['<', 'DESC'] : ['>', 'ASC']

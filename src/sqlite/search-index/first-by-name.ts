@@ -1,0 +1,95 @@
+import { SORT_KEY_LENGTH } from '../../fold.ts'
+import {
+  comparePositions,
+  isDescending,
+  matches,
+  type PlantQuery,
+  type Position,
+  positionOf,
+} from '../../plant-query.ts'
+import { type PageLimit, ResultPage } from '../read/result-page.ts'
+import { plantOf } from '../rows.ts'
+import type { StatementCache } from '../statement-cache.ts'
+import type { Task } from '../worker/cooperative.ts'
+import { STEP, Turn } from './turn.ts'
+
+/** Ids of a list, which one step compares: 2 ms. Shorter lists cost more, as each begins a query of the index. */
+export const LISTED = 1000
+
+/**
+ * The plants of a list of ids whose sort keys are within two bounds, and possibly others: SQLite decides only for short
+ * ASCII names, whose keys it makes by `lower`. Its `length` of a text ends at a NUL.
+ */
+const BETWEEN = `SELECT plants.id, name, tag FROM json_each(?1) AS listed CROSS JOIN plants ON plants.id = listed.value
+  WHERE octet_length(name) > ${SORT_KEY_LENGTH} OR octet_length(name) <> length(name)
+    OR ((?2 IS NULL OR lower(name) >= ?2) AND (?3 IS NULL OR lower(name) <= ?3))`
+
+/**
+ * Finds the first plants in an order by name, out of all that may match. Once a page is full, SQLite compares the names
+ * of all others with its last one, so that few of them reach JavaScript.
+ */
+export class FirstByName {
+  readonly #statements: StatementCache
+  readonly #query: PlantQuery
+  readonly #limit: PageLimit
+  readonly #unindexed: ReadonlySet<bigint>
+
+  /** @param unindexed plants to leave out */
+  constructor(statements: StatementCache, query: PlantQuery, limit: PageLimit, unindexed: ReadonlySet<bigint>) {
+    this.#statements = statements
+    this.#query = query
+    this.#limit = limit
+    this.#unindexed = unindexed
+  }
+
+  /**
+   * Keeps the positions of at most a few times as many plants as the page holds.
+   *
+   * @param lists JSON arrays of the ids of all plants that may match, in any order
+   * @param source distinguishes statements that are iterated at the same time
+   */
+  *of(lists: Iterable<string>, source: number): Task<ResultPage> {
+    const { order, after } = this.#query
+    const compare = (a: Position, b: Position) => comparePositions(order, a, b)
+    let first: Position[] = []
+    let last: Position | undefined
+    const turn = new Turn()
+    for (const ids of lists) {
+      const [from, to] = isDescending(order) ? [last, after] : [after, last]
+      const sql = `/* ${source} */ ${BETWEEN}`
+      for (const row of this.#statements.iterate(sql, ids, from?.key ?? null, to?.key ?? null)) {
+        const plant = plantOf(row)
+        const position = positionOf(order, plant)
+        const isWanted = (!after || compare(position, after) > 0) && (!last || compare(position, last) < 0)
+        if (isWanted && !this.#unindexed.has(plant.id) && matches(this.#query, plant)) first.push(position)
+        if (first.length >= this.#limit.plants * 2 + STEP) {
+          first = first.sort(compare).slice(0, this.#limit.plants)
+          last = first.at(-1)
+        }
+        if (turn.isOverAfter(plant)) yield
+      }
+      yield
+    }
+    return this.#page(first.sort(compare))
+  }
+
+  #page(positions: readonly Position[]): ResultPage {
+    const found = new ResultPage(this.#limit)
+    for (const { id } of positions) {
+      if (found.isFull) break
+      const row = this.#statements.get('SELECT id, name, tag FROM plants WHERE id = ?', id)
+      if (row !== undefined) found.add(plantOf(row))
+    }
+    return found
+  }
+}
+
+/** The ids as lists. */
+export function* listsOf(ids: Iterable<bigint>): Iterable<string> {
+  const some: bigint[] = []
+  for (const id of ids) {
+    some.push(id)
+    if (some.length === LISTED) yield `[${some.splice(0).join()}]`
+  }
+  yield `[${some.join()}]`
+}
