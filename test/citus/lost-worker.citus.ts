@@ -13,13 +13,13 @@ interface Health {
   readonly shardsOutOfReach: number
 }
 
-/** Milliseconds after the worker's return in which every request must succeed again. */
+/** Milliseconds after which every request must succeed again once the worker is back. */
 const RECOVERY = 5000
 const CLIENTS = 64
 
-/** Of the requests for plants on the other worker, this share is served meanwhile. */
+/** The least share of requests for plants on the other worker that succeed meanwhile. */
 const SERVED = 0.9
-/** Sessions on the coordinator: the pool's, and those that the service gave up. */
+/** The most sessions on the coordinator: those of the pool, and those that the service has given up. */
 const MAX_SESSIONS = 20
 
 interface Outage {
@@ -35,7 +35,7 @@ const OUTAGES: readonly Outage[] = [
 
 suite('while a worker', () => {
   for (const { name, begin, end } of OUTAGES) {
-    test(`${name}, plants on the other one are created, read and changed, and all is well soon after`, async (t) => {
+    test(`${name}, clients create, read and change plants on the other worker, and all plants soon after`, async (t) => {
       const cluster = await CitusCluster.create(process.env[CITUS_BUILD_VARIABLE] ?? '')
       cleanUp(t, () => cluster.close())
       process.env[CITUS_VARIABLE] = cluster.url()
@@ -48,7 +48,7 @@ suite('while a worker', () => {
       const [lost, living] = cluster.workers as [PostgresServer, PostgresServer]
       const reachable = await idsOn(url, living, 20_000, 1000)
       await begin(lost)
-      // The first requests find out.
+      // The first requests discover the loss.
       await statuses(10_000, create)
       const created = new Set<number>()
       const told = new Set<string>()
@@ -104,7 +104,7 @@ suite('while a worker', () => {
   }
 })
 
-/** Those of the ids from `first` on that are on a worker, as Citus says. */
+/** Asks Citus which of the ids from `first` on are on a worker. */
 async function idsOn(url: string, { port }: PostgresServer, first: number, count: number): Promise<number[]> {
   const rows = await query<{ id: number }>(
     url,
@@ -117,12 +117,12 @@ async function idsOn(url: string, { port }: PostgresServer, first: number, count
 }
 
 async function health(address: string): Promise<Health> {
-  // The result of a check is reused for a second.
+  // The service reuses the result of a check for a second.
   await sleep(1100)
   return (await (await send('GET', `${address}/health/ready`)).json()) as Health
 }
 
-/** Runs the work for consecutive ids, by many clients at once. */
+/** Runs the work for consecutive ids by concurrent clients. */
 async function each(from: number, work: (id: number) => Promise<void>, count = 1000): Promise<void> {
   let next = from
   const client = async () => {
@@ -131,7 +131,7 @@ async function each(from: number, work: (id: number) => Promise<void>, count = 1
   await Promise.all(Array.from({ length: CLIENTS }, client))
 }
 
-/** The number of answers with each status. */
+/** Counts the answers by status. */
 async function statuses(
   from: number,
   create: (id: number) => Promise<Response>,

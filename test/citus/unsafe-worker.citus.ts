@@ -5,7 +5,7 @@ import { cleanUp } from '../support/clean-up.ts'
 import { newDatabase } from '../support/postgres.ts'
 import { run } from '../support/process.ts'
 
-test('a worker that could lose acknowledged writes is refused at the start, with its name and setting', async (t) => {
+test('the start refuses a worker that could lose acknowledged writes, by its name and setting', async (t) => {
   const cluster = await CitusCluster.create(process.env[CITUS_BUILD_VARIABLE] ?? '')
   cleanUp(t, () => cluster.close())
   process.env[CITUS_VARIABLE] = cluster.url()
