@@ -47,7 +47,7 @@ suite('the page, for changes of plants,', () => {
 
   for (const viewport of [DESKTOP, PHONE]) {
     inBrowser(
-      `adds a plant under the next free id, then one under another, by keyboard alone, at ${viewport.width} pixels`,
+      `adds plants with the next free id and with a typed id, by keyboard alone, at ${viewport.width} pixels`,
       async ({ page, service }) => {
         const proposed = (await service.send('GET', '/ids')).json as { next: number }
         const name = page.getByLabel('Name', { exact: true })
@@ -67,7 +67,7 @@ suite('the page, for changes of plants,', () => {
         await page.keyboard.type(own)
         await tabTo(page, name)
         await page.keyboard.type('End')
-        // The tag of the plant before is still there, and chosen as a whole.
+        // The field still has the tag of the previous plant, and Tab selects all of it.
         await tabTo(page, page.getByLabel('Tag', { exact: true }))
         await page.keyboard.press('Delete')
         await pressOn(page, page.getByRole('button', { name: 'Add', exact: true }))

@@ -24,22 +24,18 @@ function dialogsOf(page: Page): string[] {
   return kinds
 }
 
-/** The page sends plants in parts of this size. */
+/** Plants in each part that the page sends. */
 const PART = 5000
 const COUNT = PART + 1000
 
-/**
- * Starts an import of two parts, whose second one waits.
- *
- * @returns a function that lets it go on
- */
+/** Starts an import of two parts, and holds the second part. @returns a function that releases it */
 async function startImport({ page }: Opened, name: string): Promise<() => void> {
   const { promise, resolve } = Promise.withResolvers<void>()
   let parts = 0
   await page.route('**/plants/import?*dryRun=false', async (route) => {
     parts += 1
     if (parts === 2) await promise
-    // The page may have given it up.
+    // The page may have aborted this request.
     await route.continue().catch(() => {})
   })
   const rows = Array.from({ length: COUNT }, (_, i) => `${name} ${i}`)
@@ -111,7 +107,7 @@ suite('a person who leaves the page', () => {
 
   for (const viewport of [DESKTOP, PHONE]) {
     inBrowser(
-      `lets an import go on while the person looks at something else, at ${viewport.width} pixels`,
+      `keeps an import running in another view, at ${viewport.width} pixels`,
       async (opened) => {
         const { page, address, service } = opened
         const name = `many${viewport.width}`
@@ -147,7 +143,7 @@ suite('a person who leaves the page', () => {
     )
   }
 
-  inBrowser('asks before it signs out, which ends an import and forgets what was typed', async (opened) => {
+  inBrowser('is asked before signing out, which ends an import and deletes typed text', async (opened) => {
     const { page, service } = opened
     const goOn = await startImport(opened, 'ended')
     await page.getByRole('link', { name: 'Plants' }).click()
@@ -175,7 +171,7 @@ suite('a person who leaves the page', () => {
     assert.equal((await service.plants()).filter(({ name }) => name.startsWith('ended ')).length, PART)
   })
 
-  inBrowser('goes on with an import whose token was revoked, once the person has signed in again', async (opened) => {
+  inBrowser('continues an import whose token was revoked after signing in again', async (opened) => {
     const { page, service, address } = opened
     const { secret, token } = await service.issueToken(['plants:read', 'plants:write'])
     await page.goto(`${address}#token=${secret}`)
@@ -189,7 +185,7 @@ suite('a person who leaves the page', () => {
     await page.keyboard.press('Enter')
     await page.getByRole('heading', { name: 'Imported so far' }).waitFor()
     await page.getByRole('link', { name: 'Plants' }).click()
-    await progressOf(page).getByText('is not imported completely').waitFor()
+    await progressOf(page).getByText('is imported only in part').waitFor()
     await page.getByRole('link', { name: 'revoked.csv' }).click()
     await pressOn(page, page.getByRole('button', { name: 'Go on' }))
     await page.getByRole('heading', { name: 'Imported', exact: true }).waitFor()

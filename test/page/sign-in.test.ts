@@ -143,7 +143,7 @@ suite('the page, for a person who signs in,', () => {
 
   for (const viewport of [DESKTOP, PHONE]) {
     inBrowser(
-      `is done, and undone, by keyboard alone, at ${viewport.width} pixels`,
+      `signs in and out by keyboard alone, at ${viewport.width} pixels`,
       async ({ page, address, context }) => {
         await untilFocused(page, page.getByLabel('Access token'))
         await assertAccessible(page)
@@ -171,7 +171,7 @@ suite('the page, for a person who signs in,', () => {
 
   for (const viewport of [DESKTOP, PHONE]) {
     inBrowser(
-      `is tried again with the same token when the service cannot be reached, at ${viewport.width} pixels`,
+      `retries with the same token if the service is out of reach, at ${viewport.width} pixels`,
       async ({ page, context }) => {
         await page.clock.install()
         await page.getByLabel('Access token').fill(SECRET)

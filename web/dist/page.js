@@ -2089,11 +2089,11 @@ var ImportJob = class {
     this.mapping = y3(guess(sheet2.columns));
     this.mode = y3(mode);
   }
-  /** Plants of the sheet, once it was checked. */
+  /** The number of plants in the sheet; 0 before the check. */
   get count() {
     return this.#run?.count ?? 0;
   }
-  /** Whether it runs, or has broken off and can go on. */
+  /** Whether the import runs, or has broken off and can continue. */
   get isUnfinished() {
     const { kind } = this.step.value;
     return kind === "importing" || kind === "broken";
@@ -2106,7 +2106,7 @@ var ImportJob = class {
     this.mode.value = part.mode ?? this.mode.value;
     this.step.value = { kind: "mapping" };
   }
-  /** Asks what the import would do. */
+  /** Has the service import the sheet as a dry run. */
   async check(client) {
     const run = new ImportRun(this.sheet, this.mapping.value, this.mode.value);
     const { signal: ended2 } = this.#begin();
@@ -2122,7 +2122,7 @@ var ImportJob = class {
     }
     if (this.#run === run) this.step.value = next;
   }
-  /** Imports what is not imported yet. */
+  /** Imports the plants that are not imported yet. */
   async start(client) {
     const run = this.#run;
     if (run === void 0) return;
@@ -2141,12 +2141,12 @@ var ImportJob = class {
   stop() {
     this.#ending.abort();
   }
-  /** Ends an import that has broken off without the rest of the sheet. */
+  /** Gives up the rest of an import that has broken off. */
   leaveRest() {
     const step = this.step.value;
     if (step.kind === "broken") this.step.value = { kind: "done", outcome: step.outcome };
   }
-  /** The sheet with the ids that the page gives, which it does where the sheet has none. */
+  /** Writes the sheet with the ids that the page has assigned. */
   async sheetWithIds(client) {
     if (this.#run === void 0) throw new Error("The file was not checked.");
     return sheetWithIds(this.sheet, this.#run.rowsWithIds(client));
@@ -2185,7 +2185,7 @@ function ImportProgress() {
       /* @__PURE__ */ a4("progress", { "aria-label": "Import", max: current.count, value: step.done })
     ] }),
     /* @__PURE__ */ a4("span", { role: "status", children: [
-      step.kind === "broken" && " is not imported completely",
+      step.kind === "broken" && " is imported only in part",
       step.kind === "done" && " is imported"
     ] })
   ] });
@@ -3935,7 +3935,7 @@ var rowOf = (id) => document.querySelector(`[role=row][data-id="${id}"]`);
 var PlantChanges = class {
   #client;
   #list;
-  /** Ids of plants whose deletion is under way. */
+  /** Ids of plants that are being deleted. */
   #deleting = /* @__PURE__ */ new Set();
   constructor(client, list) {
     this.#client = client;
@@ -3944,7 +3944,7 @@ var PlantChanges = class {
   edit(plant) {
     if (!drafts.value.has(String(plant.id))) putDraft({ base: plant });
   }
-  /** Saves a draft, if the plant still is as it was shown. Resolves with whether that ends the edit. */
+  /** Saves a draft if nobody has changed the plant since the page showed it. Resolves with whether the edit is over. */
   async save(draft) {
     const { base, name, tag } = draft;
     if (!isChanged(draft)) {
@@ -5044,11 +5044,11 @@ function Secret({ token: { id, name, secret } }) {
       "button",
       {
         type: "button",
-        "aria-label": `I have kept it: ${name}`,
+        "aria-label": `I have copied it: ${name}`,
         onClick: () => {
           created.value = created.value.filter((token) => token.id !== id);
         },
-        children: "I have kept it"
+        children: "I have copied it"
       }
     )
   ] });

@@ -4,7 +4,7 @@ import { useId, useLayoutEffect, useRef } from 'preact/hooks'
 interface DialogProps {
   readonly title: ComponentChildren
   readonly children: ComponentChildren
-  /** The key Escape. */
+  /** Called when the person presses Escape. */
   readonly onCancel: () => void
 }
 
@@ -21,7 +21,7 @@ export function Dialog({ title, children, onCancel }: DialogProps): JSX.Element 
     <dialog
       ref={place}
       aria-labelledby={id}
-      // Keys pressed in the dialog do not reach a table around it.
+      // Keys pressed in the dialog must not reach a table around it.
       onKeyDown={(event) => event.stopPropagation()}
       onCancel={(event) => {
         event.preventDefault()

@@ -1,4 +1,4 @@
-/** Elements that Tab may reach. */
+/** A selector of the elements that Tab reaches. */
 const STOPS =
   'a[href], button:not(:disabled), input:not(:disabled), select:not(:disabled), textarea, summary, [tabindex]'
 
@@ -33,7 +33,7 @@ const activeElement = (): HTMLElement | null =>
 /** Returns the next tab stop beside the removed element, else the previous one, else the closest place around it. */
 function place(record: MutationRecord | undefined): HTMLElement | null {
   const around = record?.target
-  // Neighbours of a whole view or of a row of a table have nothing to do with it.
+  // A removed view or row of a table has no related neighbours.
   if (!(around instanceof Element) || !around.isConnected || around.matches('body, [role=grid], [role=grid] *'))
     return main()
   const { nextSibling: next, previousSibling: before } = record as MutationRecord

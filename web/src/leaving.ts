@@ -4,11 +4,11 @@ type Loss = () => string | undefined
 
 const sources = signal<readonly Loss[]>([])
 
-/** The losses if the person left now, in words that follow "You would lose". */
+/** What the person would lose by leaving now, as phrases that follow "You would lose". */
 export const losses = computed(() => sources.value.flatMap((loss) => loss() ?? []))
 
 /**
- * Has the person asked before they close the tab, leave the page or sign out, while `loss` names a loss.
+ * Asks the person before they close the tab, leave the page or sign out, while `loss` returns a text.
  *
  * @param loss reads signals, and runs again when they change
  */

@@ -66,7 +66,7 @@ export function takeFromAddress(): boolean {
   return true
 }
 
-/** @param again tries the same once more, when the person wants it */
+/** @param again repeats the attempt if the person asks for that */
 async function check(token: string, again: () => void): Promise<void> {
   session.value = { kind: 'checking' }
   const client = clientFor(token)

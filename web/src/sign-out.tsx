@@ -5,7 +5,7 @@ import { losses } from './leaving.ts'
 import { Sentence } from './named.tsx'
 import { signOut } from './session.ts'
 
-/** Signs out, and asks first where that would lose something. */
+/** Signs out. Asks first if the person would lose something. */
 export function SignOut({
   title,
   isQuiet = false,

@@ -17,7 +17,7 @@ export type Step =
   | { readonly kind: 'broken'; readonly why: string; readonly outcome: Outcome }
   | { readonly kind: 'done'; readonly outcome: Outcome }
 
-/** The import of one sheet, from the meaning of its columns to its report. It outlives its view and an expired token. */
+/** The import of one sheet, from the mapping of its columns to the report. It outlives its view and an expired token. */
 export class ImportJob {
   readonly sheet: Sheet
   readonly mapping: Signal<Mapping>
@@ -35,12 +35,12 @@ export class ImportJob {
     this.mode = signal(mode)
   }
 
-  /** Plants of the sheet, once it was checked. */
+  /** The number of plants in the sheet; 0 before the check. */
   get count(): number {
     return this.#run?.count ?? 0
   }
 
-  /** Whether it runs, or has broken off and can go on. */
+  /** Whether the import runs, or has broken off and can continue. */
   get isUnfinished(): boolean {
     const { kind } = this.step.value
     return kind === 'importing' || kind === 'broken'
@@ -55,7 +55,7 @@ export class ImportJob {
     this.step.value = { kind: 'mapping' }
   }
 
-  /** Asks what the import would do. */
+  /** Has the service import the sheet as a dry run. */
   async check(client: PlantstoreClient): Promise<void> {
     const run = new ImportRun(this.sheet, this.mapping.value, this.mode.value)
     const { signal: ended } = this.#begin()
@@ -69,11 +69,11 @@ export class ImportJob {
     } catch (error) {
       if (!isAbort(error)) this.fault.value = said(error)
     }
-    // Otherwise the person has changed the mapping meanwhile, so this result is out of date.
+    // If the person has changed the mapping meanwhile, this result is out of date.
     if (this.#run === run) this.step.value = next
   }
 
-  /** Imports what is not imported yet. */
+  /** Imports the plants that are not imported yet. */
   async start(client: PlantstoreClient): Promise<void> {
     const run = this.#run
     if (run === undefined) return
@@ -94,13 +94,13 @@ export class ImportJob {
     this.#ending.abort()
   }
 
-  /** Ends an import that has broken off without the rest of the sheet. */
+  /** Gives up the rest of an import that has broken off. */
   leaveRest(): void {
     const step = this.step.value
     if (step.kind === 'broken') this.step.value = { kind: 'done', outcome: step.outcome }
   }
 
-  /** The sheet with the ids that the page gives, which it does where the sheet has none. */
+  /** Writes the sheet with the ids that the page has assigned. */
   async sheetWithIds(client: PlantstoreClient): Promise<Blob> {
     if (this.#run === undefined) throw new Error('The file was not checked.')
     return sheetWithIds(this.sheet, this.#run.rowsWithIds(client))
@@ -112,7 +112,7 @@ export class ImportJob {
   }
 }
 
-/** The import that the person has begun in this tab. */
+/** The present import of this tab. */
 export const job = signal<ImportJob | undefined>(undefined)
 
 onSignOut(() => {

@@ -4,7 +4,7 @@ import { job } from './import-job.ts'
 
 const number = new Intl.NumberFormat()
 
-/** The import that goes on while the person looks at another view. */
+/** Shows in other views how far a running import is. */
 export function ImportProgress(): JSX.Element | null {
   const current = job.value
   const step = current?.step.value
@@ -22,7 +22,7 @@ export function ImportProgress(): JSX.Element | null {
         </>
       )}
       <span role="status">
-        {step.kind === 'broken' && ' is not imported completely'}
+        {step.kind === 'broken' && ' is imported only in part'}
         {step.kind === 'done' && ' is imported'}
       </span>
     </section>

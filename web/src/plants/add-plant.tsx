@@ -54,7 +54,7 @@ export function AddPlant({ client, list }: AddProps): JSX.Element {
       const plant = await create(client, sent, own, freeId)
       list?.putFirst(plant)
       tell(`Added ${plant.id} ${named(plant.name)}`)
-      // What was typed while the answer was on its way is the next plant. The tag stays, as that often has the same.
+      // Text typed while the service worked belongs to the next plant. The tag stays, as the next plant often has it.
       if (typed.value === sent) typed.value = { ...NOTHING, tag: sent.tag }
       void propose()
       if (isFocusLost() || form.current?.contains(document.activeElement)) name.current?.focus()

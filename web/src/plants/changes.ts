@@ -10,7 +10,7 @@ import type { PlantList } from './plant-list.ts'
 export class PlantChanges {
   readonly #client: PlantstoreClient
   readonly #list: PlantList
-  /** Ids of plants whose deletion is under way. */
+  /** Ids of plants that are being deleted. */
   readonly #deleting = new Set<bigint>()
 
   constructor(client: PlantstoreClient, list: PlantList) {
@@ -22,7 +22,7 @@ export class PlantChanges {
     if (!drafts.value.has(String(plant.id))) putDraft({ base: plant })
   }
 
-  /** Saves a draft, if the plant still is as it was shown. Resolves with whether that ends the edit. */
+  /** Saves a draft if nobody has changed the plant since the page showed it. Resolves with whether the edit is over. */
   async save(draft: Draft): Promise<boolean> {
     const { base, name, tag } = draft
     if (!isChanged(draft)) {
@@ -32,7 +32,7 @@ export class PlantChanges {
     return this.#trying(base.id, async () => {
       // The list has no entity tags, so this reads the plant again and compares it with the one shown.
       const current = await this.#client.getPlant(base.id)
-      // An earlier attempt saved it, and its answer was lost.
+      // An earlier attempt has saved the draft, but its answer was lost.
       if (isSame(current.plant, wanted(draft))) return this.#saved(current.plant, draft)
       if (!isSame(current.plant, base)) return this.#meet(base.id, current)
       const patch = { name, tag: tag === '' ? null : tag }
@@ -103,7 +103,7 @@ export class PlantChanges {
     const now = drafts.value.get(String(plant.id)) ?? sent
     const isWhole = now.name === sent.name && now.tag === sent.tag
     if (isWhole) dropDraft(plant.id)
-    // Texts typed while the answer was on its way become an edit of the stored plant.
+    // Text typed while the service worked becomes an edit of the stored plant.
     else changeDraft(plant.id, { base: plant, isSaving: false })
     if (this.#list.has(plant.id)) this.#list.replace(plant)
     else this.#list.putFirst(plant)

@@ -47,7 +47,7 @@ export function EnterPlant({ client, id, onEntered }: EnterProps): JSX.Element {
     try {
       const { plant } = await client.createPlant({ id, name, ...(tag === '' ? {} : { tag }) })
       const now = typed.value[String(id)]
-      // Texts typed while the answer was on its way become an edit of the stored plant.
+      // Text typed while the service worked becomes an edit of the stored plant.
       if (now !== undefined && now !== sent) putDraft({ base: plant, ...now })
       keep(id, NOTHING)
       tell(`Added ${id} ${named(name)}`)

@@ -27,7 +27,7 @@ export function rowAfter(id: bigint): string | undefined {
   return (rows[at + 1] ?? rows[at - 1])?.dataset['id']
 }
 
-/** Focuses the row of a plant once it is drawn, unless the person has gone elsewhere meanwhile. */
+/** Focuses the row of a plant once it is drawn, unless another element has the focus by then. */
 export function focusRow(id: string): void {
   requestAnimationFrame(() => {
     if (isFocusLost()) rowOf(id)?.focus()

@@ -5,7 +5,7 @@ import { askBeforeLosing } from '../leaving.ts'
 import { named } from '../named.tsx'
 import { onSignOut, type Scope } from '../session.ts'
 
-/** What was typed for a token that is not created yet. */
+/** The typed text for a token that is not created yet. */
 interface Typed {
   readonly name: string
   /** null: nothing was chosen yet. */

@@ -2,7 +2,7 @@ import type { JSX } from 'preact'
 import type { CreatedToken } from '../../../client/src/index.ts'
 import { created } from './new-token.ts'
 
-/** Shows the secret of each new token until the person has copied it. */
+/** Shows the secret of each new token until the person confirms that they have copied it. */
 export function Secrets(): JSX.Element {
   return (
     <div role="status" tabIndex={-1}>
@@ -28,12 +28,12 @@ function Secret({ token: { id, name, secret } }: { readonly token: CreatedToken 
       />
       <button
         type="button"
-        aria-label={`I have kept it: ${name}`}
+        aria-label={`I have copied it: ${name}`}
         onClick={() => {
           created.value = created.value.filter((token) => token.id !== id)
         }}
       >
-        I have kept it
+        I have copied it
       </button>
     </div>
   )
