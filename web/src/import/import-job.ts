@@ -17,7 +17,7 @@ export type Step =
   | { readonly kind: 'broken'; readonly why: string; readonly outcome: Outcome }
   | { readonly kind: 'done'; readonly outcome: Outcome }
 
-/** The import of one sheet, from the mapping of its columns to the report. It outlives its view and an expired token. */
+/** The import of one sheet, from mapping its columns to the report. It outlives its view and an expired token. */
 export class ImportJob {
   readonly sheet: Sheet
   readonly mapping: Signal<Mapping>
