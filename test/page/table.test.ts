@@ -15,6 +15,7 @@ import {
 
 const ENDS = [-(2n ** 63n), 2n ** 63n - 1n, 2n ** 53n + 1n]
 const LONG = 'Taraxacum '.repeat(60).trim()
+const LONG_TAG = 'greenhouse '.repeat(30).trim()
 const ARABIC = 'وردة دمشقية (Rosa × damascena)'
 const HOSTILE = '<img src=x onerror=alert(1)>&amp;'
 const COUNT = 2000
@@ -30,7 +31,7 @@ async function fill({ service }: Opened): Promise<void> {
   })
   for (const id of ENDS) rows.push(`{"id":${id},"name":"End ${id}"}`)
   rows.push(JSON.stringify({ id: 9001, name: LONG, tag: 'Ähre' }), JSON.stringify({ id: 9002, name: ARABIC }))
-  rows.push(JSON.stringify({ id: 9003, name: HOSTILE }))
+  rows.push(JSON.stringify({ id: 9003, name: HOSTILE }), JSON.stringify({ id: 9004, name: 'Tagged', tag: LONG_TAG }))
   const headers = { 'Content-Type': 'application/x-ndjson' }
   const answer = await service.send('POST', '/plants/import', { headers, body: rows.join('\n') })
   assert.match(answer.body, new RegExp(`"added":${rows.length}`))
@@ -184,7 +185,9 @@ suite('the table of the page', () => {
         await page.getByLabel('Search plants').fill('tarax')
         await page.locator('.name', { hasText: LONG }).waitFor()
         await page.getByText('Tags', { exact: true }).click()
-        await page.getByLabel('Ähre 1').waitFor()
+        await page.getByLabel('Ähre 1').check()
+        await page.getByLabel(LONG_TAG).check()
+        await page.getByRole('button', { name: `Remove the filter ${LONG_TAG}` }).waitFor()
         await assertAccessible(page)
         await assertFits(page)
       },
