@@ -192,7 +192,7 @@ followTest(
   () => ({ before: 'mkdir state backup', isServiceUser: true }),
 )
 
-test('The first hour says of each error number who has to act', () => {
+test('The first hour says who has to act on each error number', () => {
   const page = readFileSync(join(ROOT, 'docs/guides/first-hour.md'), 'utf8')
   const rows = page.matchAll(/^\| ((?:\d{5}(?:, )?)+) \|/gm)
   const named = [...rows].flatMap(([, numbers = '']) => numbers.split(', '))

@@ -18,7 +18,7 @@ import type { Service } from '../support/service.ts'
 
 const rowOf = (page: Page, id: number): Locator => page.locator(`[role=row][data-id="${id}"]`)
 
-/** A plant of the test's own, and the page with a clock that the test can move. */
+/** Creates a plant for the test, and opens the page with a clock that the test moves. */
 async function withPlant({ page, service }: Opened, id: number, name: string): Promise<void> {
   await service.create({ id, name })
   await page.clock.install()
@@ -36,7 +36,7 @@ suite('the page with a slow network, or none', () => {
   const inBrowser = pageTests()
 
   inBrowser(
-    'keeps a new plant whose answer got lost, and adds it once',
+    'keeps a new plant whose answer was lost, and adds it once',
     async ({ page, service }) => {
       await page.clock.install()
       await page.getByRole('button', { name: 'Add a plant' }).click()
@@ -57,7 +57,7 @@ suite('the page with a slow network, or none', () => {
     { expected: NO_NETWORK, viewport: PHONE },
   )
 
-  inBrowser('loses nothing that is typed while an answer is on its way', async (opened) => {
+  inBrowser('loses no text that is typed while the service works', async (opened) => {
     const { page, service } = opened
     await withPlant(opened, 501, 'Nyssa')
     await page.getByRole('button', { name: 'Add a plant' }).click()
@@ -114,7 +114,7 @@ suite('the page with a slow network, or none', () => {
     }
   })
 
-  inBrowser('leaves the focus where the person has gone while an answer was on its way', async (opened) => {
+  inBrowser('leaves the focus where the person has moved it while the service worked', async (opened) => {
     const { page, service } = opened
     await withPlant(opened, 511, 'Ostrya')
     const search = page.getByLabel('Search plants')
@@ -131,7 +131,7 @@ suite('the page with a slow network, or none', () => {
   })
 
   inBrowser(
-    'offers to bring a deleted plant back until that has worked',
+    'offers to restore a deleted plant until that succeeds',
     async (opened) => {
       const { page, context, service } = opened
       await withPlant(opened, 521, 'Parrotia')
@@ -161,7 +161,7 @@ suite('the page with a slow network, or none', () => {
   )
 
   inBrowser(
-    'keeps an edit whose answer got lost, and one that is saved over that of somebody else',
+    "keeps an edit whose answer was lost, even one that overwrites another person's edit",
     async (opened) => {
       const { page, context, service } = opened
       await withPlant(opened, 531, 'Sorbus')
@@ -201,7 +201,7 @@ suite('the page with a slow network, or none', () => {
 
   for (const viewport of [DESKTOP, PHONE]) {
     inBrowser(
-      `reads and exports the table when it is asked again, at ${viewport.width} pixels`,
+      `reads and exports the table at a second attempt, at ${viewport.width} pixels`,
       async (opened) => {
         const { page, context, service } = opened
         const id = 540 + viewport.width
@@ -225,7 +225,7 @@ suite('the page with a slow network, or none', () => {
   }
 
   inBrowser(
-    'keeps a sheet that it could not check, and how the person reads it',
+    'keeps a sheet that it could not check, with its mapping and mode',
     async ({ page, context }) => {
       await page.clock.install()
       await page.getByRole('link', { name: 'Import' }).click()
@@ -252,7 +252,7 @@ suite('the page with a slow network, or none', () => {
   )
 
   inBrowser(
-    'keeps chosen labels, and writes them without a network',
+    'keeps chosen labels, and saves them without a network',
     async (opened) => {
       const { page, context } = opened
       await withPlant(opened, 611, 'Xanthoceras')
@@ -276,7 +276,7 @@ suite('the page with a slow network, or none', () => {
   )
 
   inBrowser(
-    'keeps the plant of a label whose answer got lost, and enters it once',
+    'keeps the plant of a label whose answer was lost, and enters it once',
     async ({ page, service, address }) => {
       await page.clock.install()
       await page.goto(`${address}#/plant?id=621`)

@@ -68,18 +68,15 @@ export function pageTests(): (title: string, run: (opened: Opened) => Promise<vo
   }
 }
 
-/** What Chromium says of a request that gets no answer. */
+/** Chromium's message for a request without an answer. */
 export const NO_NETWORK = /net::ERR_/
 
-/**
- * Waits for an element that comes after the last of the attempts of a request. The waits between them take no time, on a
- * page whose clock is installed.
- */
+/** Waits for an element that appears after the last attempt of a request. Needs a page whose clock the test moves. */
 export async function withoutWaits(page: Page, wanted: Locator): Promise<void> {
   while ((await wanted.count()) === 0) await page.clock.fastForward(10_000)
 }
 
-/** The service does what it is asked, and its answers get lost. */
+/** Lets requests reach the service, and drops their answers. */
 export async function loseAnswers(page: Page, url: string): Promise<void> {
   await page.route(url, async (route) => {
     await route.fetch()
@@ -87,7 +84,7 @@ export async function loseAnswers(page: Page, url: string): Promise<void> {
   })
 }
 
-/** Holds the answers to requests back until the function is called that it returns. */
+/** Holds requests of this method. @returns a function that releases them */
 export async function holdAnswers(page: Page, url: string | RegExp, method: string): Promise<() => void> {
   const { promise, resolve } = Promise.withResolvers<void>()
   await page.route(url, async (route) => {
@@ -100,7 +97,7 @@ export async function holdAnswers(page: Page, url: string | RegExp, method: stri
 /** More than any view has tab stops. */
 const MOST_TABS = 100
 
-/** Goes to an element as people without a mouse do, and fails where they do not get there, or do not see that they are. */
+/** Presses Tab until an element has the focus. Fails if that does not happen, or if the focus is not visible. */
 export async function tabTo(page: Page, target: Locator, key: 'Tab' | 'Shift+Tab' = 'Tab'): Promise<void> {
   await target.waitFor()
   for (let i = 0; i < MOST_TABS; i++) {
@@ -116,7 +113,7 @@ export async function pressOn(page: Page, target: Locator, key = 'Enter', way?: 
   await page.keyboard.press(key)
 }
 
-/** Fails where the focus has no ring, or something lies over it. */
+/** Fails if the focused element has no ring, or if something covers it. */
 async function assertFocusSeen(page: Page): Promise<void> {
   const [outline, over] = await page.evaluate<[string, string | null]>(`(() => {
     const focused = document.activeElement
@@ -136,12 +133,12 @@ export const untilFocused = (page: Page, target: Locator): Promise<void> => focu
 
 const focusedOf = (page: Page, target: Locator): Locator => target.and(page.locator(':focus'))
 
-/** Fails on what axe finds serious or critical, in light and in dark colours. */
+/** Fails if axe finds a serious or critical fault, in light or in dark colours. */
 export async function assertAccessible(page: Page): Promise<void> {
   await page.evaluate(axe.source)
   for (const [colorScheme, options] of [
     ['light', {}],
-    // Of all rules, only this one depends on the colours.
+    // Only this rule depends on the colours.
     ['dark', { runOnly: ['color-contrast'] }],
   ] as const) {
     await page.emulateMedia({ colorScheme })
