@@ -8,7 +8,7 @@ import type { Row, Run } from '../src/postgres/pool/client.ts'
 import { Pool } from '../src/postgres/pool/pool.ts'
 import { PoolShare } from '../src/postgres/pool/pool-share.ts'
 import { search } from '../src/postgres/read/search.ts'
-import { KeptStatistics, SearchStatistics } from '../src/postgres/read/search-statistics.ts'
+import { SearchStatistics, StatisticsCache } from '../src/postgres/read/search-statistics.ts'
 import { readPostgresAddress } from '../src/postgres-address.ts'
 import { cleanUp } from './support/clean-up.ts'
 import { expectedPlants } from './support/expected.ts'
@@ -63,7 +63,7 @@ async function plansOf(url: string, wanted: PlantQuery): Promise<Plan[]> {
         plans.push((JSON.parse(rows[0]?.[0] ?? '') as [{ Plan: Plan }])[0].Plan)
         return outcome
       }
-      await search(explained, wanted, 100, await new KeptStatistics().current(run))
+      await search(explained, wanted, 100, await new StatisticsCache().current(run))
     })
   } finally {
     await pool.close()

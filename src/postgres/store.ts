@@ -30,7 +30,7 @@ import { preflight, waitForDatabase } from './preflight.ts'
 import { countPlants, exported } from './read/long-reads.ts'
 import { PointReader, type PointReads, selectPlants, selectSmallPlants } from './read/point-reader.ts'
 import { listPlants } from './read/query-reader.ts'
-import { KeptStatistics } from './read/search-statistics.ts'
+import { StatisticsCache } from './read/search-statistics.ts'
 import { RequestDeadlines } from './request-deadlines.ts'
 import { type ShardState, Shards } from './sharding/shards.ts'
 import { listTags, TagCounts } from './tag-counts.ts'
@@ -71,7 +71,7 @@ export class PostgresStore implements Store {
   readonly #writer: PostgresWriter
   readonly #wordIndex: WordIndex
   readonly #tagCounts: TagCounts
-  readonly #statistics = new KeptStatistics()
+  readonly #statistics = new StatisticsCache()
   readonly #shards: Shards
   readonly #points: PointReader
   readonly #queue: WriteQueue

@@ -5,7 +5,7 @@ import type { Run } from '../pool/client.ts'
 import type { PoolShare } from '../pool/pool-share.ts'
 import { search } from './search.ts'
 import { PAGE_BYTES } from './search-statement.ts'
-import type { KeptStatistics, SearchStatistics } from './search-statistics.ts'
+import type { SearchStatistics, StatisticsCache } from './search-statistics.ts'
 
 /** See Store.listPlants. */
 export async function listPlants(
@@ -13,7 +13,7 @@ export async function listPlants(
   query: PlantQuery,
   limit: number,
   budget: Budget,
-  kept: KeptStatistics,
+  kept: StatisticsCache,
 ): Promise<NewPlant[]> {
   const find = async (run: Run) => search(run, query, limit, await kept.current(run))
   const rows = await share.with(find, budget)

@@ -3,7 +3,7 @@ import { MAX_ID, MIN_ID } from '../../plant.ts'
 import { isByName, isDescending, type PlantOrder, type PlantQuery, type Position } from '../../plant-query.ts'
 import { indexedWord } from '../search-terms.ts'
 
-/** Adds a parameter to a statement, and gives its name there. */
+/** Adds a value to the parameters of a statement. @returns its name in the statement, such as `$3` */
 export type Parameter = (value: unknown) => string
 
 /** The part of a tag that the index holds (sql/postgres/000001.sql). */
@@ -12,9 +12,7 @@ const tagKey = (tag: string): string => (tag.length <= 128 ? tag : Array.from(ta
 /** The tags that a plant can have: PostgreSQL refuses U+0000. */
 export const storableTags = (tags: readonly string[]): string[] =>
   [...new Set(tags)].filter((tag) => !tag.includes('\0'))
-/**
- * Replaces U+0000, which PostgreSQL refuses. No plant has it; only a forged cursor does, and that may lead anywhere.
- */
+/** Replaces U+0000, which PostgreSQL refuses. Only a forged cursor has it, and may lead to any position. */
 export const storable = (text: string): string => text.replaceAll('\0', '\u0001')
 
 export const ordering = (order: PlantOrder, table = ''): string =>
@@ -24,7 +22,7 @@ export const ordering = (order: PlantOrder, table = ''): string =>
 
 const columns = (order: PlantOrder): ['id'] | ['sort_key', 'id'] => (isByName(order) ? ['sort_key', 'id'] : ['id'])
 
-/** Whether a plant has a tag, for the index and then for the rest of a tag that is longer than the index holds. */
+/** Conditions for a tag. The index holds the first 128 characters, and the second condition compares the whole tag. */
 export const tagIs = (tag: string, parameter: Parameter): string[] => [
   `${TAG_KEY} = ${parameter(tagKey(tag))}`,
   `tag = ${parameter(tag)}`,
@@ -40,22 +38,22 @@ export function isAfter(order: PlantOrder, { key, id }: Position, parameter: Par
   return `(${columns(order).join(', ')}) ${isDescending(order) ? '<' : '>'} (${values.join(', ')})`
 }
 
-/** Whether a sort key begins with a word, as a range of its index. */
+/** A condition for a sort key that begins with a word, as a range of the index of names. */
 export function beginsWith(word: string, parameter: Parameter): string {
   const start = indexedWord(word)
   const last = Array.from(start).at(-1) ?? ''
   const code = last.codePointAt(0) ?? 0
-  // The code point after U+D7FF that text can hold is U+E000; no word contains U+10FFFF.
+  // U+D800 to U+DFFF are surrogates, which text can't hold. No word contains U+10FFFF.
   const next = String.fromCodePoint(code === 0xd7ff ? 0xe000 : code + 1)
   const end = start.slice(0, start.length - last.length) + next
   return `(sort_key >= ${parameter(start)} AND sort_key < ${parameter(end)})`
 }
 
-/** No sort key is less than the first of these, nor greater than the second. */
+/** The least sort key, and a text that no sort key exceeds. */
 const KEYS = ['', '\u{10ffff}'.repeat(SORT_KEY_LENGTH)] as const
 const IDS = [MIN_ID, MAX_ID] as const
 
-/** The part of an order in which a window may lie: its column, and the values between which that begins and ends. */
+/** Returns the column of an order, and the values at which the query starts and the order ends. */
 function extent({ order, after }: PlantQuery): { column: string; start: unknown; end: unknown } {
   const [column] = columns(order)
   const [least, greatest]: readonly unknown[] = isByName(order) ? KEYS : IDS
@@ -64,7 +62,7 @@ function extent({ order, after }: PlantQuery): { column: string; start: unknown;
   return { column, start: isByName(order) ? storable(after.key) : after.id, end }
 }
 
-/** Selects the position at which a window of this many plants ends, unless the order ends before. */
+/** Selects the position at which a window of this many plants ends. It has no row when the order ends before. */
 export function edgeOf(query: PlantQuery, plants: number, parameter: Parameter): string {
   const { column, start } = extent(query)
   return `SELECT ${column} AS position FROM plants
@@ -73,8 +71,8 @@ export function edgeOf(query: PlantQuery, plants: number, parameter: Parameter):
 }
 
 /**
- * Whether a plant is in a window: between the start of the query and the position in the table `edge`. With two bounds
- * whose values it does not know, the planner expects few plants and intersects their index with that of words.
+ * Conditions for a plant in a window: from the start of the query to the position in the table `edge`. The planner does
+ * not know the values of the two bounds. So it expects few plants, and intersects their index with the index of words.
  */
 export function isInWindow(query: PlantQuery, parameter: Parameter): string[] {
   const { column, start, end } = extent(query)

@@ -5,47 +5,47 @@ import type { SearchStatistics } from './search-statistics.ts'
  * Microseconds of the database's processor, measured with a million plants on PostgreSQL 18. Only their ratios matter.
  */
 const COST = {
-  /** A plant of a walk, next to the one before on disk, in a tag, and anywhere. */
+  /** A plant of a walk: near the plant before it on disk, in the order of a tag, and elsewhere on disk. */
   near: 0.35,
   inTag: 2,
   far: 3,
-  /** A plant of a set, which may be anywhere. */
+  /** A plant of a set, anywhere on disk. */
   plant: 6,
-  /** A plant of a window, which the index of the order counts and lists. */
+  /** A plant of a window. PostgreSQL counts and lists it in the index of the order. */
   position: 0.25,
-  /** A plant of a tag, which the index of tags lists. */
+  /** A plant of a tag. PostgreSQL lists it in the index of tags. */
   tagged: 0.1,
-  /** An entry of a word in the index of words: listed, and compared with those of the other words. */
+  /** An entry of the index of words: to list it, and to compare it with the entries of other words. */
   entry: 0.13,
   compared: 0.35,
 }
-/** From this share of the plants on, further entries of a word cost next to nothing: they are on the same pages. */
+/** The share of plants above which further entries of a word cost almost nothing, as they lie on the same pages. */
 const DENSE = 0.08
-/** The share of words and tags that the statistics do not know. */
+/** The assumed share of a word or tag that the statistics do not list. */
 const RARE = 0.0002
 /**
- * What the statistics say weighs as much as this many plants seen: of one word, of one word among the plants of a tag, and
- * of all words together.
+ * The weight of the statistics, as a number of plants seen: for one word, for one word among the plants of a tag, and
+ * for all words together.
  */
 const WEIGHT = { word: 2000, inTag: 300, together: 1000 }
-/** How many times the plants expected a step may read: a walk ends with its page, the others read all. */
+/** The bound of a step, as a factor of the expected plants. A walk ends once its page is full; the others read all. */
 const SAFETY = { walk: 2.5, window: 2, set: 3 }
-/** A set and a tag may always have this many plants, as estimates of what is rare are rough. */
-const FEW = 5000
-/** A way that costs more, and is not the cheapest, is left to the rounds with bounds. */
-const MOST = 100_000
+/** The least bound of a set or a tag, because estimates of rare words and tags are rough. */
+const MIN_BOUND = 5000
+/** Maximum cost of every way but the cheapest. The rounds of `search` try the others with bounds. */
+const MAX_COST = 100_000
 
-/** What is known about a query before it is searched, from its first plants and from the statistics. */
+/** Facts about a query, from its first plants and from the statistics. */
 export interface Facts {
   readonly limit: number
-  /** The first plants: their number, the hits among them, and, if counted, those that have each word. */
+  /** The number of first plants, the hits among them, and for each counted word the plants with it. */
   readonly seen: number
   readonly hits: number
   readonly words: readonly number[]
   readonly statistics: SearchStatistics
 }
 
-/** A way to the plants of a query, and how many plants to read at most. */
+/** A way to find the plants of a query, with the maximum number of plants to read. */
 export interface Way {
   readonly kind: 'walk' | 'window' | 'set'
   readonly bound: number
@@ -54,19 +54,19 @@ export interface Way {
 
 interface WordShare {
   readonly word: string
-  /** Of all plants that the index of words is to list, and of the plants with the tag of the query. */
+  /** The share of all plants that the index of words lists for the word, and of the plants with the query's tag. */
   readonly share: number
   readonly inTag: number
-  /** Of the plants that a walk passes first: by name, those whose names begin with the word are elsewhere. */
+  /** The share of the plants that a walk reads first. By name, plants whose names begin with the word lie elsewhere. */
   readonly onWalk: number
 }
 
-/** The words that the index of words is worth asking for, the rarest first. The plants are checked for the others. */
+/** Returns the words to look up in the index of words, the rarest first. The search checks plants for the others. */
 export function wordsToAsk(query: PlantQuery, facts: Facts): string[] {
   return chosen(sharesOf(query, facts), query, facts).map(({ word }) => word)
 }
 
-/** The ways that are worth trying, the cheapest first. */
+/** Returns the ways to try, the cheapest first. */
 export function waysOf(query: PlantQuery, facts: Facts): Way[] {
   const { order, tags, words } = query
   const { limit, statistics } = facts
@@ -74,7 +74,7 @@ export function waysOf(query: PlantQuery, facts: Facts): Way[] {
   const asked = chosen(shares, query, facts)
   const tagged = statistics.plants * tagShareOf(query, facts)
   const positions = limit / densityOf(shares, query, facts)
-  const walked = tags.length === 1 ? Math.min(positions, Math.max(tagged, FEW)) : positions
+  const walked = tags.length === 1 ? Math.min(positions, Math.max(tagged, MIN_BOUND)) : positions
   const plants = tagged * product(asked.map(({ inTag }) => inTag))
   const entries = statistics.plants * entryCost(asked)
   const each = tags.length === 1 ? COST.inTag : statistics.isNear(order) ? COST.near : COST.far
@@ -86,7 +86,7 @@ export function waysOf(query: PlantQuery, facts: Facts): Way[] {
     },
     {
       kind: 'set',
-      bound: Math.max(FEW, Math.ceil(plants * SAFETY.set)),
+      bound: Math.max(MIN_BOUND, Math.ceil(plants * SAFETY.set)),
       cost: entries + plants * COST.plant + (tags.length === 0 ? 0 : tagged * COST.tagged),
     },
   ]
@@ -98,7 +98,7 @@ export function waysOf(query: PlantQuery, facts: Facts): Way[] {
       cost: entries + bound * COST.position + SAFETY.window * limit * COST.plant,
     })
   }
-  return ways.sort((a, b) => a.cost - b.cost).filter(({ cost }, i) => i === 0 || cost <= MOST)
+  return ways.sort((a, b) => a.cost - b.cost).filter(({ cost }, i) => i === 0 || cost <= MAX_COST)
 }
 
 function sharesOf(query: PlantQuery, facts: Facts): WordShare[] {
@@ -127,7 +127,7 @@ function sharesOf(query: PlantQuery, facts: Facts): WordShare[] {
   })
 }
 
-/** Adds words as long as their entries cost less than the plants that they spare. */
+/** Chooses words as long as their entries cost less than the plants that they exclude. */
 function chosen(shares: readonly WordShare[], query: PlantQuery, facts: Facts): WordShare[] {
   const asked: WordShare[] = []
   let left = tagShareOf(query, facts)
@@ -140,14 +140,14 @@ function chosen(shares: readonly WordShare[], query: PlantQuery, facts: Facts): 
   return asked
 }
 
-/** Microseconds for each plant of the store, to read the entries of words. */
+/** Microseconds to read the entries of words, divided by the number of plants in the store. */
 function entryCost(asked: readonly WordShare[]): number {
   const [rarest] = asked
   const listed = asked.reduce((sum, { share }) => sum + Math.min(share, DENSE), 0)
   return listed * COST.entry + (rarest?.share ?? 0) * COST.compared
 }
 
-/** The share of hits among the plants that a walk passes first. */
+/** Estimates the share of hits among the plants that a walk reads first. */
 function densityOf(shares: readonly WordShare[], query: PlantQuery, facts: Facts): number {
   const { hits, seen, statistics } = facts
   const known = product(shares.map(({ onWalk }) => onWalk))

@@ -12,13 +12,13 @@ import {
   tagIsOneOf,
 } from './search-conditions.ts'
 
-/** A statement whose plants include those of a query. Its column `hit` marks them. A LIMIT may follow it. */
+/** A SELECT of plants whose column `hit` marks the plants of a query. A LIMIT may follow its text. */
 export interface Source {
-  /** Whether the plants come in any order. Otherwise they come in the order of the query, from its position on. */
+  /** Whether the plants come in any order. Other sources follow the order of the query, from its position on. */
   readonly isSet: boolean
   /** Whether all plants are hits, so that one page is enough. */
   readonly isExact: boolean
-  /** @param more further columns, each after a comma */
+  /** Returns the SELECT. @param more further columns, each after a comma */
   text(parameter: Parameter, more?: string): string
 }
 
@@ -29,21 +29,21 @@ export interface Walk extends Source {
   path(parameter: Parameter): string
 }
 
-/** Sources that together lead to all plants of a query, or to those of a window. */
+/** Sources that together find all plants of a query, or all of them in a window. */
 export interface SourceGroup {
   readonly sources: readonly Source[]
-  /** Whether it reads a window alone: the plants up to the position in the table `edge`. */
+  /** Whether the sources read only a window: the plants up to the position in the table `edge`. */
   readonly isWindowed: boolean
 }
 
-/** Most words of a query whose names are walked as ranges of the index of names. */
+/** Maximum number of words in a query that is searched by ranges of the index of names. */
 const MAX_RANGES = 4
 
-/** The sources that lead to the plants of a query. */
+/** Makes the sources for the plants of a query. */
 export class Sources {
   readonly #query: PlantQuery
   readonly #tags: readonly string[]
-  /** The words to ask the index of words for, and the other ones. */
+  /** The words to look up in the index of words, and the other words. */
   #asked: readonly string[]
   #others: readonly string[] = []
 
@@ -58,37 +58,37 @@ export class Sources {
     return this.#query.tags.length > 0 && this.#tags.length === 0
   }
 
-  /** The query without words that another one implies. */
+  /** The query without words that are prefixes of others. */
   get query(): PlantQuery {
     return this.#query
   }
 
-  /** Walks the order of one tag where the query has one, else the order of all plants. */
+  /** A walk in the order of the query's only tag, or else in the order of all plants. */
   get walk(): Walk {
     const { words } = this.#query
     return this.#walk(words.length === 0 ? undefined : wordQuery(words))
   }
 
-  /** A query for each word alone, by which the search counts its plants. */
+  /** A tsquery for each word alone, by which the search counts the plants with the word. */
   get eachWord(): readonly string[] {
     const { words } = this.#query
     return words.length > 1 && words.length <= MAX_RANGES ? words.map((word) => wordQuery([word])) : []
   }
 
-  /** Asks the index of words for these words of the query only, and checks its plants for the others. */
+  /** Limits the look-ups in the index of words to these words of the query. Sources check plants for the others. */
   ask(words: readonly string[]): void {
     this.#asked = words
     this.#others = this.#query.words.filter((word) => !words.includes(word))
   }
 
-  /** The plants that have the words, by their index. */
+  /** The plants with the words, by the index of words. */
   byWords(isWindowed = false): SourceGroup[] {
     return this.#query.words.length === 0 ? [] : [{ sources: [this.#byWords({ isWindowed })], isWindowed }]
   }
 
   /**
-   * By name, the names that begin with a word follow one another in the order, whatever their number. The other plants
-   * that have the words are a set.
+   * The plants with the words, in the order of names: the names that begin with a word are a range of the order. The
+   * other plants are a set.
    */
   inParts(isWindowed = false): SourceGroup[] {
     const { order, words } = this.#query
@@ -100,14 +100,14 @@ export class Sources {
     return [{ sources: [this.#byWords({ isWindowed, isRest: true }), ...ranges], isWindowed }]
   }
 
-  /** The plants that have one of several tags. */
+  /** The plants with one of several tags. */
   byTags(): SourceGroup[] {
     return this.#tags.length > 1 ? [{ sources: [this.#byTags()], isWindowed: false }] : []
   }
 
   /**
-   * @param filter a tsquery that hits match
-   * @param beginnings restricts the hits to names that begin with the last of these words, and with none of the others
+   * @param filter a tsquery that all hits match
+   * @param beginnings words: all hits begin with the last of them, and with none of the others
    */
   #walk(
     filter: string | undefined,
@@ -135,7 +135,7 @@ export class Sources {
     return { isSet: false, isExact, text, path }
   }
 
-  /** @param isRest leaves out the plants whose names begin with any of the words */
+  /** @param isRest whether to leave out the plants whose names begin with one of the words */
   #byWords({ isWindowed, isRest = false }: { isWindowed: boolean; isRest?: boolean }): Source {
     const text = (parameter: Parameter, more?: string) => {
       const conditions = [`words @@ ${parameter(wordQuery(this.#asked, { first: !isRest }))}::tsquery`]
@@ -170,7 +170,7 @@ export class Sources {
 /** Leaves out words that are prefixes of others: a plant with the longer word has the shorter one too. */
 function withoutImplied(words: readonly string[]): string[] {
   const inOrder = [...new Set(words)].sort(compareCodePoints)
-  // Words that begin with a word follow it at once.
+  // In this order, the words that begin with a word follow it directly.
   return inOrder.filter((word, i) => inOrder[i + 1]?.startsWith(word) !== true)
 }
 

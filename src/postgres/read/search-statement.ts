@@ -8,32 +8,32 @@ import { edgeOf, isAfter, ordering, storableTags, tagIsOneOf } from './search-co
 import type { Source, Walk } from './search-sources.ts'
 
 /**
- * Bytes of text after which a page ends, with one extra plant. PostgreSQL knows the bytes of a text without reading it.
- * Three bytes of UTF-8 are at least one UTF-16 unit, so such a page has at least PAGE_TEXT units.
+ * Bytes of text after which a page ends, with one extra plant. `octet_length` needs no read of the text. One UTF-16
+ * unit takes at most three bytes of UTF-8, so such a page has at least PAGE_TEXT units.
  */
 export const PAGE_BYTES = 3 * PAGE_TEXT
 
-/** One step of a search: a statement, which is one snapshot. */
+/** One step of a search. Its only statement has one snapshot. */
 export interface Step {
   readonly sources: readonly Source[]
-  /** Most plants of the page. */
+  /** Maximum number of plants in the page. */
   readonly page: number
-  /** Most plants of a source that is walked, and of a source that is a set. */
+  /** Maximum number of plants of a walk, and of a set. */
   readonly walk?: number
   readonly set?: number
-  /** Plants in the order from the start of the query to the end of its window. */
+  /** The number of plants from the start of the query to the end of its window. */
   readonly window?: number
-  /** Queries whose hits in the first source are counted. */
+  /** Tsqueries whose plants in the first source the statement counts. */
   readonly words?: readonly string[]
 }
 
 export interface StepResult {
   readonly rows: readonly NewPlant[]
-  /** Plants of the first source, its hits, and for each word asked for the plants that have it. */
+  /** The number of plants of the first source, of its hits, and of its plants with each of the step's words. */
   readonly seen: number
   readonly hits: number
   readonly words: readonly number[]
-  /** Whether these are the first plants of the query, so that the search is over. */
+  /** Whether the rows are the first plants of the query, so that the search ends. */
   readonly isRight: boolean
 }
 
@@ -44,7 +44,7 @@ export function statementOf(query: PlantQuery, step: Step): Statement {
   const each = words.map((word, i) => `, words @@ ${parameter(word)}::tsquery AS word${i}`).join('')
   const tables = sources.map((source, i) => {
     const whole = source.text(parameter, each)
-    // One extra row tells that the set is larger than its bound.
+    // One extra row shows that the set exceeds its bound.
     const count = parameter(boundOf(source, step) + (source.isSet ? 1 : 0))
     return `s${i} AS MATERIALIZED (${whole} LIMIT ${count})`
   })
@@ -65,8 +65,8 @@ export function statementOf(query: PlantQuery, step: Step): Statement {
 }
 
 /**
- * Walks at most `bound` plants, and no further than to the last hit of the page. To count all of them, as `statementOf`
- * does, takes more than twice as long.
+ * Walks at most `bound` plants, and ends at the last hit of the page. It does not count the plants like `statementOf`,
+ * which takes more than twice as long.
  */
 export function walkStatement(query: PlantQuery, walk: Walk, bound: number, page: number): Statement {
   const values: unknown[] = []
@@ -85,7 +85,7 @@ export function walkStatement(query: PlantQuery, walk: Walk, bound: number, page
   })
 }
 
-/** All plants of a query, without a bound; the planner chooses the index. */
+/** Selects a page of the query without bounds. The planner chooses the index. */
 export function everything(query: PlantQuery, limit: number): Statement {
   const { order, after, tags, words } = query
   const values: unknown[] = []
@@ -94,7 +94,7 @@ export function everything(query: PlantQuery, limit: number): Statement {
   if (tags.length > 0) conditions.push(...tagIsOneOf(storableTags(tags), parameter))
   if (after !== undefined) conditions.push(isAfter(order, after, parameter))
   const where = conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`
-  // OFFSET 0 keeps the planner from walking the order, which the steps before have tried.
+  // OFFSET 0 keeps the planner from a walk in the order, which the earlier steps have tried.
   const text = `SELECT * FROM (SELECT id, name, tag, sort_key FROM plants ${where} OFFSET 0) AS every`
   return named(pageOf({ text, values }, query, limit))
 }
@@ -102,7 +102,7 @@ export function everything(query: PlantQuery, limit: number): Statement {
 const boundOf = ({ isSet, isExact }: Source, { walk = 0, set = 0, page }: Step): number =>
   isSet ? set : isExact ? page : Math.max(walk, page)
 
-/** A page of the rows of a statement. */
+/** Limits the rows of a statement to a page. */
 function pageOf(
   { text, values }: { readonly text: string; readonly values: readonly unknown[] },
   query: PlantQuery,
@@ -118,7 +118,7 @@ function pageOf(
   }
 }
 
-/** Names a statement, so that the server keeps its plan. There are some dozens of texts. */
+/** Names a statement, so that the server keeps its plan. Searches have some dozens of texts. */
 const named = (statement: { text: string; values: readonly unknown[] }): Statement => ({
   ...statement,
   name: createHash('sha1').update(statement.text).digest('hex'),
@@ -128,7 +128,7 @@ export function resultOf({ rows }: Outcome, step: Step): StepResult {
   const { sources, page, set = 0, window, words = [] } = step
   const [, , , ...counts] = (rows[0] ?? []).map(Number)
   const each = sources.map((source, i) => ({ source, seen: counts[2 * i] ?? 0, hits: counts[2 * i + 1] ?? 0 }))
-  // A walk that reached its bound holds the first plants in order; a set that reached its bound holds any plants.
+  // A walk that reaches its bound still has the first plants in order. A set that reaches its bound has any plants.
   const isWhole = each.every(({ source, seen, hits }) =>
     source.isSet ? seen <= set : seen < boundOf(source, step) || hits >= page,
   )
@@ -148,5 +148,5 @@ export function walkResultOf({ rows }: Outcome, bound: number, page: number): St
   return { rows: plantsIn(rows), seen: bound, hits, words: [], isRight: hits >= page || further === 0 }
 }
 
-/** A statement with counts has a row without a plant where it has no plant. */
+/** Without plants, a statement with counts returns one row with NULL in place of a plant. */
 const plantsIn = (rows: readonly Row[]): NewPlant[] => (rows[0]?.[0] == null ? [] : rows.map(plantOf))

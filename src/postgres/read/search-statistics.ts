@@ -2,16 +2,18 @@ import { isByName, type PlantOrder } from '../../plant-query.ts'
 import type { Row, Run } from '../pool/client.ts'
 import { FIRST, indexedWord } from '../search-terms.ts'
 
-/** Milliseconds for which statistics are kept. The server makes new ones after a tenth of the plants has changed. */
-const KEPT = 60_000
-/** The correlation of an order with that on disk, from which neighbours count as lying together. */
+/**
+ * Milliseconds after which statistics are read again. The server renews them after a tenth of the plants has changed.
+ */
+const MAX_AGE = 60_000
+/** The correlation (pg_stats) of an order with the order on disk from which neighbours count as near on disk. */
 const NEAR = 0.9
-/** The plants that a search expects where the server has no count, as on a sharded store. */
+/** The number of plants that a search assumes when the server has no count, such as on a sharded store. */
 const UNKNOWN = 1_000_000
 
 /**
- * What the server's statistics say about all plants. A search decides by it what to try first, never what it finds; it
- * works without, as after a restore and on a sharded store.
+ * The server's statistics of all plants (pg_stats). They decide the order in which a search tries its ways, and never
+ * its result. They may be missing, such as after a restore and on a sharded store.
  */
 export class SearchStatistics {
   readonly plants: number
@@ -21,7 +23,7 @@ export class SearchStatistics {
   readonly #sums: readonly number[]
   readonly #tags: ReadonlyMap<string, number>
 
-  /** @param rows those of `STATISTICS` */
+  /** @param rows the rows of `STATISTICS` */
   constructor(rows: readonly Row[] = []) {
     const count = Number(rows[0]?.[0] ?? 0)
     this.plants = count > 0 ? count : UNKNOWN
@@ -40,31 +42,37 @@ export class SearchStatistics {
     this.#tags = new Map(shares('tag'))
   }
 
-  /** Whether they know words at all. */
+  /** Whether the statistics list any words. */
   get hasWords(): boolean {
     return this.#words.length > 0
   }
 
-  /** Whether neighbours in an order lie together on disk. */
+  /** Whether neighbours in an order lie near each other on disk. */
   isNear(order: PlantOrder): boolean {
     return this.#near.has(isByName(order) ? 'sort_key' : 'id')
   }
 
-  /** The share of plants with a word that begins with this one, and of names that do; 0 for a rare word. */
+  /**
+   * Returns the share of plants with a word that begins with this word, and of plants whose name begins with it; 0 for
+   * a rare word.
+   */
   shareOf(word: string): { readonly all: number; readonly first: number } {
     const start = indexedWord(word)
     const first = this.#sumOf(FIRST + start)
     return { all: Math.min(1, first + this.#sumOf(start)), first: Math.min(1, first) }
   }
 
-  /** The sum of the shares of all entries that begin with this. A query may have thousands of words. */
+  /**
+   * The sum of the shares of all entries with this prefix. It takes a binary search: a query may have thousands of
+   * words.
+   */
   #sumOf(start: string): number {
     const from = this.#position((entry) => entry >= start)
     const to = this.#position((entry) => entry >= start && !entry.startsWith(start))
     return (this.#sums[to] ?? 0) - (this.#sums[from] ?? 0)
   }
 
-  /** The position of the first entry of which something is true, as of all behind it. */
+  /** The index of the first entry for which a condition holds. It must hold for all later entries too. */
   #position(isBehind: (entry: string) => boolean): number {
     let [from, to] = [0, this.#words.length]
     while (from < to) {
@@ -75,7 +83,7 @@ export class SearchStatistics {
     return from
   }
 
-  /** The share of plants with one of these tags; 0 for rare tags. */
+  /** Returns the share of plants with one of these tags; 0 for rare tags. */
   shareOfTags(tags: readonly string[]): number {
     return tags.reduce((sum, tag) => sum + (this.#tags.get(tag) ?? 0), 0)
   }
@@ -90,15 +98,15 @@ const STATISTICS = {
     WHERE schemaname = current_schema() AND tablename = 'plants' AND attname IN ('id', 'sort_key', 'tag', 'words')`,
 } as const
 
-/** Keeps the statistics of a store for its searches. */
-export class KeptStatistics {
+/** Caches the statistics of a store. */
+export class StatisticsCache {
   #statistics = new SearchStatistics()
   #until = 0
 
-  /** Reads them again when they are old; searches that come meanwhile use the old ones. */
+  /** Reads old statistics again. Concurrent searches use the old ones until then. */
   async current(run: Run): Promise<SearchStatistics> {
     if (performance.now() < this.#until) return this.#statistics
-    this.#until = performance.now() + KEPT
+    this.#until = performance.now() + MAX_AGE
     try {
       this.#statistics = new SearchStatistics((await run(STATISTICS)).rows)
     } catch (error) {

@@ -15,24 +15,25 @@ import {
 } from './search-statement.ts'
 import type { SearchStatistics } from './search-statistics.ts'
 
-/** Plants in the first walk, whose words are counted. By id they lie together on disk, by name and by tag anywhere. */
+/** Plants in the first walk, which counts words. By id plants lie together on disk, by name and by tag anywhere. */
 const FIRST = { id: 2000, name: 1000, tag: 500 }
-/** Most names that begin with a word, where others are to be checked. */
+/** Maximum number of names that begin with a word, in a step by estimates. */
 const RANGE = 6000
-/** Most names that begin with a word, entries of the index of the order, and plants of a set, once estimates failed. */
+/**
+ * Maximum numbers of names that begin with a word, of plants in a window, and of plants in a set, in each later round.
+ */
 const ROUNDS = [
   { range: 20_000, window: 200_000, set: 20_000 },
   { range: 200_000, window: 1_000_000, set: 200_000 },
 ]
 
 /**
- * The first plants of a query, from one snapshot. The index of words may add a few plants that do not match.
+ * Finds the first plants of a query, from one snapshot. The index of words may add a few plants that do not match.
  *
- * The best index depends on how many plants have the words and tags, and on their positions in the order. The planner
- * would have to guess both. Instead the search counts the hits among the first plants, and follows the way that is the
- * cheapest by that count and by the statistics, for a bounded number of plants. If it does not fill the page, the search
- * follows the other ways, and then all sources with growing bounds. The settings of the session
- * (src/postgres/pool/client.ts) leave each statement one plan.
+ * The best index depends on the number of plants with the words and tags, and on their positions in the order. The
+ * planner would have to guess both. So the search counts the hits among the first plants, and estimates the costs of
+ * each way by this count and the statistics. It tries the cheapest way with a bound, then the others, and at last all
+ * sources with growing bounds. The settings of the session (src/postgres/pool/client.ts) leave each statement one plan.
  */
 export async function search(
   run: Run,
@@ -82,7 +83,7 @@ export async function search(
   return (await run(everything(query, limit))).rows.map(plantOf)
 }
 
-/** Each of these groups leads to all plants of the query, or of a window. */
+/** Returns groups that each find all plants of the query, or all of them in a window. */
 function groupsOf(sources: Sources, isWindowed: boolean): readonly SourceGroup[] {
   const { order, words } = sources.query
   if (words.length === 0) return sources.byTags()
