@@ -22,16 +22,18 @@ CREATE TABLE state (
 ) STRICT;
 
 -- Sort keys of names, in two tables. New keys go to recent_names, and merges move them to names. Keys come in random
--- order, so each INSERT into a large table would write another page.
+-- order, so each INSERT into a large table would write another page. For the same reason recent_names has eight runs,
+-- and a batch of plants writes to one of them.
 CREATE TABLE names (
   key TEXT NOT NULL,
   id INTEGER NOT NULL,
   PRIMARY KEY (key, id)
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE recent_names (
+  run INTEGER NOT NULL,
   key TEXT NOT NULL,
   id INTEGER NOT NULL,
-  PRIMARY KEY (key, id)
+  PRIMARY KEY (run, key, id)
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE tags (

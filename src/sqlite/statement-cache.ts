@@ -29,14 +29,6 @@ export class StatementCache {
     return BigInt(this.#statement(sql).run(...values).changes)
   }
 
-  /**
-   * Runs a statement once for each row of values. It takes a fifth less time than `run`, as it counts no changed rows.
-   */
-  runEach(sql: string, rows: Iterable<readonly SQLInputValue[]>): void {
-    const statement = this.#statement(sql)
-    for (const row of rows) statement.get(...row)
-  }
-
   /** Two iterations of the same text must not overlap: they would share one prepared statement. */
   iterate(sql: string, ...values: SQLInputValue[]): IterableIterator<Row> {
     return this.#statement(sql).iterate(...values)

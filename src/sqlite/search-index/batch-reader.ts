@@ -13,6 +13,9 @@ const TIMES_WHILE_SCANNING = 4
 /** UTF-16 units of names and tags after which a batch ends: two seconds of work when all words differ. */
 const MAX_TEXT = 2 ** 21
 
+/** Reads plants by their ids, in half the time of a statement for each. */
+const PLANTS = 'SELECT plants.id, name, tag FROM json_each(?) AS wanted CROSS JOIN plants ON plants.id = wanted.value'
+
 /** The work of one transaction of the index. */
 export interface Batch {
   /** States of plants that the transaction must remove from the index. */
@@ -51,13 +54,13 @@ export class BatchReader {
   /** Reads the next changes of the log. At the head of the log, it also reads the next plants of a scan. */
   read(state: IndexState): Batch {
     const head = this.#changes.head()
-    const { position, text, before, after } = this.#changed(state, head)
-    const { removed, added } = difference(before, after)
+    const { position, text, states } = this.#changed(state, head)
+    const { removed, added } = difference(states)
     const next = { ...state, position, mark: this.#changes.mark(position) ?? state.mark }
-    if (position < head || !state.isScanning) return { removed, added, next, head, indexed: before.size }
+    if (position < head || !state.isScanning) return { removed, added, next, head, indexed: states.size }
     const scan = this.#scanned(state.scannedTo, MAX_TEXT - text)
     const last = scan.isOver ? undefined : scan.plants.at(-1)?.id
-    const indexed = before.size + scan.plants.length
+    const indexed = states.size + scan.plants.length
     return {
       removed,
       added: added.concat(scan.plants),
@@ -70,25 +73,32 @@ export class BatchReader {
   #changed({ position: from, isScanning, scannedTo }: IndexState, head: number): Changed {
     const min = this.#minPlants * (isScanning ? TIMES_WHILE_SCANNING : 1)
     const max = Math.min(MAX_BATCH, Math.max(min, (head - from) / PARTS))
-    const before = new Map<bigint, NewPlant | undefined>()
-    const after = new Map<bigint, NewPlant | undefined>()
+    const states: States = new Map()
     let position = from
     let text = 0
     for (const change of from === head ? [] : this.#changes.after(from)) {
-      for (const id of change.ids) {
-        // The scan will read this plant later, in its state at that time.
-        if (before.has(id) || (isScanning && (scannedTo === undefined || id > scannedTo))) continue
-        const plant = this.#plant(id)
-        before.set(id, change.before)
-        after.set(id, plant)
-        text += textOrNone(plant) + textOrNone(change.before)
+      // The scan will read a later plant when it gets there, in its state at that time.
+      const isNew = (id: bigint) => !states.has(id) && !(isScanning && (scannedTo === undefined || id > scannedTo))
+      const ids = change.ids.filter(isNew)
+      for (const id of ids) states.set(id, { was: change.before, is: undefined })
+      text += change.before === undefined ? 0 : textLength(change.before)
+      for (const row of this.#statements.all(PLANTS, `[${ids.join()}]`)) {
+        const plant = plantOf(row)
+        const state = states.get(plant.id)
+        if (state !== undefined) state.is = plant
+        text += textLength(plant)
       }
       position = change.position
-      if (before.size >= max || text >= MAX_TEXT) break
+      if (states.size >= max || text >= MAX_TEXT) break
     }
     // The states are those at the head. Plants that changed again after the batch get their states at its end.
-    if (position < head) for (const [id, state] of this.#changes.statesAt(position, before)) after.set(id, state)
-    return { position, text, before, after }
+    if (position < head) {
+      for (const [id, earlier] of this.#changes.statesAt(position, states)) {
+        const state = states.get(id)
+        if (state !== undefined) state.is = earlier
+      }
+    }
+    return { position, text, states }
   }
 
   /** Reads the next plants of a scan, in their states at the head. */
@@ -105,34 +115,26 @@ export class BatchReader {
     }
     return { plants, isOver: plants.length < this.#minPlants && text < maxText }
   }
-
-  #plant(id: bigint): NewPlant | undefined {
-    const row = this.#statements.get('SELECT id, name, tag FROM plants WHERE id = ?', id)
-    return row === undefined ? undefined : plantOf(row)
-  }
 }
 
-type States = ReadonlyMap<bigint, NewPlant | undefined>
+/** Plants in their states in the index and at the position of a batch. */
+type States = Map<bigint, { readonly was: NewPlant | undefined; is: NewPlant | undefined }>
 
-/** The plants that changed up to a position, in their states in the index and at the position. */
+/** The plants that changed up to a position. */
 interface Changed {
   readonly position: number
   /** UTF-16 units. */
   readonly text: number
-  readonly before: States
-  readonly after: States
+  readonly states: States
 }
 
-function difference(before: States, after: States): Pick<Batch, 'removed' | 'added'> {
+function difference(states: States): Pick<Batch, 'removed' | 'added'> {
   const removed: NewPlant[] = []
   const added: NewPlant[] = []
-  for (const [id, old] of before) {
-    const current = after.get(id)
-    if (old?.name === current?.name && old?.tag === current?.tag) continue
-    if (old !== undefined) removed.push(old)
-    if (current !== undefined) added.push(current)
+  for (const { was, is } of states.values()) {
+    if (was?.name === is?.name && was?.tag === is?.tag) continue
+    if (was !== undefined) removed.push(was)
+    if (is !== undefined) added.push(is)
   }
   return { removed, added }
 }
-
-const textOrNone = (plant: NewPlant | undefined): number => (plant === undefined ? 0 : textLength(plant))

@@ -68,10 +68,6 @@ export class IndexStatements extends StatementCache {
     return inIndex(() => super.run(...query))
   }
 
-  override runEach(...query: Parameters<StatementCache['runEach']>): void {
-    inIndex(() => super.runEach(...query))
-  }
-
   override *iterate(...query: Parameters<StatementCache['iterate']>): IterableIterator<Row> {
     try {
       yield* super.iterate(...query)

@@ -7,6 +7,7 @@ import type { StatementCache } from '../statement-cache.ts'
 import { race, type Task } from '../worker/cooperative.ts'
 import { FirstByName, LISTED, listsOf } from './first-by-name.ts'
 import type { IndexView } from './index-view.ts'
+import { idsByName } from './name-index.ts'
 import { matchExpression } from './terms.ts'
 import { STEP, Turn } from './turn.ts'
 
@@ -143,16 +144,9 @@ export class PlantSearch {
   }
 
   *#byName({ order, after }: PlantQuery): Iterable<bigint> {
-    const [sign, direction] = isDescending(order) ? ['<', 'DESC'] : ['>', 'ASC']
-    const condition = after === undefined ? 'TRUE' : `(key, id) ${sign} (?, ?)`
-    const values = after === undefined ? [] : [after.key, after.id]
-    // SQLite merges both tables in the order of their primary keys, and reads neither to its end.
-    const from = (table: string) => `SELECT key, id FROM ${table} WHERE ${condition}`
-    yield* this.#indexed(
-      `SELECT id FROM (${from('names')} UNION ALL ${from('recent_names')} ORDER BY key ${direction}, id ${direction})`,
-      ...values,
-      ...values,
-    )
+    const [sign, direction] = isDescending(order) ? (['<', 'DESC'] as const) : (['>', 'ASC'] as const)
+    const condition = after === undefined ? 'TRUE' : `(key, id) ${sign} (?1, ?2)`
+    yield* this.#indexed(idsByName(condition, direction), ...(after === undefined ? [] : [after.key, after.id]))
   }
 
   /** Yields all ids from the query's position on, in the query's order by id. */

@@ -14,14 +14,10 @@ const MAX_TAG_WORDS = 4
 /** The form of a word. No plant has other words, and an expression must not contain other characters. */
 const WORD = /^(?:[\p{L}\p{N}]+|\p{Extended_Pictographic})$/u
 
-/** ASCII texts without long words. The tokenizer `ascii` splits them exactly as `words` does. */
-const PLAIN = /^[\0-\x7f]*$/
-const LONG_WORD = /[a-z0-9]{21}/i
-
 /** Returns the text of a plant for the full-text index: its words, folded and truncated, in any order and number. */
 export function indexedTerms(plant: Plant): string {
   const text = plant.tag === undefined ? plant.name : `${plant.name} ${plant.tag}`
-  if (PLAIN.test(text) && !LONG_WORD.test(text)) return text
+  if (isPlain(text)) return text
   return unique(plantWords(plant).map(truncate)).join(' ')
 }
 
@@ -51,6 +47,20 @@ function term(word: string): string {
   return characters(start) === TERM_LENGTH ? quote(start) : `${quote(start)} *`
 }
 
+/** Whether a text is ASCII without NUL and long words. The tokenizer `ascii` splits it exactly as `words` does. */
+function isPlain(text: string): boolean {
+  let length = 0
+  for (let i = 0; i < text.length; i++) {
+    const unit = text.charCodeAt(i)
+    if (unit > 0x7f || unit === 0) return false
+    length = isAlphanumeric(unit) ? length + 1 : 0
+    if (length > TERM_LENGTH) return false
+  }
+  return true
+}
+
+const isAlphanumeric = (unit: number): boolean =>
+  (unit >= 0x61 && unit <= 0x7a) || (unit >= 0x41 && unit <= 0x5a) || (unit >= 0x30 && unit <= 0x39)
 const unique = (texts: readonly string[]): string[] => Array.from(new Set(texts))
 const quote = (word: string): string => `"${word}"`
 const characters = (word: string): number => (word.length < TERM_LENGTH ? word.length : Array.from(word).length)
