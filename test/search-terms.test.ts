@@ -5,6 +5,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import type { Plant } from '../src/plant.ts'
 import { plantWords } from '../src/plant-query.ts'
+import { jsonOf } from '../src/sqlite/search-index/entries.ts'
 import { indexedTerms, matchExpression } from '../src/sqlite/search-index/terms.ts'
 import { anyText } from './support/plants.ts'
 import { holds } from './support/property.ts'
@@ -64,4 +65,20 @@ test('the full-text index contains the words of any plant', () => {
     fc.property(text, fc.option(text, { nil: undefined }), (name, tag) => assertIndexed({ name, tag })),
     { numRuns: 150 },
   )
+})
+
+test('entries become JSON texts of a few megabytes, which keep the ids exact', () => {
+  const long = 'x'.repeat(3_000_000)
+  const texts = [...jsonOf([1n, 2n ** 63n - 1n, -(2n ** 63n)].map((id) => [id < 0n ? '"ä"' : long, id]))]
+  assert.deepEqual(
+    texts.map((text) => Object.entries(JSON.parse(text) as object)),
+    [
+      [
+        ['1', long],
+        ['9223372036854775807', long],
+      ],
+      [['-9223372036854775808', '"ä"']],
+    ],
+  )
+  assert.deepEqual([...jsonOf([])], [])
 })

@@ -118,6 +118,10 @@ test('SQLite: after any writes the index contains exactly the present plants', a
   const { store } = await openSqlite(t, { path, startFollower: () => IDLE })
   const indexer = new Indexer(path, SMALL)
   cleanUp(t, () => indexer.close())
+  const odd = ['a\0b', '"quoted" \\ \u2028 \u0001', 'ä\n😀', ''].map((name, i) =>
+    plant(2n ** 63n - 1n - BigInt(i), name, name),
+  )
+  await importAll(store, [...odd, plant(-(2n ** 63n), 'first')])
   for (let round = 0; round < 40; round++) {
     const some = MANY.slice(round * 7, round * 7 + 30)
     await importAll(
