@@ -45,7 +45,7 @@ export interface Facts {
   readonly statistics: SearchStatistics
 }
 
-/** A way to find the plants of a query, with the maximum number of plants to read. */
+/** A way to find the plants of a query, with the maximum number of plants to read, and its expected microseconds. */
 export interface Way {
   readonly kind: 'walk' | 'window' | 'set'
   readonly bound: number
