@@ -77,7 +77,7 @@ export class BatchReader {
     let position = from
     let text = 0
     for (const change of from === head ? [] : this.#changes.after(from)) {
-      // The scan will read a later plant when it gets there, in its state at that time.
+      // The scan will read this plant later, in its state at that time.
       const isNew = (id: bigint) => !states.has(id) && !(isScanning && (scannedTo === undefined || id > scannedTo))
       const ids = change.ids.filter(isNew)
       for (const id of ids) states.set(id, { was: change.before, is: undefined })

@@ -5,8 +5,8 @@ export type Entry = readonly [text: string, id: bigint]
 const MAX_JSON = 2 ** 22
 
 /**
- * Yields entries of different ids as JSON objects, whose keys keep the ids exact. One statement for a batch, over `json_each`,
- * takes half the time of one statement for each entry. SQLite ends a text of JSON at a NUL.
+ * Yields JSON objects of entries with different ids. The ids are keys, which keep them exact. One statement over
+ * `json_each` for a batch takes half the time of a statement for each entry. SQLite ends a JSON text at a NUL.
  */
 export function* jsonOf(entries: Iterable<Entry>): Iterable<string> {
   let members: string[] = []

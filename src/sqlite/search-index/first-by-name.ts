@@ -13,20 +13,20 @@ import type { StatementCache } from '../statement-cache.ts'
 import type { Task } from '../worker/cooperative.ts'
 import { STEP, Turn } from './turn.ts'
 
-/** Ids of a list, which one step compares: 2 ms. Shorter lists cost more, as each begins a query of the index. */
+/** Ids in a list, which one step compares in 2 ms. Shorter lists cost more, as each list takes a query. */
 export const LISTED = 1000
 
 /**
- * The plants of a list of ids whose sort keys are within two bounds, and possibly others: SQLite decides only for short
- * ASCII names, whose keys it makes by `lower`. Its `length` of a text ends at a NUL.
+ * Selects the plants of a list of ids whose sort keys lie within two bounds, and perhaps others. SQLite compares only
+ * short ASCII names, whose keys are their `lower`. SQLite's `length` of a text ends at a NUL.
  */
 const BETWEEN = `SELECT plants.id, name, tag FROM json_each(?1) AS listed CROSS JOIN plants ON plants.id = listed.value
   WHERE octet_length(name) > ${SORT_KEY_LENGTH} OR octet_length(name) <> length(name)
     OR ((?2 IS NULL OR lower(name) >= ?2) AND (?3 IS NULL OR lower(name) <= ?3))`
 
 /**
- * Finds the first plants in an order by name, out of all that may match. Once a page is full, SQLite compares the names
- * of all others with its last one, so that few of them reach JavaScript.
+ * Finds the first plants in an order by name among all plants that may match. Once the page is full, SQLite compares
+ * names with the last name of the page, so that few further plants reach JavaScript.
  */
 export class FirstByName {
   readonly #statements: StatementCache
@@ -43,10 +43,10 @@ export class FirstByName {
   }
 
   /**
-   * Keeps the positions of at most a few times as many plants as the page holds.
+   * Returns the page. It keeps the positions of at most a few pages.
    *
    * @param lists JSON arrays of the ids of all plants that may match, in any order
-   * @param source distinguishes statements that are iterated at the same time
+   * @param source makes the statement's text unique, as iterations of one text must not overlap
    */
   *of(lists: Iterable<string>, source: number): Task<ResultPage> {
     const { order, after } = this.#query
@@ -84,7 +84,7 @@ export class FirstByName {
   }
 }
 
-/** The ids as lists. */
+/** Divides ids into lists. */
 export function* listsOf(ids: Iterable<bigint>): Iterable<string> {
   const some: bigint[] = []
   for (const id of ids) {

@@ -52,7 +52,7 @@ export class NameIndex {
     names.sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0))
     const run = this.#runToFill()
     const [most, others] = [names.filter(([key]) => !key.includes('\0')), names.filter(([key]) => key.includes('\0'))]
-    // OR FAIL: SQLite keeps no journal to undo this statement alone. After an error the whole transaction is undone.
+    // OR FAIL: SQLite keeps no statement journal. An error rolls the whole transaction back.
     const insert = `INSERT OR FAIL INTO recent_names (run, key, id)
       SELECT ?, value, CAST(key AS INTEGER) FROM json_each(?)`
     for (const json of jsonOf(most)) this.#statements.run(insert, run, json)
@@ -60,7 +60,7 @@ export class NameIndex {
     this.#entries[run] = this.#of(run) + names.length
   }
 
-  /** Removes the key of a plant in the state in which it was added. @returns whether there was one */
+  /** Removes the key of a plant in the state in which it was added. @returns whether the key was present */
   remove({ id, name }: NewPlant): boolean {
     const key = sortKey(name)
     const isDone = (sql: string) => this.#statements.run(sql, key, id) === 1n

@@ -12,8 +12,8 @@ import { matchExpression } from './terms.ts'
 import { STEP, Turn } from './turn.ts'
 
 /**
- * Names that one step of `#inOrder` looks at, in a third of the time of a step of FirstByName: the walk ends soon if many
- * plants match, or late.
+ * Names that one step of `#inOrder` reads, in a third of the time of a step of FirstByName. When many plants match, the
+ * walk ends soon; otherwise it ends late.
  */
 const WALKED = 200
 /** Ids that one round of `byTags` reads for all tags together. */
@@ -22,7 +22,7 @@ const IDS_OF_ALL_TAGS = 2000
 /**
  * Finds plants by the search index, in the snapshots of both connections. It does not guess the best table of the
  * index: the candidates take turns until one has found the page. With n candidates this costs at most n times as much
- * as the best of them, if their turns take the same time; the walk in the order of names has shorter turns. It verifies
+ * as the best of them, if all turns take the same time. The walk in the order of names has shorter turns. It verifies
  * every plant before it returns it.
  */
 export class PlantSearch {
@@ -70,7 +70,7 @@ export class PlantSearch {
     return found
   }
 
-  /** Finds the first plants by looking at all plants in the order of their names. */
+  /** Finds the first plants by a walk through all plants in the order of their names. */
   *#inOrder(query: PlantQuery, limit: PageLimit, unindexed: ReadonlySet<bigint>): Task<ResultPage> {
     const found = new ResultPage(limit)
     const turn = new Turn()
