@@ -42,6 +42,8 @@ export const PLANNER_SETTINGS = [
   ['enable_incremental_sort', 'off'],
   ['plan_cache_mode', 'force_generic_plan'],
   ['jit', 'off'],
+  // With the default of 4 MB, the bitmap of a search forgets single plants beyond 65,000 pages, and reads whole pages.
+  ['work_mem', '32MB'],
 ] as const
 
 export interface OpenOptions {
