@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { suite } from 'node:test'
 import type { Locator, Page } from 'playwright-core'
+import { untilCount } from '../support/labels.ts'
 import {
   assertAccessible,
   assertFits,
@@ -26,6 +27,7 @@ async function plantIn({ page, service }: Opened, name: string, tag = 'tree'): P
   await page.getByLabel('Search plants').fill(`x${id}`)
   const row = rowOf(page, id)
   await row.waitFor()
+  await untilCount(page.locator('[role=row][data-id]'), 1)
   return { id, row }
 }
 

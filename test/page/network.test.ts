@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { suite } from 'node:test'
 import type { Locator, Page } from 'playwright-core'
+import { untilCount } from '../support/labels.ts'
 import {
   DESKTOP,
   holdAnswers,
@@ -25,6 +26,7 @@ async function withPlant({ page, service }: Opened, id: number, name: string): P
   await page.reload()
   await page.getByLabel('Search plants').fill(name)
   await rowOf(page, id).waitFor()
+  await untilCount(page.locator('[role=row][data-id]'), 1)
 }
 
 const stored = async (service: Service, id: number): Promise<unknown> => {
@@ -49,7 +51,7 @@ suite('the page with a slow network, or none', () => {
       await page.reload()
       await page.getByRole('button', { name: 'Add a plant' }).click()
       assert.equal(await page.getByLabel('Name', { exact: true }).inputValue(), 'Zelkova serrata')
-      await page.keyboard.press('Enter')
+      await page.getByLabel('Name', { exact: true }).press('Enter')
       await page.getByText(/^Added \d+ Zelkova serrata$/).waitFor()
       const plants = await service.plants()
       assert.equal(plants.filter(({ name }) => name === 'Zelkova serrata').length, 1)
@@ -98,9 +100,7 @@ suite('the page with a slow network, or none', () => {
       ['oxydendrum', 'Plants'],
     ] as const) {
       const answer = await holdAnswers(page, /[?&]q=/, 'GET')
-      const asked = page.waitForRequest(/[?&]q=/)
-      await page.getByLabel('Search plants').fill(search)
-      await asked
+      await Promise.all([page.waitForRequest(/[?&]q=/), page.getByLabel('Search plants').fill(search)])
       const field = page.getByLabel('Name of 506')
       if ((await field.count()) === 0) await pressOn(page, rowOf(page, 506))
       await tabTo(page, field)
