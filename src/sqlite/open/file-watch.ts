@@ -19,12 +19,18 @@ export class FileWatch {
   }
 
   check(): void {
+    const { fault } = this
+    if (fault !== undefined) this.#onGone(fault)
+  }
+
+  /** Names the first file that is removed or replaced now. */
+  get fault(): Error | undefined {
     for (const [path, { ino, dev }] of this.#files) {
       const now = statSync(path, { throwIfNoEntry: false })
       if (now?.ino === ino && now.dev === dev) continue
-      this.#onGone(new Error(`the file ${path} was removed or replaced while it was in use`))
-      return
+      return new Error(`the file ${path} was removed or replaced while it was in use`)
     }
+    return undefined
   }
 
   end(): void {
