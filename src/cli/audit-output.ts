@@ -1,5 +1,6 @@
 import { closeSync, write } from 'node:fs'
 import type { AuditSink } from '../audit.ts'
+import { LineBuffer } from './line-buffer.ts'
 
 /** Milliseconds and characters after which gathered lines are written. Each write costs a system call. */
 const GATHER_TIME = 100
@@ -34,7 +35,7 @@ export interface AuditOutputOptions {
 export class AuditOutput implements AuditSink {
   readonly #options: AuditOutputOptions
   #target: Target
-  #waiting = ''
+  readonly #waiting = new LineBuffer()
   /** Characters of the lines in the write under way. */
   #underWay = 0
   /** The target of the write under way. */
@@ -71,7 +72,7 @@ export class AuditOutput implements AuditSink {
       this.#allDropped++
       return
     }
-    this.#waiting += line
+    this.#waiting.add(line)
     if (this.#underWay === 0) this.#schedule()
   }
 
@@ -95,22 +96,20 @@ export class AuditOutput implements AuditSink {
 
   #schedule(): void {
     if (this.#waiting.length >= GATHER_LENGTH || this.#onEmpty.length > 0 || this.#dropped > 0) this.#writeNext()
-    else if (this.#waiting !== '') this.#timer ??= setTimeout(() => this.#writeNext(), GATHER_TIME).unref()
+    else if (this.#waiting.length > 0) this.#timer ??= setTimeout(() => this.#writeNext(), GATHER_TIME).unref()
   }
 
   #writeNext(): void {
     clearTimeout(this.#timer)
     this.#timer = undefined
-    if (this.#dropped > 0) this.#waiting += this.#formatted(droppedLine(this.#dropped))
+    if (this.#dropped > 0) this.#waiting.add(this.#formatted(droppedLine(this.#dropped)))
     this.#dropped = 0
-    if (this.#waiting === '') {
+    if (this.#waiting.length === 0) {
       for (const done of this.#onEmpty.splice(0)) done()
       return
     }
-    const bytes = Buffer.from(this.#waiting)
     this.#underWay = this.#waiting.length
-    this.#waiting = ''
-    this.#writeBytes(bytes)
+    this.#writeBytes(this.#waiting.take())
   }
 
   #writeBytes(bytes: Buffer): void {
