@@ -24,18 +24,20 @@ export function storePath(path: string): string {
 /** The suffixes of the files beside a store. */
 const SUFFIXES = ['-wal', '-shm', '-journal', '.lock', '.reserve', '.first-token', '-index', '-index-wal', '-index-shm']
 
-/** Whether a path leads to a store or to a file beside it. Neither need exist. */
+/**
+ * Whether a path leads to a store or to a file beside it. Neither need exist. False for a path that cannot be followed,
+ * so that the attempt to open it tells the reason.
+ */
 export function isFileOfStore(path: string, store: string): boolean {
   const [file, own] = [wholePath(path), wholePath(store)]
   return file === own || SUFFIXES.some((suffix) => file === own + suffix) || file.startsWith(own + DRAFT_SUFFIX)
 }
 
 function wholePath(path: string): string {
-  const target = resolve(storePath(path))
   try {
+    const target = storePath(path)
     return join(realpathSync(dirname(target)), basename(target))
   } catch {
-    // The folder does not exist, so it holds no store.
-    return target
+    return resolve(path)
   }
 }

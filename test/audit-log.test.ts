@@ -115,7 +115,10 @@ suite('plantstore serve', () => {
   test('refuses to start if it cannot open the audit log', async (t) => {
     const folder = tempFolder(t)
     const pipe = join(folder, 'pipe')
+    const loop = join(folder, 'loop')
+    symlinkSync(loop, loop)
     const cases: [string, RegExp][] = [
+      [loop, /its symbolic links form a loop/],
       [folder, /it is a folder/],
       [join(folder, 'absent', 'audit.log'), /there is no such file or folder/],
     ]

@@ -7,6 +7,7 @@ const REASONS: Readonly<Record<string, string>> = {
   ENOENT: 'there is no such file or folder',
   ENOTDIR: 'a part of the path is not a folder',
   EISDIR: 'it is a folder',
+  ELOOP: 'its symbolic links form a loop',
   ENOSPC: 'no space is left on the device',
   EDQUOT: "the user's disk quota is used up",
   EFBIG: 'the file would exceed the allowed size',

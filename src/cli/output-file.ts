@@ -1,4 +1,4 @@
-import { createWriteStream, openSync, realpathSync, renameSync, rmSync, statSync } from 'node:fs'
+import { createWriteStream, openSync, realpathSync, renameSync, rmSync, type Stats, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { draftPath, syncDirectory } from '../new-file.ts'
@@ -66,7 +66,7 @@ export const standardOutput: Output = async (source, signal) => {
 
 /** Returns the file to replace: for a symbolic link its target, so that the link stays. */
 function targetOf(path: string, force: boolean): string {
-  const stat = statSync(path, { throwIfNoEntry: false })
+  const stat = statOf(path)
   if (stat === undefined) return path
   if (!stat.isFile()) throw new OperatorError(`${path}: is not a file; use - for standard output`)
   if (!force) throw new OperatorError(`${path}: already exists; --force replaces it`)
@@ -76,6 +76,14 @@ function targetOf(path: string, force: boolean): string {
     )
   }
   return realpathSync(path)
+}
+
+function statOf(path: string): Stats | undefined {
+  try {
+    return statSync(path, { throwIfNoEntry: false })
+  } catch (error) {
+    throw fileFault(path, error)
+  }
 }
 
 async function* forTerminal(source: AsyncIterable<Uint8Array>): AsyncGenerator<string> {

@@ -155,6 +155,13 @@ suite('the file that plantstore export writes', () => {
     assert.ok(lstatSync('/dev/null').isCharacterDevice())
   })
 
+  test('says so where symbolic links form a loop', async (t) => {
+    const { folder, exports } = await withPlants(t)
+    symlinkSync('loop.csv', join(folder, 'loop.csv'))
+    const { code, stderr } = await exports(['loop.csv', '--force'])
+    assert.deepEqual([code, stderr], [1, 'plantstore: loop.csv: its symbolic links form a loop\n'])
+  })
+
   test('never replaces a store or a file beside a store, even with --force', async (t) => {
     const { folder, exports } = await withPlants(t)
     const other = new DatabaseSync(join(folder, 'other.db'))

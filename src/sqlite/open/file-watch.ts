@@ -19,12 +19,23 @@ export class FileWatch {
   }
 
   check(): void {
-    const { fault } = this
+    const fault = this.#find()
     if (fault !== undefined) this.#onGone(fault)
   }
 
-  /** Names the first file that is removed or replaced now. */
-  get fault(): Error | undefined {
+  /**
+   * Returns why the store failed: a file that is removed or replaced now, or else the error itself. A read of a replaced
+   * file may fail before the next check, with an error that does not tell why.
+   */
+  causeOf(error: Error): Error {
+    try {
+      return this.#find() ?? error
+    } catch {
+      return error
+    }
+  }
+
+  #find(): Error | undefined {
     for (const [path, { ino, dev }] of this.#files) {
       const now = statSync(path, { throwIfNoEntry: false })
       if (now?.ino === ino && now.dev === dev) continue
