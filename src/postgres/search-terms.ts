@@ -31,9 +31,18 @@ export const FIRST = '<'
  */
 export function wordQuery(words: readonly string[], { first = true } = {}): string {
   if (words.length === 0) return ''
-  const each = words.map(indexedWord).map((word) => (first ? `('${word}':* | '${FIRST}${word}':*)` : `'${word}':*`))
-  return `${each.join(' & ')} | '${MARKER}'`
+  const each = words.map((word) => (first ? `(${prefixQuery(word)})` : `'${indexedWord(word)}':*`))
+  return `${each.join(' & ')} | ${MARKER_QUERY}`
 }
+
+/** A tsquery for the plants with words of this prefix. */
+export const prefixQuery = (word: string): string => `${firstWordQuery(word)}:*`
+
+/** A tsquery for the same plants, where no name begins with a longer word of this prefix. */
+export const firstWordQuery = (word: string): string => `'${indexedWord(word)}':* | '${FIRST}${indexedWord(word)}'`
+
+/** A tsquery for the plants whose words exceed the maximum. */
+export const MARKER_QUERY = `'${MARKER}'`
 
 /** Returns the lexemes of a plant. @param key its sort key */
 export function indexedWords(plant: Plant, key: string): ReadonlySet<string> {

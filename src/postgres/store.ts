@@ -71,7 +71,7 @@ export class PostgresStore implements Store {
   readonly #writer: PostgresWriter
   readonly #wordIndex: WordIndex
   readonly #tagCounts: TagCounts
-  readonly #statistics = new StatisticsCache()
+  readonly #statistics = new StatisticsCache(() => this.#shards.map !== undefined)
   readonly #shards: Shards
   readonly #points: PointReader
   readonly #queue: WriteQueue

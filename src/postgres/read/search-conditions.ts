@@ -1,7 +1,7 @@
 import { SORT_KEY_LENGTH } from '../../fold.ts'
 import { MAX_ID, MIN_ID } from '../../plant.ts'
 import { isByName, isDescending, type PlantOrder, type PlantQuery, type Position } from '../../plant-query.ts'
-import { indexedWord } from '../search-terms.ts'
+import { firstWordQuery, indexedWord, MARKER_QUERY, prefixQuery, wordQuery } from '../search-terms.ts'
 
 /** Adds a value to the parameters of a statement. @returns its name in the statement, such as `$3` */
 export type Parameter = (value: unknown) => string
@@ -38,15 +38,44 @@ export function isAfter(order: PlantOrder, { key, id }: Position, parameter: Par
   return `(${columns(order).join(', ')}) ${isDescending(order) ? '<' : '>'} (${values.join(', ')})`
 }
 
+/**
+ * A condition that the index of words answers: plants with all of these words as prefixes, and perhaps others.
+ *
+ * PostgreSQL reads the entries of a prefix in five times the time of those of a word, as it collects and sorts them
+ * first. So a query for a word that begins many names asks for exactly this first word, where the index of names shows
+ * that no name begins with a longer one. The same statement looks there, so both see one snapshot.
+ *
+ * @param frequent words that begin many names
+ */
+export function hasWords(words: readonly string[], frequent: ReadonlySet<string>, parameter: Parameter): string {
+  const probed = words.filter((word) => frequent.has(word))
+  if (probed.length === 0) return `words @@ ${parameter(wordQuery(words))}::tsquery`
+  const queries = probed.map((word) => {
+    const { start, end } = rangeOf(word)
+    // No character of a word comes before '!'.
+    const longer = `SELECT FROM plants WHERE sort_key >= ${parameter(`${start}!`)} AND sort_key < ${parameter(end)}`
+    return `CASE WHEN EXISTS (${longer}) THEN ${parameter(prefixQuery(word))} ELSE ${parameter(firstWordQuery(word))} END`
+  })
+  const others = words.filter((word) => !frequent.has(word))
+  if (others.length > 0) queries.push(parameter(wordQuery(others)))
+  const all = queries.map((query) => `(${query})::tsquery`).join(' && ')
+  return `words @@ ((${all}) || ${parameter(MARKER_QUERY)}::tsquery)`
+}
+
 /** A condition for a sort key that begins with a word, as a range of the index of names. */
 export function beginsWith(word: string, parameter: Parameter): string {
+  const { start, end } = rangeOf(word)
+  return `(sort_key >= ${parameter(start)} AND sort_key < ${parameter(end)})`
+}
+
+/** The sort keys that begin with a word: from `start` on, and before `end`. */
+function rangeOf(word: string): { start: string; end: string } {
   const start = indexedWord(word)
   const last = Array.from(start).at(-1) ?? ''
   const code = last.codePointAt(0) ?? 0
   // U+D800 to U+DFFF are surrogates, which text can't hold. No word contains U+10FFFF.
   const next = String.fromCodePoint(code === 0xd7ff ? 0xe000 : code + 1)
-  const end = start.slice(0, start.length - last.length) + next
-  return `(sort_key >= ${parameter(start)} AND sort_key < ${parameter(end)})`
+  return { start, end: start.slice(0, start.length - last.length) + next }
 }
 
 /** The least sort key, and a text that no sort key exceeds. */

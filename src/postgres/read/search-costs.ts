@@ -18,9 +18,13 @@ const COST = {
   /** An entry of the index of words: to list it, and to compare it with the entries of other words. */
   entry: 0.13,
   compared: 0.35,
+  /** An entry of a frequent first word, which is not listed by its prefix (hasWords). */
+  exact: 0.02,
 }
 /** The share of plants above which further entries of a word cost almost nothing, as they lie on the same pages. */
 const DENSE = 0.08
+/** The share of names that begin with a word from which the word is frequent. */
+const FREQUENT = 0.001
 /** The assumed share of a word or tag that the statistics do not list. */
 const RARE = 0.0002
 /**
@@ -56,6 +60,8 @@ interface WordShare {
   readonly word: string
   /** The share of all plants that the index of words lists for the word, and of the plants with the query's tag. */
   readonly share: number
+  /** The part of `share` that is listed as an exact first word. */
+  readonly exact: number
   readonly inTag: number
   /** The share of the plants that a walk reads first. By name, plants whose names begin with the word lie elsewhere. */
   readonly onWalk: number
@@ -64,6 +70,11 @@ interface WordShare {
 /** Returns the words to look up in the index of words, the rarest first. The search checks plants for the others. */
 export function wordsToAsk(query: PlantQuery, facts: Facts): string[] {
   return chosen(sharesOf(query, facts), query, facts).map(({ word }) => word)
+}
+
+/** Returns the words that begin many names. */
+export function frequentFirstWords({ words }: PlantQuery, { statistics }: Facts): string[] {
+  return words.filter((word) => statistics.shareOf(word).first > FREQUENT)
 }
 
 /** Returns the ways to try, the cheapest first. */
@@ -110,20 +121,21 @@ function sharesOf(query: PlantQuery, facts: Facts): WordShare[] {
       count === undefined ? known : (count + weight * known) / (seen + weight)
     if (!statistics.hasWords) {
       const seenShare = Math.max(0.5, count ?? hits) / seen
-      return { word, share: seenShare, inTag: seenShare, onWalk: seenShare }
+      return { word, share: seenShare, exact: 0, inTag: seenShare, onWalk: seenShare }
     }
     const { all, first } = statistics.shareOf(word)
     const [known, elsewhere] = [Math.max(RARE, all), Math.max(RARE, all - first)]
+    const exact = first > FREQUENT ? first : 0
     if (tags.length === 1) {
       const inTag = blend(known, WEIGHT.inTag)
       const onWalk = blend(isByName(order) ? elsewhere : known, WEIGHT.inTag)
-      return { word, share: known, inTag: isByName(order) ? Math.max(known, inTag) : inTag, onWalk }
+      return { word, share: known, exact, inTag: isByName(order) ? Math.max(known, inTag) : inTag, onWalk }
     }
     // By name, the plants whose names begin with the only word are a range of the order.
     const listed = isByName(order) && words.length === 1 ? elsewhere : known
     // The first plants by name say little of those whose names begin with another word.
     const share = isByName(order) && words.length > 1 ? listed : blend(listed, WEIGHT.word)
-    return { word, share, inTag: share, onWalk: isByName(order) ? elsewhere : share }
+    return { word, share, exact: Math.min(exact, share), inTag: share, onWalk: isByName(order) ? elsewhere : share }
   })
 }
 
@@ -143,8 +155,9 @@ function chosen(shares: readonly WordShare[], query: PlantQuery, facts: Facts): 
 /** Microseconds to read the entries of words, divided by the number of plants in the store. */
 function entryCost(asked: readonly WordShare[]): number {
   const [rarest] = asked
-  const listed = asked.reduce((sum, { share }) => sum + Math.min(share, DENSE), 0)
-  return listed * COST.entry + (rarest?.share ?? 0) * COST.compared
+  const listed = asked.reduce((sum, { share, exact }) => sum + Math.min(share - exact, DENSE), 0)
+  const exact = asked.reduce((sum, one) => sum + one.exact, 0)
+  return listed * COST.entry + exact * COST.exact + (rarest?.share ?? 0) * COST.compared
 }
 
 /** Estimates the share of hits among the plants that a walk reads first. */

@@ -3,6 +3,7 @@ import { isByName, type PlantQuery } from '../../plant-query.ts'
 import { wordQuery } from '../search-terms.ts'
 import {
   beginsWith,
+  hasWords,
   isAfter,
   isInWindow,
   ordering,
@@ -46,6 +47,8 @@ export class Sources {
   /** The words to look up in the index of words, and the other words. */
   #asked: readonly string[]
   #others: readonly string[] = []
+  /** Words that begin many names. */
+  #frequent: ReadonlySet<string> = new Set()
 
   constructor(query: PlantQuery) {
     this.#query = { ...query, words: withoutImplied(query.words) }
@@ -75,10 +78,15 @@ export class Sources {
     return words.length > 1 && words.length <= MAX_RANGES ? words.map((word) => wordQuery([word])) : []
   }
 
-  /** Limits the look-ups in the index of words to these words of the query. Sources check plants for the others. */
-  ask(words: readonly string[]): void {
+  /**
+   * Limits the look-ups in the index of words to these words of the query. Sources check plants for the others.
+   *
+   * @param frequent words that begin many names
+   */
+  ask(words: readonly string[], frequent: readonly string[]): void {
     this.#asked = words
     this.#others = this.#query.words.filter((word) => !words.includes(word))
+    this.#frequent = new Set(frequent.slice(0, MAX_RANGES))
   }
 
   /** The plants with the words, by the index of words. */
@@ -138,7 +146,9 @@ export class Sources {
   /** @param isRest whether to leave out the plants whose names begin with one of the words */
   #byWords({ isWindowed, isRest = false }: { isWindowed: boolean; isRest?: boolean }): Source {
     const text = (parameter: Parameter, more?: string) => {
-      const conditions = [`words @@ ${parameter(wordQuery(this.#asked, { first: !isRest }))}::tsquery`]
+      const conditions = isRest
+        ? [`words @@ ${parameter(wordQuery(this.#asked, { first: false }))}::tsquery`]
+        : [hasWords(this.#asked, this.#frequent, parameter)]
       // PostgreSQL intersects both indexes before it reads plants.
       if (this.#tags.length > 0) conditions.push(...tagIsOneOf(this.#tags, parameter))
       if (isWindowed) conditions.push(...isInWindow(this.#query, parameter))

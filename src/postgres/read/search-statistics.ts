@@ -8,12 +8,12 @@ import { FIRST, indexedWord } from '../search-terms.ts'
 const MAX_AGE = 60_000
 /** The correlation (pg_stats) of an order with the order on disk from which neighbours count as near on disk. */
 const NEAR = 0.9
-/** The number of plants that a search assumes when the server has no count, such as on a sharded store. */
+/** The number of plants that a search assumes without statistics. */
 const UNKNOWN = 1_000_000
 
 /**
  * The server's statistics of all plants (pg_stats). They decide the order in which a search tries its ways, and never
- * its result. They may be missing, such as after a restore and on a sharded store.
+ * its result. They may be missing, such as after a restore. A sharded store has none.
  */
 export class SearchStatistics {
   readonly plants: number
@@ -98,13 +98,22 @@ const STATISTICS = {
     WHERE schemaname = current_schema() AND tablename = 'plants' AND attname IN ('id', 'sort_key', 'tag', 'words')`,
 } as const
 
+const NONE = new SearchStatistics()
+
 /** Caches the statistics of a store. */
 export class StatisticsCache {
-  #statistics = new SearchStatistics()
+  readonly #isSharded: () => boolean
+  #statistics = NONE
   #until = 0
+
+  /** @param isSharded whether the store is sharded now. The statistics are then those before it was distributed */
+  constructor(isSharded: () => boolean = () => false) {
+    this.#isSharded = isSharded
+  }
 
   /** Reads old statistics again. Concurrent searches use the old ones until then. */
   async current(run: Run): Promise<SearchStatistics> {
+    if (this.#isSharded()) return NONE
     if (performance.now() < this.#until) return this.#statistics
     this.#until = performance.now() + MAX_AGE
     try {

@@ -2,7 +2,7 @@ import type { NewPlant } from '../../plant.ts'
 import { isByName, type PlantQuery } from '../../plant-query.ts'
 import type { Run } from '../pool/client.ts'
 import { plantOf } from '../rows.ts'
-import { type Facts, waysOf, wordsToAsk } from './search-costs.ts'
+import { type Facts, frequentFirstWords, waysOf, wordsToAsk } from './search-costs.ts'
 import { type SourceGroup, Sources } from './search-sources.ts'
 import {
   everything,
@@ -53,7 +53,8 @@ export async function search(
   })
   if (start.isRight) return start.rows
   let facts: Facts = { ...start, limit, statistics }
-  sources.ask(wordsToAsk(sources.query, facts))
+  const frequent = frequentFirstWords(sources.query, facts)
+  sources.ask(wordsToAsk(sources.query, facts), frequent)
   const tried = new Set<string>()
   for (;;) {
     const way = waysOf(sources.query, facts).find(({ kind }) => !tried.has(kind))
@@ -71,7 +72,7 @@ export async function search(
       if (result.isRight) return result.rows
     }
   }
-  sources.ask(sources.query.words)
+  sources.ask(sources.query.words, frequent)
   for (const { range, window, set } of ROUNDS) {
     const windows = query.tags.length === 0 ? groupsOf(sources, true) : []
     const parts = sources.query.words.length > 1 ? sources.inParts() : []
