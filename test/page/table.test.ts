@@ -58,6 +58,19 @@ suite('the table of the page', () => {
     },
   )
 
+  inBrowser('shows all plants again when the person clicks on Plants right after the last key', async (opened) => {
+    const { page } = opened
+    await fill(opened)
+    const all = page.getByRole('link', { name: 'Plants', exact: true })
+    await all.click()
+    await page.waitForURL(/#\/plants$/)
+    // The click comes before the address has the search.
+    await page.getByLabel('Search plants').fill('tarax')
+    await all.click()
+    await until(page, `document.querySelector('input[type=search]').value === ''`)
+    await page.getByText(`End ${ENDS[0]}`).waitFor()
+  })
+
   inBrowser('aborts a search at the next key, and never shows its answer', async (opened) => {
     const { page } = opened
     await fill(opened)

@@ -1058,6 +1058,7 @@ var PAUSE = 300;
 var timer;
 function followAddress() {
   clearTimeout(timer);
+  timer = void 0;
   const [path = "", query = ""] = location.hash.replace(/^#\/?/, "").split("?", 2);
   route.value = { view: path === "" ? "plants" : path, query: new URLSearchParams(query) };
 }
@@ -1069,7 +1070,14 @@ function replaceQuery(query) {
   const { view } = route.value;
   route.value = { view, query };
   clearTimeout(timer);
-  timer = setTimeout(() => history.replaceState(null, "", linkTo(view, query)), PAUSE);
+  timer = setTimeout(writeAddress, PAUSE);
+}
+function writeAddress() {
+  if (timer === void 0) return;
+  clearTimeout(timer);
+  timer = void 0;
+  const { view, query } = route.value;
+  history.replaceState(null, "", linkTo(view, query));
 }
 
 // web/src/leaving.ts
@@ -5334,6 +5342,7 @@ addEventListener("hashchange", () => {
   if (takeFromAddress()) void resume();
   followAddress();
 });
+addEventListener("click", writeAddress, { capture: true });
 keepFocus();
 void resume();
 followAddress();

@@ -2,7 +2,7 @@ import { render } from 'preact'
 import { App } from './app.tsx'
 import { keepFocus } from './focus.ts'
 import { clearNotices } from './notices.tsx'
-import { followAddress } from './route.ts'
+import { followAddress, writeAddress } from './route.ts'
 import { onSignOut, resume, takeFromAddress } from './session.ts'
 
 onSignOut(clearNotices)
@@ -11,6 +11,7 @@ addEventListener('hashchange', () => {
   if (takeFromAddress()) void resume()
   followAddress()
 })
+addEventListener('click', writeAddress, { capture: true })
 keepFocus()
 void resume()
 followAddress()

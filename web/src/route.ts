@@ -15,6 +15,7 @@ let timer: ReturnType<typeof setTimeout> | undefined
 /** Follows the fragment of the address, such as `#/plants?q=rose`. */
 export function followAddress(): void {
   clearTimeout(timer)
+  timer = undefined
   const [path = '', query = ''] = location.hash.replace(/^#\/?/, '').split('?', 2)
   route.value = { view: path === '' ? 'plants' : path, query: new URLSearchParams(query) }
 }
@@ -34,5 +35,14 @@ export function replaceQuery(query: URLSearchParams): void {
   const { view } = route.value
   route.value = { view, query }
   clearTimeout(timer)
-  timer = setTimeout(() => history.replaceState(null, '', linkTo(view, query)), PAUSE)
+  timer = setTimeout(writeAddress, PAUSE)
+}
+
+/** Writes a changed query to the address now. Otherwise a link to the address before the change would do nothing. */
+export function writeAddress(): void {
+  if (timer === undefined) return
+  clearTimeout(timer)
+  timer = undefined
+  const { view, query } = route.value
+  history.replaceState(null, '', linkTo(view, query))
 }
