@@ -253,10 +253,18 @@ function replaceByNothing(path: string): void {
   writeFileSync(path, '')
 }
 
-for (const [what, suffix, harm] of [
-  ['its log is removed', '-wal', (path: string) => rmSync(path)],
-  ['its log is replaced', '-wal', replaceByNothing],
-  ['the index of its log is removed', '-shm', (path: string) => rmSync(path)],
+function replaceByLoop(path: string): void {
+  renameSync(path, `${path}.old`)
+  symlinkSync(path, path)
+}
+
+const GONE = 'was removed or replaced while it was in use'
+
+for (const [what, suffix, harm, says] of [
+  ['its log is removed', '-wal', (path: string) => rmSync(path), GONE],
+  ['its log is replaced', '-wal', replaceByNothing, GONE],
+  ['its log becomes a loop of links', '-wal', replaceByLoop, 'cannot be reached any more: ELOOP'],
+  ['the index of its log is removed', '-shm', (path: string) => rmSync(path), GONE],
 ] as const) {
   test(`the service acknowledges nothing more and exits when ${what}`, async (t) => {
     const { program, address, storePath } = await startServer(t, tempFolder(t))
@@ -267,7 +275,7 @@ for (const [what, suffix, harm] of [
     await load.done
     const seconds = (performance.now() - harmedAt) / 1000
     const { code, stderr } = await program.outcome
-    assert.match(stderr, new RegExp(`the file \\S+plants.db${suffix} was removed or replaced while it was in use`))
+    assert.match(stderr, new RegExp(`the file \\S+plants.db${suffix} ${says}`))
     assert.equal(code, 1)
     assert.ok(seconds < 10, `the service continued for ${seconds} s`)
   })

@@ -290,7 +290,8 @@ export class SqliteStore implements Store {
 
   #fail(error: Error): void {
     if (this.#fatal !== undefined) return
-    this.#fatal = this.#watch?.causeOf(error) ?? error
+    // A read of a replaced file may fail before the next check, with an error that does not tell why.
+    this.#fatal = this.#watch?.fault ?? error
     // Before the store is open, `open` throws the error itself.
     if (this.#watch !== undefined) this.#onFatal(this.#fatal)
   }

@@ -19,26 +19,19 @@ export class FileWatch {
   }
 
   check(): void {
-    const fault = this.#find()
+    const { fault } = this
     if (fault !== undefined) this.#onGone(fault)
   }
 
-  /**
-   * Returns why the store failed: a file that is removed or replaced now, or else the error itself. A read of a replaced
-   * file may fail before the next check, with an error that does not tell why.
-   */
-  causeOf(error: Error): Error {
-    try {
-      return this.#find() ?? error
-    } catch {
-      return error
-    }
-  }
-
-  #find(): Error | undefined {
+  /** Names the first file that is removed or replaced now, or whose path leads nowhere. */
+  get fault(): Error | undefined {
     for (const [path, { ino, dev }] of this.#files) {
-      const now = statSync(path, { throwIfNoEntry: false })
-      if (now?.ino === ino && now.dev === dev) continue
+      try {
+        const now = statSync(path, { throwIfNoEntry: false })
+        if (now?.ino === ino && now.dev === dev) continue
+      } catch (cause) {
+        return new Error(`the file ${path} cannot be reached any more`, { cause })
+      }
       return new Error(`the file ${path} was removed or replaced while it was in use`)
     }
     return undefined
