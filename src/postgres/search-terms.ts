@@ -35,11 +35,15 @@ export function wordQuery(words: readonly string[], { first = true } = {}): stri
   return `${each.join(' & ')} | ${MARKER_QUERY}`
 }
 
-/** A tsquery for the plants with words of this prefix. */
-export const prefixQuery = (word: string): string => `${firstWordQuery(word)}:*`
-
-/** A tsquery for the same plants, where no name begins with a longer word of this prefix. */
-export const firstWordQuery = (word: string): string => `'${indexedWord(word)}':* | '${FIRST}${indexedWord(word)}'`
+/**
+ * Returns a tsquery for the plants with words of this prefix.
+ *
+ * @param isWhole whether no name begins with a longer word of this prefix, so that it is a whole first word
+ */
+export function prefixQuery(word: string, isWhole = false): string {
+  const start = indexedWord(word)
+  return `'${start}':* | '${FIRST}${start}'${isWhole ? '' : ':*'}`
+}
 
 /** A tsquery for the plants whose words exceed the maximum. */
 export const MARKER_QUERY = `'${MARKER}'`

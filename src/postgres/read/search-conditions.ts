@@ -1,7 +1,7 @@
 import { SORT_KEY_LENGTH } from '../../fold.ts'
 import { MAX_ID, MIN_ID } from '../../plant.ts'
 import { isByName, isDescending, type PlantOrder, type PlantQuery, type Position } from '../../plant-query.ts'
-import { firstWordQuery, indexedWord, MARKER_QUERY, prefixQuery, wordQuery } from '../search-terms.ts'
+import { indexedWord, MARKER_QUERY, prefixQuery, wordQuery } from '../search-terms.ts'
 
 /** Adds a value to the parameters of a statement. @returns its name in the statement, such as `$3` */
 export type Parameter = (value: unknown) => string
@@ -45,18 +45,19 @@ export function isAfter(order: PlantOrder, { key, id }: Position, parameter: Par
  * first. So a query for a word that begins many names asks for exactly this first word, where the index of names shows
  * that no name begins with a longer one. The same statement looks there, so both see one snapshot.
  *
- * @param frequent words that begin many names
+ * @param first words that begin many names
  */
-export function hasWords(words: readonly string[], frequent: ReadonlySet<string>, parameter: Parameter): string {
-  const probed = words.filter((word) => frequent.has(word))
-  if (probed.length === 0) return `words @@ ${parameter(wordQuery(words))}::tsquery`
-  const queries = probed.map((word) => {
+export function hasWords(words: readonly string[], first: ReadonlySet<string>, parameter: Parameter): string {
+  const firstWords = words.filter((word) => first.has(word))
+  if (firstWords.length === 0) return `words @@ ${parameter(wordQuery(words))}::tsquery`
+  const queries = firstWords.map((word) => {
     const { start, end } = rangeOf(word)
     // No character of a word comes before '!'.
     const longer = `SELECT FROM plants WHERE sort_key >= ${parameter(`${start}!`)} AND sort_key < ${parameter(end)}`
-    return `CASE WHEN EXISTS (${longer}) THEN ${parameter(prefixQuery(word))} ELSE ${parameter(firstWordQuery(word))} END`
+    const [prefix, whole] = [parameter(prefixQuery(word)), parameter(prefixQuery(word, true))]
+    return `CASE WHEN EXISTS (${longer}) THEN ${prefix} ELSE ${whole} END`
   })
-  const others = words.filter((word) => !frequent.has(word))
+  const others = words.filter((word) => !first.has(word))
   if (others.length > 0) queries.push(parameter(wordQuery(others)))
   const all = queries.map((query) => `(${query})::tsquery`).join(' && ')
   return `words @@ ((${all}) || ${parameter(MARKER_QUERY)}::tsquery)`

@@ -18,13 +18,11 @@ const COST = {
   /** An entry of the index of words: to list it, and to compare it with the entries of other words. */
   entry: 0.13,
   compared: 0.35,
-  /** An entry of a frequent first word, which is not listed by its prefix (hasWords). */
+  /** An entry of a first word that is not listed by its prefix (hasWords). */
   exact: 0.02,
 }
 /** The share of plants above which further entries of a word cost almost nothing, as they lie on the same pages. */
 const DENSE = 0.08
-/** The share of names that begin with a word from which the word is frequent. */
-const FREQUENT = 0.001
 /** The assumed share of a word or tag that the statistics do not list. */
 const RARE = 0.0002
 /**
@@ -70,11 +68,6 @@ interface WordShare {
 /** Returns the words to look up in the index of words, the rarest first. The search checks plants for the others. */
 export function wordsToAsk(query: PlantQuery, facts: Facts): string[] {
   return chosen(sharesOf(query, facts), query, facts).map(({ word }) => word)
-}
-
-/** Returns the words that begin many names. */
-export function frequentFirstWords({ words }: PlantQuery, { statistics }: Facts): string[] {
-  return words.filter((word) => statistics.shareOf(word).first > FREQUENT)
 }
 
 /** Returns the ways to try, the cheapest first. */
@@ -125,14 +118,15 @@ function sharesOf(query: PlantQuery, facts: Facts): WordShare[] {
     }
     const { all, first } = statistics.shareOf(word)
     const [known, elsewhere] = [Math.max(RARE, all), Math.max(RARE, all - first)]
-    const exact = first > FREQUENT ? first : 0
+    // By name, the plants whose names begin with the only word are a range of the order, and are not listed.
+    const isRange = isByName(order) && words.length === 1
+    const exact = !isRange && statistics.beginsMany(word) ? first : 0
     if (tags.length === 1) {
       const inTag = blend(known, WEIGHT.inTag)
       const onWalk = blend(isByName(order) ? elsewhere : known, WEIGHT.inTag)
       return { word, share: known, exact, inTag: isByName(order) ? Math.max(known, inTag) : inTag, onWalk }
     }
-    // By name, the plants whose names begin with the only word are a range of the order.
-    const listed = isByName(order) && words.length === 1 ? elsewhere : known
+    const listed = isRange ? elsewhere : known
     // The first plants by name say little of those whose names begin with another word.
     const share = isByName(order) && words.length > 1 ? listed : blend(listed, WEIGHT.word)
     return { word, share, exact: Math.min(exact, share), inTag: share, onWalk: isByName(order) ? elsewhere : share }

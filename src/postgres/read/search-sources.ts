@@ -12,6 +12,7 @@ import {
   tagIs,
   tagIsOneOf,
 } from './search-conditions.ts'
+import type { SearchStatistics } from './search-statistics.ts'
 
 /** A SELECT of plants whose column `hit` marks the plants of a query. A LIMIT may follow its text. */
 export interface Source {
@@ -39,6 +40,8 @@ export interface SourceGroup {
 
 /** Maximum number of words in a query that is searched by ranges of the index of names. */
 const MAX_RANGES = 4
+/** Maximum number of words for which one statement looks whether a name begins with a longer word. */
+const MAX_FIRST = 4
 
 /** Makes the sources for the plants of a query. */
 export class Sources {
@@ -48,10 +51,11 @@ export class Sources {
   #asked: readonly string[]
   #others: readonly string[] = []
   /** Words that begin many names. */
-  #frequent: ReadonlySet<string> = new Set()
+  readonly #first: ReadonlySet<string>
 
-  constructor(query: PlantQuery) {
+  constructor(query: PlantQuery, statistics: SearchStatistics) {
     this.#query = { ...query, words: withoutImplied(query.words) }
+    this.#first = new Set(this.#query.words.filter((word) => statistics.beginsMany(word)).slice(0, MAX_FIRST))
     this.#tags = storableTags(query.tags)
     this.#asked = this.#query.words
   }
@@ -78,15 +82,10 @@ export class Sources {
     return words.length > 1 && words.length <= MAX_RANGES ? words.map((word) => wordQuery([word])) : []
   }
 
-  /**
-   * Limits the look-ups in the index of words to these words of the query. Sources check plants for the others.
-   *
-   * @param frequent words that begin many names
-   */
-  ask(words: readonly string[], frequent: readonly string[]): void {
+  /** Limits the look-ups in the index of words to these words of the query. Sources check plants for the others. */
+  ask(words: readonly string[]): void {
     this.#asked = words
     this.#others = this.#query.words.filter((word) => !words.includes(word))
-    this.#frequent = new Set(frequent.slice(0, MAX_RANGES))
   }
 
   /** The plants with the words, by the index of words. */
@@ -148,7 +147,7 @@ export class Sources {
     const text = (parameter: Parameter, more?: string) => {
       const conditions = isRest
         ? [`words @@ ${parameter(wordQuery(this.#asked, { first: false }))}::tsquery`]
-        : [hasWords(this.#asked, this.#frequent, parameter)]
+        : [hasWords(this.#asked, this.#first, parameter)]
       // PostgreSQL intersects both indexes before it reads plants.
       if (this.#tags.length > 0) conditions.push(...tagIsOneOf(this.#tags, parameter))
       if (isWindowed) conditions.push(...isInWindow(this.#query, parameter))

@@ -8,6 +8,8 @@ import { FIRST, indexedWord } from '../search-terms.ts'
 const MAX_AGE = 60_000
 /** The correlation (pg_stats) of an order with the order on disk from which neighbours count as near on disk. */
 const NEAR = 0.9
+/** The share of names that begin with a word from which the word begins many names. */
+const MANY = 0.001
 /** The number of plants that a search assumes without statistics. */
 const UNKNOWN = 1_000_000
 
@@ -62,6 +64,11 @@ export class SearchStatistics {
     return { all: Math.min(1, first + this.#sumOf(start)), first: Math.min(1, first) }
   }
 
+  /** Whether so many names begin with this word that the search asks for it exactly (hasWords). */
+  beginsMany(word: string): boolean {
+    return this.shareOf(word).first > MANY
+  }
+
   /**
    * The sum of the shares of all entries with this prefix. It takes a binary search: a query may have thousands of
    * words.
@@ -106,7 +113,7 @@ export class StatisticsCache {
   #statistics = NONE
   #until = 0
 
-  /** @param isSharded whether the store is sharded now. The statistics are then those before it was distributed */
+  /** @param isSharded whether the store is sharded now. The server may then have statistics of the time before */
   constructor(isSharded: () => boolean = () => false) {
     this.#isSharded = isSharded
   }

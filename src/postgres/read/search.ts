@@ -2,7 +2,7 @@ import type { NewPlant } from '../../plant.ts'
 import { isByName, type PlantQuery } from '../../plant-query.ts'
 import type { Run } from '../pool/client.ts'
 import { plantOf } from '../rows.ts'
-import { type Facts, frequentFirstWords, waysOf, wordsToAsk } from './search-costs.ts'
+import { type Facts, waysOf, wordsToAsk } from './search-costs.ts'
 import { type SourceGroup, Sources } from './search-sources.ts'
 import {
   everything,
@@ -41,7 +41,7 @@ export async function search(
   limit: number,
   statistics: SearchStatistics,
 ): Promise<readonly NewPlant[]> {
-  const sources = new Sources(query)
+  const sources = new Sources(query, statistics)
   if (sources.isEmpty) return []
   const take = async (step: Step): Promise<StepResult> => resultOf(await run(statementOf(query, step)), step)
   const first = FIRST[query.tags.length === 1 ? 'tag' : isByName(query.order) ? 'name' : 'id']
@@ -53,8 +53,7 @@ export async function search(
   })
   if (start.isRight) return start.rows
   let facts: Facts = { ...start, limit, statistics }
-  const frequent = frequentFirstWords(sources.query, facts)
-  sources.ask(wordsToAsk(sources.query, facts), frequent)
+  sources.ask(wordsToAsk(sources.query, facts))
   const tried = new Set<string>()
   for (;;) {
     const way = waysOf(sources.query, facts).find(({ kind }) => !tried.has(kind))
@@ -72,7 +71,7 @@ export async function search(
       if (result.isRight) return result.rows
     }
   }
-  sources.ask(sources.query.words, frequent)
+  sources.ask(sources.query.words)
   for (const { range, window, set } of ROUNDS) {
     const windows = query.tags.length === 0 ? groupsOf(sources, true) : []
     const parts = sources.query.words.length > 1 ? sources.inParts() : []
