@@ -60,7 +60,8 @@ export function duration(given: string): number {
   const match = /^(\d+)(ms|s|m)$/.exec(given)
   const milliseconds = { ms: 1, s: 1000, m: 60_000 }[match?.[2] ?? ''] ?? Number.NaN
   const parsed = Number(match?.[1]) * milliseconds
-  if (Number.isNaN(parsed) || parsed > 3_600_000) throw new Error(`"${given}" is not a time like 500ms, 30s or 5m`)
+  if (Number.isNaN(parsed) || parsed > 3_600_000)
+    throw new Error(`"${given}" is not a time like 500ms, 30s or 5m, up to 60m`)
   return parsed
 }
 
@@ -69,7 +70,8 @@ export function longDuration(given: string): number {
   const match = /^(\d{1,9})(s|m|h|d)$/.exec(given)
   const milliseconds = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }[match?.[2] ?? ''] ?? Number.NaN
   const parsed = Number(match?.[1]) * milliseconds
-  if (Number.isNaN(parsed) || parsed > MAX_TIME) throw new Error(`"${given}" is not a time like 90s, 12h or 7d`)
+  if (Number.isNaN(parsed) || parsed > MAX_TIME)
+    throw new Error(`"${given}" is not a time like 90s, 12h or 7d, up to 3650d`)
   return parsed
 }
 
@@ -81,7 +83,7 @@ export function size(given: string): number {
   const unit = { B: 1, KiB: 2 ** 10, MiB: 2 ** 20 }[match?.[2] ?? 'B'] ?? Number.NaN
   const parsed = Number(match?.[1]) * unit
   if (Number.isNaN(parsed) || parsed < 1 || parsed > 2 ** 29)
-    throw new Error(`"${given}" is not a size like 64KiB or 1MiB`)
+    throw new Error(`"${given}" is not a size like 64KiB or 1MiB, up to 512MiB`)
   return parsed
 }
 
@@ -90,7 +92,7 @@ export function memorySize(given: string): number {
   const match = /^(\d{1,7})(MiB|GiB)$/.exec(given)
   const parsed = Number(match?.[1]) * (match?.[2] === 'GiB' ? 2 ** 30 : 2 ** 20)
   if (Number.isNaN(parsed) || parsed < 2 ** 20 || parsed > 2 ** 40) {
-    throw new Error(`"${given}" is not a size like 512MiB or 4GiB`)
+    throw new Error(`"${given}" is not a size like 512MiB or 4GiB, from 1MiB to 1024GiB`)
   }
   return parsed
 }

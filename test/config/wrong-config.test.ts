@@ -43,6 +43,11 @@ suite('a wrong configuration', () => {
     )
   })
 
+  test('is refused with the largest size or time', () => {
+    assert.match(faultsOf({ bodyMemory: '900MiB' }).message, /: "900MiB" is not a size .*, up to 512MiB$/)
+    assert.match(faultsOf({ requestTimeout: '61m' }).message, /: "61m" is not a time .*, up to 60m$/)
+  })
+
   test('is refused without showing the token', () => {
     for (const secret of [
       'too-short',
