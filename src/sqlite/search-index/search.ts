@@ -11,11 +11,11 @@ import { idsByName } from './name-index.ts'
 import { matchExpression } from './terms.ts'
 import { STEP, Turn } from './turn.ts'
 
-/**
- * Names that one step of `#inOrder` reads, in a third of the time of a step of FirstByName. When many plants match, the
- * walk ends soon; otherwise it ends late.
- */
+/** Names that one step of `#inOrder` reads, in 0.4 of the time of a step of FirstByName. */
 const WALKED = 200
+/** Where many plants match, the walk ends within these steps. Otherwise it mostly ends late, so it skips turns. */
+const PROMPT_STEPS = 32
+const SKIPPED = 3
 /** Ids that one round of `byTags` reads for all tags together. */
 const IDS_OF_ALL_TAGS = 2000
 
@@ -75,10 +75,12 @@ export class PlantSearch {
     const found = new ResultPage(limit)
     const turn = new Turn()
     const ids = without(unindexed, this.#byName(query))
+    let steps = 0
     for (const plant of candidates(this.#statements, ids, query, WALKED)) {
       if (plant !== undefined && matches(query, plant)) found.add(plant)
       if (found.isFull) break
       if (plant === undefined || turn.isOverAfter(plant)) yield
+      if (plant === undefined && ++steps > PROMPT_STEPS) for (let skipped = 0; skipped < SKIPPED; skipped++) yield
     }
     return found
   }
