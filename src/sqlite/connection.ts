@@ -33,7 +33,7 @@ export function openWriter(path: string, { forEventLoop = false }: WriterOptions
   return open(path, forEventLoop ? { timeout: 0 } : {}, (db) => {
     makeDurable(db)
     // In KiB. Each write of the thread discards the cached pages of the event loop, which writes only small groups.
-    db.exec(`PRAGMA cache_size = -${forEventLoop ? 4096 : 16_384}`)
+    db.exec(`PRAGMA cache_size = -${forEventLoop ? 2048 : 8192}`)
   })
 }
 
@@ -63,7 +63,7 @@ export function openDerivedWriter(path: string): DatabaseSync {
   return open(path, { timeout: 1000 }, (db) => {
     // SQLite applies page_size only to a new file.
     db.exec('PRAGMA page_size = 8192; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL')
-    db.exec('PRAGMA cache_size = -16384; PRAGMA wal_autocheckpoint = 2000')
+    db.exec('PRAGMA cache_size = -8192; PRAGMA wal_autocheckpoint = 2000')
   })
 }
 
