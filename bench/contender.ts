@@ -33,7 +33,7 @@ export const ECHO: Contender = { name: 'raw TCP echo', program: ['echo-server.ts
 /** The service with the flags of `npm start`. */
 export const SHIPPED: Contender = {
   name: 'as it ships',
-  flags: ['--max-semi-space-size=8'],
+  flags: ['--max-semi-space-size=12'],
   program: ['../bin/plantstore.js', 'serve'],
 }
 export const SINGLE = variant('one commit per create', 'one-commit-per-create')

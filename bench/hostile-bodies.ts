@@ -64,7 +64,7 @@ class Service {
     const folder = mkdtempSync(join(tmpdir(), 'plantstore-hostile-'))
     const port = await freePort()
     const service = fork(join(import.meta.dirname, '../bin/plantstore.js'), ['serve', '--log-level', 'error'], {
-      execArgv: ['--max-semi-space-size=8', '--import', join(import.meta.dirname, 'loop-probe.ts')],
+      execArgv: ['--max-semi-space-size=12', '--import', join(import.meta.dirname, 'loop-probe.ts')],
       env: {
         ...process.env,
         PLANTSTORE_PORT: String(port),

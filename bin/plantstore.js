@@ -39,7 +39,7 @@ if (!process.env.NODE_COMPILE_CACHE) {
 enableCompileCache(process.env.NODE_COMPILE_CACHE)
 // By default V8 lets the old generation grow to three times its live size before it collects garbage.
 setFlagsFromString('--heap-growing-percent=30')
-// For the threads, which would take the 8 MiB of `npm start` too. They gain no speed from a larger young generation.
+// For the threads, which would take the 12 MiB of `npm start` too. They gain no speed from a larger young generation.
 setFlagsFromString('--max-semi-space-size=2')
 // By default V8 allocates objects in the old generation if most objects of their allocation site lived long. Such an
 // object keeps its request in memory until V8 collects the old generation. In half of the runs, reads fell to 0.65 of

@@ -63,7 +63,7 @@ const BOUND = 300e6
 test('importing and exporting through the service takes bounded memory for any number of plants', async (t) => {
   if (!isLinux) return notTestedHere(t, NOT_ELSEWHERE)
   // The flag of npm start.
-  const server = await startServer(t, tempFolder(t), [], { nodeArgs: ['--max-semi-space-size=8'] })
+  const server = await startServer(t, tempFolder(t), [], { nodeArgs: ['--max-semi-space-size=12'] })
   // Fills all caches before the measurement.
   await importRows(server, rows(0, 30_000))
   await importRows(server, rubbish(100_000))

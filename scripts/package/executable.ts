@@ -45,7 +45,7 @@ function seaConfig(folder: string, output: string): object {
     output,
     disableExperimentalSEAWarning: true,
     useCodeCache: true,
-    execArgv: ['--max-semi-space-size=8'],
+    execArgv: ['--max-semi-space-size=12'],
     assets: {
       'thread.js': join(folder, 'thread.js'),
       ...Object.fromEntries(filesOf(...ASSETS).map((path) => [path, join(ROOT, path)])),
