@@ -108,7 +108,7 @@ suite(`memory is bounded and another client is served while ${CONNECTIONS} conne
 
   test('requests for a large plant', (t) => assertBounded(t, `GET /plants/1 HTTP/1.1\r\n${FIELDS}\r\n`.repeat(50), 500))
 
-  // 128 MiB of bodies of one token, and as much again that is garbage. Without the bound they take 600.
+  // 128 MiB of bodies of one token, and as much again that is garbage. Without the limit they take 650.
   test('bodies that never end', (t) =>
     assertBounded(
       t,
