@@ -16,8 +16,6 @@ export class Exchange {
   readonly response: ServerResponse
   /** `performance.now()` when the work on the request began. */
   readonly startedAt = performance.now()
-  /** `performance.now()` when the answer was counted; until then, startedAt. */
-  endedAt = this.startedAt
   /** Undefined until the router has found one. */
   operation: Operation | undefined = undefined
   /** Percent-decoded, by their names in the contract. */
@@ -59,11 +57,6 @@ export class Exchange {
   /** Whether the exchange ended without a whole answer. */
   get isOver(): boolean {
     return this.#endReason !== undefined
-  }
-
-  /** Whether the operating system has the whole answer. Node.js then takes the socket from the response. */
-  get isAnswered(): boolean {
-    return this.response.writableEnded && this.response.socket === null
   }
 
   /** Ends the exchange without an answer, or in the middle of it. */

@@ -3,9 +3,10 @@ import { once } from 'node:events'
 import { suite, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { assertConforms } from '../support/conforms.ts'
+import { collectGarbage } from '../support/garbage.ts'
 import { answersIn, assertRefusal, RawConnection, raw } from '../support/raw.ts'
 import { LIVE, PLANT, post, untilNoConnection, whole } from '../support/requests.ts'
-import { withService } from '../support/service.ts'
+import { SECRET, withService } from '../support/service.ts'
 
 suite('the service supports rarely used HTTP:', () => {
   test('HTTP/1.0 without Host', async (t) => {
@@ -128,6 +129,31 @@ suite('several requests on one connection', () => {
       [400],
     )
     assert.deepEqual(await service.plants(), [])
+  })
+})
+
+suite('an idle connection', () => {
+  test('keeps nothing of its requests in memory', async (t) => {
+    const service = await withService(t)
+    const requests: WeakRef<object>[] = []
+    service.server.on('request', (request: object) => requests.push(new WeakRef(request)))
+    const head = `Host: a\r\nAuthorization: Bearer ${SECRET}\r\n`
+    const whole = [LIVE, `GET /plants/1 HTTP/1.1\r\n${head}`, `GET /plants?q=x HTTP/1.1\r\n${head}`]
+    const bytes = [post(PLANT, `Content-Length: ${PLANT.length}`), ...whole.map((lines) => `${lines}\r\n`)]
+    const connections = bytes.map((sent) => {
+      const connection = new RawConnection(service.port)
+      t.after(() => void connection.socket.destroy())
+      connection.write(sent)
+      return connection
+    })
+    await Promise.all(connections.map((connection) => connection.until('\r\n\r\n')))
+    for (let tries = 0; tries < 100 && requests.some((request) => request.deref() !== undefined); tries++) {
+      await sleep(20)
+      collectGarbage()
+    }
+    assert.equal(requests.length, 4)
+    assert.equal(requests.filter((request) => request.deref() !== undefined).length, 0)
+    assert.ok(connections.every(({ socket }) => !socket.closed))
   })
 })
 

@@ -44,15 +44,20 @@ export class Connection implements InputOwner {
   readonly #socket: Socket
   readonly #handlers: ConnectionHandlers
   readonly #shared: Shared
+  /** The exchange under way, or one with an answer whose body still arrives. A whole one is let go with its answer. */
   #current: Exchange | undefined
+  /** Whether the current exchange has no whole answer. */
+  #isWorking = false
+  /** `performance.now()` at the newest answer; 0 before the first one. */
+  #answeredAt = 0
   /** The responses to the requests behind the current one. */
   #waiting: ServerResponse[] = []
   /** The refusal of bytes that are no request. It ends the connection. */
   #refusal: AppError | undefined
   /** The refusal of the whole connection, which its first request gets. */
   #denial: AppError | undefined
-  /** The exchange whose end begins the next one. */
-  #awaited: Exchange | undefined
+  /** Whether the end of the current exchange begins the next one. */
+  #startsNext = false
   #isEnded = false
   #queuedBytes = 0
 
@@ -72,8 +77,7 @@ export class Connection implements InputOwner {
       this.#handlers.refuse(new Exchange(response.req, response), this.#denial)
       return
     }
-    const current = this.#current
-    if (this.#waiting.length === 0 && (current === undefined || current.isAnswered)) this.#work(response)
+    if (this.#waiting.length === 0 && !this.#isWorking) this.#work(response)
     else this.#waitFor(response)
   }
 
@@ -81,20 +85,19 @@ export class Connection implements InputOwner {
   refuse(refusal: AppError): void {
     if (this.#refusal !== undefined) return
     this.#refusal = refusal
-    const current = this.#current
     if (!this.#socket.writable) this.#socket.destroy()
     else if (this.#waiting.length > 0) return
-    else if (current === undefined || current.isAnswered) this.#end()
+    else if (!this.#isWorking) this.#end()
     else {
-      this.#startNextAfter(current)
-      if (!current.request.complete) current.failBody(refusal)
+      this.#startsNext = true
+      if (this.isReceiving) this.#current?.failBody(refusal)
     }
   }
 
   /** Refuses the whole connection, after the due answers if they come within DENIAL_LINGER milliseconds. */
   deny(refusal: AppError): void {
     setTimeout(() => this.#socket.destroy(), DENIAL_LINGER).unref()
-    if (this.#current !== undefined) this.refuse(refusal)
+    if (this.#isWorking || this.#answeredAt > 0) this.refuse(refusal)
     else this.#denial = refusal
     this.#release()
   }
@@ -107,7 +110,7 @@ export class Connection implements InputOwner {
   /** Refuses a request whose rest has not arrived, and ends the connection after an answer under way. */
   shutDown(refusal: AppError): void {
     const current = this.#current
-    if (current !== undefined && !current.isAnswered) {
+    if (current !== undefined && this.#isWorking) {
       if (!current.request.complete) current.failBody(refusal)
       // An answer with `Connection: close` ends the connection itself. This one's header was sent before.
       const endIdle = () => this.isIdle && this.#socket.writable && endRefused(this.#socket)
@@ -121,9 +124,8 @@ export class Connection implements InputOwner {
   /** Whether the parser may get bytes: no request waits, and the body under way, if any, has room. */
   get mayParse(): boolean {
     if (this.#waiting.length > 0 || this.#refusal !== undefined) return false
-    const current = this.#current
-    if (current === undefined || current.isAnswered) return true
-    const { complete, readableLength, readableHighWaterMark } = current.request
+    if (this.#current === undefined || !this.#isWorking) return true
+    const { complete, readableLength, readableHighWaterMark } = this.#current.request
     return !complete && readableLength < readableHighWaterMark
   }
 
@@ -137,15 +139,15 @@ export class Connection implements InputOwner {
     return this.#queuedBytes
   }
 
-  /** `performance.now()` at the newest answer; 0 before the first request. */
-  get lastAnswered(): number {
-    return this.#current?.endedAt ?? 0
+  /** `performance.now()` at the newest answer; 0 before the first one. */
+  get answeredAt(): number {
+    return this.#answeredAt
   }
 
   /** Whether no answer is due, so that the connection may be closed. */
   get isIdle(): boolean {
     const isRefused = this.#refusal !== undefined || this.#denial !== undefined || this.#socket.destroyed
-    return !isRefused && this.#queuedBytes === 0 && (this.#current === undefined || this.#current.isAnswered)
+    return !isRefused && this.#queuedBytes === 0 && !this.#isWorking
   }
 
   /** Whether a handler is reading a body in pieces. */
@@ -165,7 +167,7 @@ export class Connection implements InputOwner {
    * pipelined bytes stay in the socket.
    */
   #waitFor(response: ServerResponse): void {
-    if (this.#refusal === undefined) this.#startNextAfter(this.#current)
+    if (this.#refusal === undefined && this.#isWorking) this.#startsNext = true
     this.#waiting.push(response)
     if (!this.input.isPaused) this.input.pause()
     this.input.readLater()
@@ -174,17 +176,21 @@ export class Connection implements InputOwner {
     this.account(size)
   }
 
-  #startNextAfter(exchange: Exchange | undefined): void {
-    if (this.#awaited === exchange) return
-    this.#awaited = exchange
-    exchange?.response.once('finish', this.#startNext)
+  /** Call it when the operating system has the whole answer. */
+  readonly #finish = (): void => {
+    this.#isWorking = false
+    this.#answeredAt = performance.now()
+    // Memory of the exchanges of idle connections would outlive many collections.
+    if (!this.isReceiving) this.#current = undefined
+    if (this.#startsNext) this.#startNext()
   }
 
   /** Begins the next request in a later turn, so that connections with many requests leave the event loop to others. */
-  readonly #startNext = (): void => {
+  #startNext(): void {
+    this.#startsNext = false
     this.#shared.working.add(() => {
       // A request that arrived in the meantime is under way, and its end starts the next one.
-      if (this.#socket.destroyed || this.#current?.isAnswered === false) return
+      if (this.#socket.destroyed || this.#isWorking) return
       const next = this.#socket.writable ? this.#waiting.shift() : undefined
       if (next === undefined) {
         if (this.#refusal !== undefined) this.#end()
@@ -193,7 +199,7 @@ export class Connection implements InputOwner {
       }
       this.account(-sizeOf(next.req))
       this.#work(next)
-      if (this.#waiting.length > 0) this.#startNextAfter(this.#current)
+      if (this.#waiting.length > 0) this.#startsNext = true
       else if (this.#refusal === undefined && !(next.req.complete && this.input.isParted)) this.input.askToRead()
     })
   }
@@ -201,12 +207,14 @@ export class Connection implements InputOwner {
   #work(response: ServerResponse): void {
     const exchange = new Exchange(response.req, response)
     this.#current = exchange
+    this.#isWorking = true
+    response.on('finish', this.#finish)
     if (!this.input.isParted && hasLargeBody(response.req)) this.input.partNow()
     const isLast = this.#refusal !== undefined && this.#waiting.length === 0
     if (isLast && !response.req.complete) {
       this.#handlers.refuse(exchange, this.#refusal as AppError)
     } else {
-      if (isLast || this.input.isParted) this.#startNextAfter(exchange)
+      if (isLast || this.input.isParted) this.#startsNext = true
       this.#handlers.work(exchange)
     }
   }
@@ -231,6 +239,6 @@ export class Connection implements InputOwner {
   #close(): void {
     this.input.close()
     this.#release()
-    if (this.#current?.isAnswered === false) this.#current.giveUp()
+    if (this.#isWorking) this.#current?.giveUp()
   }
 }

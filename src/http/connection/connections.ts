@@ -120,9 +120,9 @@ export class Connections {
     let idle: Connection | undefined
     let since = Math.max(1, performance.now() - MIN_IDLE)
     for (const connection of connections) {
-      if (!connection.isIdle || connection.lastAnswered >= since) continue
+      if (!connection.isIdle || connection.answeredAt >= since) continue
       idle = connection
-      since = connection.lastAnswered
+      since = connection.answeredAt
       if (since === 0) break
     }
     if (idle === undefined) return false

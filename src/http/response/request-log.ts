@@ -97,8 +97,7 @@ export class RequestLog {
   }
 
   #observe(exchange: Exchange, status: number): void {
-    exchange.endedAt = performance.now()
-    this.#metrics.observe(exchange.operation?.id ?? 'none', status, exchange.endedAt - exchange.startedAt)
+    this.#metrics.observe(exchange.operation?.id ?? 'none', status, performance.now() - exchange.startedAt)
     this.#tracer?.end(exchange, status, this.idOf(exchange), this.#addresses)
   }
 
