@@ -9,7 +9,7 @@ function make() {
   const read = (texts: readonly string[]) => {
     groups.push(texts)
     if (texts.includes('bad')) throw new Error('no such text')
-    return texts.map((text) => text.length)
+    return { values: texts.map((text) => text.length), text: 0 }
   }
   return {
     group: new GroupRead<string, number>(
@@ -49,13 +49,64 @@ test('a failed read rejects the calls of its turn and no later calls', async () 
   assert.equal(await group.get('good'), 4)
 })
 
+test('groups of 64 reads are answered within their turn, the rest at its end', async () => {
+  const { group, groups } = make()
+  let isSameTurn = true
+  setImmediate(() => (isSameTurn = false))
+  const values = Array.from({ length: 150 }, () => group.get('a'))
+  assert.deepEqual(
+    groups.map((texts) => texts.length),
+    [64, 64],
+  )
+  await values[127]
+  assert.ok(isSameTurn)
+  await Promise.all(values)
+  assert.deepEqual(
+    groups.map((texts) => texts.length),
+    [64, 64, 22],
+  )
+})
+
+test('a group that fails within its turn rejects its calls and no others', async () => {
+  const { group } = make()
+  const values = Array.from({ length: 65 }, (_, i) => group.get(i === 63 ? 'bad' : 'good'))
+  const settled = await Promise.allSettled(values)
+  assert.ok(settled.slice(0, 64).every(({ status }) => status === 'rejected'))
+  assert.equal(await values[64], 4)
+})
+
+test('the groups of a turn share its bound, and what exceeds it waits for the next turn', async () => {
+  const turns: number[][] = [[]]
+  const read = (texts: readonly string[], before: number) => {
+    const values = texts.slice(0, Math.max(1, 100 - before))
+    turns.at(-1)?.push(values.length)
+    return { values, text: before + values.length }
+  }
+  const areSmall = () => assert.fail('no large value waits')
+  const group = new GroupRead<string, string>({ read, areSmall, isSmall: () => true }, 60_000)
+  const values = Array.from({ length: 300 }, (_, i) => group.get(`text ${i}`))
+  const nextTurn = () => {
+    turns.push([])
+    if (turns.length < 10) setImmediate(nextTurn)
+  }
+  setImmediate(nextTurn)
+  assert.deepEqual(
+    await Promise.all(values),
+    values.map((_, i) => `text ${i}`),
+  )
+  assert.deepEqual(
+    turns.filter((groups) => groups.length > 0),
+    [[64, 36], [100], [100]],
+  )
+})
+
 /** A group read that reads two texts and looks up three sizes per turn. Texts of one character count as small. */
 function makeNarrow(maxDelay = 60_000) {
   const groups: string[][] = []
   const read = (texts: readonly string[]) => {
     groups.push([...texts])
     if (texts[0] === 'bad') throw new Error('no such text')
-    return texts.slice(0, 2).map((text) => text.length)
+    return { values: texts.slice(0, 2).map((text) => text.length), text: 0 }
   }
   const areSmall = (texts: readonly string[]) => texts.slice(0, 3).map((text) => text.length === 1)
   const isSmall = (length: number) => length === 1
@@ -66,7 +117,7 @@ test('small values beyond the bound of a turn are read in the next turns, in ord
   const groups: (readonly string[])[] = []
   const read = (texts: readonly string[]) => {
     groups.push(texts.slice(0, 2))
-    return texts.slice(0, 2).map(() => 1)
+    return { values: texts.slice(0, 2).map(() => 1), text: 0 }
   }
   const areSmall = () => assert.fail('no large value waits')
   const group = new GroupRead<string, number>({ read, areSmall, isSmall: (value) => value === 1 }, 60_000)

@@ -10,9 +10,22 @@ interface PendingRead<Key, Value> {
   readonly reject: (error: unknown) => void
 }
 
+/** The reads after which a group is read and answered before its turn ends. */
+const GROUP_SIZE = 64
+
+export interface Values<Value> {
+  readonly values: readonly Value[]
+  /** The text that the turn has read so far. */
+  readonly text: number
+}
+
 export interface GroupReader<Key, Value> {
-  /** Returns the values in the order of the keys. It may stop early, so that a turn of the event loop stays short. */
-  readonly read: (keys: readonly Key[]) => readonly Value[]
+  /**
+   * Returns the values in the order of the keys. It may stop early, so that a turn of the event loop stays short.
+   *
+   * @param text what it returned for the group before in this turn; 0 for the first one
+   */
+  readonly read: (keys: readonly Key[], text: number) => Values<Value>
   /**
    * Returns whether each value is small, in the order of the keys. It may stop early too. Called only for keys that
    * have waited for longer than a turn.
@@ -27,9 +40,11 @@ export interface GroupReader<Key, Value> {
  * never older than the request.
  *
  * Each separate read takes SQLite's locks, and each separate answer wakes its client. Groups allow half again as many
- * reads (docs/decisions/0006-hot-path.md). The rest of a group waits for the next turn. The rest of a group with large
- * values waits for as long as its first part took, which leaves half of the time to other work. Small values then come
- * first in every other turn.
+ * reads (docs/decisions/0006-hot-path.md). A group of GROUP_SIZE is answered within its turn: the memory of more
+ * requests does not fit into the caches of a core (docs/decisions/0035-overload.md).
+ *
+ * What exceeds the bound of a turn waits for the next one. Where there are large values, it waits for as long as the
+ * turn took, which leaves half of the time to other work. Small values then come first in every other turn.
  */
 export class GroupRead<Key, Value> {
   readonly #reader: GroupReader<Key, Value>
@@ -39,6 +54,12 @@ export class GroupRead<Key, Value> {
   #small: PendingRead<Key, Value>[] = []
   #large: PendingRead<Key, Value>[] = []
   #isScheduled = false
+  /** The text that this turn has read. */
+  #text = 0
+  /** Whether this turn may read no more. */
+  #isFull = false
+  /** `performance.now()` when this turn first read; 0 before. */
+  #readsSince = 0
   /** Whether reads wait behind large values. */
   #isCrowded = false
   #isLargeFirst = false
@@ -56,39 +77,60 @@ export class GroupRead<Key, Value> {
   get(key: Key, asker?: Asker): Promise<Value> {
     return new Promise((resolve, reject) => {
       this.#asked.push({ since: 0, key, asker, resolve, reject })
-      if (this.#isScheduled) return
-      this.#isScheduled = true
-      setImmediate(this.#answer)
+      if (!this.#isScheduled) {
+        this.#isScheduled = true
+        setImmediate(this.#endTurn)
+      } else if (this.#asked.length === GROUP_SIZE && !this.#isFull && !this.#isCrowded) {
+        this.#answer()
+      }
     })
   }
 
-  readonly #answer = (): void => {
-    const startedAt = performance.now()
+  readonly #endTurn = (): void => {
+    if (!this.#isFull) this.#answer()
+    const since = this.#readsSince
+    this.#readsSince = 0
+    this.#text = 0
+    this.#isFull = false
+    this.#isScheduled = this.#isWaiting
+    if (this.#isScheduled) setImmediate(this.#isCrowded ? () => this.#pause(since) : this.#endTurn)
+  }
+
+  #pause(since: number): void {
+    setTimeout(this.#endTurn, performance.now() - since)
+  }
+
+  get #isWaiting(): boolean {
+    return this.#asked.length + this.#small.length + this.#large.length > 0
+  }
+
+  /** Answers the waiting reads, up to the bound of a turn. */
+  #answer(): void {
+    if (!this.#isWaiting) return
+    const now = performance.now()
+    if (this.#readsSince === 0) this.#readsSince = now
     let group: PendingRead<Key, Value>[]
     let values: readonly Value[]
     try {
-      group = this.#isCrowded ? this.#sorted() : this.#wanted(this.#asked, startedAt)
-      values = this.#reader.read(group.map(({ key }) => key))
+      group = this.#isCrowded ? this.#sorted(now) : this.#wanted(this.#asked, now)
+      ;({ values, text: this.#text } = this.#reader.read(
+        group.map(({ key }) => key),
+        this.#text,
+      ))
     } catch (error) {
       this.#fail(error)
       return
     }
     if (this.#isCrowded) this.#removeFirst(values.length)
     else this.#asked = group.slice(values.length)
-    this.#isScheduled = this.#asked.length + this.#small.length + this.#large.length > 0
-    this.#isCrowded = this.#isScheduled && (this.#large.length > 0 || !values.every(this.#reader.isSmall))
+    this.#isFull = this.#isWaiting
+    this.#isCrowded = this.#isFull && (this.#large.length > 0 || !values.every(this.#reader.isSmall))
     if (!this.#isCrowded && this.#small.length > 0) this.#asked = this.#small.splice(0).concat(this.#asked)
-    if (this.#isScheduled) setImmediate(this.#isCrowded ? () => this.#pause(startedAt) : this.#answer)
     for (let i = 0; i < values.length; i++) group[i]?.resolve(values[i] as Value)
   }
 
-  #pause(startedAt: number): void {
-    setTimeout(this.#answer, performance.now() - startedAt)
-  }
-
   /** Returns the waiting reads in the order of this turn: small values first in one turn, large ones in the next. */
-  #sorted(): PendingRead<Key, Value>[] {
-    const now = performance.now()
+  #sorted(now: number): PendingRead<Key, Value>[] {
     this.#asked = this.#wanted(this.#asked, now)
     const areSmall = this.#reader.areSmall(this.#asked.map(({ key }) => key))
     const known = this.#asked.splice(0, areSmall.length)
@@ -122,7 +164,6 @@ export class GroupRead<Key, Value> {
     this.#small = []
     this.#large = []
     this.#isCrowded = false
-    this.#isScheduled = false
     for (const { reject } of all) reject(error)
   }
 }
