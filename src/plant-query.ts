@@ -11,9 +11,11 @@ export interface PlantFilter {
 
 /** The filter for plants that have one of the tags, if any are given, and every word of a text. */
 export const filterOf = (tags: readonly string[] = [], text = ''): PlantFilter => ({
-  tags: [...new Set(tags)],
-  words: [...new Set(words(text))],
+  tags: tags.length < 2 ? tags : [...new Set(tags)],
+  words: text === '' ? NO_WORDS : [...new Set(words(text))],
 })
+
+const NO_WORDS: readonly string[] = []
 
 export const PLANT_ORDERS = ['id', '-id', 'name', '-name'] as const
 /** By id, or by folded name and then id. The minus reverses both. */

@@ -9,7 +9,7 @@ function make() {
   const read = (texts: readonly string[]) => {
     groups.push(texts)
     if (texts.includes('bad')) throw new Error('no such text')
-    return { values: texts.map((text) => text.length), text: 0 }
+    return texts.map((text) => text.length)
   }
   return {
     group: new GroupRead<string, number>(
@@ -75,29 +75,38 @@ test('a group that fails within its turn rejects its calls and no others', async
   assert.equal(await values[64], 4)
 })
 
-test('the groups of a turn share its bound, and what exceeds it waits for the next turn', async () => {
+/** The sizes of the groups of 300 reads, by the turns that read them. */
+async function groupsByTurn(read: (texts: readonly string[]) => readonly string[]): Promise<number[][]> {
   const turns: number[][] = [[]]
-  const read = (texts: readonly string[], before: number) => {
-    const values = texts.slice(0, Math.max(1, 100 - before))
+  const counted = (texts: readonly string[]) => {
+    const values = read(texts)
     turns.at(-1)?.push(values.length)
-    return { values, text: before + values.length }
+    return values
   }
   const areSmall = () => assert.fail('no large value waits')
-  const group = new GroupRead<string, string>({ read, areSmall, isSmall: () => true }, 60_000)
-  const values = Array.from({ length: 300 }, (_, i) => group.get(`text ${i}`))
+  const group = new GroupRead<string, string>({ read: counted, areSmall, isSmall: () => true }, 60_000)
+  const texts = Array.from({ length: 300 }, (_, i) => `text ${i}`)
+  const values = Promise.all(texts.map((text) => group.get(text)))
   const nextTurn = () => {
     turns.push([])
-    if (turns.length < 10) setImmediate(nextTurn)
+    if (turns.length < 20) setImmediate(nextTurn)
   }
   setImmediate(nextTurn)
-  assert.deepEqual(
-    await Promise.all(values),
-    values.map((_, i) => `text ${i}`),
-  )
-  assert.deepEqual(
-    turns.filter((groups) => groups.length > 0),
-    [[64, 36], [100], [100]],
-  )
+  assert.deepEqual(await values, texts)
+  return turns.filter((sizes) => sizes.length > 0)
+}
+
+test('a turn answers no group behind one of which the reader took a part', async () => {
+  assert.deepEqual(await groupsByTurn((texts) => texts.slice(0, 60)), [[60], [60], [60], [60], [60]])
+})
+
+test('a turn answers no group after one that began late', async () => {
+  const slow = (texts: readonly string[]) => {
+    const startedAt = performance.now()
+    while (performance.now() - startedAt < 11);
+    return texts
+  }
+  assert.deepEqual(await groupsByTurn(slow), [[64, 64], [172]])
 })
 
 /** A group read that reads two texts and looks up three sizes per turn. Texts of one character count as small. */
@@ -106,7 +115,7 @@ function makeNarrow(maxDelay = 60_000) {
   const read = (texts: readonly string[]) => {
     groups.push([...texts])
     if (texts[0] === 'bad') throw new Error('no such text')
-    return { values: texts.slice(0, 2).map((text) => text.length), text: 0 }
+    return texts.slice(0, 2).map((text) => text.length)
   }
   const areSmall = (texts: readonly string[]) => texts.slice(0, 3).map((text) => text.length === 1)
   const isSmall = (length: number) => length === 1
@@ -117,7 +126,7 @@ test('small values beyond the bound of a turn are read in the next turns, in ord
   const groups: (readonly string[])[] = []
   const read = (texts: readonly string[]) => {
     groups.push(texts.slice(0, 2))
-    return { values: texts.slice(0, 2).map(() => 1), text: 0 }
+    return texts.slice(0, 2).map(() => 1)
   }
   const areSmall = () => assert.fail('no large value waits')
   const group = new GroupRead<string, number>({ read, areSmall, isSmall: (value) => value === 1 }, 60_000)

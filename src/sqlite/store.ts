@@ -109,7 +109,7 @@ export class SqliteStore implements Store {
     this.#reader = new PointReader(path, fail)
     this.#lookups = new GroupRead(
       {
-        read: (ids, text) => this.#open.plants(ids, text),
+        read: (ids) => this.#open.plants(ids),
         areSmall: (ids) => this.#open.arePlantsSmall(ids),
         isSmall: isSmallPlant,
       },
@@ -117,7 +117,7 @@ export class SqliteStore implements Store {
     )
     this.#pages = new GroupRead(
       {
-        read: (pages, text) => this.#open.pages(pages, text),
+        read: (pages) => this.#open.pages(pages),
         areSmall: (pages) => this.#open.arePagesSmall(pages),
         isSmall: isSmallPage,
       },

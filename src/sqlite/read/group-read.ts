@@ -10,22 +10,14 @@ interface PendingRead<Key, Value> {
   readonly reject: (error: unknown) => void
 }
 
-/** The reads after which a group is read and answered before its turn ends. */
+/** Reads that are answered together before their turn ends. */
 const GROUP_SIZE = 64
-
-export interface Values<Value> {
-  readonly values: readonly Value[]
-  /** The text that the turn has read so far. */
-  readonly text: number
-}
+/** Milliseconds from the first group of a turn, after which further reads wait for the next turn. */
+const GROUPS_TIME = 10
 
 export interface GroupReader<Key, Value> {
-  /**
-   * Returns the values in the order of the keys. It may stop early, so that a turn of the event loop stays short.
-   *
-   * @param text what it returned for the group before in this turn; 0 for the first one
-   */
-  readonly read: (keys: readonly Key[], text: number) => Values<Value>
+  /** Returns the values in the order of the keys. It may stop early, so that a turn of the event loop stays short. */
+  readonly read: (keys: readonly Key[]) => readonly Value[]
   /**
    * Returns whether each value is small, in the order of the keys. It may stop early too. Called only for keys that
    * have waited for longer than a turn.
@@ -54,12 +46,10 @@ export class GroupRead<Key, Value> {
   #small: PendingRead<Key, Value>[] = []
   #large: PendingRead<Key, Value>[] = []
   #isScheduled = false
-  /** The text that this turn has read. */
-  #text = 0
-  /** Whether this turn may read no more. */
+  /** Whether this turn answers no further group. */
   #isFull = false
-  /** `performance.now()` when this turn first read; 0 before. */
-  #readsSince = 0
+  /** `performance.now()` at the first group of this turn; 0 before. */
+  #startedAt = 0
   /** Whether reads wait behind large values. */
   #isCrowded = false
   #isLargeFirst = false
@@ -80,7 +70,7 @@ export class GroupRead<Key, Value> {
       if (!this.#isScheduled) {
         this.#isScheduled = true
         setImmediate(this.#endTurn)
-      } else if (this.#asked.length === GROUP_SIZE && !this.#isFull && !this.#isCrowded) {
+      } else if (this.#asked.length >= GROUP_SIZE && !this.#isFull && !this.#isCrowded) {
         this.#answer()
       }
     })
@@ -88,43 +78,39 @@ export class GroupRead<Key, Value> {
 
   readonly #endTurn = (): void => {
     if (!this.#isFull) this.#answer()
-    const since = this.#readsSince
-    this.#readsSince = 0
-    this.#text = 0
+    const startedAt = this.#startedAt
+    this.#startedAt = 0
     this.#isFull = false
     this.#isScheduled = this.#isWaiting
-    if (this.#isScheduled) setImmediate(this.#isCrowded ? () => this.#pause(since) : this.#endTurn)
+    if (this.#isScheduled) setImmediate(this.#isCrowded ? () => this.#pause(startedAt) : this.#endTurn)
   }
 
-  #pause(since: number): void {
-    setTimeout(this.#endTurn, performance.now() - since)
+  #pause(startedAt: number): void {
+    setTimeout(this.#endTurn, performance.now() - startedAt)
   }
 
   get #isWaiting(): boolean {
     return this.#asked.length + this.#small.length + this.#large.length > 0
   }
 
-  /** Answers the waiting reads, up to the bound of a turn. */
+  /** Answers the waiting reads, or as many as the reader takes. */
   #answer(): void {
     if (!this.#isWaiting) return
     const now = performance.now()
-    if (this.#readsSince === 0) this.#readsSince = now
+    if (this.#startedAt === 0) this.#startedAt = now
     let group: PendingRead<Key, Value>[]
     let values: readonly Value[]
     try {
       group = this.#isCrowded ? this.#sorted(now) : this.#wanted(this.#asked, now)
-      ;({ values, text: this.#text } = this.#reader.read(
-        group.map(({ key }) => key),
-        this.#text,
-      ))
+      values = this.#reader.read(group.map(({ key }) => key))
     } catch (error) {
       this.#fail(error)
       return
     }
     if (this.#isCrowded) this.#removeFirst(values.length)
     else this.#asked = group.slice(values.length)
-    this.#isFull = this.#isWaiting
-    this.#isCrowded = this.#isFull && (this.#large.length > 0 || !values.every(this.#reader.isSmall))
+    this.#isFull = this.#isWaiting || now - this.#startedAt > GROUPS_TIME
+    this.#isCrowded = this.#isWaiting && (this.#large.length > 0 || !values.every(this.#reader.isSmall))
     if (!this.#isCrowded && this.#small.length > 0) this.#asked = this.#small.splice(0).concat(this.#asked)
     for (let i = 0; i < values.length; i++) group[i]?.resolve(values[i] as Value)
   }

@@ -10,7 +10,6 @@ import { FreeIds } from '../free-ids.ts'
 import { plantOf } from '../rows.ts'
 import type { Row } from '../statement-cache.ts'
 import { tokenOf } from '../token-rows.ts'
-import type { Values } from './group-read.ts'
 import { ReadCache } from './read-cache.ts'
 import { ResultPage } from './result-page.ts'
 
@@ -83,30 +82,24 @@ export class PointReader {
     this.#pageSizes = { id: pages('>', 'ASC', SIZE), '-id': pages('<', 'DESC', SIZE) }
   }
 
-  /**
-   * Returns the plants with these ids, in their order. Stops after TURN_TEXT.
-   *
-   * @param text what the same turn has read before
-   */
-  plants(ids: readonly bigint[], text = 0): Values<NewPlant | undefined> {
+  /** Returns the plants with these ids, in their order. Stops after TURN_TEXT. */
+  plants(ids: readonly bigint[]): (NewPlant | undefined)[] {
     const read = (id: bigint) => {
       const row = this.#plant.get(id)
       return row === undefined ? undefined : plantOf(row)
     }
     return this.#together(this.#cachedPlants, (cache) =>
-      upToTurnText<bigint, NewPlant, NewPlant | undefined>(ids, text, textLength, (id) => cache.get(id, read)),
+      upToTurnText<bigint, NewPlant, NewPlant | undefined>(ids, textLength, (id) => cache.get(id, read)),
     )
   }
 
   /**
    * Returns pages of plants by id, in their order. Stops after TURN_TEXT. Pass only pages that are an `isShortPage`.
-   *
-   * @param text what the same turn has read before
    */
-  pages(pages: readonly PlantPage[], text = 0): Values<readonly NewPlant[]> {
+  pages(pages: readonly PlantPage[]): (readonly NewPlant[])[] {
     const keyOf = ({ query: { order, after }, limit }: PlantPage) => `${order} ${after?.id} ${limit}`
     return this.#together(this.#cachedPages, (cache) =>
-      upToTurnText(pages, text, textOfPage, (page) => cache.get(keyOf(page), () => this.#page(page))),
+      upToTurnText(pages, textOfPage, (page) => cache.get(keyOf(page), () => this.#page(page))),
     )
   }
 
@@ -226,17 +219,16 @@ const textOfPage = (plants: readonly NewPlant[]): number => plants.reduce((sum, 
 
 function upToTurnText<Key, Value extends object, Read extends Value | undefined>(
   keys: readonly Key[],
-  before: number,
   lengthOf: (value: Value) => number,
   read: (key: Key) => Read | Value,
-): Values<Read | Value> {
+): (Read | Value)[] {
   const values: (Read | Value)[] = []
-  let text = before
+  let text = 0
   for (const key of keys) {
     const value = read(key)
     values.push(value)
     text += ANSWER_TEXT + (value === undefined ? 0 : lengthOf(value))
     if (text >= TURN_TEXT) break
   }
-  return { values, text }
+  return values
 }
