@@ -2,6 +2,8 @@
 export interface Asker {
   /** Whether the caller no longer waits for the value. */
   readonly isOver: boolean
+  /** Has the reason, where the asker gives one. */
+  readonly signal?: AbortSignal
 }
 
 /** An asker that can also abort the work that it asked for. */

@@ -168,16 +168,8 @@ export class SqliteStore implements Store {
     await this.#writes.change({ kind: 'delete', id, expected }, actor)
   }
 
-  async listPlants(query: PlantQuery, limit: number, asker?: AbortingAsker): Promise<readonly NewPlant[]> {
-    this.#mustBeOpen()
-    if (asker?.isOver === true) asker.signal.throwIfAborted()
-    if (!isShortPage(query, limit)) return this.#reads.listPlants(query, limit, asker?.signal)
-    try {
-      return await this.#pages.get({ query, limit }, asker)
-    } catch (error) {
-      if (asker?.isOver === true) asker.signal.throwIfAborted()
-      throw error
-    }
+  listPlants(query: PlantQuery, limit: number, asker?: AbortingAsker): Promise<readonly NewPlant[]> {
+    return isShortPage(query, limit) ? this.#pages.get({ query, limit }, asker) : this.#search(query, limit, asker)
   }
 
   async listTags(after: string | undefined, limit: number, signal?: AbortSignal): Promise<TagCount[]> {
@@ -250,6 +242,12 @@ export class SqliteStore implements Store {
     await sleep(performance.now() - startedAt)
     this.#lag ??= new IndexLag(this.#path)
     await this.#lag.caughtUp()
+  }
+
+  async #search(query: PlantQuery, limit: number, asker?: AbortingAsker): Promise<readonly NewPlant[]> {
+    this.#mustBeOpen()
+    asker?.signal.throwIfAborted()
+    return this.#reads.listPlants(query, limit, asker?.signal)
   }
 
   get #open(): PointReader {

@@ -9,8 +9,8 @@ import { JSON_TYPE, READ_CACHING, type Responder } from '../response/responder.t
 export interface WrittenPage {
   /** The JSON text of its rows, in an array. */
   readonly json: string
-  /** The query string of the next page; undefined on the last page. */
-  readonly next: string | undefined
+  /** The Link to the next page (RFC 8288); undefined on the last page. */
+  readonly link: string | undefined
 }
 
 /** The parameters of a request, in their order. */
@@ -20,9 +20,11 @@ export type QueryParameters = readonly (readonly [name: string, text: string])[]
  * Writes a page of the rows that a store found for one more than the limit. A page may have fewer rows than the limit,
  * because it also ends once its JSON is longer than PAGE_TEXT.
  *
+ * @param path the path of the list
  * @param parametersAfter returns the parameters of the page after these rows
  */
 export function writePage<Row>(
+  path: string,
   found: readonly Row[],
   limit: number,
   toJson: (row: Row) => string,
@@ -38,14 +40,13 @@ export function writePage<Row>(
   }
   const rows = found.slice(0, texts.length)
   const last = rows.length < found.length ? rows.at(-1) : undefined
-  const next = last === undefined ? undefined : writeQueryString(parametersAfter(last, rows))
-  return { json: `[${texts.join(',')}]`, next }
+  const link = last === undefined ? undefined : `<${path}?${writeQueryString(parametersAfter(last, rows))}>; rel="next"`
+  return { json: `[${texts.join(',')}]`, link }
 }
 
-/** Answers a page, with a Link to the next one (RFC 8288). @param path the path of the list */
-export function answerPage(responder: Responder, exchange: Exchange, path: string, { json, next }: WrittenPage): void {
+export function answerPage(responder: Responder, exchange: Exchange, { json, link }: WrittenPage): void {
   const headers = ['Content-Type', JSON_TYPE, 'Cache-Control', READ_CACHING]
-  if (next !== undefined) headers.push('Link', `<${path}?${next}>; rel="next"`)
+  if (link !== undefined) headers.push('Link', link)
   responder.reply(exchange, 200, headers, json)
 }
 

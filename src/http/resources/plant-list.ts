@@ -18,7 +18,7 @@ export function plantListHandlers(
   admission: Admission,
 ): Pick<Handlers, 'listPlants'> {
   const write = (found: readonly NewPlant[], query: ListParameters) =>
-    writePage(found, query.limit, newPlantJson, (last) => parametersAfter(last, query))
+    writePage('/plants', found, query.limit, newPlantJson, (last) => parametersAfter(last, query))
   const writeOnce = memoize(write)
 
   return {
@@ -31,9 +31,7 @@ export function plantListHandlers(
         : admission.during('search', exchange, (signal) => store.listPlants(wanted, limit + 1, askerOf(signal)))
       found
         // A `q` without a word finds the same array as no `q`, but its link repeats the `q`.
-        .then((plants) =>
-          answerPage(responder, exchange, '/plants', (query.q === undefined ? writeOnce : write)(plants, query)),
-        )
+        .then((plants) => answerPage(responder, exchange, (query.q === undefined ? writeOnce : write)(plants, query)))
         .catch((error: unknown) => responder.refuse(exchange, error))
     },
   }

@@ -28,10 +28,10 @@ export function tagHandlers(store: Store, responder: Responder, admission: Admis
       admission
         .during('search', exchange, (signal) => tagsAfter(store, position, limit + 1, signal))
         .then((found) => {
-          const page = writePage(found, limit, tagJson, (last, rows) =>
+          const page = writePage('/tags', found, limit, tagJson, (last, rows) =>
             parametersOf(positionAfter(rows, last, position), limit),
           )
-          answerPage(responder, exchange, '/tags', page)
+          answerPage(responder, exchange, page)
         })
         .catch((error: unknown) => responder.refuse(exchange, error))
     },

@@ -76,11 +76,11 @@ export function tokenHandlers(
       admission
         .during('search', exchange, read)
         .then((found) => {
-          const page = writePage(found, limit, tokenJson, (last) => [
+          const page = writePage('/tokens', found, limit, tokenJson, (last) => [
             ['limit', String(limit)],
             ['cursor', writePosition(last)],
           ])
-          answerPage(responder, exchange, '/tokens', page)
+          answerPage(responder, exchange, page)
         })
         .catch(refuse(exchange))
     },

@@ -61,8 +61,8 @@ export class GroupRead<Key, Value> {
   }
 
   /**
-   * Resolves with the value that `read` returns for the key, or rejects with the error that `read` throws. May reject
-   * with another error once the asker is over.
+   * Resolves with the value that `read` returns for the key, or rejects with the error that `read` throws. Rejects with
+   * the reason of the asker's signal when it finds that the asker is over.
    */
   get(key: Key, asker?: Asker): Promise<Value> {
     return new Promise((resolve, reject) => {
@@ -130,7 +130,7 @@ export class GroupRead<Key, Value> {
   #wanted(reads: readonly PendingRead<Key, Value>[], now: number): PendingRead<Key, Value>[] {
     return reads.filter((one) => {
       if (one.since === 0) one.since = now
-      if (one.asker?.isOver === true) one.reject(new Error('the asker no longer waits for this value'))
+      if (one.asker?.isOver === true) one.reject(reasonOf(one.asker))
       else if (now - one.since > this.#maxDelay) one.reject(tooManyReads())
       else return true
       return false
@@ -153,5 +153,8 @@ export class GroupRead<Key, Value> {
     for (const { reject } of all) reject(error)
   }
 }
+
+const reasonOf = ({ signal }: Asker): unknown =>
+  signal === undefined ? new Error('the asker no longer waits for this value') : signal.reason
 
 const tooManyReads = (): AppError => new AppError(50302, 'too many reads of large plants are queued; retry later')
