@@ -80,6 +80,8 @@ function httpServer(config: Config, connections: Connections): Server {
     maxHeaderSize: config.headerLimit,
     // By default Node.js refuses a request without Host without our error body, and drops duplicates of some headers.
     requireHostHeader: false,
+    // A request that announces no body ends with its head, without the events of a stream: a fortieth of a read.
+    optimizeEmptyRequests: true,
     joinDuplicateHeaders: true,
   })
   server.on('connection', (socket) => connections.add(socket))

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
+import type { ServerResponse } from 'node:http'
 import { suite, test } from 'node:test'
 import type { Scene } from '../support/clean-up.ts'
 import { assertConforms, type Seen } from '../support/conforms.ts'
-import { raw } from '../support/raw.ts'
+import { answersIn, RawConnection, raw } from '../support/raw.ts'
 import { SECRET, type Service, withService } from '../support/service.ts'
 
 /** A request on a persistent connection. */
@@ -171,5 +172,61 @@ suite('many requests on one connection', () => {
       assert.equal(put?.body, `{"id":2,"name":"n${i}"}`)
       assert.equal(patched?.body, `{"id":1,"name":"Monstera","tag":"t${i}"}`)
     })
+  })
+})
+
+suite('a request that announces no body', () => {
+  const json = ['Content-Type: application/json']
+  const csv = ['Content-Type: text/csv']
+  const writes: readonly (readonly [string, string, readonly string[]])[] = [
+    ['POST', '/plants', json],
+    ['PUT', '/plants/1', json],
+    ['PATCH', '/plants/1', ['Content-Type: application/merge-patch+json']],
+    ['POST', '/plants/import', csv],
+    ['POST', '/plants/import', ['Content-Type: application/x-ndjson']],
+    ['POST', '/ids', json],
+    ['POST', '/tokens', json],
+  ]
+
+  test('gets the same answer as one with an empty body, and the connection takes the next request', async (t) => {
+    const { service } = await withPlant(t)
+    for (const [method, target, fields] of writes) {
+      const [absent, next] = await raw(service.port, request(method, target, fields) + LAST)
+      const [empty] = await raw(service.port, request(method, target, [...fields, 'Connection: close'], ''))
+      const shown = ({ status, body }: Seen) => `${method} ${target}: ${status} ${body}`
+      assert.equal(shown(absent ?? assert.fail()), shown(empty ?? assert.fail()))
+      assert.equal(next?.status, 200, `${method} ${target}`)
+    }
+    assert.equal((await service.plants()).length, 1)
+  })
+
+  test('and that is refused for good closes the connection without waiting for a body', async (t) => {
+    const service = await withService(t)
+    const responses: ServerResponse[] = []
+    service.server.on('request', (_request: unknown, response: ServerResponse) => responses.push(response))
+    for (const method of ['GET', 'POST', 'DELETE']) {
+      const connection = new RawConnection(service.port)
+      connection.write(request('GET', '/health/live'))
+      await connection.until('"live"')
+      connection.write(`${method} /plants HTTP/1.1\r\nHost: a b\r\n\r\n`)
+      const answers = answersIn(await connection.untilClosed())
+      assert.deepEqual(
+        answers.map(({ status }) => status),
+        [200, 400],
+      )
+    }
+    assert.deepEqual(
+      responses.map(({ writableFinished }) => writableFinished),
+      Array.from({ length: 6 }, () => true),
+    )
+  })
+
+  test('gets no 100 that it expects, but its answer, and a closed connection', async (t) => {
+    const service = await withService(t)
+    const answers = await raw(service.port, request('POST', '/plants', [...json, 'Expect: 100-continue']) + LAST)
+    assert.deepEqual(
+      answers.map(({ status }) => status),
+      [400],
+    )
   })
 })

@@ -87,6 +87,10 @@ function readWhole(
   fail: (refusal: AppError) => void,
 ): void {
   const { request } = exchange
+  if (request.readableEnded) {
+    use(EMPTY)
+    return
+  }
   let length = 0
   let isDone = false
   /** The first chunk, then larger buffers with the chunks after it. Most bodies have one chunk. */

@@ -206,7 +206,9 @@ export class Responder {
     const { request, response, operation } = exchange
     if (body !== undefined) headers.push('Content-Length', String(length))
     this.#begin(exchange, status, headers)
-    if (!request.complete && body !== undefined && (operation?.isStreamed === true || headers.includes('Connection'))) {
+    // A request that announced no body has ended, though Node.js calls it complete only after its head.
+    const hasMore = !request.complete && !request.readableEnded
+    if (hasMore && body !== undefined && (operation?.isStreamed === true || headers.includes('Connection'))) {
       endAfterBody(response, body)
     }
     // A text with as many bytes as characters is ASCII, which Node.js writes fastest as latin1.
