@@ -36,13 +36,25 @@ function assertIndexed(plant: Plant): void {
     const match = db.prepare('SELECT rowid FROM words WHERE words MATCH ?')
     const tags = plant.tag === undefined ? [] : [plant.tag]
     for (const word of new Set(own.slice(0, 4).flatMap(starts))) {
-      const expression = matchExpression({ words: [word], tags }) ?? assert.fail(`${word} narrows nothing`)
+      const expression = matchExpression({ words: [word], tags }, () => false) ?? assert.fail(`${word} narrows nothing`)
       assert.equal(match.all(expression).length, 1, `${word} in ${expression}`)
     }
   } finally {
     db.close()
   }
 }
+
+test('a prefix without an index is cut to one that has one, if an id below 0 matches that', () => {
+  const asked: string[] = []
+  const expressionOf = (word: string, isNegative: boolean) =>
+    matchExpression({ words: [word], tags: [] }, (indexed) => asked.push(indexed) > 0 && isNegative)
+  assert.equal(expressionOf('abcdefghi', false), '"abcdefghi" *')
+  assert.equal(expressionOf('abcdefghi', true), '"abcdefgh" *')
+  assert.equal(expressionOf('𠀀'.repeat(9), true), `"${'𠀀'.repeat(8)}" *`)
+  assert.equal(expressionOf('abcdefgh', true), '"abcdefgh" *')
+  assert.equal(expressionOf('a'.repeat(20), true), `"${'a'.repeat(20)}"`)
+  assert.deepEqual(asked, ['"abcdefgh" *', '"abcdefgh" *', `"${'𠀀'.repeat(8)}" *`])
+})
 
 test('the full-text index contains the words of a plant whatever characters separate them', () => {
   assertIndexed({ name: ASCII.map((character) => `a${character}b`).join(''), tag: undefined })

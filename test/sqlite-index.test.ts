@@ -81,6 +81,20 @@ test('SQLite: a search finds plants of any script before they are indexed', asyn
   assert.deepEqual(await listAll(store, { tags: ['jas'] }), [plant(100n, 'jas min', 'jas')])
 })
 
+test('SQLite: a search for a prefix without an index finds ids below and above 0', async (t) => {
+  const path = join(tempFolder(t), 'plants.db')
+  const { store } = await openSqlite(t, { path, startFollower: () => IDLE })
+  const plants = [plant(-(2n ** 63n), 'abcdefghia')]
+  await importAll(store, plants)
+  for (let id = 1n; id <= 20n; id++) {
+    plants.push(plant(id, 'abcdefghib'))
+    await importAll(store, plants.slice(-1))
+    indexAll(path)
+    assert.deepEqual(await listAll(store, { words: ['abcdefghi'] }), plants)
+  }
+  assert.deepEqual(await listAll(store, { words: ['abcdefghia'] }), plants.slice(0, 1))
+})
+
 test('SQLite: the first plants by name are found among all that may match, whatever their names are', async (t) => {
   const path = join(tempFolder(t), 'plants.db')
   const { store } = await openSqlite(t, { path, startFollower: () => IDLE })

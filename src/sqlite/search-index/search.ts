@@ -8,7 +8,7 @@ import { race, type Task } from '../worker/cooperative.ts'
 import { FirstByName, LISTED, listsOf } from './first-by-name.ts'
 import type { IndexView } from './index-view.ts'
 import { idsByName } from './name-index.ts'
-import { matchExpression } from './terms.ts'
+import { matchExpression, negativeIn } from './terms.ts'
 import { STEP, Turn } from './turn.ts'
 
 /** Names that one step of `#inOrder` reads, in 0.4 of the time of a step of FirstByName. */
@@ -106,7 +106,7 @@ export class PlantSearch {
    * query's order by id.
    */
   #filtered(query: PlantQuery): Iterable<bigint>[] {
-    const expression = matchExpression(query)
+    const expression = matchExpression(query, negativeIn(this.#index.statements))
     return [
       ...(expression === undefined ? [] : [this.#byWords(expression, query)]),
       ...(query.tags.length === 0 ? [] : [this.#byTags(query)]),
@@ -115,7 +115,7 @@ export class PlantSearch {
 
   /** Returns the candidates for an order by name: each yields JSON arrays of LISTED ids. */
   #lists(query: PlantQuery): Iterable<string>[] {
-    const expression = matchExpression(query)
+    const expression = matchExpression(query, negativeIn(this.#index.statements))
     return [
       ...(expression === undefined ? [] : [this.#listsByWords(expression)]),
       ...(query.tags.length === 0 ? [] : [listsOf(this.#byTags({ ...query, order: 'id', after: undefined }))]),

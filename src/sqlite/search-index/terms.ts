@@ -1,12 +1,12 @@
 import { words } from '../../fold.ts'
 import type { Plant } from '../../plant.ts'
 import { type PlantFilter, plantWords } from '../../plant-query.ts'
+import type { StatementCache } from '../statement-cache.ts'
 
-/**
- * Maximum number of code points in a term. Prefixes of up to eight have an index (sql/sqlite-index.sql). A search for a
- * longer word reads all terms with this prefix, which are few.
- */
+/** Maximum number of code points in a term. A search for a shorter word reads all terms with this prefix. */
 const TERM_LENGTH = 20
+/** Code points of the longest prefixes that have an index (sql/sqlite-index.sql). */
+const PREFIX_LENGTH = 8
 /** Bounds of an expression. It leaves out further words, tags and words of a tag, as they hardly narrow the search. */
 const MAX_WORDS = 16
 const MAX_TAGS = 8
@@ -25,15 +25,21 @@ export function indexedTerms(plant: Plant): string {
  * Returns a full-text expression (https://sqlite.org/fts5.html#full_text_query_syntax) that finds every plant that
  * matches the filter, and perhaps others; undefined for a filter without words. The words of a tag are words of the
  * plant too, so they narrow the search.
+ *
+ * @param hasNegative returns whether an id below 0 matches an expression. Without an index for a prefix, FTS5 merges the
+ *   lists of its terms (fts5MergeRowidLists, SQLite 3.53.4). With `detail=none` it makes room for as many bytes as the
+ *   lists have together. But each id is stored as the difference to the one before, so an id below 0 at the start of one
+ *   list makes the first id of the other longer, and FTS5 writes past the end of its memory. Such a prefix is cut to one
+ *   that has an index.
  */
-export function matchExpression(filter: PlantFilter): string | undefined {
+export function matchExpression(filter: PlantFilter, hasNegative: (expression: string) => boolean): string | undefined {
   const asked = unique(filter.words.filter((word) => WORD.test(word)))
   if (asked.length === 0) return undefined
   // Longer words are rarer.
   const terms = asked
     .toSorted((a, b) => b.length - a.length)
     .slice(0, MAX_WORDS)
-    .map(term)
+    .map((word) => term(word, hasNegative))
   const tags = unique(filter.tags).map((tag) => unique(words(tag)).slice(0, MAX_TAG_WORDS))
   if (tags.length > 0 && tags.length <= MAX_TAGS && tags.every((tag) => tag.length > 0)) {
     terms.push(`(${tags.map((tag) => `(${tag.map((word) => quote(truncate(word))).join(' AND ')})`).join(' OR ')})`)
@@ -41,11 +47,22 @@ export function matchExpression(filter: PlantFilter): string | undefined {
   return terms.join(' AND ')
 }
 
-function term(word: string): string {
+function term(word: string, hasNegative: (expression: string) => boolean): string {
   const start = truncate(word)
+  const points = Array.from(start)
   // A truncated word equals the truncated terms. A shorter one is a prefix.
-  return characters(start) === TERM_LENGTH ? quote(start) : `${quote(start)} *`
+  if (points.length === TERM_LENGTH) return quote(start)
+  const indexed = prefix(points.slice(0, PREFIX_LENGTH).join(''))
+  return points.length <= PREFIX_LENGTH || hasNegative(indexed) ? indexed : prefix(start)
 }
+
+const prefix = (word: string): string => `${quote(word)} *`
+
+/** Looks in the index for an id below 0 that matches an expression. Reads one row, as FTS5 finds them in order. */
+export const negativeIn =
+  (statements: StatementCache) =>
+  (expression: string): boolean =>
+    statements.get('SELECT 1 FROM words WHERE words MATCH ? AND rowid < 0 LIMIT 1', expression) !== undefined
 
 /** Whether a text is ASCII without NUL and long words. The tokenizer `ascii` splits it exactly as `words` does. */
 function isPlain(text: string): boolean {
@@ -63,7 +80,6 @@ const isAlphanumeric = (unit: number): boolean =>
   (unit >= 0x61 && unit <= 0x7a) || (unit >= 0x41 && unit <= 0x5a) || (unit >= 0x30 && unit <= 0x39)
 const unique = (texts: readonly string[]): string[] => Array.from(new Set(texts))
 const quote = (word: string): string => `"${word}"`
-const characters = (word: string): number => (word.length < TERM_LENGTH ? word.length : Array.from(word).length)
 
 function truncate(word: string): string {
   return word.length <= TERM_LENGTH

@@ -9,7 +9,7 @@ import { plantOf } from '../rows.ts'
 import { IndexFault } from '../search-index/index-fault.ts'
 import type { IndexState } from '../search-index/index-file.ts'
 import { IndexView } from '../search-index/index-view.ts'
-import { matchExpression } from '../search-index/terms.ts'
+import { matchExpression, negativeIn } from '../search-index/terms.ts'
 import type { StatementCache } from '../statement-cache.ts'
 
 /** Maximum number of changes that a compared index may be behind: the check holds each of them in memory. */
@@ -103,10 +103,11 @@ export class IndexCheck {
 
   /** Looks the plant up by its first words, as a search would. */
   #isFound(plant: NewPlant): boolean {
-    const expression = matchExpression({ tags: [], words: plantWords(plant) })
+    const { statements } = this.#view
+    const expression = matchExpression({ tags: [], words: plantWords(plant) }, negativeIn(statements))
     if (expression === undefined) return true
     const sql = 'SELECT 1 FROM words WHERE words MATCH ? AND rowid = ?'
-    return this.#view.statements.get(sql, expression, plant.id) !== undefined
+    return statements.get(sql, expression, plant.id) !== undefined
   }
 }
 
