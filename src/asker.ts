@@ -2,7 +2,7 @@
 export interface Asker {
   /** Whether the caller no longer waits for the value. */
   readonly isOver: boolean
-  /** Has the reason, where the asker gives one. */
+  /** Its reason tells why the asker is over. Undefined for an asker without one. */
   readonly signal?: AbortSignal
 }
 

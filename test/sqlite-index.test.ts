@@ -81,18 +81,19 @@ test('SQLite: a search finds plants of any script before they are indexed', asyn
   assert.deepEqual(await listAll(store, { tags: ['jas'] }), [plant(100n, 'jas min', 'jas')])
 })
 
-test('SQLite: a search for a prefix without an index finds ids below and above 0', async (t) => {
+test('SQLite: a search for a prefix without an index finds ids below and above 0, however many', async (t) => {
   const path = join(tempFolder(t), 'plants.db')
   const { store } = await openSqlite(t, { path, startFollower: () => IDLE })
-  const plants = [plant(-(2n ** 63n), 'abcdefghia')]
+  // The later term has the lower id, so FTS5 merges two lists. At 64 bytes in total it wrote past the end.
+  const plants = [plant(-(2n ** 63n), 'abcdefghib')]
   await importAll(store, plants)
-  for (let id = 1n; id <= 20n; id++) {
-    plants.push(plant(id, 'abcdefghib'))
+  for (let id = 1n; id <= 70n; id++) {
+    plants.push(plant(id, 'abcdefghia'))
     await importAll(store, plants.slice(-1))
     indexAll(path)
     assert.deepEqual(await listAll(store, { words: ['abcdefghi'] }), plants)
   }
-  assert.deepEqual(await listAll(store, { words: ['abcdefghia'] }), plants.slice(0, 1))
+  assert.deepEqual(await listAll(store, { words: ['abcdefghib'] }), plants.slice(0, 1))
 })
 
 test('SQLite: the first plants by name are found among all that may match, whatever their names are', async (t) => {

@@ -80,7 +80,7 @@ function httpServer(config: Config, connections: Connections): Server {
     maxHeaderSize: config.headerLimit,
     // By default Node.js refuses a request without Host without our error body, and drops duplicates of some headers.
     requireHostHeader: false,
-    // A request that announces no body ends with its head, without the events of a stream: a fortieth of a read.
+    // A request that announces no body then ends with its head, without the events of a stream. This saves a read 0.4 µs.
     optimizeEmptyRequests: true,
     joinDuplicateHeaders: true,
   })

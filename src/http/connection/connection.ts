@@ -44,7 +44,7 @@ export class Connection implements InputOwner {
   readonly #socket: Socket
   readonly #handlers: ConnectionHandlers
   readonly #shared: Shared
-  /** The exchange under way, or one with an answer whose body still arrives. A whole one is let go with its answer. */
+  /** The exchange under way. After its answer, the connection holds it only while the rest of its body arrives. */
   #current: Exchange | undefined
   /** Whether the current exchange has no whole answer. */
   #isWorking = false

@@ -26,11 +26,10 @@ export function indexedTerms(plant: Plant): string {
  * matches the filter, and perhaps others; undefined for a filter without words. The words of a tag are words of the
  * plant too, so they narrow the search.
  *
- * @param hasNegative returns whether an id below 0 matches an expression. Without an index for a prefix, FTS5 merges the
- *   lists of its terms (fts5MergeRowidLists, SQLite 3.53.4). With `detail=none` it makes room for as many bytes as the
- *   lists have together. But each id is stored as the difference to the one before, so an id below 0 at the start of one
- *   list makes the first id of the other longer, and FTS5 writes past the end of its memory. Such a prefix is cut to one
- *   that has an index.
+ * A prefix without an index that may match an id below 0 is cut to one with an index: FTS5 writes past the end of its
+ * memory when it merges the ids of such a prefix (docs/decisions/0027-change-log-and-search-index.md).
+ *
+ * @param hasNegative returns whether an id below 0 matches an expression
  */
 export function matchExpression(filter: PlantFilter, hasNegative: (expression: string) => boolean): string | undefined {
   const asked = unique(filter.words.filter((word) => WORD.test(word)))
