@@ -35,10 +35,10 @@ const anyWords = (n: number): string[] => words(plantOf(1 + Math.floor(chance(n,
  * Searches a PostgreSQL store over HTTP: two clients send queries of every kind, in each order, with and without a tag.
  * Prints milliseconds, the processor time of the database, and missed floors.
  */
-async function measure(plants: number): Promise<void> {
+async function measure(plants: number, settings: readonly string[]): Promise<void> {
   const floor = plants > 1_000_000 ? 200 : 50
   const tagsFloor = Math.max(floor, 100)
-  const server = await PostgresServer.create()
+  const server = await PostgresServer.create({ settings })
   try {
     await fill(server.url(), plants)
     const service = await Running.start({ ...SHIPPED, store: server.url() })
@@ -122,6 +122,12 @@ function report(kind: string, sorted: readonly number[], floor: number, processo
   console.log(`  ${verdict} ${kind.padEnd(38)} p50 ${p50}  p99 ${p99}  longest ${longest}  database ${each}`)
 }
 
-const { values } = parseArgs({ options: { plants: { type: 'string', default: '1000000' } } })
+const { values } = parseArgs({
+  options: {
+    plants: { type: 'string', default: '1000000' },
+    // Settings of postgresql.conf, such as shared_buffers=2GB.
+    setting: { type: 'string', multiple: true, default: [] },
+  },
+})
 console.log(`Node ${process.version}, ${availableParallelism()} cores, ${values.plants} plants, ${CLIENTS} clients\n`)
-await measure(Number(values.plants))
+await measure(Number(values.plants), values.setting)

@@ -4,17 +4,18 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { epithet, genus, plantOf, tag } from '../bench/collection.ts'
 import { words } from '../src/fold.ts'
 import { isByName, PLANT_ORDERS, type PlantQuery, positionOf } from '../src/plant-query.ts'
-import type { Row, Run } from '../src/postgres/pool/client.ts'
+import type { Row } from '../src/postgres/pool/client.ts'
 import { Pool } from '../src/postgres/pool/pool.ts'
 import { PoolShare } from '../src/postgres/pool/pool-share.ts'
 import { search } from '../src/postgres/read/search.ts'
-import { SearchStatistics, StatisticsCache } from '../src/postgres/read/search-statistics.ts'
+import { SearchStatistics } from '../src/postgres/read/search-statistics.ts'
 import { readPostgresAddress } from '../src/postgres-address.ts'
 import { cleanUp } from './support/clean-up.ts'
 import { expectedPlants } from './support/expected.ts'
 import { openStore } from './support/open-postgres.ts'
 import { newDatabase, query } from './support/postgres.ts'
 import { ownServer } from './support/postgres-faults.ts'
+import { parts, plansOf, rowsOf } from './support/search-plans.ts'
 import { importAll } from './support/store-calls.ts'
 import { plant } from './support/store-under-test.ts'
 
@@ -27,48 +28,6 @@ async function fill(t: TestContext, url: string): Promise<void> {
     const plants = Array.from({ length: 1000 }, (_, i) => plant(BigInt(first + i), `name${first + i}`, `tag ${i}`))
     await store.importPlants(plants, 'add')
   }
-}
-
-interface Plan {
-  readonly 'Node Type': string
-  readonly 'Relation Name'?: string
-  readonly 'Index Name'?: string
-  readonly 'Subplan Name'?: string
-  readonly 'Actual Rows': number
-  readonly 'Actual Loops': number
-  readonly Plans?: readonly Plan[]
-}
-
-/** The plan and all of its parts. */
-const parts = (plan: Plan): Plan[] => [plan, ...(plan.Plans ?? []).flatMap(parts)]
-
-const rowsOf = (sum: number, plan: Plan): number => sum + plan['Actual Rows'] * plan['Actual Loops']
-
-function literal(value: unknown): string {
-  if (Array.isArray(value)) return `ARRAY[${value.map(literal).join(', ')}]::text[]`
-  return typeof value === 'string' ? `'${value.replaceAll("'", "''")}'` : String(value)
-}
-
-/** Explains and analyzes all statements of a search in a session like those of the store. */
-async function plansOf(url: string, wanted: PlantQuery): Promise<Plan[]> {
-  const pool = new Pool({ address: readPostgresAddress(url, {}), max: 1, timeout: 60_000, onTrouble: () => {} })
-  const plans: Plan[] = []
-  try {
-    await new PoolShare(pool, 1).with(async (run) => {
-      const explained: Run = async (statement) => {
-        // A prepared statement has its real plan only after it has run under its name.
-        const outcome = await run(statement)
-        const values = (statement.values ?? []).map(literal).join(', ')
-        const { rows } = await run({ text: `EXPLAIN (ANALYZE, FORMAT JSON) EXECUTE "${statement.name}" (${values})` })
-        plans.push((JSON.parse(rows[0]?.[0] ?? '') as [{ Plan: Plan }])[0].Plan)
-        return outcome
-      }
-      await search(explained, wanted, 100, await new StatisticsCache().current(run))
-    })
-  } finally {
-    await pool.close()
-  }
-  return plans
 }
 
 test('every search uses an index, and reads few more plants than its page needs', async (t) => {

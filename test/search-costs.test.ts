@@ -53,16 +53,27 @@ test('a search asks the index for words as long as their entries cost less than 
   const ask = (words: string[], tags: string[] = []) => wordsToAsk(queryOf(words, 'id', tags), factsOf(0, [], 500))
   assert.deepEqual(ask(['bed', 'rosa', 'red']), ['red', 'rosa', 'bed'])
   assert.deepEqual(ask(['bed', 'rugosa']), ['rugosa'])
-  assert.deepEqual(ask(['rosa', 'alba'], ['front bed']), ['alba'])
+  assert.deepEqual(ask(['bed', 'alba'], ['front bed']), ['alba'])
   assert.deepEqual(ask(['none', 'rosa']), ['none'])
 })
 
-test('a word that begins many names costs less to list than one in other places', () => {
-  const beginsMany = (word: string) => STATISTICS.beginsMany(word)
-  assert.deepEqual(['alba', 'ro', 'rosa', 'none'].filter(beginsMany), ['ro', 'rosa'])
+test('a search asks for a frequent word itself, unless a longer one is frequent too or the word is not ASCII', () => {
+  const statistics = new SearchStatistics([
+    ['1000000', 'words', null, '["<rosa","red","alba","albana","роза"]', '[0.08,0.06,0.03,0.03,0.3]'],
+  ])
+  const words = ['alba', 'albana', 'none', 'red', 're', 'ro', 'rosa', 'роза']
+  assert.deepEqual(
+    words.filter((word) => statistics.isFrequent(word)),
+    ['albana', 'red', 'rosa'],
+  )
+  const few = new SearchStatistics([['100000', 'words', null, '["<rosa"]', '[0.08]']])
+  assert.ok(!few.isFrequent('rosa'))
+})
+
+test('frequent words cost less to list themselves than by their beginnings', () => {
   const costOf = (words: string[]) =>
     waysOf(queryOf(words, '-name'), factsOf(0, [0, 0])).find(({ kind }) => kind === 'set')?.cost ?? Number.NaN
-  assert.ok(costOf(['alba', 'rosa']) < costOf(['alba', 'red']))
+  assert.ok(costOf(['red', 'rosa']) < costOf(['re', 'ros']))
 })
 
 test('without statistics, a search knows what its first plants show', () => {

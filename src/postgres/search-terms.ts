@@ -24,26 +24,53 @@ export function indexedWord(word: string): string {
 export const FIRST = '<'
 
 /**
- * Returns a tsquery that finds every plant with all of these words as prefixes of its words, and perhaps other plants;
- * an empty text for no words.
- *
- * @param first whether it also finds words with the prefix FIRST
+ * The prefix of the ASCII characters with which a word begins that has others behind them. `longerQuery` finds those
+ * words by it. No word contains the prefix.
  */
-export function wordQuery(words: readonly string[], { first = true } = {}): string {
-  if (words.length === 0) return ''
-  const each = words.map((word) => (first ? `(${prefixQuery(word)})` : `'${indexedWord(word)}':*`))
-  return `${each.join(' & ')} | ${MARKER_QUERY}`
+const MIXED = '>'
+/** The characters that follow an ASCII character in a word without a MIXED prefix. */
+const ASCII = Array.from('abcdefghijklmnopqrstuvwxyz0123456789')
+const ASCII_WORD = /^[a-z0-9]+$/
+const MIXED_START = /^[a-z0-9]+(?=[^a-z0-9])/
+
+export interface QueryOptions {
+  /** Whether the query also finds words with the prefix FIRST; true by default. */
+  readonly first?: boolean
 }
 
 /**
- * Returns a tsquery for the plants with words of this prefix.
- *
- * @param isWhole whether no name begins with a longer word of this prefix, so that it is a whole first word
+ * Returns a tsquery that finds every plant with all of these words as prefixes of its words, and perhaps other plants;
+ * an empty text for no words.
  */
-export function prefixQuery(word: string, isWhole = false): string {
-  const start = indexedWord(word)
-  return `'${start}':* | '${FIRST}${start}'${isWhole ? '' : ':*'}`
+export function wordQuery(words: readonly string[], options: QueryOptions = {}): string {
+  if (words.length === 0) return ''
+  return `${words.map((word) => `(${prefixQuery(word, options)})`).join(' & ')} | ${MARKER_QUERY}`
 }
+
+/** Returns a tsquery for the plants with words of this prefix. */
+export const prefixQuery = (word: string, options: QueryOptions = {}): string =>
+  anyOf(lexemesOf(indexedWord(word), options), ':*')
+
+/** Returns a tsquery for the plants with exactly this word. */
+export const wholeQuery = (word: string, options: QueryOptions = {}): string =>
+  anyOf(lexemesOf(indexedWord(word), options))
+
+/** Whether `longerQuery` takes this word. */
+export const isAsciiWord = (word: string): boolean => ASCII_WORD.test(word)
+
+/** Returns a tsquery for the plants with words that are longer than this ASCII word and begin with it. */
+export function longerQuery(word: string, options: QueryOptions = {}): string {
+  const start = indexedWord(word)
+  const longer = ASCII.flatMap((next) => lexemesOf(start + next, options))
+  return `'${MIXED}${start}' | ${anyOf(longer, ':*')}`
+}
+
+/** The lexemes of a word in the index: without FIRST, and with it. */
+export const lexemesOf = (word: string, { first = true }: QueryOptions = {}): string[] =>
+  first ? [word, FIRST + word] : [word]
+
+const anyOf = (lexemes: readonly string[], suffix = ''): string =>
+  lexemes.map((lexeme) => `'${lexeme}'${suffix}`).join(' | ')
 
 /** A tsquery for the plants whose words exceed the maximum. */
 export const MARKER_QUERY = `'${MARKER}'`
@@ -53,6 +80,10 @@ export function indexedWords(plant: Plant, key: string): ReadonlySet<string> {
   const [first, ...others] = plantWords(plant).map(indexedWord)
   const words = new Set(others)
   if (first !== undefined) words.add(key.startsWith(first) ? FIRST + first : first)
+  for (const word of [first ?? '', ...others]) {
+    const [start] = MIXED_START.exec(word) ?? []
+    if (start !== undefined) words.add(MIXED + start)
+  }
   let length = 0
   for (const word of words) length += word.length
   return length <= MAX_WORDS_LENGTH ? words : new Set([MARKER])

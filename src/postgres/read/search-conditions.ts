@@ -1,7 +1,21 @@
 import { SORT_KEY_LENGTH } from '../../fold.ts'
 import { MAX_ID, MIN_ID } from '../../plant.ts'
 import { isByName, isDescending, type PlantOrder, type PlantQuery, type Position } from '../../plant-query.ts'
-import { indexedWord, MARKER_QUERY, prefixQuery, wordQuery } from '../search-terms.ts'
+import {
+  indexedWord,
+  lexemesOf,
+  longerQuery,
+  MARKER_QUERY,
+  prefixQuery,
+  type QueryOptions,
+  wholeQuery,
+  wordQuery,
+} from '../search-terms.ts'
+
+/** The number of plants with longer words from which a search looks up the prefix: about as many plants take 3 ms. */
+const MAX_LONGER_PLANTS = 500
+/** Maximum number of longer words. PostgreSQL compares each entry with those of all words. */
+const MAX_LONGER = 8
 
 /** Adds a value to the parameters of a statement. @returns its name in the statement, such as `$3` */
 export type Parameter = (value: unknown) => string
@@ -42,25 +56,37 @@ export function isAfter(order: PlantOrder, { key, id }: Position, parameter: Par
  * A condition that the index of words answers: plants with all of these words as prefixes, and perhaps others.
  *
  * PostgreSQL reads the entries of a prefix in five times the time of those of a word, as it collects and sorts them
- * first. So a query for a word that begins many names asks for exactly this first word, where the index of names shows
- * that no name begins with a longer one. The same statement looks there, so both see one snapshot.
+ * first. So for a word that many plants have, the statement lists the longer words of the plants that have one. If these
+ * are few, it searches for exactly this word and those. Both are in one statement, and so in one snapshot.
  *
- * @param first words that begin many names
+ * @param frequent words for which the statement does that
  */
-export function hasWords(words: readonly string[], first: ReadonlySet<string>, parameter: Parameter): string {
-  const firstWords = words.filter((word) => first.has(word))
-  if (firstWords.length === 0) return `words @@ ${parameter(wordQuery(words))}::tsquery`
-  const queries = firstWords.map((word) => {
-    const { start, end } = rangeOf(word)
-    // No character of a word comes before '!'.
-    const longer = `SELECT FROM plants WHERE sort_key >= ${parameter(`${start}!`)} AND sort_key < ${parameter(end)}`
-    const [prefix, whole] = [parameter(prefixQuery(word)), parameter(prefixQuery(word, true))]
-    return `CASE WHEN EXISTS (${longer}) THEN ${prefix} ELSE ${whole} END`
-  })
-  const others = words.filter((word) => !first.has(word))
-  if (others.length > 0) queries.push(parameter(wordQuery(others)))
+export function hasWords(
+  words: readonly string[],
+  frequent: ReadonlySet<string>,
+  parameter: Parameter,
+  options: QueryOptions = {},
+): string {
+  const asked = words.filter((word) => frequent.has(word))
+  if (asked.length === 0) return `words @@ ${parameter(wordQuery(words, options))}::tsquery`
+  const queries = asked.map((word) => wholeOrPrefix(word, parameter, options))
+  const others = words.filter((word) => !frequent.has(word))
+  if (others.length > 0) queries.push(parameter(wordQuery(others, options)))
   const all = queries.map((query) => `(${query})::tsquery`).join(' && ')
   return `words @@ ((${all}) || ${parameter(MARKER_QUERY)}::tsquery)`
+}
+
+/** Selects a tsquery for the words with a prefix: by each word if they are few, and else by the prefix. */
+function wholeOrPrefix(word: string, parameter: Parameter, options: QueryOptions): string {
+  const [longer, prefix, whole] = [longerQuery, prefixQuery, wholeQuery].map((of) => parameter(of(word, options)))
+  const bound = parameter(MAX_LONGER_PLANTS)
+  const starts = lexemesOf(indexedWord(word), options).map((start) => `starts_with(lexeme, ${parameter(start)})`)
+  // With a bound that it does not know, the planner uses the index of words.
+  return `SELECT CASE WHEN plants < ${bound} AND count <= ${MAX_LONGER} THEN ${whole} || more ELSE ${prefix} END
+    FROM (SELECT count(DISTINCT id) AS plants, count(DISTINCT lexeme) AS count,
+        coalesce(string_agg(DISTINCT ' | ''' || lexeme || '''', ''), '') AS more
+      FROM (SELECT id, words FROM plants WHERE words @@ ${longer}::tsquery LIMIT ${bound}) AS longer, unnest(words)
+      WHERE ${starts.join(' OR ')}) AS found`
 }
 
 /** A condition for a sort key that begins with a word, as a range of the index of names. */

@@ -10,7 +10,7 @@ const COST = {
   inTag: 2,
   far: 3,
   /** A plant of a set, anywhere on disk. */
-  plant: 6,
+  plant: 4,
   /** A plant of a window. PostgreSQL counts and lists it in the index of the order. */
   position: 0.25,
   /** A plant of a tag. PostgreSQL lists it in the index of tags. */
@@ -18,8 +18,9 @@ const COST = {
   /** An entry of the index of words: to list it, and to compare it with the entries of other words. */
   entry: 0.13,
   compared: 0.35,
-  /** An entry of a first word that is not listed by its prefix (hasWords). */
-  exact: 0.02,
+  /** The same for an entry of a whole word (hasWords). */
+  whole: 0.02,
+  wholeCompared: 0.12,
 }
 /** The share of plants above which further entries of a word cost almost nothing, as they lie on the same pages. */
 const DENSE = 0.08
@@ -34,8 +35,8 @@ const WEIGHT = { word: 2000, inTag: 300, together: 1000 }
 const SAFETY = { walk: 2.5, window: 2, set: 3 }
 /** The least bound of a set or a tag, because estimates of rare words and tags are rough. */
 const MIN_BOUND = 5000
-/** Maximum cost of every way but the cheapest. The rounds of `search` try the others with bounds. */
-const MAX_COST = 100_000
+/** Maximum cost for each plant of every way but the cheapest. The rounds of `search` try the others with bounds. */
+const MAX_COST = 0.1
 
 /** Facts about a query, from its first plants and from the statistics. */
 export interface Facts {
@@ -58,8 +59,8 @@ interface WordShare {
   readonly word: string
   /** The share of all plants that the index of words lists for the word, and of the plants with the query's tag. */
   readonly share: number
-  /** The part of `share` that is listed as an exact first word. */
-  readonly exact: number
+  /** Whether the index lists a whole word, and not a prefix. */
+  readonly isWhole: boolean
   readonly inTag: number
   /** The share of the plants that a walk reads first. By name, plants whose names begin with the word lie elsewhere. */
   readonly onWalk: number
@@ -94,7 +95,8 @@ export function waysOf(query: PlantQuery, facts: Facts): Way[] {
       cost: entries + plants * COST.plant + (tags.length === 0 ? 0 : tagged * COST.tagged),
     },
   ]
-  if (tags.length === 0 && words.length > 0) {
+  // Plants that lie in their order on disk take a walk no longer than a window.
+  if (tags.length === 0 && words.length > 0 && !statistics.isNear(order)) {
     const bound = Math.ceil(positions * SAFETY.window)
     ways.push({
       kind: 'window',
@@ -102,7 +104,7 @@ export function waysOf(query: PlantQuery, facts: Facts): Way[] {
       cost: entries + bound * COST.position + SAFETY.window * limit * COST.plant,
     })
   }
-  return ways.sort((a, b) => a.cost - b.cost).filter(({ cost }, i) => i === 0 || cost <= MAX_COST)
+  return ways.sort((a, b) => a.cost - b.cost).filter(({ cost }, i) => i === 0 || cost <= MAX_COST * statistics.plants)
 }
 
 function sharesOf(query: PlantQuery, facts: Facts): WordShare[] {
@@ -114,22 +116,22 @@ function sharesOf(query: PlantQuery, facts: Facts): WordShare[] {
       count === undefined ? known : (count + weight * known) / (seen + weight)
     if (!statistics.hasWords) {
       const seenShare = Math.max(0.5, count ?? hits) / seen
-      return { word, share: seenShare, exact: 0, inTag: seenShare, onWalk: seenShare }
+      return { word, share: seenShare, isWhole: false, inTag: seenShare, onWalk: seenShare }
     }
     const { all, first } = statistics.shareOf(word)
     const [known, elsewhere] = [Math.max(RARE, all), Math.max(RARE, all - first)]
     // By name, the plants whose names begin with the only word are a range of the order, and are not listed.
     const isRange = isByName(order) && words.length === 1
-    const exact = !isRange && statistics.beginsMany(word) ? first : 0
+    const isWhole = statistics.isFrequent(word)
     if (tags.length === 1) {
       const inTag = blend(known, WEIGHT.inTag)
       const onWalk = blend(isByName(order) ? elsewhere : known, WEIGHT.inTag)
-      return { word, share: known, exact, inTag: isByName(order) ? Math.max(known, inTag) : inTag, onWalk }
+      return { word, share: known, isWhole, inTag: isByName(order) ? Math.max(known, inTag) : inTag, onWalk }
     }
     const listed = isRange ? elsewhere : known
     // The first plants by name say little of those whose names begin with another word.
     const share = isByName(order) && words.length > 1 ? listed : blend(listed, WEIGHT.word)
-    return { word, share, exact: Math.min(exact, share), inTag: share, onWalk: isByName(order) ? elsewhere : share }
+    return { word, share, isWhole, inTag: share, onWalk: isByName(order) ? elsewhere : share }
   })
 }
 
@@ -139,7 +141,7 @@ function chosen(shares: readonly WordShare[], query: PlantQuery, facts: Facts): 
   let left = tagShareOf(query, facts)
   for (const one of shares.toSorted((a, b) => a.share - b.share)) {
     const spared = left * (1 - one.inTag) * COST.plant
-    if (asked.length > 0 && spared < Math.min(one.share, DENSE) * COST.entry) break
+    if (asked.length > 0 && spared < listCost(one)) break
     asked.push(one)
     left *= one.inTag
   }
@@ -149,10 +151,13 @@ function chosen(shares: readonly WordShare[], query: PlantQuery, facts: Facts): 
 /** Microseconds to read the entries of words, divided by the number of plants in the store. */
 function entryCost(asked: readonly WordShare[]): number {
   const [rarest] = asked
-  const listed = asked.reduce((sum, { share, exact }) => sum + Math.min(share - exact, DENSE), 0)
-  const exact = asked.reduce((sum, one) => sum + one.exact, 0)
-  return listed * COST.entry + exact * COST.exact + (rarest?.share ?? 0) * COST.compared
+  const compared = asked.every(({ isWhole }) => isWhole) ? COST.wholeCompared : COST.compared
+  return asked.reduce((sum, one) => sum + listCost(one), 0) + (rarest?.share ?? 0) * compared
 }
+
+/** Microseconds to list the entries of a word, divided by the number of plants in the store. */
+const listCost = ({ share, isWhole }: WordShare): number =>
+  isWhole ? share * COST.whole : Math.min(share, DENSE) * COST.entry
 
 /** Estimates the share of hits among the plants that a walk reads first. */
 function densityOf(shares: readonly WordShare[], query: PlantQuery, facts: Facts): number {
@@ -160,7 +165,7 @@ function densityOf(shares: readonly WordShare[], query: PlantQuery, facts: Facts
   const known = product(shares.map(({ onWalk }) => onWalk))
   const weight = statistics.hasWords ? WEIGHT.together : 0
   const expected = known * (query.tags.length > 1 ? tagShareOf(query, facts) : 1)
-  return Math.max(hits + weight * expected, 0.5) / (seen + weight)
+  return Math.max(hits + weight * expected, 0.2) / (seen + weight)
 }
 
 const tagShareOf = ({ tags }: PlantQuery, { statistics }: Facts): number =>

@@ -40,8 +40,8 @@ export interface SourceGroup {
 
 /** Maximum number of words in a query that is searched by ranges of the index of names. */
 const MAX_RANGES = 4
-/** Maximum number of words for which one statement looks whether a name begins with a longer word. */
-const MAX_FIRST = 4
+/** Maximum number of words for which one statement asks whether any plant has a longer word. */
+const MAX_FREQUENT = 4
 
 /** Makes the sources for the plants of a query. */
 export class Sources {
@@ -50,12 +50,12 @@ export class Sources {
   /** The words to look up in the index of words, and the other words. */
   #asked: readonly string[]
   #others: readonly string[] = []
-  /** Words that begin many names. */
-  readonly #first: ReadonlySet<string>
+  /** Words that many plants have. */
+  readonly #frequent: ReadonlySet<string>
 
   constructor(query: PlantQuery, statistics: SearchStatistics) {
     this.#query = { ...query, words: withoutImplied(query.words) }
-    this.#first = new Set(this.#query.words.filter((word) => statistics.beginsMany(word)).slice(0, MAX_FIRST))
+    this.#frequent = new Set(this.#query.words.filter((word) => statistics.isFrequent(word)).slice(0, MAX_FREQUENT))
     this.#tags = storableTags(query.tags)
     this.#asked = this.#query.words
   }
@@ -145,9 +145,7 @@ export class Sources {
   /** @param isRest whether to leave out the plants whose names begin with one of the words */
   #byWords({ isWindowed, isRest = false }: { isWindowed: boolean; isRest?: boolean }): Source {
     const text = (parameter: Parameter, more?: string) => {
-      const conditions = isRest
-        ? [`words @@ ${parameter(wordQuery(this.#asked, { first: false }))}::tsquery`]
-        : [hasWords(this.#asked, this.#first, parameter)]
+      const conditions = [hasWords(this.#asked, this.#frequent, parameter, { first: !isRest })]
       // PostgreSQL intersects both indexes before it reads plants.
       if (this.#tags.length > 0) conditions.push(...tagIsOneOf(this.#tags, parameter))
       if (isWindowed) conditions.push(...isInWindow(this.#query, parameter))

@@ -73,7 +73,7 @@ export async function search(
   }
   sources.ask(sources.query.words)
   for (const { range, window, set } of ROUNDS) {
-    const windows = query.tags.length === 0 ? groupsOf(sources, true) : []
+    const windows = query.tags.length === 0 && !statistics.isNear(query.order) ? groupsOf(sources, true) : []
     const parts = sources.query.words.length > 1 ? sources.inParts() : []
     for (const { sources: some, isWindowed } of [...windows, ...parts, ...groupsOf(sources, false)]) {
       const result = await take({ sources: some, page: limit, walk: range, set, ...(isWindowed ? { window } : {}) })
