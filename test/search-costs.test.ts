@@ -41,6 +41,13 @@ test('a search first follows the way that costs the least', () => {
   assert.equal(kinds(queryOf(['alba', 'rosa'], 'name'), factsOf(0, [10, 0]))[0], 'set')
 })
 
+test('a search believes the statistics of a word that they list, as the first plants may have it by chance', () => {
+  const costOf = (word: string, hits: number) =>
+    waysOf(queryOf([word], 'name'), factsOf(hits)).find(({ kind }) => kind === 'set')?.cost ?? Number.NaN
+  assert.ok(costOf('rugosa', 30) < 2 * costOf('rugosa', 0))
+  assert.ok(costOf('unlisted', 30) > 10 * costOf('unlisted', 0))
+})
+
 test('a search believes the first plants where they contradict the statistics', () => {
   // A word that begins many rare words is not among the frequent ones.
   assert.equal(kinds(queryOf(['ro'], 'id'), { ...factsOf(40), statistics: new SearchStatistics() })[0], 'walk')

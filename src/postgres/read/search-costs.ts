@@ -10,7 +10,7 @@ const COST = {
   inTag: 2,
   far: 3,
   /** A plant of a set, anywhere on disk. */
-  plant: 4,
+  plant: 3,
   /** A plant of a window. PostgreSQL counts and lists it in the index of the order. */
   position: 0.25,
   /** A plant of a tag. PostgreSQL lists it in the index of tags. */
@@ -27,10 +27,10 @@ const DENSE = 0.08
 /** The assumed share of a word or tag that the statistics do not list. */
 const RARE = 0.0002
 /**
- * The weight of the statistics, as a number of plants seen: for one word, for one word among the plants of a tag, and
- * for all words together.
+ * The weight of the statistics, as a number of plants seen: for a listed word, of which PostgreSQL has sampled 30,000
+ * plants by default; for another word; for a word among the plants of a tag; and for all words together.
  */
-const WEIGHT = { word: 2000, inTag: 300, together: 1000 }
+const WEIGHT = { listed: 30_000, word: 2000, inTag: 300, together: 1000 }
 /** The bound of a step, as a factor of the expected plants. A walk ends once its page is full; the others read all. */
 const SAFETY = { walk: 2.5, window: 2, set: 3 }
 /** The least bound of a set or a tag, because estimates of rare words and tags are rough. */
@@ -130,7 +130,7 @@ function sharesOf(query: PlantQuery, facts: Facts): WordShare[] {
     }
     const listed = isRange ? elsewhere : known
     // The first plants by name say little of those whose names begin with another word.
-    const share = isByName(order) && words.length > 1 ? listed : blend(listed, WEIGHT.word)
+    const share = isByName(order) && words.length > 1 ? listed : blend(listed, weightOf(word, statistics))
     return { word, share, isWhole, inTag: share, onWalk: isByName(order) ? elsewhere : share }
   })
 }
@@ -162,11 +162,15 @@ const listCost = ({ share, isWhole }: WordShare): number =>
 /** Estimates the share of hits among the plants that a walk reads first. */
 function densityOf(shares: readonly WordShare[], query: PlantQuery, facts: Facts): number {
   const { hits, seen, statistics } = facts
-  const known = product(shares.map(({ onWalk }) => onWalk))
-  const weight = statistics.hasWords ? WEIGHT.together : 0
-  const expected = known * (query.tags.length > 1 ? tagShareOf(query, facts) : 1)
+  const [first, ...others] = shares
+  const isOne = first !== undefined && others.length === 0 && query.tags.length === 0
+  const weight = !statistics.hasWords ? 0 : isOne ? weightOf(first.word, statistics) : WEIGHT.together
+  const expected = product(shares.map(({ onWalk }) => onWalk)) * (query.tags.length > 1 ? tagShareOf(query, facts) : 1)
   return Math.max(hits + weight * expected, 0.2) / (seen + weight)
 }
+
+const weightOf = (word: string, statistics: SearchStatistics): number =>
+  statistics.lists(word) ? WEIGHT.listed : WEIGHT.word
 
 const tagShareOf = ({ tags }: PlantQuery, { statistics }: Facts): number =>
   tags.length === 0 ? 1 : Math.max(RARE, statistics.shareOfTags(tags))

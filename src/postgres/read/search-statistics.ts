@@ -64,6 +64,11 @@ export class SearchStatistics {
     return { all: Math.min(1, first + this.#sumOf(start)), first: Math.min(1, first) }
   }
 
+  /** Whether the statistics list this word itself, as the first word of names or in other places. */
+  lists(word: string): boolean {
+    return lexemesOf(indexedWord(word)).some((entry) => this.#words[this.#range(entry).from] === entry)
+  }
+
   /** Whether so many plants have exactly this word, and so few a longer one, that the search asks for it (hasWords). */
   isFrequent(word: string): boolean {
     if (!isAsciiWord(word) || this.shareOf(word).all * this.plants < MANY) return false
