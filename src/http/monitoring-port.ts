@@ -35,7 +35,6 @@ export function monitoringPort(
     bodies,
     overload: undefined,
   })
-  const { pipelineLimit } = config
-  const limits = { maxConnections: MAX_CONNECTIONS, maxAddressConnections: MAX_CONNECTIONS, pipelineLimit }
+  const limits = { ...config, maxConnections: MAX_CONNECTIONS, maxAddressConnections: MAX_CONNECTIONS }
   return new Port({ ...options, router, limits, turns: new SharedTurns() })
 }

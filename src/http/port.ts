@@ -76,7 +76,8 @@ function httpServer(config: Config, connections: Connections): Server {
     headersTimeout: config.headersTimeout,
     requestTimeout: config.requestTimeout,
     connectionsCheckingInterval: 1000,
-    keepAliveTimeout: config.keepAliveTimeout,
+    // Connections closes idle connections, and Responder says when.
+    keepAliveTimeout: 0,
     maxHeaderSize: config.headerLimit,
     // By default Node.js refuses a request without Host without our error body, and drops duplicates of some headers.
     requireHostHeader: false,

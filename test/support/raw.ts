@@ -68,12 +68,13 @@ export class RawConnection {
     return this.#received()
   }
 
-  /** Waits until the received bytes contain the text. */
-  async until(text: string): Promise<void> {
-    while (!this.received.includes(text)) {
+  /** Waits until the received bytes contain the text, or match the expression. */
+  async until(text: string | RegExp): Promise<void> {
+    const hasCome = () => (typeof text === 'string' ? this.received.includes(text) : text.test(this.received))
+    while (!hasCome()) {
       const came = Promise.race([new Promise((resolve) => this.socket.once('data', resolve)), this.#closed])
       await this.#patiently(came, `"${text}" does not come; "${this.received}" did`)
-      if (this.socket.closed && !this.received.includes(text)) assert.fail(`closed after "${this.received}"`)
+      if (this.socket.closed && !hasCome()) assert.fail(`closed after "${this.received}"`)
     }
   }
 

@@ -50,6 +50,8 @@ export class Connection implements InputOwner {
   #isWorking = false
   /** `performance.now()` at the newest answer; 0 before the first one. */
   #answeredAt = 0
+  /** Bytes of the connection that were read before the end of the newest answer. */
+  #readBytes = 0
   /** The responses to the requests behind the current one. */
   #waiting: ServerResponse[] = []
   /** The refusal of bytes that are no request. It ends the connection. */
@@ -105,6 +107,19 @@ export class Connection implements InputOwner {
   destroy(): void {
     this.#socket.destroy()
     this.#release()
+  }
+
+  /**
+   * Closes the connection if it has been idle since its newest answer, which was before this time. Before the first
+   * answer, and while the head of a request arrives, the deadlines of requests apply.
+   *
+   * @param ifRead the same for a connection that has sent anything since, which may be no head, but a stray line end
+   */
+  closeIdle(before: number, ifRead: number): void {
+    if (!this.isIdle || this.#answeredAt === 0) return
+    // The rest of the body of an answered request arrives.
+    if (this.isReceiving) this.#answeredAt = performance.now()
+    else if (this.#answeredAt < (this.#socket.bytesRead === this.#readBytes ? before : ifRead)) this.destroy()
   }
 
   /** Refuses a request whose rest has not arrived, and ends the connection after an answer under way. */
@@ -180,6 +195,7 @@ export class Connection implements InputOwner {
   readonly #finish = (): void => {
     this.#isWorking = false
     this.#answeredAt = performance.now()
+    this.#readBytes = this.#socket.bytesRead
     // Memory of the exchanges of idle connections would outlive many collections.
     if (!this.isReceiving) this.#current = undefined
     if (this.#startsNext) this.#startNext()

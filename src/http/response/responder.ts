@@ -35,6 +35,8 @@ export interface ResponderOptions {
 }
 
 export interface ResponderLimits extends UnreadLimits {
+  /** Milliseconds for which a connection may be idle; 0 for no limit. */
+  readonly keepAliveTimeout: number
   /** Bytes of answers that may be compressed at once. */
   readonly compressionLimit: number
 }
@@ -46,6 +48,8 @@ export class Responder {
   readonly #requests: RequestLog
   readonly #state: ServiceState
   readonly #cors: Cors | undefined
+  /** The value of Keep-Alive (RFC 2068 section 19.7.1.1), by which a client knows how long it may use a connection. */
+  readonly #keepAlive: string | undefined
   readonly #unread: UnreadAnswers
   readonly #files = new CompressedFiles()
   readonly #compressor: Compressor
@@ -55,6 +59,8 @@ export class Responder {
     this.#requests = new RequestLog({ log, metrics, addresses, tracer })
     this.#state = state
     this.#cors = cors
+    this.#keepAlive =
+      limits.keepAliveTimeout === 0 ? undefined : `timeout=${Math.floor(limits.keepAliveTimeout / 1000)}`
     this.#unread = new UnreadAnswers(limits, (exchange, reason) => this.#requests.cutOff(exchange, reason))
     this.#unread.describe(metrics)
     this.#compressor = new Compressor(limits.compressionLimit)
@@ -224,7 +230,10 @@ export class Responder {
     if (this.#cors !== undefined) headers.push('Vary', 'Origin', ...this.#cors.headersOf(request))
     headers.push('X-Content-Type-Options', 'nosniff', 'X-Request-Id', this.#requests.idOf(exchange))
     if (rateLimitHeaders !== undefined) headers.push(...rateLimitHeaders)
-    if (this.#state.current !== 'serving' && !headers.includes('Connection')) headers.push('Connection', 'close')
+    if (!headers.includes('Connection')) {
+      if (this.#state.current !== 'serving') headers.push('Connection', 'close')
+      else if (this.#keepAlive !== undefined && response.shouldKeepAlive) headers.push('Keep-Alive', this.#keepAlive)
+    }
     response.writeHead(status, headers)
   }
 
