@@ -24,11 +24,11 @@ export function indexedWord(word: string): string {
 export const FIRST = '<'
 
 /**
- * The prefix of the ASCII characters with which a word begins that has others behind them. `longerQuery` finds those
- * words by it. No word contains the prefix.
+ * Marks the ASCII beginning of a word that continues beyond ASCII: the index has `>rose` for `roseя`, so that
+ * `longerQuery` finds the word. No word contains the mark.
  */
 const MIXED = '>'
-/** The characters that follow an ASCII character in a word without a MIXED prefix. */
+/** The ASCII characters of words. */
 const ASCII = Array.from('abcdefghijklmnopqrstuvwxyz0123456789')
 const ASCII_WORD = /^[a-z0-9]+$/
 const MIXED_START = /^[a-z0-9]+(?=[^a-z0-9])/

@@ -48,7 +48,7 @@ export class Connection implements InputOwner {
   #current: Exchange | undefined
   /** Whether the current exchange has no whole answer. */
   #isWorking = false
-  /** `performance.now()` at the newest answer; 0 before the first one. */
+  /** `performance.now()` at the newest answer, or later while the rest of its body arrived; 0 before the first one. */
   #answeredAt = 0
   /** Bytes of the connection that were read before the end of the newest answer. */
   #readBytes = 0
@@ -110,10 +110,11 @@ export class Connection implements InputOwner {
   }
 
   /**
-   * Closes the connection if it has been idle since its newest answer, which was before this time. Before the first
-   * answer, and while the head of a request arrives, the deadlines of requests apply.
+   * Closes the connection if it has been idle since its newest answer. Before the first answer, and while a request
+   * arrives, the deadlines of requests apply.
    *
-   * @param ifRead the same for a connection that has sent anything since, which may be no head, but a stray line end
+   * @param before the answer must be older than this time
+   * @param ifRead the same for a client that has sent bytes since: they may be a stray line end, which begins no request
    */
   closeIdle(before: number, ifRead: number): void {
     if (!this.isIdle || this.#answeredAt === 0) return
@@ -154,7 +155,7 @@ export class Connection implements InputOwner {
     return this.#queuedBytes
   }
 
-  /** `performance.now()` at the newest answer; 0 before the first one. */
+  /** `performance.now()` at the newest answer, or later while the rest of its body arrived; 0 before the first one. */
   get answeredAt(): number {
     return this.#answeredAt
   }

@@ -2,7 +2,8 @@ import { isByName, type PlantQuery } from '../../plant-query.ts'
 import type { SearchStatistics } from './search-statistics.ts'
 
 /**
- * Microseconds of the database's processor, measured with a million plants on PostgreSQL 18. Only their ratios matter.
+ * Microseconds of the database's processor, measured on PostgreSQL 18 with a million plants, those of whole words with
+ * ten million. Only their ratios matter.
  */
 const COST = {
   /** A plant of a walk: near the plant before it on disk, in the order of a tag, and elsewhere on disk. */
