@@ -24,9 +24,9 @@ absolute rates are for orientation only.
 --hostile sends requests of shapes that take long to parse, each --rounds times, and prints for how long each of them
 blocked the event loop. The exit code is 1 if one blocked it for more than 50 ms.
 
---overload offers twice as many creates, reads, pages and searches as the service answers at best, over 512
-connections. The exit code is 1 if the service completes less than 0.9 of its best, or if the slowest hundredth of the
-answers takes more than 5 s.
+--overload offers twice as many creates, reads, pages and searches as the service answers at best over 64 connections,
+over twice and over eight times as many connections. The exit code is 1 if the service completes less than 0.9 of its
+best, or if the slowest hundredth of the answers takes more than 5 s.
 
 --audit measures the processor time that the audit log adds to a create. --backup measures creates beside backups.
 
