@@ -47,6 +47,7 @@ export async function measureOverload(rounds: number, seconds: number): Promise<
 
 type Offer = Parameters<Running['offer']>[0]
 
+/** The results of one number of connections. */
 interface Measured {
   readonly connections: number
   /** Throughput by the best, of each round. */
@@ -55,6 +56,7 @@ interface Measured {
   readonly slowest: number[]
 }
 
+/** Measures one kind of requests. @returns whether its floors hold */
 async function measureOne(service: Running, work: Work, rounds: number, seconds: number): Promise<boolean> {
   const overloads = OVERLOADS.map((connections): Measured => ({ connections, ratios: [], slowest: [] }))
   for (let round = 0; round < rounds; round++) {
@@ -69,10 +71,12 @@ async function measureOne(service: Running, work: Work, rounds: number, seconds:
       slowest.push(offered.p99)
     }
   }
-  return overloads.map((one) => judge(work, one)).every((holds) => holds)
+  const judged = overloads.map((one) => judge(work, one))
+  console.log()
+  return judged.every((holds) => holds)
 }
 
-/** Offers requests at twice the best rate, and prints what came of them. */
+/** Offers requests, and prints what came of them. */
 async function offer(service: Running, options: Offer): Promise<OfferResult> {
   const start = service.processorTime()
   const offered = await service.offer(options)
@@ -82,7 +86,7 @@ async function offer(service: Running, options: Offer): Promise<OfferResult> {
     `${rate(offered.perSecond)}, p50 ${offered.p50.toFixed(0)} ms, p99 ${offered.p99.toFixed(0)} ms, ${time}`,
     `refused ${rate(offered.refused)}, no free connection ${rate(offered.unsent)}, broken ${offered.broken}`,
   ]
-  console.log(`  twice that over ${options.connections} connections: ${figures.join('; ')}`)
+  console.log(`  offered twice that over ${options.connections} connections: ${figures.join('; ')}`)
   return offered
 }
 
