@@ -111,11 +111,4 @@ suite('the code', () => {
     )
     assert.ok(uses(opens).length > 0, 'the pattern finds the clients of commands')
   })
-
-  test('has no file of more than 300 lines', () => {
-    for (const file of files) {
-      const lines = readFileSync(new URL(file, ROOT), 'utf8').split('\n').length
-      assert.ok(lines <= 300, `${file} has ${lines} lines`)
-    }
-  })
 })
