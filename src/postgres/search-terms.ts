@@ -1,14 +1,12 @@
 import type { Plant } from '../plant.ts'
-import { plantWords } from '../plant-query.ts'
+import { MAX_WORDS_TEXT, plantWords } from '../plant-query.ts'
 
 /**
  * Maximum number of code points of a word in the index. PostgreSQL allows 2,046 bytes, but longer words only take
  * space.
  */
 const WORD_LENGTH = 64
-/** Maximum number of UTF-16 units of a plant's words in the index. PostgreSQL allows a tsvector of 2^20 bytes. */
-const MAX_WORDS_LENGTH = 2 ** 16
-/** Replaces the words of a plant that exceed the maximum. No word equals it, and every search reads these plants. */
+/** Replaces words of a plant that exceed MAX_WORDS_TEXT. PostgreSQL allows a tsvector of 2^20 bytes. No word equals it, and every search reads these plants. */
 const MARKER = '*'
 
 /** Truncates a word to the maximum of the index, for plants and for searches. */
@@ -86,5 +84,5 @@ export function indexedWords(plant: Plant, key: string): ReadonlySet<string> {
   }
   let length = 0
   for (const word of words) length += word.length
-  return length <= MAX_WORDS_LENGTH ? words : new Set([MARKER])
+  return length <= MAX_WORDS_TEXT ? words : new Set([MARKER])
 }
