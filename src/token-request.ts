@@ -1,4 +1,4 @@
-import { isScope, SCOPES, type Scope } from './token.ts'
+import { isScope, LAST_TIME, SCOPES, type Scope } from './token.ts'
 
 /** The content of a new token. */
 export interface TokenRequest {
@@ -30,14 +30,17 @@ export function scopesIn(texts: readonly string[]): readonly Scope[] | undefined
 export const DATE_TIME =
   /^\d{4}-\d{2}-\d{2}[Tt](?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{1,9})?(?:[Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/
 
-/** The time in a text that matches DATE_TIME, in whole milliseconds; undefined for a day that does not exist. */
+/**
+ * The time in a text that matches DATE_TIME, in whole milliseconds; undefined for a day that does not exist, and for
+ * a time after LAST_TIME.
+ */
 export function timeIn(text: string): Date | undefined {
   if (!DATE_TIME.test(text)) return undefined
   const time = new Date(text.toUpperCase())
   // Date accepts 30 February, and reads it as 2 March.
   const [year = 0, month = 0, day = 0] = text.slice(0, 10).split('-').map(Number)
   const isDay = new Date(Date.UTC(year, month - 1, day)).getUTCDate() === day
-  return isDay && !Number.isNaN(time.getTime()) ? time : undefined
+  return isDay && time.getTime() <= LAST_TIME ? time : undefined
 }
 
 /** A request for more rights than its own token may give. */

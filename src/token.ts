@@ -18,6 +18,15 @@ export interface Token {
   readonly revokedAt: Date | undefined
 }
 
+/**
+ * The last time that a token may have, in milliseconds since 1970: RFC 3339 has four digits for the year, so no client
+ * reads a later one.
+ */
+export const LAST_TIME = Date.UTC(9999, 11, 31, 23, 59, 59, 999)
+
+/** Returns a stored time, at most LAST_TIME: earlier versions accepted 9999-12-31T23:59:59-05:00. */
+export const storedTime = (milliseconds: number): Date => new Date(Math.min(milliseconds, LAST_TIME))
+
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const SECRET_DIGITS = 43
 const CHECK_DIGITS = 6

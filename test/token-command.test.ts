@@ -103,6 +103,7 @@ test('plantstore token create refuses a wrong name, scope or expiry, and creates
     [['--name', 'a\u202eb'], /^plantstore: --name: must not contain control/],
     [['--name', 'x', '--scopes', 'tokens,plants'], /^plantstore: --scopes: "plants" is not among/],
     [['--name', 'x', '--expires', '2999-02-30'], /^plantstore: --expires: "2999-02-30" is not a time/],
+    [['--name', 'x', '--expires', '9999-12-31T23:59:59-05:00'], /^plantstore: --expires: .* up to the year 9999,/],
     [['--name', 'x', '--expires', '2020-01-01T00:00Z'], /^plantstore: --expires: .* is not a time in the future/],
   ] as const) {
     const { code, stderr } = await run(t, ['token', 'create', ...flags, ...store])

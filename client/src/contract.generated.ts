@@ -113,7 +113,7 @@ export interface NewToken {
   readonly name: string
   /** The operations that the token allows. */
   readonly scopes: readonly ('plants:read' | 'plants:write' | 'tokens')[]
-  /** The time at which the token expires; by default when the token of the request expires, or never. */
+  /** The time at which the token expires, at most 9999-12-31T23:59:59.999Z; by default when the token of the request expires, or never. */
   readonly expiresAt?: string | undefined
 }
 

@@ -86,9 +86,12 @@ function expiryOf(text: string | undefined): Date | undefined {
   const time =
     span === null ? timeIn(completeTime(text))?.getTime() : Date.now() + Number(span[1]) * hours(span[2]) * 3.6e6
   if (time === undefined || time <= Date.now()) {
-    throw new OperatorError(`--expires: "${text}" is not a time in the future, such as 90d, 12h or 2030-12-31`, {
-      exitCode: 2,
-    })
+    throw new OperatorError(
+      `--expires: "${text}" is not a time in the future up to the year 9999, such as 90d, 12h or 2030-12-31`,
+      {
+        exitCode: 2,
+      },
+    )
   }
   return new Date(time)
 }

@@ -1,4 +1,4 @@
-import type { Scope, Token } from '../token.ts'
+import { type Scope, storedTime, type Token } from '../token.ts'
 
 /**
  * A token in a message to the writer's thread. Times are milliseconds since 1970, and scopes are words between spaces.
@@ -30,12 +30,12 @@ export function tokenRow(token: Token, hash: Buffer): TokenRow {
 
 /** Makes a token of a row of the table `tokens`. */
 export function tokenOf(row: Record<string, unknown>): Token {
-  const date = (value: unknown) => (value === null ? undefined : new Date(Number(value)))
+  const date = (value: unknown) => (value === null ? undefined : storedTime(Number(value)))
   return {
     id: String(row['id']),
     name: String(row['name']),
     scopes: String(row['scopes']).split(' ') as Scope[],
-    createdAt: new Date(Number(row['created_at'])),
+    createdAt: storedTime(Number(row['created_at'])),
     expiresAt: date(row['expires_at']),
     lastUsedAt: date(row['last_used_at']),
     revokedAt: date(row['revoked_at']),

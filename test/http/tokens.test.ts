@@ -69,6 +69,8 @@ suite('a token that is created over HTTP', () => {
       [{ ...NEW, expiresAt: null }, 40002, /^expiresAt must be a date/],
       [{ ...NEW, expiresAt: 4e12 }, 40002, /^expiresAt must be a date/],
       [{ ...NEW, expiresAt: '2999-02-30T00:00:00Z' }, 40002, /^expiresAt must be a date/],
+      [{ ...NEW, expiresAt: '9999-12-31T23:59:59-05:00' }, 40002, /no later than 9999-12-31T23:59:59.999Z$/],
+      [{ ...NEW, expiresAt: '+010000-01-01T00:00:00Z' }, 40002, /^expiresAt must be a date/],
       [{ ...NEW, expires: '90d' }, 40002, /^unknown member expires; this operation has name, scopes, expiresAt$/],
       [`{"name":"x","scopes":["tokens"],"__proto__":{}}`, 40002, /^unknown member __proto__;/],
       [`{"name":"x","scopes":["tokens"],"scopes":["tokens"]}`, 40002, /scopes more than once/],
@@ -106,6 +108,7 @@ suite('a token that is created over HTTP', () => {
     for (const body of [
       { ...NEW, name: 'another' },
       { ...NEW, scopes: ['tokens'] },
+      { ...NEW, expiresAt: '2999-12-31T23:59:59Z' },
     ]) {
       assert.equal(errorOf(await createToken(service, body, sending)), 40902)
     }
@@ -116,6 +119,19 @@ suite('a token that is created over HTTP', () => {
     )
     assert.equal((await revoke(service, id)).status, 204)
     assert.equal(errorOf(await createToken(service, NEW, sending)), 40902, 'a revoked token does not come back')
+  })
+
+  test('keeps its expiry: the same key with another expiry, or without one, is refused', async (t) => {
+    const service = await withService(t)
+    const sending = withKey(KEY)
+    const expiring = await createdToken(service, { ...NEW, expiresAt: '2999-12-31T23:59:59Z' }, sending)
+    for (const expiresAt of ['2999-12-31T23:59:58Z', '2999-12-31T23:59:59.001Z', undefined]) {
+      const refused = await createToken(service, { ...NEW, expiresAt }, sending)
+      assert.deepEqual([refused.status, errorOf(refused)], [409, 40902], String(expiresAt))
+    }
+    const sameMoment = { ...NEW, expiresAt: '3000-01-01T00:59:59+01:00' }
+    assert.deepEqual(await createdToken(service, sameMoment, sending), expiring)
+    assert.equal(((await service.send('GET', '/tokens')).json as unknown[]).length, 1)
   })
 
   test('may have a key of 20 to 64 plain characters', async (t) => {

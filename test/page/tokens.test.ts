@@ -85,6 +85,23 @@ suite('tokens on the page', () => {
     assert.equal(await page.getByLabel('What is the token for?').inputValue(), 'too late')
   })
 
+  inBrowser(
+    'end in the year 9999 at the latest, in UTC, and the page says so',
+    async ({ page }) => {
+      await page.getByRole('link', { name: 'Tokens' }).click()
+      await page.getByLabel('What is the token for?').fill('for ever')
+      await page.getByLabel('Last day').fill('9999-12-31')
+      await page.getByRole('button', { name: 'Create a token' }).click()
+      await page.getByText(/^Not created\..*no later than 9999-12-31T23:59:59\.999Z/).waitFor()
+      await page.getByLabel('Last day').fill('12345-01-01')
+      await page.locator('#token-day:invalid').waitFor()
+      await page.getByLabel('Last day').fill('9999-12-30')
+      await page.getByRole('button', { name: 'Create a token' }).click()
+      await page.getByText(/expires Dec 30, 9999/).waitFor()
+    },
+    { timezoneId: 'America/New_York' },
+  )
+
   inBrowser('show their secrets until the person has kept them', async ({ page }) => {
     await page.getByRole('link', { name: 'Tokens' }).click()
     for (const name of ['first', 'second']) {

@@ -5141,6 +5141,7 @@ function NewTokenForm({ client, own, onMade }) {
               {
                 id: "token-day",
                 type: "date",
+                max: "9999-12-31",
                 value: day,
                 onInput: (event) => {
                   typed3.value = { ...typed3.value, day: event.currentTarget.value };

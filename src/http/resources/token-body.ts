@@ -1,5 +1,5 @@
 import { AppError } from '../../errors.ts'
-import { SCOPES, type Scope } from '../../token.ts'
+import { LAST_TIME, SCOPES, type Scope } from '../../token.ts'
 import { faultOfTokenName, scopesIn, type TokenRequest, timeIn } from '../../token-request.ts'
 import type { OperationBodies } from '../operations.generated.ts'
 import { readSmallBody } from './small-body.ts'
@@ -35,10 +35,12 @@ function scopesOf(value: unknown, faults: string[]): readonly Scope[] {
   return scopes ?? []
 }
 
+const NO_TIME = `expiresAt must be a date and time with a zone, such as 2030-12-31T12:00:00Z, and no later than ${new Date(LAST_TIME).toISOString()}`
+
 function expiryIn(value: unknown, faults: string[]): Date | undefined {
   if (value === undefined) return undefined
   const time = typeof value === 'string' ? timeIn(value) : undefined
-  if (time === undefined) faults.push('expiresAt must be a date and time with a zone, such as 2030-12-31T12:00:00Z')
+  if (time === undefined) faults.push(NO_TIME)
   else if (time.getTime() <= Date.now()) faults.push('expiresAt must be in the future')
   return time
 }

@@ -1,4 +1,4 @@
-import type { Scope, Token } from '../../token.ts'
+import { type Scope, storedTime, type Token } from '../../token.ts'
 import { endedToRemove, type IssueOptions, type IssueResult, type RevokeResult } from '../../token-store.ts'
 import type { Row, Run } from '../pool/client.ts'
 
@@ -75,12 +75,12 @@ async function tokenWith(run: Run, id: string): Promise<Token | undefined> {
 }
 
 export function tokenOf([id, name, scopes, createdAt, expiresAt, lastUsedAt, revokedAt]: Row): Token {
-  const date = (text: string | null | undefined) => (text == null ? undefined : new Date(Number(text)))
+  const date = (text: string | null | undefined) => (text == null ? undefined : storedTime(Number(text)))
   return {
     id: id ?? '',
     name: name ?? '',
     scopes: (scopes ?? '').split(' ') as Scope[],
-    createdAt: new Date(Number(createdAt)),
+    createdAt: storedTime(Number(createdAt)),
     expiresAt: date(expiresAt),
     lastUsedAt: date(lastUsedAt),
     revokedAt: date(revokedAt),

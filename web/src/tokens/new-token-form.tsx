@@ -86,6 +86,7 @@ export function NewTokenForm({ client, own, onMade }: FormProps): JSX.Element {
           <input
             id="token-day"
             type="date"
+            max="9999-12-31"
             value={day}
             onInput={(event) => {
               typed.value = { ...typed.value, day: event.currentTarget.value }
