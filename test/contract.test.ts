@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { suite, test } from 'node:test'
 import { Validator } from '@seriousme/openapi-schema-validator'
+import { Ajv2020 } from 'ajv/dist/2020.js'
 import pino from 'pino'
 import { parse } from 'yaml'
 import { readSource } from '../scripts/contract-source.ts'
@@ -10,7 +11,7 @@ import { readConfig } from '../src/config.ts'
 import { ERRORS, type ErrorNumber, statusOf } from '../src/errors.ts'
 import { ClientAddresses } from '../src/http/auth/client-address.ts'
 import { Metrics } from '../src/http/metrics/metrics.ts'
-import { type OperationObject, type ResponseObject, readContract, resolve } from '../src/http/operations.ts'
+import { absolute, type OperationObject, type ResponseObject, readContract, resolve } from '../src/http/operations.ts'
 import { BodyMemory } from '../src/http/request/body-memory.ts'
 import { checkPlantSchemas } from '../src/http/resources/plant-schemas.ts'
 import { Responder } from '../src/http/response/responder.ts'
@@ -37,6 +38,41 @@ test('the contract is valid OpenAPI 3.1', async () => {
   assert.deepEqual(result.errors ?? [], [])
   assert.equal(result.valid, true)
   assert.equal(validator.version, '3.1')
+})
+
+suite('a validator that reads patterns without the Unicode flag, as most do', () => {
+  type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json }
+  /** Every object within a value of JSON, with its path. */
+  function* objectsIn(value: Json, path = '#'): Generator<[string, Readonly<Record<string, Json>>]> {
+    if (typeof value !== 'object' || value === null) return
+    if (!Array.isArray(value)) yield [path, value as Readonly<Record<string, Json>>]
+    for (const [key, part] of Object.entries(value)) yield* objectsIn(part, `${path}/${key.replaceAll('/', '~1')}`)
+  }
+  const objects = [...objectsIn(parse(TEXT) as Json)]
+
+  test('reads every pattern as the service does', () => {
+    const patterns = objects.flatMap(([path, { pattern }]) => (typeof pattern === 'string' ? [{ path, pattern }] : []))
+    assert.ok(patterns.length > 10, 'the walk finds them')
+    const texts = ['', 'p', 'Cc}', 'Café, 蕨', '🌱', '\u0000', '\u200b', '"a"', '*']
+    for (const { path, pattern } of patterns) {
+      for (const text of texts) {
+        assert.equal(new RegExp(pattern).test(text), new RegExp(pattern, 'u').test(text), `${path}: ${text}`)
+      }
+    }
+  })
+
+  test('finds that every example is valid', () => {
+    const ajv = new Ajv2020({ strict: false, unicodeRegExp: false, validateFormats: false, validateSchema: false })
+    ajv.addSchema({ $id: 'contract', components: document.components })
+    const media = objects.filter(([, { schema, examples }]) => schema !== undefined && examples !== undefined)
+    assert.ok(media.length > 10, 'the walk finds them')
+    for (const [path, { schema, examples }] of media) {
+      const validate = ajv.compile(absolute(schema))
+      for (const [name, example] of Object.entries(examples as Readonly<Record<string, { readonly value: Json }>>)) {
+        assert.ok(validate(example.value), `${path} ${name}: ${ajv.errorsText(validate.errors)}`)
+      }
+    }
+  })
 })
 
 suite('the contract keeps what the interface document shows', () => {

@@ -110,8 +110,8 @@ suite('a query parameter', () => {
     ['q=a%00b', 'q must not contain U+0000'],
     [`q=${'%C3%A4'.repeat(501)}`, 'q must have at most 500 characters'],
     ['cursor=a&cursor=a', 'cursor may be given only once'],
-    ['tag=%00', 'tag must not contain U+0000 or a lone surrogate'],
-    ['tag=a&tag=%00&tag=b%00', 'tag must not contain U+0000 or a lone surrogate'],
+    ['tag=%00', 'tag must not contain U+0000'],
+    ['tag=a&tag=%00&tag=b%00', 'tag must not contain U+0000'],
     ['tag=a&'.repeat(101), 'tag may be given at most 100 times'],
     ...['%', '%f', '%zz', '%u0041', '%ff', '%C3', '%C3%28', '%ED%A0%80', '%C0%80', '%F4%90%80%80'].flatMap(
       (text): [string, string][] => [
@@ -122,7 +122,7 @@ suite('a query parameter', () => {
     ),
     [
       'limit=0&sort=x&tag=%00&q=%00&page=2',
-      'limit must be at least 1; sort must be one of id, -id, name, -name; tag must not contain U+0000 or a lone surrogate; q must not contain U+0000; unknown query parameter page; this operation has limit, cursor, sort, tag, q',
+      'limit must be at least 1; sort must be one of id, -id, name, -name; tag must not contain U+0000; q must not contain U+0000; unknown query parameter page; this operation has limit, cursor, sort, tag, q',
     ],
   ]
 
