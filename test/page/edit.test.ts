@@ -10,6 +10,7 @@ import {
   PHONE,
   pageTests,
   pressOn,
+  signOver,
   tabTo,
   until,
   untilFocused,
@@ -255,7 +256,7 @@ suite('the page, for changes of plants,', () => {
     const { page, service, address } = opened
     const { id, row } = await plantIn(opened, 'Salix')
     const { secret, token } = await service.issueToken(['plants:read', 'plants:write'])
-    await page.goto(`${address}#token=${secret}`)
+    await signOver(page, address, secret)
     await page.getByText('a test', { exact: true }).waitFor()
     await page.getByLabel('Search plants').fill(`x${id}`)
     await row.getByRole('button', { name: `Edit ${id}` }).click()

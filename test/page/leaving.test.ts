@@ -9,6 +9,7 @@ import {
   PHONE,
   pageTests,
   pressOn,
+  signOver,
   untilFocused,
 } from '../support/page.ts'
 import { SECRET } from '../support/service.ts'
@@ -174,7 +175,7 @@ suite('a person who leaves the page', () => {
   inBrowser('continues an import whose token was revoked after signing in again', async (opened) => {
     const { page, service, address } = opened
     const { secret, token } = await service.issueToken(['plants:read', 'plants:write'])
-    await page.goto(`${address}#token=${secret}`)
+    await signOver(page, address, secret)
     await page.getByText('a test', { exact: true }).waitFor()
     const goOn = await startImport(opened, 'revoked')
     await service.send('DELETE', `/tokens/${token.id}`)

@@ -14,10 +14,15 @@ import {
   withoutWaits,
 } from '../support/page.ts'
 import { errorOf, SECRET, withService } from '../support/service.ts'
+import { untilRefused } from '../support/tokens.ts'
 
 const FREE = { authorization: null }
 const BROWSER = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8'
 const FOLDER = new URL('../../web/dist/', import.meta.url)
+
+/** The token that the device remembers. */
+const STORED = `localStorage.getItem('plantstore-token')`
+const NO_LINK = 'The link does not sign you in; you are still signed in as PLANTSTORE_TOKEN.'
 
 suite('the files of the page at /', () => {
   test('are small, come only from the service, and contain no inline script or style', async (t) => {
@@ -116,6 +121,139 @@ suite('the page, for a person who signs in,', () => {
     { token: null },
   )
 
+  inBrowser(
+    'loses no good token to a link with a wrong one, which leaves nothing in the address',
+    async ({ page, context, address }) => {
+      const other = await context.newPage()
+      for (const [tab, token] of [
+        [page, 'wrong'],
+        [other, 'wrong'],
+        [page, '%E2%82%AC'],
+      ] as const) {
+        await tab.goto(`${address}#token=${token}`)
+        await tab.getByText(`${NO_LINK} The service does not know this token`).waitFor()
+        await tab.getByRole('grid').waitFor()
+        assert.equal(tab.url(), `${address}#/plants`)
+        await tab.getByRole('button', { name: /^Dismiss: / }).click()
+      }
+      await page.goto(`${address}#token=`)
+      await page.waitForURL(`${address}#/plants`)
+      assert.equal(await page.evaluate(STORED), SECRET)
+      await other.close()
+      const third = await context.newPage()
+      await third.goto(address)
+      await third.getByRole('grid').waitFor()
+    },
+    { token: null, remembers: SECRET },
+  )
+
+  inBrowser(
+    'asks before a link replaces the session, in the same tab and in another one',
+    async ({ page, context, service, address }) => {
+      const { secret, token } = await service.issueToken(['plants:read', 'tokens'])
+      const dialog = page.getByRole('dialog', { name: 'Sign in as a test instead?' })
+      await page.getByRole('link', { name: 'Tokens' }).click()
+      await page.getByLabel('What is the token for?').fill('a season')
+      await page.goto(`${address}#token=${secret}`)
+      await dialog.getByText('the new token that you have not created').waitFor()
+      assert.equal(page.url(), `${address}#/tokens`)
+      await assertAccessible(page)
+      await assertFits(page)
+      await page.keyboard.press('Escape')
+      await dialog.waitFor({ state: 'detached' })
+      assert.equal(await page.getByLabel('What is the token for?').inputValue(), 'a season')
+
+      const other = await context.newPage()
+      await other.goto(`${address}#token=${secret}`)
+      await other.getByRole('button', { name: 'Stay signed in' }).click()
+      await other.getByText('Signed in as PLANTSTORE_TOKEN').waitFor()
+      await other.goto(`${address}#token=${secret}`)
+      await pressOn(other, other.getByRole('button', { name: 'Sign in with the link' }))
+      await other.getByText('Signed in as a test').waitFor()
+      await other.getByText('and remembers another one').waitFor()
+      assert.equal(await other.evaluate(STORED), SECRET, 'the device remembers what it has remembered')
+
+      await page.goto(`${address}#token=${secret}`)
+      await pressOn(page, dialog.getByRole('button', { name: 'Sign in with the link and lose it' }))
+      await page.getByText('Signed in as a test').waitFor()
+      assert.equal(await page.getByLabel('What is the token for?').inputValue(), '')
+      await service.send('DELETE', `/tokens/${token.id}`)
+      await untilRefused(service, secret)
+      await other.reload()
+      await other.getByText('The token of this tab was refused.').waitFor()
+      await other.getByText('Signed in as PLANTSTORE_TOKEN').waitFor()
+    },
+    { token: null, remembers: SECRET, viewport: PHONE },
+  )
+
+  inBrowser('lets a link replace a token that is refused without a question', async ({ page, address, context }) => {
+    await page.evaluate(`localStorage.setItem('plantstore-token', 'ps_revoked')`)
+    const other = await context.newPage()
+    await other.goto(`${address}#token=${SECRET}`)
+    await other.getByText('Signed in as PLANTSTORE_TOKEN').waitFor()
+    assert.equal(await other.evaluate(STORED), null)
+  })
+
+  inBrowser(
+    'offers to remember the token of a link on the device',
+    async ({ page, context, address }) => {
+      await page.getByText('This device forgets the token when you close the tab.').waitFor()
+      await assertAccessible(page)
+      await assertFits(page)
+      await pressOn(page, page.getByRole('button', { name: 'Not now' }))
+      const remember = page.getByRole('button', { name: 'Remember on this device' })
+      await remember.waitFor({ state: 'detached' })
+      assert.equal(await page.evaluate(STORED), null)
+      const other = await context.newPage()
+      await other.goto(`${address}#token=${SECRET}`)
+      await pressOn(other, other.getByRole('button', { name: 'Remember on this device' }))
+      assert.equal(await other.evaluate(STORED), SECRET)
+      for (const place of ['', `#token=${SECRET}`]) {
+        const third = await context.newPage()
+        await third.goto(`${address}${place}`)
+        await third.getByRole('grid').waitFor()
+        assert.equal(await third.getByRole('button', { name: 'Remember on this device' }).count(), 0)
+      }
+    },
+    { viewport: PHONE },
+  )
+
+  inBrowser(
+    'forgets no token because of an answer that is not from the service',
+    async ({ page }) => {
+      for (const [status, headers] of [
+        [401, { 'WWW-Authenticate': 'Basic realm="proxy"' }],
+        [403, {}],
+        [404, {}],
+      ] as const) {
+        await page.route('**/tokens/self', (route) => route.fulfill({ status, headers, body: 'a proxy' }))
+        await page.reload()
+        await page.getByText(`HTTP status ${status}.`).waitFor()
+        assert.equal(await page.evaluate(STORED), SECRET)
+        await page.unroute('**/tokens/self')
+        await page.getByRole('button', { name: 'Try again' }).click()
+        await page.getByRole('grid').waitFor()
+      }
+      await page.route('**/plants?*', (route) => route.fulfill({ status: 401, body: 'a proxy' }))
+      await page.getByLabel('Search plants').fill('rosa')
+      await page.getByText('HTTP status 401.').waitFor()
+      await page.getByRole('button', { name: 'Sign out' }).waitFor()
+    },
+    { token: null, remembers: SECRET },
+  )
+
+  inBrowser(
+    'refuses a pasted text that cannot be a token at once',
+    async ({ page }) => {
+      for (const wrong of ['ps_\u200b1', '€']) {
+        await page.getByLabel('Access token').fill(wrong)
+        await page.keyboard.press('Enter')
+        await page.getByText('A token has only letters, digits').waitFor()
+      }
+    },
+    { token: null },
+  )
+
   for (const [scopes, shown] of [
     [['plants:read'], ['Plants', 'Labels']],
     [['plants:write'], ['Add', 'Import']],
@@ -184,7 +322,7 @@ suite('the page, for a person who signs in,', () => {
         await context.setOffline(false)
         await pressOn(page, page.getByRole('button', { name: 'Try again' }))
         await page.getByRole('grid').waitFor()
-        assert.equal(await page.evaluate(`localStorage.getItem('plantstore-token')`), SECRET)
+        assert.equal(await page.evaluate(STORED), SECRET)
       },
       { token: null, viewport, expected: NO_NETWORK },
     )

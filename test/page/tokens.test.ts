@@ -8,6 +8,7 @@ import {
   PHONE,
   pageTests,
   pressOn,
+  signOver,
   tabTo,
   untilFocused,
   withoutWaits,
@@ -71,7 +72,7 @@ suite('tokens on the page', () => {
 
   inBrowser('have an end, and do no more than the token that makes them', async ({ page, service, address }) => {
     const { secret } = await service.issueToken(['tokens'])
-    await page.goto(`${address}#token=${secret}`)
+    await signOver(page, address, secret)
     await page.getByLabel('What is the token for?').fill('for a season')
     assert.equal(await page.getByRole('group', { name: 'The token may' }).getByRole('checkbox').count(), 1)
     await page.getByLabel('Create, list and revoke tokens').check()

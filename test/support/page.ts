@@ -21,6 +21,8 @@ export interface Opened {
 interface Opening extends BrowserContextOptions {
   /** The token to sign in with; null opens the page without signing in. */
   readonly token?: string | null
+  /** A token that the device remembers. */
+  readonly remembers?: string
   /** Messages in the console that the test causes on purpose. */
   readonly expected?: RegExp
 }
@@ -44,11 +46,14 @@ export function pageTests(): (title: string, run: (opened: Opened) => Promise<vo
     for (const close of closers.toReversed()) await close()
   })
 
-  return (title, run, { token = SECRET, expected, ...options } = {}) => {
+  return (title, run, { token = SECRET, remembers, expected, ...options } = {}) => {
     test(title, async (t) => {
       if (!hasBrowser) return notTestedHere(t, 'the page at / in a browser')
-      const address = `http://127.0.0.1:${service.port}/`
-      const context = await browser.newContext({ viewport: DESKTOP, ...options })
+      const origin = `http://127.0.0.1:${service.port}`
+      const address = `${origin}/`
+      const localStorage = remembers === undefined ? [] : [{ name: 'plantstore-token', value: remembers }]
+      const storageState = { cookies: [], origins: [{ origin, localStorage }] }
+      const context = await browser.newContext({ viewport: DESKTOP, storageState, ...options })
       t.after(() => context.close())
       context.setDefaultTimeout(60_000)
       const faults: string[] = []
@@ -66,6 +71,14 @@ export function pageTests(): (title: string, run: (opened: Opened) => Promise<vo
       assert.deepEqual(faults, [])
     })
   }
+}
+
+/** Opens a link with a token in a page that is signed in, and accepts the new session. */
+export async function signOver(page: Page, address: string, secret: string): Promise<void> {
+  await page.goto(`${address}#token=${secret}`)
+  await page.getByRole('button', { name: 'Sign in with the link' }).click()
+  await page.getByRole('dialog').waitFor({ state: 'detached' })
+  await page.locator('main:not([aria-busy])').waitFor()
 }
 
 /** Chromium's message for a request without an answer. */

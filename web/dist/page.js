@@ -426,6 +426,44 @@ function E2(n4, t5) {
   });
 }
 
+// node_modules/preact/jsx-runtime/dist/jsxRuntime.mjs
+var f3 = /* @__PURE__ */ Symbol.for("pv");
+var o3 = 0;
+function a3(t5, e5, n4, u5, a6, i5) {
+  e5 || (e5 = {});
+  var c5, l5, p6 = e5;
+  if ("ref" in p6 && "function" != typeof t5) for (l5 in p6 = {}, e5) "ref" == l5 ? c5 = e5[l5] : p6[l5] = e5[l5];
+  var s5 = { type: t5, props: p6, key: n4, ref: c5, __k: null, __: null, __b: 0, __e: null, __c: null, constructor: f3, __v: --o3, __i: -1, __u: 0 };
+  return (a6 || i5) && (s5.__source = a6, s5.__self = i5), n.vnode && n.vnode(s5), s5;
+}
+
+// web/src/dialog.tsx
+function Dialog({ title, children, onCancel }) {
+  const place2 = T2(null);
+  const id = P2();
+  F2(() => {
+    const dialog = place2.current;
+    dialog?.showModal();
+    return () => dialog?.close();
+  }, []);
+  return /* @__PURE__ */ a3(
+    "dialog",
+    {
+      ref: place2,
+      "aria-labelledby": id,
+      onKeyDown: (event) => event.stopPropagation(),
+      onCancel: (event) => {
+        event.preventDefault();
+        onCancel();
+      },
+      children: [
+        /* @__PURE__ */ a3("h2", { id, children: title }),
+        children
+      ]
+    }
+  );
+}
+
 // node_modules/@preact/signals-core/dist/signals-core.module.js
 var i3 = /* @__PURE__ */ Symbol.for("preact-signals");
 function t3() {
@@ -477,15 +515,15 @@ function r3(i5) {
   }
 }
 var n2;
-var o3 = void 0;
-function f3(i5) {
-  var t5 = o3, r5 = n2;
-  o3 = void 0;
+var o4 = void 0;
+function f4(i5) {
+  var t5 = o4, r5 = n2;
+  o4 = void 0;
   n2 = void 0;
   try {
     return i5();
   } finally {
-    o3 = t5;
+    o4 = t5;
     n2 = r5;
   }
 }
@@ -495,26 +533,26 @@ var s3 = 0;
 var e3 = 0;
 var u3 = 0;
 var c3 = void 0;
-var a3 = 0;
+var a4 = 0;
 function d2(i5) {
-  if (void 0 !== o3) {
+  if (void 0 !== o4) {
     var t5 = i5.n;
-    if (void 0 === t5 || t5.t !== o3) {
-      t5 = { i: 0, S: i5, p: o3.s, n: void 0, t: o3, e: void 0, x: void 0, r: t5 };
-      if (void 0 !== o3.s) o3.s.n = t5;
-      o3.s = t5;
+    if (void 0 === t5 || t5.t !== o4) {
+      t5 = { i: 0, S: i5, p: o4.s, n: void 0, t: o4, e: void 0, x: void 0, r: t5 };
+      if (void 0 !== o4.s) o4.s.n = t5;
+      o4.s = t5;
       i5.n = t5;
-      if (32 & o3.f) i5.S(t5);
+      if (32 & o4.f) i5.S(t5);
       return t5;
     } else if (-1 === t5.i) {
       t5.i = 0;
       if (void 0 !== t5.n) {
         t5.n.p = t5.p;
         if (void 0 !== t5.p) t5.p.n = t5.n;
-        t5.p = o3.s;
+        t5.p = o4.s;
         t5.n = void 0;
-        o3.s.n = t5;
-        o3.s = t5;
+        o4.s.n = t5;
+        o4.s = t5;
       }
       return t5;
     }
@@ -540,7 +578,7 @@ l3.prototype.S = function(i5) {
     i5.x = r5;
     this.t = i5;
     if (void 0 !== r5) r5.e = i5;
-    else f3(function() {
+    else f4(function() {
       var i6;
       null == (i6 = t5.W) || i6.call(t5);
     });
@@ -560,7 +598,7 @@ l3.prototype.U = function(i5) {
     }
     if (i5 === this.t) {
       this.t = n4;
-      if (void 0 === n4) f3(function() {
+      if (void 0 === n4) f4(function() {
         var i6;
         null == (i6 = t5.Z) || i6.call(t5);
       });
@@ -571,7 +609,7 @@ l3.prototype.subscribe = function(i5) {
   var t5 = this;
   return x2(function() {
     var r5 = t5.value;
-    f3(function() {
+    f4(function() {
       return i5(r5);
     });
   }, { name: "sub" });
@@ -587,7 +625,7 @@ l3.prototype.toJSON = function() {
 };
 l3.prototype.peek = function() {
   var i5 = this;
-  return f3(function() {
+  return f4(function() {
     return i5.value;
   });
 };
@@ -608,7 +646,7 @@ Object.defineProperty(l3.prototype, "value", { get: function() {
     })(this);
     this.v = i5;
     this.i++;
-    a3++;
+    a4++;
     v3++;
     try {
       for (var r5 = this.t; void 0 !== r5; r5 = r5.x) r5.t.N();
@@ -655,7 +693,7 @@ function j2(i5, t5) {
   l3.call(this, void 0, t5);
   this.x = i5;
   this.s = void 0;
-  this.g = a3 - 1;
+  this.g = a4 - 1;
   this.f = 4;
 }
 j2.prototype = new l3();
@@ -664,17 +702,17 @@ j2.prototype.h = function() {
   if (1 & this.f) return false;
   if (32 == (36 & this.f)) return true;
   this.f &= -5;
-  if (this.g === a3) return true;
-  this.g = a3;
+  if (this.g === a4) return true;
+  this.g = a4;
   this.f |= 1;
   if (this.i > 0 && !w3(this)) {
     this.f &= -2;
     return true;
   }
-  var i5 = o3;
+  var i5 = o4;
   try {
     b(this);
-    o3 = this;
+    o4 = this;
     var t5 = this.x();
     if (16 & this.f || this.v !== t5 || 0 === this.i) {
       this.v = t5;
@@ -686,7 +724,7 @@ j2.prototype.h = function() {
     this.f |= 16;
     this.i++;
   }
-  o3 = i5;
+  o4 = i5;
   _2(this);
   this.f &= -2;
   return true;
@@ -729,8 +767,8 @@ function p3(i5) {
   i5.j = void 0;
   if ("function" == typeof r5) {
     v3++;
-    var n4 = o3;
-    o3 = void 0;
+    var n4 = o4;
+    o4 = void 0;
     try {
       r5();
     } catch (t5) {
@@ -739,7 +777,7 @@ function p3(i5) {
       g3(i5);
       throw t5;
     } finally {
-      o3 = n4;
+      o4 = n4;
       t3();
     }
   }
@@ -751,9 +789,9 @@ function g3(i5) {
   p3(i5);
 }
 function S2(i5) {
-  if (o3 !== this) throw new Error("Out-of-order effect");
+  if (o4 !== this) throw new Error("Out-of-order effect");
   _2(this);
-  o3 = i5;
+  o4 = i5;
   this.f &= -2;
   try {
     if (8 & this.f) g3(this);
@@ -788,8 +826,8 @@ m3.prototype.S = function() {
   p3(this);
   b(this);
   v3++;
-  var i5 = o3;
-  o3 = this;
+  var i5 = o4;
+  o4 = this;
   return S2.bind(this, i5);
 };
 m3.prototype.N = function() {
@@ -1052,34 +1090,6 @@ function M() {
   if (1 === g4.push(this)) (n.requestAnimationFrame || A3)(F3);
 }
 
-// web/src/route.ts
-var route = y3({ view: "plants", query: new URLSearchParams() });
-var PAUSE = 300;
-var timer;
-function followAddress() {
-  clearTimeout(timer);
-  timer = void 0;
-  const [path = "", query = ""] = location.hash.replace(/^#\/?/, "").split("?", 2);
-  route.value = { view: path === "" ? "plants" : path, query: new URLSearchParams(query) };
-}
-function linkTo(view, query = new URLSearchParams()) {
-  const text = query.toString();
-  return `#/${view}${text === "" ? "" : `?${text}`}`;
-}
-function replaceQuery(query) {
-  const { view } = route.value;
-  route.value = { view, query };
-  clearTimeout(timer);
-  timer = setTimeout(writeAddress, PAUSE);
-}
-function writeAddress() {
-  if (timer === void 0) return;
-  clearTimeout(timer);
-  timer = void 0;
-  const { view, query } = route.value;
-  history.replaceState(null, "", linkTo(view, query));
-}
-
 // web/src/leaving.ts
 var sources = y3([]);
 var losses = O(() => sources.value.flatMap((loss) => loss() ?? []));
@@ -1093,25 +1103,6 @@ x2(() => {
   addEventListener("beforeunload", ask);
   return () => removeEventListener("beforeunload", ask);
 });
-
-// node_modules/preact/jsx-runtime/dist/jsxRuntime.mjs
-var f4 = /* @__PURE__ */ Symbol.for("pv");
-var o4 = 0;
-function a4(t5, e5, n4, u5, a6, i5) {
-  e5 || (e5 = {});
-  var c5, l5, p6 = e5;
-  if ("ref" in p6 && "function" != typeof t5) for (l5 in p6 = {}, e5) "ref" == l5 ? c5 = e5[l5] : p6[l5] = e5[l5];
-  var s5 = { type: t5, props: p6, key: n4, ref: c5, __k: null, __: null, __b: 0, __e: null, __c: null, constructor: f4, __v: --o4, __i: -1, __u: 0 };
-  return (a6 || i5) && (s5.__source = a6, s5.__self = i5), n.vnode && n.vnode(s5), s5;
-}
-
-// web/src/named.tsx
-var [BEGIN, END] = ["⁨", "⁩"];
-var named = (name) => `${BEGIN}${name}${END}`;
-var plain = (sentence2) => sentence2.replaceAll(/[\u2068\u2069]/g, "");
-function Sentence({ text }) {
-  return /* @__PURE__ */ a4("span", { children: text.split(/[\u2068\u2069]/).map((part, i5) => i5 % 2 === 1 ? /* @__PURE__ */ a4("bdi", { children: part }, i5) : part) });
-}
 
 // client/src/contract.generated.ts
 var OPERATIONS = {
@@ -1270,8 +1261,8 @@ async function* linesOf(stream, signal) {
     if (!isWhole) await reader.cancel().catch(() => {
     });
   }
-  const last3 = rest.join("") + decoder.decode();
-  if (last3 !== "") yield last3;
+  const last4 = rest.join("") + decoder.decode();
+  if (last4 !== "") yield last4;
 }
 
 // client/src/listing.ts
@@ -1386,9 +1377,9 @@ var Transport = class {
     return setTimeout(() => ending.abort(new Error(`no answer within ${timeout} ms`)), timeout);
   }
   #request({ operation, id = "", query = "", headers, body }, signal) {
-    const { token } = this.#options;
+    const { token: token2 } = this.#options;
     const path = operation.path.replace("{id}", encodeURIComponent(id));
-    const authorization = token === void 0 ? {} : { Authorization: `Bearer ${token}` };
+    const authorization = token2 === void 0 ? {} : { Authorization: `Bearer ${token2}` };
     return this.#fetch(`${this.#base}${path}${query}`, {
       method: operation.method,
       headers: { ...authorization, ...headers },
@@ -1530,13 +1521,13 @@ var PlantstoreClient = class {
   async reserveIds(count, { signal } = {}) {
     const headers = { ...JSON_TYPE, "Idempotency-Key": randomKey() };
     const call = { operation: OPERATIONS.reserveIds, headers, body: JSON.stringify({ count }), signal };
-    const { first, last: last3 } = await this.#transport.send(call, json);
-    return { first: int64(first), last: int64(last3) };
+    const { first, last: last4 } = await this.#transport.send(call, json);
+    return { first: int64(first), last: int64(last4) };
   }
   /** Creates an access token with at most the rights of this client's token. Only the result has its secret. */
-  async createToken(token, { signal } = {}) {
+  async createToken(token2, { signal } = {}) {
     const headers = { ...JSON_TYPE, "Idempotency-Key": randomKey() };
-    const call = { operation: OPERATIONS.createToken, headers, body: JSON.stringify(token), signal };
+    const call = { operation: OPERATIONS.createToken, headers, body: JSON.stringify(token2), signal };
     return this.#transport.send(call, json);
   }
   listTokens(query = {}, options2 = {}) {
@@ -1609,6 +1600,109 @@ async function textsOf(source) {
 }
 var randomKey = () => Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
 
+// web/src/named.tsx
+var [BEGIN, END] = ["⁨", "⁩"];
+var named = (name) => `${BEGIN}${name}${END}`;
+var plain = (sentence2) => sentence2.replaceAll(/[\u2068\u2069]/g, "");
+function Sentence({ text }) {
+  return /* @__PURE__ */ a3("span", { children: text.split(/[\u2068\u2069]/).map((part, i5) => i5 % 2 === 1 ? /* @__PURE__ */ a3("bdi", { children: part }, i5) : part) });
+}
+
+// web/src/focus.ts
+var STOPS = "a[href], button:not(:disabled), input:not(:disabled), select:not(:disabled), textarea, summary, [tabindex]";
+var last;
+function keepFocus() {
+  addEventListener("focusin", ({ target }) => {
+    last = target instanceof Element ? target : void 0;
+  });
+  new MutationObserver((records) => {
+    if (!isFocusLost() || last === void 0 || last.isConnected) return;
+    const gone = last;
+    const record = records.find(({ removedNodes }) => [...removedNodes].some((node) => node.contains(gone)));
+    place(record)?.focus({ preventScroll: true });
+  }).observe(document.body, { childList: true, subtree: true });
+}
+var isFocusLost = () => [null, document.body, main()].includes(activeElement());
+var focusMain = () => main()?.focus({ preventScroll: true });
+var main = () => document.getElementById("main");
+var activeElement = () => document.activeElement instanceof HTMLElement ? document.activeElement : null;
+function place(record) {
+  const around = record?.target;
+  if (!(around instanceof Element) || !around.isConnected || around.matches("body, [role=grid], [role=grid] *"))
+    return main();
+  const { nextSibling: next, previousSibling: before } = record;
+  const stops = [...around.querySelectorAll(STOPS)].filter(
+    (stop) => stop.tabIndex >= 0 && stop.checkVisibility()
+  );
+  return stops.find((stop) => next?.isConnected && (next.contains(stop) || isAfter(stop, next))) ?? stops.findLast((stop) => before?.isConnected && (before.contains(stop) || isAfter(before, stop))) ?? around.closest("[tabindex]") ?? main();
+}
+var isAfter = (one, other) => (other.compareDocumentPosition(one) & Node.DOCUMENT_POSITION_FOLLOWING) !== 0;
+
+// web/src/notices.tsx
+var MOST = 4;
+var notices = y3([]);
+var last2 = 0;
+function tell(text, options2 = {}) {
+  const { action, isError = false } = options2;
+  last2 += 1;
+  const older = notices.value;
+  const kept = older.filter((notice, i5) => i5 > older.length - MOST || isFailure(notice));
+  notices.value = [...kept, { id: last2, text, isError, action }];
+}
+var isFailure = ({ isError, action }) => isError && action !== void 0;
+var dismiss = (id) => {
+  notices.value = notices.value.filter((notice) => notice.id !== id);
+};
+var clearNotices = () => {
+  notices.value = [];
+};
+function Notices() {
+  return /* @__PURE__ */ a3("section", { class: "notices", "aria-label": "Messages", "aria-live": "polite", children: notices.value.map(({ id, text, isError, action }) => /* @__PURE__ */ a3("div", { class: isError ? "notice error" : "notice", children: [
+    /* @__PURE__ */ a3(Sentence, { text }),
+    action !== void 0 && /* @__PURE__ */ a3(
+      "button",
+      {
+        type: "button",
+        onClick: () => {
+          focusMain();
+          dismiss(id);
+          action.run();
+        },
+        children: action.label
+      }
+    ),
+    /* @__PURE__ */ a3("button", { type: "button", class: "quiet", "aria-label": `Dismiss: ${plain(text)}`, onClick: () => dismiss(id), children: "×" })
+  ] }, id)) });
+}
+
+// web/src/route.ts
+var route = y3({ view: "plants", query: new URLSearchParams() });
+var PAUSE = 300;
+var timer;
+function followAddress() {
+  clearTimeout(timer);
+  timer = void 0;
+  const [path = "", query = ""] = location.hash.replace(/^#\/?/, "").split("?", 2);
+  route.value = { view: path === "" ? "plants" : path, query: new URLSearchParams(query) };
+}
+function linkTo(view, query = new URLSearchParams()) {
+  const text = query.toString();
+  return `#/${view}${text === "" ? "" : `?${text}`}`;
+}
+function replaceQuery(query) {
+  const { view } = route.value;
+  route.value = { view, query };
+  clearTimeout(timer);
+  timer = setTimeout(writeAddress, PAUSE);
+}
+function writeAddress() {
+  if (timer === void 0) return;
+  clearTimeout(timer);
+  timer = void 0;
+  const { view, query } = route.value;
+  history.replaceState(null, "", linkTo(view, query));
+}
+
 // web/src/said.ts
 function said(error) {
   if (error instanceof PlantstoreUnreachable) return "The service cannot be reached.";
@@ -1633,51 +1727,108 @@ var isAbort = (error) => error instanceof DOMException && error.name === "AbortE
 var KEY = "plantstore-token";
 var session = y3({ kind: "checking" });
 var isRetrying = y3(false);
+var offered = y3(void 0);
+var isByLink = y3(false);
 var ended = [];
 var onSignOut = (forget) => {
   ended.push(forget);
 };
 async function resume() {
-  takeFromAddress();
-  const token = sessionStorage.getItem(KEY) ?? localStorage.getItem(KEY);
-  if (token === null) session.value = { kind: "signed-out", why: "" };
-  else await check(token, () => void resume());
+  const kept = [...new Set([sessionStorage, localStorage].flatMap((storage) => storage.getItem(KEY) ?? []))];
+  session.value = { kind: "signed-out", why: "" };
+  for (const token2 of kept) {
+    if (session.value.kind === "signed-out") await check(token2, () => void resume());
+  }
+  const [, second] = kept;
+  if (second !== void 0 && isSession(second))
+    tell("The token of this tab was refused. You are signed in with the one that this device remembers.");
 }
-async function signIn(token, remember) {
-  await check(token, () => void signIn(token, remember));
-  if (session.value.kind !== "signed-in") return;
-  sessionStorage.setItem(KEY, token);
-  if (remember) localStorage.setItem(KEY, token);
-}
-function signOut(why = "") {
-  sessionStorage.removeItem(KEY);
-  localStorage.removeItem(KEY);
-  for (const forget of ended) forget();
-  session.value = { kind: "signed-out", why };
+async function signIn(token2, remember2) {
+  await check(token2, () => void signIn(token2, remember2));
+  if (!isSession(token2)) return;
+  sessionStorage.setItem(KEY, token2);
+  if (remember2) localStorage.setItem(KEY, token2);
 }
 function takeFromAddress() {
-  const token = /^#token=(.+)$/.exec(location.hash)?.[1];
-  if (token === void 0) return false;
-  history.replaceState(null, "", "#/plants");
-  sessionStorage.setItem(KEY, token);
-  return true;
+  const token2 = /^#token=(.*)$/.exec(location.hash)?.[1];
+  if (token2 === void 0) return void 0;
+  const { view, query } = route.value;
+  history.replaceState(null, "", linkTo(view, query));
+  return token2 === "" ? void 0 : token2;
 }
-async function check(token, again) {
-  session.value = { kind: "checking" };
-  const client = clientFor(token);
+async function followLink(token2) {
+  if (isSession(token2)) return;
+  if (session.value.kind !== "signed-in") await resume();
+  const current = session.value;
+  if (current.kind === "signed-in") await offer(token2, current);
+  else if (current.kind === "unreachable") session.value = { ...current, again: () => void followLink(token2) };
+  else if (current.kind === "signed-out") await enter(token2);
+}
+async function offer(token2, { own: { name } }) {
+  if (isSession(token2)) return;
   try {
-    const own = await client.getOwnToken();
-    session.value = { kind: "signed-in", client, own, may: (scope) => own.scopes.includes(scope) };
+    const own = await clientFor(token2).getOwnToken();
+    if (session.value.kind === "signed-in") offered.value = { token: token2, own };
+    else await enter(token2);
   } catch (error) {
-    const isRefused = error instanceof PlantstoreError && error.status < 429;
-    session.value = isRefused ? { kind: "signed-out", why: said(error) } : { kind: "unreachable", why: said(error), again };
-    if (isRefused) forgetToken();
+    tell(`The link does not sign you in; you are still signed in as ${named(name)}. ${said(error)}`, {
+      isError: true,
+      ...isRefused(error) ? {} : { action: { label: "Try again", run: () => void followLink(token2) } }
+    });
   }
 }
-function clientFor(token) {
+async function acceptOffer({ token: token2 }) {
+  endSession();
+  await enter(token2);
+}
+async function enter(token2) {
+  sessionStorage.setItem(KEY, token2);
+  await check(token2, () => void enter(token2));
+  isByLink.value = isSession(token2) && localStorage.getItem(KEY) !== token2;
+}
+var remembersAnother = () => localStorage.getItem(KEY) !== null;
+function remember({ token: token2 }) {
+  localStorage.setItem(KEY, token2);
+  isByLink.value = false;
+}
+function signOut() {
+  sessionStorage.removeItem(KEY);
+  localStorage.removeItem(KEY);
+  endSession();
+  session.value = { kind: "signed-out", why: "" };
+}
+function endSession() {
+  offered.value = void 0;
+  for (const forget of ended) forget();
+}
+var isSession = (token2) => session.value.kind === "signed-in" && session.value.token === token2;
+var last3 = 0;
+async function check(token2, again) {
+  last3 += 1;
+  const number6 = last3;
+  isByLink.value = false;
+  if (/[^\x20-\x7e]/.test(token2)) {
+    const why = "A token has only letters, digits and the characters - . _ ~ + / and =.";
+    session.value = { kind: "signed-out", why };
+    return;
+  }
+  session.value = { kind: "checking" };
+  const client = clientFor(token2);
+  let state;
+  try {
+    const own = await client.getOwnToken();
+    state = { kind: "signed-in", token: token2, client, own, may: (scope) => own.scopes.includes(scope) };
+  } catch (error) {
+    state = isRefused(error) ? { kind: "signed-out", why: said(error) } : { kind: "unreachable", why: said(error), again };
+    if (isRefused(error)) forgetToken(token2);
+  }
+  if (number6 === last3) session.value = state;
+}
+var isRefused = (error) => error instanceof PlantstoreError && [40101, 40102, 40103].includes(error.number);
+function clientFor(token2) {
   return new PlantstoreClient({
     url: location.origin,
-    token,
+    token: token2,
     timeout: 15e3,
     onRetry: () => {
       isRetrying.value = true;
@@ -1685,20 +1836,118 @@ function clientFor(token) {
     async fetch(...request) {
       const response = await globalThis.fetch(...request);
       isRetrying.value = false;
-      if (response.status === 401) expire();
+      const isRefusal2 = response.status === 401 && /^Bearer\b/i.test(response.headers.get("WWW-Authenticate") ?? "");
+      if (isRefusal2 && isSession(token2)) expire(token2);
       return response;
     }
   });
 }
-function expire() {
-  if (session.value.kind !== "signed-in") return;
-  forgetToken();
+function expire(token2) {
+  forgetToken(token2);
   const why = "The token has expired or was revoked. Sign in again; what you typed is kept.";
   session.value = { kind: "signed-out", why };
 }
-function forgetToken() {
-  sessionStorage.removeItem(KEY);
-  localStorage.removeItem(KEY);
+function forgetToken(token2) {
+  for (const storage of [sessionStorage, localStorage]) {
+    if (storage.getItem(KEY) === token2) storage.removeItem(KEY);
+  }
+}
+
+// web/src/sign-out.tsx
+function SignOut({
+  title,
+  isQuiet = false
+}) {
+  const isAsking = useSignal(false);
+  const stay = () => {
+    isAsking.value = false;
+  };
+  return /* @__PURE__ */ a3($, { children: [
+    /* @__PURE__ */ a3(
+      "button",
+      {
+        type: "button",
+        class: isQuiet ? "quiet" : void 0,
+        onClick: () => {
+          isAsking.value = losses.value.length > 0;
+          if (!isAsking.value) signOut();
+        },
+        children: title
+      }
+    ),
+    isAsking.value && /* @__PURE__ */ a3(Dialog, { title: "Sign out all the same?", onCancel: stay, children: [
+      /* @__PURE__ */ a3(Losses, {}),
+      /* @__PURE__ */ a3("div", { class: "fields", children: [
+        /* @__PURE__ */ a3("button", { type: "button", onClick: stay, children: "Stay signed in" }),
+        /* @__PURE__ */ a3("button", { type: "button", class: "primary", onClick: signOut, children: "Sign out and lose it" })
+      ] })
+    ] })
+  ] });
+}
+function Losses() {
+  if (losses.value.length === 0) return null;
+  return /* @__PURE__ */ a3($, { children: [
+    /* @__PURE__ */ a3("p", { children: "You would lose:" }),
+    /* @__PURE__ */ a3("ul", { children: losses.value.map((loss) => /* @__PURE__ */ a3("li", { children: /* @__PURE__ */ a3(Sentence, { text: loss }) }, loss)) })
+  ] });
+}
+
+// web/src/by-link.tsx
+function LinkDialog({ own }) {
+  const offer2 = offered.value;
+  if (offer2 === void 0) return null;
+  const stay = () => {
+    offered.value = void 0;
+  };
+  return /* @__PURE__ */ a3(
+    Dialog,
+    {
+      title: /* @__PURE__ */ a3($, { children: [
+        "Sign in as ",
+        /* @__PURE__ */ a3("bdi", { children: offer2.own.name }),
+        " instead?"
+      ] }),
+      onCancel: stay,
+      children: [
+        /* @__PURE__ */ a3("p", { children: [
+          "You are signed in as ",
+          /* @__PURE__ */ a3("bdi", { children: own.name }),
+          ". The link that you opened would sign you in with another token,",
+          " ",
+          /* @__PURE__ */ a3("bdi", { children: offer2.own.name }),
+          "."
+        ] }),
+        /* @__PURE__ */ a3(Losses, {}),
+        /* @__PURE__ */ a3("div", { class: "fields", children: [
+          /* @__PURE__ */ a3("button", { type: "button", onClick: stay, children: "Stay signed in" }),
+          /* @__PURE__ */ a3("button", { type: "button", class: "primary", onClick: () => void acceptOffer(offer2), children: losses.value.length === 0 ? "Sign in with the link" : "Sign in with the link and lose it" })
+        ] })
+      ]
+    }
+  );
+}
+function RememberLine({ session: session2 }) {
+  if (!isByLink.value) return null;
+  return /* @__PURE__ */ a3("p", { class: "remember", children: [
+    /* @__PURE__ */ a3("span", { children: [
+      "This device forgets the token when you close the tab",
+      remembersAnother() && ", and remembers another one",
+      "."
+    ] }),
+    " ",
+    /* @__PURE__ */ a3("button", { type: "button", onClick: () => remember(session2), children: "Remember on this device" }),
+    /* @__PURE__ */ a3(
+      "button",
+      {
+        type: "button",
+        class: "quiet",
+        onClick: () => {
+          isByLink.value = false;
+        },
+        children: "Not now"
+      }
+    )
+  ] });
 }
 
 // web/src/import/mapping.ts
@@ -1731,7 +1980,7 @@ function guess(columns) {
 }
 var folded = (text) => text.normalize("NFD").replaceAll(/\p{M}/gu, "").replaceAll(/[._-]+/g, " ").trim().toLowerCase();
 var INTEGER = /^-?\d{1,19}$/;
-var MOST = 2n ** 63n;
+var MOST2 = 2n ** 63n;
 function plantIn({ cells }, { id, name, tag }) {
   const text = name === void 0 ? void 0 : cells[name];
   if (text === void 0) return "The row has no name.";
@@ -1743,7 +1992,7 @@ function plantIn({ cells }, { id, name, tag }) {
   if (/^-?\d+([.,]\d+)?E\+?\d+$/i.test(digits)) return `The spreadsheet has rounded the id to ${digits}.`;
   if (!INTEGER.test(digits)) return `The id ${digits} is not a whole number.`;
   const value = BigInt(digits);
-  if (value < -MOST || value >= MOST) return `The id ${digits} does not fit into 64 bits.`;
+  if (value < -MOST2 || value >= MOST2) return `The id ${digits} does not fit into 64 bits.`;
   return { id: value, ...plant };
 }
 var withId2 = ({ name, tag }, id) => tag === void 0 ? { id, name } : { id, name, tag };
@@ -1776,7 +2025,7 @@ var lineOf = (cells) => `${cells.map(quoted).join(",")}\r
 var quoted = (cell = "") => /[",\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell;
 
 // web/src/import/id-ranges.ts
-var MOST2 = 1e4;
+var MOST3 = 1e4;
 var IdRanges = class {
   #count;
   #ranges = [];
@@ -1786,12 +2035,12 @@ var IdRanges = class {
   }
   /** @param number the position of the plant in the file, from 0 */
   async idOf(client, number6, signal) {
-    const at = Math.floor(number6 / MOST2);
+    const at = Math.floor(number6 / MOST3);
     while (this.#ranges.length <= at) {
-      const left2 = this.#count - this.#ranges.length * MOST2;
-      this.#ranges.push(await client.reserveIds(Math.min(MOST2, left2), { signal }));
+      const left2 = this.#count - this.#ranges.length * MOST3;
+      this.#ranges.push(await client.reserveIds(Math.min(MOST3, left2), { signal }));
     }
-    return this.#ranges[at].first + BigInt(number6 % MOST2);
+    return this.#ranges[at].first + BigInt(number6 % MOST3);
   }
 };
 
@@ -1919,8 +2168,8 @@ async function openSheet(file, chosen2 = {}) {
   const rows = firstRows(text, separator);
   const [head, ...preview] = rows;
   if (head === void 0) throw new Error("The file has no rows.");
-  const last3 = head.cells.findLastIndex((cell) => cell !== void 0 && cell.trim() !== "");
-  const columns = head.cells.slice(0, last3 + 1).map((cell, i5) => cell?.trim() || `Column ${i5 + 1}`);
+  const last4 = head.cells.findLastIndex((cell) => cell !== void 0 && cell.trim() !== "");
+  const columns = head.cells.slice(0, last4 + 1).map((cell, i5) => cell?.trim() || `Column ${i5 + 1}`);
   return { file, encoding, separator, columns, preview };
 }
 async function* rowsOf({ file, encoding, separator }) {
@@ -2181,109 +2430,42 @@ function ImportProgress() {
   const step = current?.step.value;
   if (current === void 0 || step === void 0 || !(current.isUnfinished || step.kind === "done")) return null;
   if (current.isSeen.value && step.kind === "done") return null;
-  return /* @__PURE__ */ a4("section", { class: "running", "aria-label": "Import", children: [
-    /* @__PURE__ */ a4("a", { href: linkTo("import"), children: /* @__PURE__ */ a4("bdi", { children: current.sheet.file.name }) }),
-    step.kind === "importing" && /* @__PURE__ */ a4($, { children: [
+  return /* @__PURE__ */ a3("section", { class: "running", "aria-label": "Import", children: [
+    /* @__PURE__ */ a3("a", { href: linkTo("import"), children: /* @__PURE__ */ a3("bdi", { children: current.sheet.file.name }) }),
+    step.kind === "importing" && /* @__PURE__ */ a3($, { children: [
       ": ",
       number.format(step.done),
       " of ",
       number.format(current.count),
       " plants",
       " ",
-      /* @__PURE__ */ a4("progress", { "aria-label": "Import", max: current.count, value: step.done })
+      /* @__PURE__ */ a3("progress", { "aria-label": "Import", max: current.count, value: step.done })
     ] }),
-    /* @__PURE__ */ a4("span", { role: "status", children: [
+    /* @__PURE__ */ a3("span", { role: "status", children: [
       step.kind === "broken" && " is imported only in part",
       step.kind === "done" && " is imported"
     ] })
   ] });
 }
 
-// web/src/focus.ts
-var STOPS = "a[href], button:not(:disabled), input:not(:disabled), select:not(:disabled), textarea, summary, [tabindex]";
-var last;
-function keepFocus() {
-  addEventListener("focusin", ({ target }) => {
-    last = target instanceof Element ? target : void 0;
-  });
-  new MutationObserver((records) => {
-    if (!isFocusLost() || last === void 0 || last.isConnected) return;
-    const gone = last;
-    const record = records.find(({ removedNodes }) => [...removedNodes].some((node) => node.contains(gone)));
-    place(record)?.focus({ preventScroll: true });
-  }).observe(document.body, { childList: true, subtree: true });
-}
-var isFocusLost = () => [null, document.body, main()].includes(activeElement());
-var focusMain = () => main()?.focus({ preventScroll: true });
-var main = () => document.getElementById("main");
-var activeElement = () => document.activeElement instanceof HTMLElement ? document.activeElement : null;
-function place(record) {
-  const around = record?.target;
-  if (!(around instanceof Element) || !around.isConnected || around.matches("body, [role=grid], [role=grid] *"))
-    return main();
-  const { nextSibling: next, previousSibling: before } = record;
-  const stops = [...around.querySelectorAll(STOPS)].filter(
-    (stop) => stop.tabIndex >= 0 && stop.checkVisibility()
-  );
-  return stops.find((stop) => next?.isConnected && (next.contains(stop) || isAfter(stop, next))) ?? stops.findLast((stop) => before?.isConnected && (before.contains(stop) || isAfter(before, stop))) ?? around.closest("[tabindex]") ?? main();
-}
-var isAfter = (one, other) => (other.compareDocumentPosition(one) & Node.DOCUMENT_POSITION_FOLLOWING) !== 0;
-
-// web/src/notices.tsx
-var MOST3 = 4;
-var notices = y3([]);
-var last2 = 0;
-function tell(text, options2 = {}) {
-  const { action, isError = false } = options2;
-  last2 += 1;
-  const older = notices.value;
-  const kept = older.filter((notice, i5) => i5 > older.length - MOST3 || isFailure(notice));
-  notices.value = [...kept, { id: last2, text, isError, action }];
-}
-var isFailure = ({ isError, action }) => isError && action !== void 0;
-var dismiss = (id) => {
-  notices.value = notices.value.filter((notice) => notice.id !== id);
-};
-var clearNotices = () => {
-  notices.value = [];
-};
-function Notices() {
-  return /* @__PURE__ */ a4("section", { class: "notices", "aria-label": "Messages", "aria-live": "polite", children: notices.value.map(({ id, text, isError, action }) => /* @__PURE__ */ a4("div", { class: isError ? "notice error" : "notice", children: [
-    /* @__PURE__ */ a4(Sentence, { text }),
-    action !== void 0 && /* @__PURE__ */ a4(
-      "button",
-      {
-        type: "button",
-        onClick: () => {
-          focusMain();
-          dismiss(id);
-          action.run();
-        },
-        children: action.label
-      }
-    ),
-    /* @__PURE__ */ a4("button", { type: "button", class: "quiet", "aria-label": `Dismiss: ${plain(text)}`, onClick: () => dismiss(id), children: "×" })
-  ] }, id)) });
-}
-
 // web/src/sign-in.tsx
 function SignIn({ why }) {
-  const token = useSignal("");
-  const remember = useSignal(false);
+  const token2 = useSignal("");
+  const remember2 = useSignal(false);
   const field = T2(null);
   F2(() => field.current?.focus(), []);
-  return /* @__PURE__ */ a4("main", { class: "sign-in", children: [
-    /* @__PURE__ */ a4("h1", { children: "Plantstore" }),
-    /* @__PURE__ */ a4(
+  return /* @__PURE__ */ a3("main", { class: "sign-in", children: [
+    /* @__PURE__ */ a3("h1", { children: "Plantstore" }),
+    /* @__PURE__ */ a3(
       "form",
       {
         onSubmit: (event) => {
           event.preventDefault();
-          void signIn(token.value.trim(), remember.value);
+          void signIn(token2.value.trim(), remember2.value);
         },
         children: [
-          /* @__PURE__ */ a4("label", { for: "token", children: "Access token" }),
-          /* @__PURE__ */ a4(
+          /* @__PURE__ */ a3("label", { for: "token", children: "Access token" }),
+          /* @__PURE__ */ a3(
             "input",
             {
               id: "token",
@@ -2294,104 +2476,44 @@ function SignIn({ why }) {
               autocapitalize: "off",
               spellcheck: false,
               "aria-describedby": "token-note",
-              value: token.value,
+              value: token2.value,
               onInput: (event) => {
-                token.value = event.currentTarget.value;
+                token2.value = event.currentTarget.value;
               }
             }
           ),
-          /* @__PURE__ */ a4("p", { id: "token-note", class: "note", children: [
+          /* @__PURE__ */ a3("p", { id: "token-note", class: "note", children: [
             "The service shows a token at its first start. The operator creates others with",
             " ",
-            /* @__PURE__ */ a4("code", { children: "plantstore token create" }),
+            /* @__PURE__ */ a3("code", { children: "plantstore token create" }),
             "."
           ] }),
-          /* @__PURE__ */ a4("label", { class: "check", children: [
-            /* @__PURE__ */ a4(
+          /* @__PURE__ */ a3("label", { class: "check", children: [
+            /* @__PURE__ */ a3(
               "input",
               {
                 type: "checkbox",
-                checked: remember.value,
+                checked: remember2.value,
                 onChange: (event) => {
-                  remember.value = event.currentTarget.checked;
+                  remember2.value = event.currentTarget.checked;
                 }
               }
             ),
             "Remember on this device"
           ] }),
-          /* @__PURE__ */ a4("p", { class: "note", children: "Without this, the token is forgotten when you close the tab." }),
-          why !== "" && /* @__PURE__ */ a4("p", { role: "alert", children: why }),
-          /* @__PURE__ */ a4("button", { type: "submit", class: "primary", children: "Sign in" })
+          /* @__PURE__ */ a3("p", { class: "note", children: "Without this, the token is forgotten when you close the tab." }),
+          why !== "" && /* @__PURE__ */ a3("p", { role: "alert", children: why }),
+          /* @__PURE__ */ a3("button", { type: "submit", class: "primary", children: "Sign in" })
         ]
       }
     )
   ] });
 }
 
-// web/src/dialog.tsx
-function Dialog({ title, children, onCancel }) {
-  const place2 = T2(null);
-  const id = P2();
-  F2(() => {
-    const dialog = place2.current;
-    dialog?.showModal();
-    return () => dialog?.close();
-  }, []);
-  return /* @__PURE__ */ a4(
-    "dialog",
-    {
-      ref: place2,
-      "aria-labelledby": id,
-      onKeyDown: (event) => event.stopPropagation(),
-      onCancel: (event) => {
-        event.preventDefault();
-        onCancel();
-      },
-      children: [
-        /* @__PURE__ */ a4("h2", { id, children: title }),
-        children
-      ]
-    }
-  );
-}
-
-// web/src/sign-out.tsx
-function SignOut({
-  title,
-  isQuiet = false
-}) {
-  const isAsking = useSignal(false);
-  const stay = () => {
-    isAsking.value = false;
-  };
-  return /* @__PURE__ */ a4($, { children: [
-    /* @__PURE__ */ a4(
-      "button",
-      {
-        type: "button",
-        class: isQuiet ? "quiet" : void 0,
-        onClick: () => {
-          isAsking.value = losses.value.length > 0;
-          if (!isAsking.value) signOut();
-        },
-        children: title
-      }
-    ),
-    isAsking.value && /* @__PURE__ */ a4(Dialog, { title: "Sign out all the same?", onCancel: stay, children: [
-      /* @__PURE__ */ a4("p", { children: "You would lose:" }),
-      /* @__PURE__ */ a4("ul", { children: losses.value.map((loss) => /* @__PURE__ */ a4("li", { children: /* @__PURE__ */ a4(Sentence, { text: loss }) }, loss)) }),
-      /* @__PURE__ */ a4("div", { class: "fields", children: [
-        /* @__PURE__ */ a4("button", { type: "button", onClick: stay, children: "Stay signed in" }),
-        /* @__PURE__ */ a4("button", { type: "button", class: "primary", onClick: () => signOut(), children: "Sign out and lose it" })
-      ] })
-    ] })
-  ] });
-}
-
 // web/src/import/columns.tsx
 function Columns(props) {
   const { sheet: sheet2, mapping, mode, isLocked, onMapping, onMode, onReopen } = props;
-  const choice = (title, member, none) => /* @__PURE__ */ a4(
+  const choice = (title, member, none) => /* @__PURE__ */ a3(
     Choice,
     {
       title,
@@ -2400,16 +2522,16 @@ function Columns(props) {
       onChange: (value) => onMapping({ ...mapping, [member]: value === "" ? void 0 : Number(value) })
     }
   );
-  return /* @__PURE__ */ a4("fieldset", { disabled: isLocked, class: "columns", children: [
-    /* @__PURE__ */ a4("legend", { children: "Columns" }),
-    /* @__PURE__ */ a4("div", { class: "fields", children: [
+  return /* @__PURE__ */ a3("fieldset", { disabled: isLocked, class: "columns", children: [
+    /* @__PURE__ */ a3("legend", { children: "Columns" }),
+    /* @__PURE__ */ a3("div", { class: "fields", children: [
       choice("Id", "id", "none: the page assigns ids"),
       choice("Name", "name", "choose a column"),
       choice("Tag", "tag", "none")
     ] }),
-    /* @__PURE__ */ a4(Preview, { sheet: sheet2, mapping }),
-    /* @__PURE__ */ a4("div", { class: "fields", children: [
-      /* @__PURE__ */ a4(
+    /* @__PURE__ */ a3(Preview, { sheet: sheet2, mapping }),
+    /* @__PURE__ */ a3("div", { class: "fields", children: [
+      /* @__PURE__ */ a3(
         Choice,
         {
           title: "Plants that exist with another name or tag",
@@ -2421,7 +2543,7 @@ function Columns(props) {
           onChange: (value) => onMode(value === "update" ? "update" : "add")
         }
       ),
-      /* @__PURE__ */ a4(
+      /* @__PURE__ */ a3(
         Choice,
         {
           title: "Encoding",
@@ -2430,7 +2552,7 @@ function Columns(props) {
           onChange: (value) => onReopen({ encoding: value, separator: sheet2.separator })
         }
       ),
-      /* @__PURE__ */ a4(
+      /* @__PURE__ */ a3(
         Choice,
         {
           title: "Cells are separated by",
@@ -2444,27 +2566,27 @@ function Columns(props) {
 }
 function Choice({ title, value, options: options2, onChange }) {
   const id = P2();
-  return /* @__PURE__ */ a4("div", { class: "field", children: [
-    /* @__PURE__ */ a4("label", { for: id, children: title }),
-    /* @__PURE__ */ a4("select", { id, value, onChange: (event) => onChange(event.currentTarget.value), children: options2.map(([key, text]) => /* @__PURE__ */ a4("option", { value: key, children: text }, key)) })
+  return /* @__PURE__ */ a3("div", { class: "field", children: [
+    /* @__PURE__ */ a3("label", { for: id, children: title }),
+    /* @__PURE__ */ a3("select", { id, value, onChange: (event) => onChange(event.currentTarget.value), children: options2.map(([key, text]) => /* @__PURE__ */ a3("option", { value: key, children: text }, key)) })
   ] });
 }
 function Preview({ sheet: sheet2, mapping }) {
-  return /* @__PURE__ */ a4("section", { class: "scroll", tabIndex: 0, "aria-label": "The first plants", children: /* @__PURE__ */ a4("table", { children: [
-    /* @__PURE__ */ a4("thead", { children: /* @__PURE__ */ a4("tr", { children: [
-      /* @__PURE__ */ a4("th", { scope: "col", children: "Row" }),
-      /* @__PURE__ */ a4("th", { scope: "col", children: "Id" }),
-      /* @__PURE__ */ a4("th", { scope: "col", children: "Name" }),
-      /* @__PURE__ */ a4("th", { scope: "col", children: "Tag" })
+  return /* @__PURE__ */ a3("section", { class: "scroll", tabIndex: 0, "aria-label": "The first plants", children: /* @__PURE__ */ a3("table", { children: [
+    /* @__PURE__ */ a3("thead", { children: /* @__PURE__ */ a3("tr", { children: [
+      /* @__PURE__ */ a3("th", { scope: "col", children: "Row" }),
+      /* @__PURE__ */ a3("th", { scope: "col", children: "Id" }),
+      /* @__PURE__ */ a3("th", { scope: "col", children: "Name" }),
+      /* @__PURE__ */ a3("th", { scope: "col", children: "Tag" })
     ] }) }),
-    /* @__PURE__ */ a4("tbody", { children: sheet2.preview.map((row) => {
+    /* @__PURE__ */ a3("tbody", { children: sheet2.preview.map((row) => {
       const plant = plantIn(row, mapping);
-      return /* @__PURE__ */ a4("tr", { children: [
-        /* @__PURE__ */ a4("td", { children: row.number }),
-        typeof plant === "string" ? /* @__PURE__ */ a4("td", { colSpan: 3, children: mapping.name === void 0 ? "" : plant }) : /* @__PURE__ */ a4($, { children: [
-          /* @__PURE__ */ a4("td", { children: plant.id === void 0 ? /* @__PURE__ */ a4("em", { children: "next free" }) : String(plant.id) }),
-          /* @__PURE__ */ a4("td", { dir: "auto", children: plant.name }),
-          /* @__PURE__ */ a4("td", { dir: "auto", children: plant.tag })
+      return /* @__PURE__ */ a3("tr", { children: [
+        /* @__PURE__ */ a3("td", { children: row.number }),
+        typeof plant === "string" ? /* @__PURE__ */ a3("td", { colSpan: 3, children: mapping.name === void 0 ? "" : plant }) : /* @__PURE__ */ a3($, { children: [
+          /* @__PURE__ */ a3("td", { children: plant.id === void 0 ? /* @__PURE__ */ a3("em", { children: "next free" }) : String(plant.id) }),
+          /* @__PURE__ */ a3("td", { dir: "auto", children: plant.name }),
+          /* @__PURE__ */ a3("td", { dir: "auto", children: plant.tag })
         ] })
       ] }, row.number);
     }) })
@@ -2494,12 +2616,12 @@ function Downloads({ job: job3, client, outcome, hasIds }) {
       fault.value = `No file was saved. ${said(error)}`;
     }
   };
-  return /* @__PURE__ */ a4($, { children: [
-    /* @__PURE__ */ a4("p", { class: "fields", children: [
-      /* @__PURE__ */ a4("button", { type: "button", onClick: () => saveFile(reportOf(job3.sheet, outcome), `${base}-report.csv`), children: "Save the report" }),
-      hasIds && /* @__PURE__ */ a4("button", { type: "button", onClick: () => void saveSheet(), children: "Save the sheet with its new ids" })
+  return /* @__PURE__ */ a3($, { children: [
+    /* @__PURE__ */ a3("p", { class: "fields", children: [
+      /* @__PURE__ */ a3("button", { type: "button", onClick: () => saveFile(reportOf(job3.sheet, outcome), `${base}-report.csv`), children: "Save the report" }),
+      hasIds && /* @__PURE__ */ a3("button", { type: "button", onClick: () => void saveSheet(), children: "Save the sheet with its new ids" })
     ] }),
-    fault.value !== "" && /* @__PURE__ */ a4("p", { role: "alert", children: fault.value })
+    fault.value !== "" && /* @__PURE__ */ a3("p", { role: "alert", children: fault.value })
   ] });
 }
 
@@ -2509,37 +2631,37 @@ var MOST_SHOWN = 100;
 function OutcomeTable({ title, outcome }) {
   const { added, updated, unchanged, refused, refusedRows } = outcome;
   const shown3 = refusedRows.slice(0, MOST_SHOWN);
-  return /* @__PURE__ */ a4($, { children: [
-    /* @__PURE__ */ a4("h2", { children: title }),
-    /* @__PURE__ */ a4("ul", { class: "figures", children: [
-      /* @__PURE__ */ a4("li", { children: [
+  return /* @__PURE__ */ a3($, { children: [
+    /* @__PURE__ */ a3("h2", { children: title }),
+    /* @__PURE__ */ a3("ul", { class: "figures", children: [
+      /* @__PURE__ */ a3("li", { children: [
         number2.format(added),
         " added"
       ] }),
-      updated > 0 && /* @__PURE__ */ a4("li", { children: [
+      updated > 0 && /* @__PURE__ */ a3("li", { children: [
         number2.format(updated),
         " updated"
       ] }),
-      /* @__PURE__ */ a4("li", { children: [
+      /* @__PURE__ */ a3("li", { children: [
         number2.format(unchanged),
         " unchanged"
       ] }),
-      /* @__PURE__ */ a4("li", { class: refused > 0 ? "bad" : void 0, children: [
+      /* @__PURE__ */ a3("li", { class: refused > 0 ? "bad" : void 0, children: [
         number2.format(refused),
         " refused"
       ] })
     ] }),
-    refused > 0 && /* @__PURE__ */ a4("section", { class: "scroll", tabIndex: 0, "aria-label": "Refused rows", children: /* @__PURE__ */ a4("table", { children: [
-      /* @__PURE__ */ a4("thead", { children: /* @__PURE__ */ a4("tr", { children: [
-        /* @__PURE__ */ a4("th", { scope: "col", children: "Row" }),
-        /* @__PURE__ */ a4("th", { scope: "col", children: "Reason" })
+    refused > 0 && /* @__PURE__ */ a3("section", { class: "scroll", tabIndex: 0, "aria-label": "Refused rows", children: /* @__PURE__ */ a3("table", { children: [
+      /* @__PURE__ */ a3("thead", { children: /* @__PURE__ */ a3("tr", { children: [
+        /* @__PURE__ */ a3("th", { scope: "col", children: "Row" }),
+        /* @__PURE__ */ a3("th", { scope: "col", children: "Reason" })
       ] }) }),
-      /* @__PURE__ */ a4("tbody", { children: shown3.map(({ row, reason }) => /* @__PURE__ */ a4("tr", { children: [
-        /* @__PURE__ */ a4("td", { children: row }),
-        /* @__PURE__ */ a4("td", { dir: "auto", children: reason })
+      /* @__PURE__ */ a3("tbody", { children: shown3.map(({ row, reason }) => /* @__PURE__ */ a3("tr", { children: [
+        /* @__PURE__ */ a3("td", { children: row }),
+        /* @__PURE__ */ a3("td", { dir: "auto", children: reason })
       ] }, row)) })
     ] }) }),
-    refused > shown3.length && /* @__PURE__ */ a4("p", { class: "note", children: [
+    refused > shown3.length && /* @__PURE__ */ a3("p", { class: "note", children: [
       "And ",
       number2.format(refused - shown3.length),
       " more."
@@ -2561,9 +2683,9 @@ function ImportSheet({ session: { client, may }, job: job3, onReopen }) {
   }, [kind]);
   const isBusy = kind === "checking" || kind === "importing";
   const canCheck = mapping.name !== void 0 && (mapping.id !== void 0 || may("plants:read"));
-  return /* @__PURE__ */ a4($, { children: [
-    /* @__PURE__ */ a4("h2", { children: /* @__PURE__ */ a4("bdi", { children: sheet2.file.name }) }),
-    /* @__PURE__ */ a4(
+  return /* @__PURE__ */ a3($, { children: [
+    /* @__PURE__ */ a3("h2", { children: /* @__PURE__ */ a3("bdi", { children: sheet2.file.name }) }),
+    /* @__PURE__ */ a3(
       Columns,
       {
         sheet: sheet2,
@@ -2575,38 +2697,38 @@ function ImportSheet({ session: { client, may }, job: job3, onReopen }) {
         onReopen
       }
     ),
-    job3.fault.value !== "" && /* @__PURE__ */ a4("p", { role: "alert", children: job3.fault.value }),
-    kind === "mapping" && /* @__PURE__ */ a4("button", { type: "button", class: "primary", disabled: !canCheck, onClick: () => void job3.check(client), children: "Check the file" }, "check"),
-    /* @__PURE__ */ a4("div", { role: "status", ref: status, tabIndex: -1, children: [
-      kind === "checking" && /* @__PURE__ */ a4("p", { children: "Checking; nothing is stored yet …" }),
-      kind === "importing" && /* @__PURE__ */ a4("p", { children: /* @__PURE__ */ a4("label", { children: [
+    job3.fault.value !== "" && /* @__PURE__ */ a3("p", { role: "alert", children: job3.fault.value }),
+    kind === "mapping" && /* @__PURE__ */ a3("button", { type: "button", class: "primary", disabled: !canCheck, onClick: () => void job3.check(client), children: "Check the file" }, "check"),
+    /* @__PURE__ */ a3("div", { role: "status", ref: status, tabIndex: -1, children: [
+      kind === "checking" && /* @__PURE__ */ a3("p", { children: "Checking; nothing is stored yet …" }),
+      kind === "importing" && /* @__PURE__ */ a3("p", { children: /* @__PURE__ */ a3("label", { children: [
         number3.format(step.done),
         " of ",
         plants(job3.count),
         " ",
-        /* @__PURE__ */ a4("progress", { max: job3.count, value: step.done })
+        /* @__PURE__ */ a3("progress", { max: job3.count, value: step.done })
       ] }) }),
-      kind === "checked" && /* @__PURE__ */ a4(OutcomeTable, { title: "Result of the check", outcome: step.outcome }),
-      kind === "broken" && /* @__PURE__ */ a4(OutcomeTable, { title: "Imported so far", outcome: step.outcome }),
-      kind === "done" && /* @__PURE__ */ a4(OutcomeTable, { title: "Imported", outcome: step.outcome })
+      kind === "checked" && /* @__PURE__ */ a3(OutcomeTable, { title: "Result of the check", outcome: step.outcome }),
+      kind === "broken" && /* @__PURE__ */ a3(OutcomeTable, { title: "Imported so far", outcome: step.outcome }),
+      kind === "done" && /* @__PURE__ */ a3(OutcomeTable, { title: "Imported", outcome: step.outcome })
     ] }),
-    isBusy && /* @__PURE__ */ a4("button", { type: "button", onClick: () => job3.stop(), children: "Stop" }, "stop"),
-    kind === "checked" && step.outcome.added + step.outcome.updated > 0 && /* @__PURE__ */ a4("button", { type: "button", class: "primary", onClick: () => void job3.start(client), children: [
+    isBusy && /* @__PURE__ */ a3("button", { type: "button", onClick: () => job3.stop(), children: "Stop" }, "stop"),
+    kind === "checked" && step.outcome.added + step.outcome.updated > 0 && /* @__PURE__ */ a3("button", { type: "button", class: "primary", onClick: () => void job3.start(client), children: [
       "Import ",
       plants(step.outcome.added + step.outcome.updated)
     ] }, "import"),
-    kind === "broken" && /* @__PURE__ */ a4("div", { children: [
-      /* @__PURE__ */ a4("p", { role: "alert", children: [
+    kind === "broken" && /* @__PURE__ */ a3("div", { children: [
+      /* @__PURE__ */ a3("p", { role: "alert", children: [
         "The import is not complete. ",
         step.why,
         " No row is imported twice."
       ] }),
-      /* @__PURE__ */ a4("p", { class: "fields", children: [
-        /* @__PURE__ */ a4("button", { type: "button", class: "primary", onClick: () => void job3.start(client), children: "Go on" }),
-        /* @__PURE__ */ a4("button", { type: "button", onClick: () => job3.leaveRest(), children: "Leave out the rest" })
+      /* @__PURE__ */ a3("p", { class: "fields", children: [
+        /* @__PURE__ */ a3("button", { type: "button", class: "primary", onClick: () => void job3.start(client), children: "Go on" }),
+        /* @__PURE__ */ a3("button", { type: "button", onClick: () => job3.leaveRest(), children: "Leave out the rest" })
       ] })
     ] }, "broken"),
-    (kind === "done" || kind === "checked" || kind === "broken") && /* @__PURE__ */ a4(
+    (kind === "done" || kind === "checked" || kind === "broken") && /* @__PURE__ */ a3(
       Downloads,
       {
         job: job3,
@@ -2662,11 +2784,11 @@ function ImportView({ session: session2 }) {
   A2(() => {
     if (current !== void 0) current.isSeen.value = isDone;
   }, [current, isDone]);
-  return /* @__PURE__ */ a4($, { children: [
-    /* @__PURE__ */ a4("h1", { children: "Import" }),
-    /* @__PURE__ */ a4("section", { class: isOver.value ? "drop over" : "drop", "aria-label": "File", children: [
-      /* @__PURE__ */ a4("label", { for: "file", children: "Drop a spreadsheet here, saved as CSV, or choose it" }),
-      /* @__PURE__ */ a4(
+  return /* @__PURE__ */ a3($, { children: [
+    /* @__PURE__ */ a3("h1", { children: "Import" }),
+    /* @__PURE__ */ a3("section", { class: isOver.value ? "drop over" : "drop", "aria-label": "File", children: [
+      /* @__PURE__ */ a3("label", { for: "file", children: "Drop a spreadsheet here, saved as CSV, or choose it" }),
+      /* @__PURE__ */ a3(
         "input",
         {
           id: "file",
@@ -2676,10 +2798,10 @@ function ImportView({ session: session2 }) {
           onChange: (event) => void open(event.currentTarget.files?.[0])
         }
       ),
-      /* @__PURE__ */ a4("p", { class: "note", children: "Excel, LibreOffice and Google Sheets can save CSV. A check shows the result before anything is stored." })
+      /* @__PURE__ */ a3("p", { class: "note", children: "Excel, LibreOffice and Google Sheets can save CSV. A check shows the result before anything is stored." })
     ] }),
-    fault.value !== "" && /* @__PURE__ */ a4("p", { role: "alert", children: fault.value }),
-    current !== void 0 && /* @__PURE__ */ a4(ImportSheet, { session: session2, job: current, onReopen: (chosen2) => void open(current.sheet.file, chosen2) })
+    fault.value !== "" && /* @__PURE__ */ a3("p", { role: "alert", children: fault.value }),
+    current !== void 0 && /* @__PURE__ */ a3(ImportSheet, { session: session2, job: current, onReopen: (chosen2) => void open(current.sheet.file, chosen2) })
   ] });
 }
 function replaceJob(next) {
@@ -2715,9 +2837,9 @@ async function addAll(client, query, signal) {
   return false;
 }
 async function addReserved(client, count) {
-  const { first, last: last3 } = await client.reserveIds(count);
+  const { first, last: last4 } = await client.reserveIds(count);
   add(Array.from({ length: count }, (_4, i5) => ({ id: first + BigInt(i5), name: "", tag: void 0 })));
-  return [first, last3];
+  return [first, last4];
 }
 
 // web/src/labels/choose-plants.tsx
@@ -2772,10 +2894,10 @@ function ChoosePlants({ client, id, tags, text }) {
       isAdding.value = false;
     }
   };
-  return /* @__PURE__ */ a4("fieldset", { children: [
-    /* @__PURE__ */ a4("legend", { children: "Plants" }),
-    /* @__PURE__ */ a4("label", { for: "label-search", children: "Search names and tags" }),
-    /* @__PURE__ */ a4(
+  return /* @__PURE__ */ a3("fieldset", { children: [
+    /* @__PURE__ */ a3("legend", { children: "Plants" }),
+    /* @__PURE__ */ a3("label", { for: "label-search", children: "Search names and tags" }),
+    /* @__PURE__ */ a3(
       "input",
       {
         id: "label-search",
@@ -2789,15 +2911,15 @@ function ChoosePlants({ client, id, tags, text }) {
         }
       }
     ),
-    tags.length > 0 && /* @__PURE__ */ a4("p", { class: "note", children: [
+    tags.length > 0 && /* @__PURE__ */ a3("p", { class: "note", children: [
       "Only plants with the ",
       tags.length === 1 ? "tag" : "tags",
       " ",
-      /* @__PURE__ */ a4("bdi", { children: tags.join(", ") })
+      /* @__PURE__ */ a3("bdi", { children: tags.join(", ") })
     ] }),
-    fault.value !== "" && /* @__PURE__ */ a4("p", { role: "alert", children: fault.value }),
-    /* @__PURE__ */ a4("ul", { class: "found", children: found.value.map((plant) => /* @__PURE__ */ a4("li", { children: /* @__PURE__ */ a4("label", { class: "check", children: [
-      /* @__PURE__ */ a4(
+    fault.value !== "" && /* @__PURE__ */ a3("p", { role: "alert", children: fault.value }),
+    /* @__PURE__ */ a3("ul", { class: "found", children: found.value.map((plant) => /* @__PURE__ */ a3("li", { children: /* @__PURE__ */ a3("label", { class: "check", children: [
+      /* @__PURE__ */ a3(
         "input",
         {
           type: "checkbox",
@@ -2805,15 +2927,15 @@ function ChoosePlants({ client, id, tags, text }) {
           onChange: (event) => choose(plant, event.currentTarget.checked)
         }
       ),
-      /* @__PURE__ */ a4("bdi", { children: plant.name.slice(0, 200) }),
+      /* @__PURE__ */ a3("bdi", { children: plant.name.slice(0, 200) }),
       " ",
-      /* @__PURE__ */ a4("span", { class: "count", children: String(plant.id) })
+      /* @__PURE__ */ a3("span", { class: "count", children: String(plant.id) })
     ] }) }, String(plant.id))) }),
-    /* @__PURE__ */ a4("p", { role: "status", class: "note", children: [
+    /* @__PURE__ */ a3("p", { role: "status", class: "note", children: [
       found.value.length === 0 && "No plant matches.",
       hasMore.value && `The first ${SHOWN2} that match. Type more to find others.`
     ] }),
-    /* @__PURE__ */ a4(
+    /* @__PURE__ */ a3(
       "button",
       {
         type: "button",
@@ -2956,9 +3078,9 @@ var faults = O(() => {
     found.set("length", `must be from ${SHORTEST} to ${LONGEST2}`);
   }
   if (originOf(base) === void 0) found.set("base", "must be an address such as http://192.168.1.20:8080");
-  const last3 = labelsPerPage(sheet.value) - 1;
-  if (found.size === 0 && !(Number.isInteger(skip.value) && skip.value >= 0 && skip.value <= last3)) {
-    found.set("skip", `must be a whole number from 0 to ${last3}`);
+  const last4 = labelsPerPage(sheet.value) - 1;
+  if (found.size === 0 && !(Number.isInteger(skip.value) && skip.value >= 0 && skip.value <= last4)) {
+    found.set("skip", `must be a whole number from 0 to ${last4}`);
   }
   return found;
 });
@@ -3000,11 +3122,11 @@ var MEASURES = [
 ];
 function ChooseSheet() {
   const { kind, length, own, base } = options.value;
-  return /* @__PURE__ */ a4("fieldset", { children: [
-    /* @__PURE__ */ a4("legend", { children: "Sheet" }),
-    /* @__PURE__ */ a4("div", { class: "field", children: [
-      /* @__PURE__ */ a4("label", { for: "sheet-kind", children: "Labels on" }),
-      /* @__PURE__ */ a4(
+  return /* @__PURE__ */ a3("fieldset", { children: [
+    /* @__PURE__ */ a3("legend", { children: "Sheet" }),
+    /* @__PURE__ */ a3("div", { class: "field", children: [
+      /* @__PURE__ */ a3("label", { for: "sheet-kind", children: "Labels on" }),
+      /* @__PURE__ */ a3(
         "select",
         {
           id: "sheet-kind",
@@ -3013,11 +3135,11 @@ function ChooseSheet() {
             const found = KINDS2.find(([name]) => name === value);
             if (found !== void 0) change({ kind: found[0] });
           },
-          children: KINDS2.map(([name, title]) => /* @__PURE__ */ a4("option", { value: name, children: title }, name))
+          children: KINDS2.map(([name, title]) => /* @__PURE__ */ a3("option", { value: name, children: title }, name))
         }
       )
     ] }),
-    kind === "roll" && /* @__PURE__ */ a4(
+    kind === "roll" && /* @__PURE__ */ a3(
       NumberField,
       {
         name: "length",
@@ -3026,7 +3148,7 @@ function ChooseSheet() {
         onChange: (value) => change({ length: value })
       }
     ),
-    kind === "own" && /* @__PURE__ */ a4("div", { class: "measures", children: MEASURES.map(([member, title]) => /* @__PURE__ */ a4(
+    kind === "own" && /* @__PURE__ */ a3("div", { class: "measures", children: MEASURES.map(([member, title]) => /* @__PURE__ */ a3(
       NumberField,
       {
         name: member,
@@ -3036,7 +3158,7 @@ function ChooseSheet() {
       },
       member
     )) }),
-    kind !== "roll" && /* @__PURE__ */ a4(
+    kind !== "roll" && /* @__PURE__ */ a3(
       NumberField,
       {
         name: "skip",
@@ -3047,9 +3169,9 @@ function ChooseSheet() {
         }
       }
     ),
-    /* @__PURE__ */ a4("div", { class: "field", children: [
-      /* @__PURE__ */ a4("label", { for: "label-base", children: "Address of the service, for phones" }),
-      /* @__PURE__ */ a4(
+    /* @__PURE__ */ a3("div", { class: "field", children: [
+      /* @__PURE__ */ a3("label", { for: "label-base", children: "Address of the service, for phones" }),
+      /* @__PURE__ */ a3(
         "input",
         {
           id: "label-base",
@@ -3062,15 +3184,15 @@ function ChooseSheet() {
           onInput: (event) => change({ base: event.currentTarget.value })
         }
       ),
-      /* @__PURE__ */ a4(Note, { name: "label-base-note", fault: faults.value.get("base"), children: isLoopback.value ? "The codes lead to this device alone. Give the address by which phones reach the service." : "The code of each label leads to its plant there." })
+      /* @__PURE__ */ a3(Note, { name: "label-base-note", fault: faults.value.get("base"), children: isLoopback.value ? "The codes lead to this device alone. Give the address by which phones reach the service." : "The code of each label leads to its plant there." })
     ] })
   ] });
 }
 function NumberField({ name, title, value, onChange }) {
   const fault = faults.value.get(name);
-  return /* @__PURE__ */ a4("div", { class: "field", children: [
-    /* @__PURE__ */ a4("label", { for: `label-${name}`, children: title }),
-    /* @__PURE__ */ a4(
+  return /* @__PURE__ */ a3("div", { class: "field", children: [
+    /* @__PURE__ */ a3("label", { for: `label-${name}`, children: title }),
+    /* @__PURE__ */ a3(
       "input",
       {
         id: `label-${name}`,
@@ -3083,11 +3205,11 @@ function NumberField({ name, title, value, onChange }) {
         onInput: (event) => onChange(event.currentTarget.valueAsNumber)
       }
     ),
-    /* @__PURE__ */ a4(Note, { name: `label-${name}-note`, fault })
+    /* @__PURE__ */ a3(Note, { name: `label-${name}-note`, fault })
   ] });
 }
 function Note({ name, fault, children = "" }) {
-  return /* @__PURE__ */ a4("span", { id: name, class: fault === void 0 ? "note" : "note bad", children: fault ?? children });
+  return /* @__PURE__ */ a3("span", { id: name, class: fault === void 0 ? "note" : "note bad", children: fault ?? children });
 }
 
 // node_modules/lean-qr/index.mjs
@@ -3367,10 +3489,10 @@ function unbreakable(text) {
   let follows = false;
   let wasWord = false;
   for (const { segment, isWordLike = false } of words.segment(text)) {
-    const last3 = pieces.at(-1);
+    const last4 = pieces.at(-1);
     const isSpace = segment.trim() === "";
-    if (last3 !== void 0 && !(follows && !isSpace) && !(wasWord && isWordLike)) {
-      pieces[pieces.length - 1] = last3 + segment;
+    if (last4 !== void 0 && !(follows && !isSpace) && !(wasWord && isWordLike)) {
+      pieces[pieces.length - 1] = last4 + segment;
     } else pieces.push(segment);
     follows = isSpace || segment === "-";
     wasWord = isWordLike;
@@ -3656,7 +3778,7 @@ function bitsOf(pixels, width, height) {
 // web/src/labels/sheet-page.tsx
 function SheetPage({ sheet: sheet2, labels, title, hasEdges = false }) {
   const { width, height, labelWidth, labelHeight } = sheet2;
-  return /* @__PURE__ */ a4(
+  return /* @__PURE__ */ a3(
     "svg",
     {
       class: "sheet",
@@ -3666,10 +3788,10 @@ function SheetPage({ sheet: sheet2, labels, title, hasEdges = false }) {
       height: `${height}mm`,
       viewBox: `0 0 ${width} ${height}`,
       "font-family": FONT_FAMILY,
-      children: labels.map(({ x: x4, y: y6, layout, code, label }) => /* @__PURE__ */ a4("g", { transform: `translate(${x4} ${y6})`, children: [
-        hasEdges && /* @__PURE__ */ a4("rect", { class: "edge", width: labelWidth, height: labelHeight, rx: 2 }),
-        layout.lines.map(({ text, x: x5, y: y7, size, weight, direction }) => /* @__PURE__ */ a4("text", { x: x5, y: y7, "font-size": size, "font-weight": weight, direction, children: text }, y7)),
-        /* @__PURE__ */ a4(CodePath, { code, layout })
+      children: labels.map(({ x: x4, y: y6, layout, code, label }) => /* @__PURE__ */ a3("g", { transform: `translate(${x4} ${y6})`, children: [
+        hasEdges && /* @__PURE__ */ a3("rect", { class: "edge", width: labelWidth, height: labelHeight, rx: 2 }),
+        layout.lines.map(({ text, x: x5, y: y7, size, weight, direction }) => /* @__PURE__ */ a3("text", { x: x5, y: y7, "font-size": size, "font-weight": weight, direction, children: text }, y7)),
+        /* @__PURE__ */ a3(CodePath, { code, layout })
       ] }, String(label.id)))
     }
   );
@@ -3677,7 +3799,7 @@ function SheetPage({ sheet: sheet2, labels, title, hasEdges = false }) {
 function CodePath({ code, layout }) {
   const { x: x4, y: y6, module } = moduleGrid(code, layout.code);
   const path = code.runs.map((run) => `M${run.x} ${run.y}h${run.length}v1h-${run.length}z`).join("");
-  return /* @__PURE__ */ a4("path", { d: path, transform: `translate(${x4} ${y6}) scale(${module})` });
+  return /* @__PURE__ */ a3("path", { d: path, transform: `translate(${x4} ${y6}) scale(${module})` });
 }
 
 // web/src/labels/preview.tsx
@@ -3722,10 +3844,10 @@ function Preview2({ job: job3 }) {
       written.value = void 0;
     }
   };
-  return /* @__PURE__ */ a4("section", { "aria-labelledby": "preview", children: [
-    /* @__PURE__ */ a4("h2", { id: "preview", children: "Preview" }),
-    /* @__PURE__ */ a4("div", { class: "fields", children: [
-      /* @__PURE__ */ a4(
+  return /* @__PURE__ */ a3("section", { "aria-labelledby": "preview", children: [
+    /* @__PURE__ */ a3("h2", { id: "preview", children: "Preview" }),
+    /* @__PURE__ */ a3("div", { class: "fields", children: [
+      /* @__PURE__ */ a3(
         "button",
         {
           type: "button",
@@ -3736,23 +3858,23 @@ function Preview2({ job: job3 }) {
           children: "Print"
         }
       ),
-      /* @__PURE__ */ a4("button", { type: "button", class: "primary", "aria-disabled": written.value !== void 0, onClick: () => void save(), children: "Save as PDF" }),
-      /* @__PURE__ */ a4("p", { role: "status", children: written.value !== void 0 && `Page ${written.value + 1} of ${pages} …` })
+      /* @__PURE__ */ a3("button", { type: "button", class: "primary", "aria-disabled": written.value !== void 0, onClick: () => void save(), children: "Save as PDF" }),
+      /* @__PURE__ */ a3("p", { role: "status", children: written.value !== void 0 && `Page ${written.value + 1} of ${pages} …` })
     ] }),
-    fault.value !== "" && /* @__PURE__ */ a4("p", { role: "alert", children: fault.value }),
-    /* @__PURE__ */ a4("p", { class: "note", children: "Print in real size: 100%, without “fit to page” and without margins." }),
-    /* @__PURE__ */ a4("div", { class: "preview", children: /* @__PURE__ */ a4(SheetPage, { sheet: job3.sheet, labels, title: `Page ${page + 1}: ${labels.length} labels`, hasEdges: true }) }),
-    /* @__PURE__ */ a4("div", { class: "fields", children: [
-      /* @__PURE__ */ a4("button", { type: "button", "aria-disabled": page === 0, onClick: () => turnTo(page - 1), children: "Previous page" }),
-      /* @__PURE__ */ a4("span", { role: "status", children: [
+    fault.value !== "" && /* @__PURE__ */ a3("p", { role: "alert", children: fault.value }),
+    /* @__PURE__ */ a3("p", { class: "note", children: "Print in real size: 100%, without “fit to page” and without margins." }),
+    /* @__PURE__ */ a3("div", { class: "preview", children: /* @__PURE__ */ a3(SheetPage, { sheet: job3.sheet, labels, title: `Page ${page + 1}: ${labels.length} labels`, hasEdges: true }) }),
+    /* @__PURE__ */ a3("div", { class: "fields", children: [
+      /* @__PURE__ */ a3("button", { type: "button", "aria-disabled": page === 0, onClick: () => turnTo(page - 1), children: "Previous page" }),
+      /* @__PURE__ */ a3("span", { role: "status", children: [
         "Page ",
         page + 1,
         " of ",
         pages
       ] }),
-      /* @__PURE__ */ a4("button", { type: "button", "aria-disabled": page === pages - 1, onClick: () => turnTo(page + 1), children: "Next page" })
+      /* @__PURE__ */ a3("button", { type: "button", "aria-disabled": page === pages - 1, onClick: () => turnTo(page + 1), children: "Next page" })
     ] }),
-    isPrinting.value && /* @__PURE__ */ a4("div", { class: "printed", children: Array.from({ length: pages }, (_4, i5) => /* @__PURE__ */ a4(SheetPage, { sheet: job3.sheet, labels: labelsOfPage(job3, i5, measure), title: `Page ${i5 + 1}` }, i5)) })
+    isPrinting.value && /* @__PURE__ */ a3("div", { class: "printed", children: Array.from({ length: pages }, (_4, i5) => /* @__PURE__ */ a3(SheetPage, { sheet: job3.sheet, labels: labelsOfPage(job3, i5, measure), title: `Page ${i5 + 1}` }, i5)) })
   ] });
 }
 
@@ -3771,18 +3893,18 @@ function ReserveIds({ client }) {
     fault.value = "";
     isReserving.value = true;
     try {
-      const [first, last3] = await addReserved(client, wanted2);
-      tell(`Reserved the ids ${first} to ${last3}. Scan a label to enter its plant.`);
+      const [first, last4] = await addReserved(client, wanted2);
+      tell(`Reserved the ids ${first} to ${last4}. Scan a label to enter its plant.`);
     } catch (error) {
       fault.value = `No ids were reserved. ${said(error)}`;
     } finally {
       isReserving.value = false;
     }
   };
-  return /* @__PURE__ */ a4("fieldset", { children: [
-    /* @__PURE__ */ a4("legend", { children: "Plants to come" }),
-    /* @__PURE__ */ a4("p", { class: "note", children: "Print labels now and enter the plants later. Each label gets an id that nobody else gets." }),
-    /* @__PURE__ */ a4(
+  return /* @__PURE__ */ a3("fieldset", { children: [
+    /* @__PURE__ */ a3("legend", { children: "Plants to come" }),
+    /* @__PURE__ */ a3("p", { class: "note", children: "Print labels now and enter the plants later. Each label gets an id that nobody else gets." }),
+    /* @__PURE__ */ a3(
       "form",
       {
         class: "fields",
@@ -3792,9 +3914,9 @@ function ReserveIds({ client }) {
           if (!isReserving.value) void reserve();
         },
         children: [
-          /* @__PURE__ */ a4("div", { class: "field", children: [
-            /* @__PURE__ */ a4("label", { for: "reserve-count", children: "Labels" }),
-            /* @__PURE__ */ a4(
+          /* @__PURE__ */ a3("div", { class: "field", children: [
+            /* @__PURE__ */ a3("label", { for: "reserve-count", children: "Labels" }),
+            /* @__PURE__ */ a3(
               "input",
               {
                 id: "reserve-count",
@@ -3809,11 +3931,11 @@ function ReserveIds({ client }) {
               }
             )
           ] }),
-          /* @__PURE__ */ a4("button", { type: "submit", "aria-disabled": isReserving.value, children: "Reserve ids" })
+          /* @__PURE__ */ a3("button", { type: "submit", "aria-disabled": isReserving.value, children: "Reserve ids" })
         ]
       }
     ),
-    /* @__PURE__ */ a4("p", { role: "alert", id: "reserve-fault", children: fault.value })
+    /* @__PURE__ */ a3("p", { role: "alert", id: "reserve-fault", children: fault.value })
   ] });
 }
 
@@ -3822,44 +3944,44 @@ var MOST_SHOWN2 = 200;
 function LabelsView({ session: session2 }) {
   const { client, may } = session2;
   const query = w2(() => route.value.query, []);
-  return /* @__PURE__ */ a4("div", { class: "labels", children: [
-    /* @__PURE__ */ a4("h1", { children: "Labels" }),
-    /* @__PURE__ */ a4("div", { class: "side-by-side", children: [
-      /* @__PURE__ */ a4("div", { children: [
-        /* @__PURE__ */ a4(ChoosePlants, { client, id: query.get("id"), text: query.get("q") ?? "", tags: query.getAll("tag") }),
-        may("plants:write") && /* @__PURE__ */ a4(ReserveIds, { client })
+  return /* @__PURE__ */ a3("div", { class: "labels", children: [
+    /* @__PURE__ */ a3("h1", { children: "Labels" }),
+    /* @__PURE__ */ a3("div", { class: "side-by-side", children: [
+      /* @__PURE__ */ a3("div", { children: [
+        /* @__PURE__ */ a3(ChoosePlants, { client, id: query.get("id"), text: query.get("q") ?? "", tags: query.getAll("tag") }),
+        may("plants:write") && /* @__PURE__ */ a3(ReserveIds, { client })
       ] }),
-      /* @__PURE__ */ a4("div", { children: [
-        /* @__PURE__ */ a4(Chosen, {}),
-        /* @__PURE__ */ a4(ChooseSheet, {})
+      /* @__PURE__ */ a3("div", { children: [
+        /* @__PURE__ */ a3(Chosen, {}),
+        /* @__PURE__ */ a3(ChooseSheet, {})
       ] })
     ] }),
-    job2.value === void 0 ? /* @__PURE__ */ a4("p", { role: "status", children: [
+    job2.value === void 0 ? /* @__PURE__ */ a3("p", { role: "status", children: [
       chosen.value.length === 0 ? "Choose some plants to see their labels." : "",
       chosen.value.length > 0 && faults.value.size > 0 ? "Correct the marked fields to see the labels." : ""
-    ] }) : /* @__PURE__ */ a4(Preview2, { job: job2.value })
+    ] }) : /* @__PURE__ */ a3(Preview2, { job: job2.value })
   ] });
 }
 function Chosen() {
   const labels = chosen.value;
-  return /* @__PURE__ */ a4("fieldset", { children: [
-    /* @__PURE__ */ a4("legend", { children: "Chosen" }),
-    /* @__PURE__ */ a4("p", { role: "status", children: labels.length === 1 ? "1 label" : `${labels.length} labels` }),
-    labels.length > 0 && /* @__PURE__ */ a4($, { children: [
-      /* @__PURE__ */ a4("details", { children: [
-        /* @__PURE__ */ a4("summary", { children: "Show the labels" }),
-        /* @__PURE__ */ a4("ul", { class: "found", children: labels.slice(0, MOST_SHOWN2).map(({ id, name }) => /* @__PURE__ */ a4("li", { children: [
-          /* @__PURE__ */ a4("bdi", { children: name === "" ? "(to come)" : name.slice(0, 200) }),
+  return /* @__PURE__ */ a3("fieldset", { children: [
+    /* @__PURE__ */ a3("legend", { children: "Chosen" }),
+    /* @__PURE__ */ a3("p", { role: "status", children: labels.length === 1 ? "1 label" : `${labels.length} labels` }),
+    labels.length > 0 && /* @__PURE__ */ a3($, { children: [
+      /* @__PURE__ */ a3("details", { children: [
+        /* @__PURE__ */ a3("summary", { children: "Show the labels" }),
+        /* @__PURE__ */ a3("ul", { class: "found", children: labels.slice(0, MOST_SHOWN2).map(({ id, name }) => /* @__PURE__ */ a3("li", { children: [
+          /* @__PURE__ */ a3("bdi", { children: name === "" ? "(to come)" : name.slice(0, 200) }),
           " ",
-          /* @__PURE__ */ a4("span", { class: "count", children: String(id) }),
-          /* @__PURE__ */ a4("button", { type: "button", class: "quiet", "aria-label": `Remove ${id}`, onClick: () => remove(id), children: "Remove" })
+          /* @__PURE__ */ a3("span", { class: "count", children: String(id) }),
+          /* @__PURE__ */ a3("button", { type: "button", class: "quiet", "aria-label": `Remove ${id}`, onClick: () => remove(id), children: "Remove" })
         ] }, String(id))) }),
-        labels.length > MOST_SHOWN2 && /* @__PURE__ */ a4("p", { class: "note", children: [
+        labels.length > MOST_SHOWN2 && /* @__PURE__ */ a3("p", { class: "note", children: [
           labels.length - MOST_SHOWN2,
           " more"
         ] })
       ] }),
-      /* @__PURE__ */ a4("button", { type: "button", onClick: clearChosen, children: "Remove all" })
+      /* @__PURE__ */ a3("button", { type: "button", onClick: clearChosen, children: "Remove all" })
     ] })
   ] });
 }
@@ -3905,7 +4027,7 @@ askBeforeLosing(() => {
 
 // web/src/plants/grid-keys.ts
 var STEPS = { ArrowDown: 1, ArrowUp: -1, PageDown: 10, PageUp: -10 };
-var ENDS = { Home: () => 0, End: (last3) => last3 };
+var ENDS = { Home: () => 0, End: (last4) => last4 };
 function moveFocus(event) {
   const { target, currentTarget: grid, key } = event;
   if (event.ctrlKey || event.altKey || event.metaKey) return;
@@ -3913,9 +4035,9 @@ function moveFocus(event) {
   const rows = [...grid.querySelectorAll("[role=row][data-id]")];
   const current = rows.findIndex((row) => row.contains(target));
   if (current === -1) return;
-  const last3 = rows.length - 1;
+  const last4 = rows.length - 1;
   const step = STEPS[key];
-  const wanted2 = step === void 0 ? ENDS[key]?.(last3) : Math.min(last3, Math.max(0, current + step));
+  const wanted2 = step === void 0 ? ENDS[key]?.(last4) : Math.min(last4, Math.max(0, current + step));
   if (wanted2 === void 0) return;
   event.preventDefault();
   rows[wanted2]?.focus();
@@ -4172,7 +4294,7 @@ function AddPlant({ client, list }) {
     const { id, name: name2, tag } = typed.value;
     typed.value = { id, name: name2, tag, [member]: event.currentTarget.value };
   };
-  return /* @__PURE__ */ a4(
+  return /* @__PURE__ */ a3(
     "form",
     {
       ref: form,
@@ -4183,9 +4305,9 @@ function AddPlant({ client, list }) {
         if (!isSaving.value) void add2();
       },
       children: [
-        /* @__PURE__ */ a4("div", { class: "field", children: [
-          /* @__PURE__ */ a4("label", { for: "new-id", children: "Id" }),
-          /* @__PURE__ */ a4(
+        /* @__PURE__ */ a3("div", { class: "field", children: [
+          /* @__PURE__ */ a3("label", { for: "new-id", children: "Id" }),
+          /* @__PURE__ */ a3(
             "input",
             {
               id: "new-id",
@@ -4197,11 +4319,11 @@ function AddPlant({ client, list }) {
               onInput: field("id")
             }
           ),
-          /* @__PURE__ */ a4("span", { id: "new-id-note", class: "note", children: proposed.value === void 0 ? "Empty: the next free one" : `Empty: ${proposed.value}` })
+          /* @__PURE__ */ a3("span", { id: "new-id-note", class: "note", children: proposed.value === void 0 ? "Empty: the next free one" : `Empty: ${proposed.value}` })
         ] }),
-        /* @__PURE__ */ a4("div", { class: "field grow", children: [
-          /* @__PURE__ */ a4("label", { for: "new-name", children: "Name" }),
-          /* @__PURE__ */ a4(
+        /* @__PURE__ */ a3("div", { class: "field grow", children: [
+          /* @__PURE__ */ a3("label", { for: "new-name", children: "Name" }),
+          /* @__PURE__ */ a3(
             "input",
             {
               id: "new-name",
@@ -4214,12 +4336,12 @@ function AddPlant({ client, list }) {
             }
           )
         ] }),
-        /* @__PURE__ */ a4("div", { class: "field", children: [
-          /* @__PURE__ */ a4("label", { for: "new-tag", children: "Tag" }),
-          /* @__PURE__ */ a4("input", { id: "new-tag", dir: "auto", autocomplete: "off", value: typed.value.tag, onInput: field("tag") })
+        /* @__PURE__ */ a3("div", { class: "field", children: [
+          /* @__PURE__ */ a3("label", { for: "new-tag", children: "Tag" }),
+          /* @__PURE__ */ a3("input", { id: "new-tag", dir: "auto", autocomplete: "off", value: typed.value.tag, onInput: field("tag") })
         ] }),
-        /* @__PURE__ */ a4("button", { type: "submit", class: "primary", "aria-disabled": isSaving.value, children: isSaving.value ? "Adding …" : "Add" }),
-        fault.value !== "" && /* @__PURE__ */ a4("p", { role: "alert", children: fault.value })
+        /* @__PURE__ */ a3("button", { type: "submit", class: "primary", "aria-disabled": isSaving.value, children: isSaving.value ? "Adding …" : "Add" }),
+        fault.value !== "" && /* @__PURE__ */ a3("p", { role: "alert", children: fault.value })
       ]
     }
   );
@@ -4227,9 +4349,9 @@ function AddPlant({ client, list }) {
 
 // web/src/plants/add-view.tsx
 function AddView({ session: session2 }) {
-  return /* @__PURE__ */ a4($, { children: [
-    /* @__PURE__ */ a4("h1", { children: "Add a plant" }),
-    /* @__PURE__ */ a4(AddPlant, { client: session2.client, list: void 0 })
+  return /* @__PURE__ */ a3($, { children: [
+    /* @__PURE__ */ a3("h1", { children: "Add a plant" }),
+    /* @__PURE__ */ a3(AddPlant, { client: session2.client, list: void 0 })
   ] });
 }
 
@@ -4248,7 +4370,7 @@ function EnterPlant({ client, id, onEntered }) {
   const { name, tag } = typed2.value[String(id)] ?? NOTHING2;
   const fault = useSignal("");
   const isSaving = useSignal(false);
-  const enter = async () => {
+  const enter2 = async () => {
     const sent = typed2.value[String(id)];
     isSaving.value = true;
     fault.value = "";
@@ -4266,20 +4388,20 @@ function EnterPlant({ client, id, onEntered }) {
       isSaving.value = false;
     }
   };
-  return /* @__PURE__ */ a4(
+  return /* @__PURE__ */ a3(
     "form",
     {
       class: "fields",
       "aria-label": `New plant ${id}`,
       onSubmit: (event) => {
         event.preventDefault();
-        if (!isSaving.value) void enter();
+        if (!isSaving.value) void enter2();
       },
       children: [
-        /* @__PURE__ */ a4("p", { children: "No plant has this id yet. Enter its name." }),
-        /* @__PURE__ */ a4("div", { class: "field grow", children: [
-          /* @__PURE__ */ a4("label", { for: "plant-name", children: "Name" }),
-          /* @__PURE__ */ a4(
+        /* @__PURE__ */ a3("p", { children: "No plant has this id yet. Enter its name." }),
+        /* @__PURE__ */ a3("div", { class: "field grow", children: [
+          /* @__PURE__ */ a3("label", { for: "plant-name", children: "Name" }),
+          /* @__PURE__ */ a3(
             "input",
             {
               id: "plant-name",
@@ -4291,9 +4413,9 @@ function EnterPlant({ client, id, onEntered }) {
             }
           )
         ] }),
-        /* @__PURE__ */ a4("div", { class: "field", children: [
-          /* @__PURE__ */ a4("label", { for: "plant-tag", children: "Tag" }),
-          /* @__PURE__ */ a4(
+        /* @__PURE__ */ a3("div", { class: "field", children: [
+          /* @__PURE__ */ a3("label", { for: "plant-tag", children: "Tag" }),
+          /* @__PURE__ */ a3(
             "input",
             {
               id: "plant-tag",
@@ -4304,8 +4426,8 @@ function EnterPlant({ client, id, onEntered }) {
             }
           )
         ] }),
-        /* @__PURE__ */ a4("button", { type: "submit", class: "primary", "aria-disabled": isSaving.value, children: isSaving.value ? "Adding …" : "Add" }),
-        fault.value !== "" && /* @__PURE__ */ a4("p", { role: "alert", children: fault.value })
+        /* @__PURE__ */ a3("button", { type: "submit", class: "primary", "aria-disabled": isSaving.value, children: isSaving.value ? "Adding …" : "Add" }),
+        fault.value !== "" && /* @__PURE__ */ a3("p", { role: "alert", children: fault.value })
       ]
     }
   );
@@ -4414,18 +4536,18 @@ function ConflictDialog({ draft, theirs, changes }) {
     changeDraft(base.id, { theirs: void 0, base });
     focusEditor(id);
   };
-  return /* @__PURE__ */ a4(
+  return /* @__PURE__ */ a3(
     Dialog,
     {
       title: theirs === null ? `Somebody has deleted ${id} meanwhile` : `Somebody has changed ${id} meanwhile`,
       onCancel: () => goOn(draft.base),
       children: [
-        /* @__PURE__ */ a4("div", { class: "versions", children: [
-          theirs !== null && /* @__PURE__ */ a4(Version, { title: "Stored now", plant: theirs.plant, base: draft.base }),
-          /* @__PURE__ */ a4(Version, { title: "Yours", plant: wanted(draft), base: draft.base })
+        /* @__PURE__ */ a3("div", { class: "versions", children: [
+          theirs !== null && /* @__PURE__ */ a3(Version, { title: "Stored now", plant: theirs.plant, base: draft.base }),
+          /* @__PURE__ */ a3(Version, { title: "Yours", plant: wanted(draft), base: draft.base })
         ] }),
-        /* @__PURE__ */ a4("div", { class: "fields", children: [
-          /* @__PURE__ */ a4(
+        /* @__PURE__ */ a3("div", { class: "fields", children: [
+          /* @__PURE__ */ a3(
             "button",
             {
               type: "button",
@@ -4436,7 +4558,7 @@ function ConflictDialog({ draft, theirs, changes }) {
               children: theirs === null ? "Leave it deleted" : "Keep the stored plant"
             }
           ),
-          /* @__PURE__ */ a4(
+          /* @__PURE__ */ a3(
             "button",
             {
               type: "button",
@@ -4448,26 +4570,26 @@ function ConflictDialog({ draft, theirs, changes }) {
               children: theirs === null ? "Add mine again" : "Save mine"
             }
           ),
-          theirs !== null && /* @__PURE__ */ a4("button", { type: "button", onClick: () => goOn(theirs.plant), children: "Go on editing" })
+          theirs !== null && /* @__PURE__ */ a3("button", { type: "button", onClick: () => goOn(theirs.plant), children: "Go on editing" })
         ] })
       ]
     }
   );
 }
 function Version({ title, plant, base }) {
-  return /* @__PURE__ */ a4("section", { "aria-label": title, children: [
-    /* @__PURE__ */ a4("h3", { children: title }),
-    /* @__PURE__ */ a4("dl", { children: [
-      /* @__PURE__ */ a4(Member, { title: "Name", text: plant.name, before: base.name }),
-      /* @__PURE__ */ a4(Member, { title: "Tag", text: plant.tag, before: base.tag })
+  return /* @__PURE__ */ a3("section", { "aria-label": title, children: [
+    /* @__PURE__ */ a3("h3", { children: title }),
+    /* @__PURE__ */ a3("dl", { children: [
+      /* @__PURE__ */ a3(Member, { title: "Name", text: plant.name, before: base.name }),
+      /* @__PURE__ */ a3(Member, { title: "Tag", text: plant.tag, before: base.tag })
     ] })
   ] });
 }
 function Member({ title, text, before }) {
   const Mark = text === before ? "span" : "mark";
-  return /* @__PURE__ */ a4("div", { children: [
-    /* @__PURE__ */ a4("dt", { children: title }),
-    /* @__PURE__ */ a4("dd", { dir: "auto", children: text === void 0 ? /* @__PURE__ */ a4("em", { children: "no tag" }) : /* @__PURE__ */ a4(Mark, { children: text }) })
+  return /* @__PURE__ */ a3("div", { children: [
+    /* @__PURE__ */ a3("dt", { children: title }),
+    /* @__PURE__ */ a3("dd", { dir: "auto", children: text === void 0 ? /* @__PURE__ */ a3("em", { children: "no tag" }) : /* @__PURE__ */ a3(Mark, { children: text }) })
   ] });
 }
 
@@ -4490,17 +4612,17 @@ function RowEditor({ draft, changes }) {
     event.preventDefault();
     event.stopPropagation();
   };
-  return /* @__PURE__ */ a4($, { children: [
-    /* @__PURE__ */ a4("span", { role: "gridcell", class: "id", children: id }),
-    /* @__PURE__ */ a4("span", { role: "gridcell", class: "name", onKeyDown, children: [
-      /* @__PURE__ */ a4(TextField, { label: `Name of ${id}`, value: name, onInput: (text) => changeDraft(base.id, { name: text }) }),
-      fault !== "" && /* @__PURE__ */ a4("span", { role: "alert", children: fault })
+  return /* @__PURE__ */ a3($, { children: [
+    /* @__PURE__ */ a3("span", { role: "gridcell", class: "id", children: id }),
+    /* @__PURE__ */ a3("span", { role: "gridcell", class: "name", onKeyDown, children: [
+      /* @__PURE__ */ a3(TextField, { label: `Name of ${id}`, value: name, onInput: (text) => changeDraft(base.id, { name: text }) }),
+      fault !== "" && /* @__PURE__ */ a3("span", { role: "alert", children: fault })
     ] }),
-    /* @__PURE__ */ a4("span", { role: "gridcell", class: "tag", onKeyDown, children: /* @__PURE__ */ a4(TextField, { label: `Tag of ${id}`, value: tag, onInput: (text) => changeDraft(base.id, { tag: text }) }) }),
-    /* @__PURE__ */ a4("span", { role: "gridcell", class: "actions", onKeyDown, children: [
-      /* @__PURE__ */ a4("button", { type: "button", class: "primary", "aria-disabled": isSaving, onClick: () => void save(), children: isSaving ? "Saving …" : "Save" }),
-      /* @__PURE__ */ a4("button", { type: "button", onClick: leave, children: "Cancel" }),
-      theirs !== void 0 && /* @__PURE__ */ a4(ConflictDialog, { draft, theirs, changes })
+    /* @__PURE__ */ a3("span", { role: "gridcell", class: "tag", onKeyDown, children: /* @__PURE__ */ a3(TextField, { label: `Tag of ${id}`, value: tag, onInput: (text) => changeDraft(base.id, { tag: text }) }) }),
+    /* @__PURE__ */ a3("span", { role: "gridcell", class: "actions", onKeyDown, children: [
+      /* @__PURE__ */ a3("button", { type: "button", class: "primary", "aria-disabled": isSaving, onClick: () => void save(), children: isSaving ? "Saving …" : "Save" }),
+      /* @__PURE__ */ a3("button", { type: "button", onClick: leave, children: "Cancel" }),
+      theirs !== void 0 && /* @__PURE__ */ a3(ConflictDialog, { draft, theirs, changes })
     ] })
   ] });
 }
@@ -4527,7 +4649,7 @@ function TextField({ label, value, onInput }) {
       });
     };
   }, [label]);
-  return /* @__PURE__ */ a4(
+  return /* @__PURE__ */ a3(
     "textarea",
     {
       ref: place2,
@@ -4562,7 +4684,7 @@ function PlantRow({ plant, index, isReachable, onFocus, changes }) {
     else return;
     event.preventDefault();
   };
-  return /* @__PURE__ */ a4(
+  return /* @__PURE__ */ a3(
     "div",
     {
       ref: place2,
@@ -4573,13 +4695,13 @@ function PlantRow({ plant, index, isReachable, onFocus, changes }) {
       tabIndex: isReachable ? 0 : -1,
       onFocusIn: () => onFocus(plant.id),
       onKeyDown,
-      children: draft !== void 0 && changes !== void 0 ? /* @__PURE__ */ a4(RowEditor, { draft, changes }) : /* @__PURE__ */ a4($, { children: [
-        /* @__PURE__ */ a4("span", { role: "gridcell", class: "id", children: id }),
-        /* @__PURE__ */ a4("span", { role: "gridcell", class: "name", dir: "auto", children: plant.name }),
-        /* @__PURE__ */ a4("span", { role: "gridcell", class: "tag", dir: "auto", children: plant.tag }),
-        /* @__PURE__ */ a4("span", { role: "gridcell", class: "actions", children: changes !== void 0 && /* @__PURE__ */ a4($, { children: [
-          /* @__PURE__ */ a4("button", { type: "button", "aria-label": `Edit ${id}`, tabIndex: isReachable ? 0 : -1, onClick: edit, children: "Edit" }),
-          /* @__PURE__ */ a4(
+      children: draft !== void 0 && changes !== void 0 ? /* @__PURE__ */ a3(RowEditor, { draft, changes }) : /* @__PURE__ */ a3($, { children: [
+        /* @__PURE__ */ a3("span", { role: "gridcell", class: "id", children: id }),
+        /* @__PURE__ */ a3("span", { role: "gridcell", class: "name", dir: "auto", children: plant.name }),
+        /* @__PURE__ */ a3("span", { role: "gridcell", class: "tag", dir: "auto", children: plant.tag }),
+        /* @__PURE__ */ a3("span", { role: "gridcell", class: "actions", children: changes !== void 0 && /* @__PURE__ */ a3($, { children: [
+          /* @__PURE__ */ a3("button", { type: "button", "aria-label": `Edit ${id}`, tabIndex: isReachable ? 0 : -1, onClick: edit, children: "Edit" }),
+          /* @__PURE__ */ a3(
             "button",
             {
               type: "button",
@@ -4621,18 +4743,18 @@ function PlantView({ session: { client, may } }) {
     void read();
     return () => ending.abort();
   }, [client, list, tries.value]);
-  if (id === void 0) return /* @__PURE__ */ a4("p", { role: "alert", children: "The address contains no valid id of a plant." });
+  if (id === void 0) return /* @__PURE__ */ a3("p", { role: "alert", children: "The address contains no valid id of a plant." });
   const plants2 = list.chunks.value.flatMap((chunk) => chunk.plants);
-  return /* @__PURE__ */ a4($, { children: [
-    /* @__PURE__ */ a4("h1", { children: [
+  return /* @__PURE__ */ a3($, { children: [
+    /* @__PURE__ */ a3("h1", { children: [
       "Plant ",
       String(id)
     ] }),
-    outcome.value === "reading" && /* @__PURE__ */ a4("p", { role: "status", children: "Reading …" }),
-    outcome.value === "failed" && /* @__PURE__ */ a4("p", { role: "alert", children: [
+    outcome.value === "reading" && /* @__PURE__ */ a3("p", { role: "status", children: "Reading …" }),
+    outcome.value === "failed" && /* @__PURE__ */ a3("p", { role: "alert", children: [
       fault.value,
       " ",
-      /* @__PURE__ */ a4(
+      /* @__PURE__ */ a3(
         "button",
         {
           type: "button",
@@ -4643,7 +4765,7 @@ function PlantView({ session: { client, may } }) {
         }
       )
     ] }),
-    outcome.value === "absent" && (may("plants:write") ? /* @__PURE__ */ a4(
+    outcome.value === "absent" && (may("plants:write") ? /* @__PURE__ */ a3(
       EnterPlant,
       {
         client,
@@ -4652,9 +4774,9 @@ function PlantView({ session: { client, may } }) {
           tries.value += 1;
         }
       }
-    ) : /* @__PURE__ */ a4("p", { children: "There is no plant with this id." })),
-    outcome.value === "there" && /* @__PURE__ */ a4($, { children: [
-      /* @__PURE__ */ a4("div", { role: "grid", class: "plants", "aria-label": `Plant ${id}`, children: plants2.map((plant) => /* @__PURE__ */ a4(
+    ) : /* @__PURE__ */ a3("p", { children: "There is no plant with this id." })),
+    outcome.value === "there" && /* @__PURE__ */ a3($, { children: [
+      /* @__PURE__ */ a3("div", { role: "grid", class: "plants", "aria-label": `Plant ${id}`, children: plants2.map((plant) => /* @__PURE__ */ a3(
         PlantRow,
         {
           plant,
@@ -4666,8 +4788,8 @@ function PlantView({ session: { client, may } }) {
         },
         String(plant.id)
       )) }),
-      plants2.length === 0 && /* @__PURE__ */ a4("p", { role: "status", children: "This plant was deleted." }),
-      plants2.length > 0 && /* @__PURE__ */ a4("p", { children: /* @__PURE__ */ a4("a", { href: linkTo("labels", new URLSearchParams({ id: String(id) })), children: "Print its label" }) })
+      plants2.length === 0 && /* @__PURE__ */ a3("p", { role: "status", children: "This plant was deleted." }),
+      plants2.length > 0 && /* @__PURE__ */ a3("p", { children: /* @__PURE__ */ a3("a", { href: linkTo("labels", new URLSearchParams({ id: String(id) })), children: "Print its label" }) })
     ] })
   ] });
 }
@@ -4715,15 +4837,15 @@ function ExportPlants({ client, filter }) {
       read.value = void 0;
     }
   };
-  return /* @__PURE__ */ a4("details", { onKeyDown: closeOnEscape, children: [
-    /* @__PURE__ */ a4("summary", { children: "Export" }),
-    /* @__PURE__ */ a4("div", { class: "panel", children: [
-      /* @__PURE__ */ a4("p", { class: "note", children: isAll(filter) ? "All plants." : "The plants that the table shows." }),
-      /* @__PURE__ */ a4("button", { type: "button", onClick: () => void run("csv"), children: "As CSV, for spreadsheets" }),
-      /* @__PURE__ */ a4("button", { type: "button", onClick: () => void run("ndjson"), children: "As NDJSON, for programs" }),
-      /* @__PURE__ */ a4("p", { role: "status", children: read.value !== void 0 && `${megabytes.format(read.value / 1e6)} MB …` }),
-      read.value !== void 0 && /* @__PURE__ */ a4("button", { type: "button", onClick: () => ending.current.abort(), children: "Stop" }),
-      fault.value !== "" && /* @__PURE__ */ a4("p", { role: "alert", children: fault.value })
+  return /* @__PURE__ */ a3("details", { onKeyDown: closeOnEscape, children: [
+    /* @__PURE__ */ a3("summary", { children: "Export" }),
+    /* @__PURE__ */ a3("div", { class: "panel", children: [
+      /* @__PURE__ */ a3("p", { class: "note", children: isAll(filter) ? "All plants." : "The plants that the table shows." }),
+      /* @__PURE__ */ a3("button", { type: "button", onClick: () => void run("csv"), children: "As CSV, for spreadsheets" }),
+      /* @__PURE__ */ a3("button", { type: "button", onClick: () => void run("ndjson"), children: "As NDJSON, for programs" }),
+      /* @__PURE__ */ a3("p", { role: "status", children: read.value !== void 0 && `${megabytes.format(read.value / 1e6)} MB …` }),
+      read.value !== void 0 && /* @__PURE__ */ a3("button", { type: "button", onClick: () => ending.current.abort(), children: "Stop" }),
+      fault.value !== "" && /* @__PURE__ */ a3("p", { role: "alert", children: fault.value })
     ] })
   ] });
 }
@@ -4749,7 +4871,7 @@ function PlantGrid({ list, filter, onSort, changes }) {
       return start;
     });
   });
-  return /* @__PURE__ */ a4(
+  return /* @__PURE__ */ a3(
     "div",
     {
       role: "grid",
@@ -4759,13 +4881,13 @@ function PlantGrid({ list, filter, onSort, changes }) {
       "aria-busy": list.state.value === "searching",
       onKeyDown: moveFocus,
       children: [
-        /* @__PURE__ */ a4("div", { role: "rowgroup", class: "heads", children: /* @__PURE__ */ a4("div", { role: "row", class: "row head", "aria-rowindex": 1, children: [
-          /* @__PURE__ */ a4(SortHead, { title: "Id", by: "id", sort: filter.sort, onSort }),
-          /* @__PURE__ */ a4(SortHead, { title: "Name", by: "name", sort: filter.sort, onSort }),
-          /* @__PURE__ */ a4("span", { role: "columnheader", children: "Tag" }),
-          /* @__PURE__ */ a4("span", { role: "columnheader", class: "hidden", children: "Actions" })
+        /* @__PURE__ */ a3("div", { role: "rowgroup", class: "heads", children: /* @__PURE__ */ a3("div", { role: "row", class: "row head", "aria-rowindex": 1, children: [
+          /* @__PURE__ */ a3(SortHead, { title: "Id", by: "id", sort: filter.sort, onSort }),
+          /* @__PURE__ */ a3(SortHead, { title: "Name", by: "name", sort: filter.sort, onSort }),
+          /* @__PURE__ */ a3("span", { role: "columnheader", children: "Tag" }),
+          /* @__PURE__ */ a3("span", { role: "columnheader", class: "hidden", children: "Actions" })
         ] }) }),
-        list.chunks.value.map((chunk, i5) => /* @__PURE__ */ a4(
+        list.chunks.value.map((chunk, i5) => /* @__PURE__ */ a3(
           Rows,
           {
             chunk,
@@ -4784,9 +4906,9 @@ function PlantGrid({ list, filter, onSort, changes }) {
 }
 function SortHead({ title, by, sort, onSort }) {
   const order = sort === by ? "ascending" : sort === `-${by}` ? "descending" : "none";
-  return /* @__PURE__ */ a4("span", { role: "columnheader", "aria-sort": order, children: /* @__PURE__ */ a4("button", { type: "button", class: "sort", onClick: () => onSort(order === "ascending" ? `-${by}` : by), children: [
+  return /* @__PURE__ */ a3("span", { role: "columnheader", "aria-sort": order, children: /* @__PURE__ */ a3("button", { type: "button", class: "sort", onClick: () => onSort(order === "ascending" ? `-${by}` : by), children: [
     title,
-    /* @__PURE__ */ a4("span", { "aria-hidden": "true", children: { ascending: " ▲", descending: " ▼", none: " ↕" }[order] })
+    /* @__PURE__ */ a3("span", { "aria-hidden": "true", children: { ascending: " ▲", descending: " ▼", none: " ↕" }[order] })
   ] }) });
 }
 function Rows({ chunk, start, reachable, onFocus, changes }) {
@@ -4806,13 +4928,13 @@ function Rows({ chunk, start, reachable, onFocus, changes }) {
     return () => observer.disconnect();
   }, [height]);
   const isShown = height.value === void 0;
-  return /* @__PURE__ */ a4(
+  return /* @__PURE__ */ a3(
     "div",
     {
       ref: place2,
       role: isShown ? "rowgroup" : "presentation",
       style: isShown ? void 0 : { height: `${height.value}px` },
-      children: isShown && chunk.plants.map((plant, i5) => /* @__PURE__ */ a4(
+      children: isShown && chunk.plants.map((plant, i5) => /* @__PURE__ */ a3(
         PlantRow,
         {
           plant,
@@ -4855,8 +4977,8 @@ function TagFilter({ client, chosen: chosen2, onChange }) {
     }
   };
   const toggle = (tag, isOn) => onChange(isOn ? [...chosen2, tag] : chosen2.filter((each) => each !== tag));
-  return /* @__PURE__ */ a4("div", { class: "tag-filter", children: [
-    /* @__PURE__ */ a4(
+  return /* @__PURE__ */ a3("div", { class: "tag-filter", children: [
+    /* @__PURE__ */ a3(
       "details",
       {
         onToggle: (event) => {
@@ -4864,13 +4986,13 @@ function TagFilter({ client, chosen: chosen2, onChange }) {
         },
         onKeyDown: closeOnEscape,
         children: [
-          /* @__PURE__ */ a4("summary", { children: [
+          /* @__PURE__ */ a3("summary", { children: [
             "Tags",
             chosen2.length > 0 && ` (${chosen2.length})`
           ] }),
-          /* @__PURE__ */ a4("div", { class: "panel", children: [
-            /* @__PURE__ */ a4("label", { for: "tag-part", children: "Find a tag" }),
-            /* @__PURE__ */ a4(
+          /* @__PURE__ */ a3("div", { class: "panel", children: [
+            /* @__PURE__ */ a3("label", { for: "tag-part", children: "Find a tag" }),
+            /* @__PURE__ */ a3(
               "input",
               {
                 id: "tag-part",
@@ -4881,9 +5003,9 @@ function TagFilter({ client, chosen: chosen2, onChange }) {
                 }
               }
             ),
-            fault.value !== "" && /* @__PURE__ */ a4("p", { role: "alert", children: fault.value }),
-            /* @__PURE__ */ a4("ul", { children: found.value.slice(0, MOST_SHOWN3).map(({ tag, plants: plants2 }) => /* @__PURE__ */ a4("li", { children: /* @__PURE__ */ a4("label", { class: "check", children: [
-              /* @__PURE__ */ a4(
+            fault.value !== "" && /* @__PURE__ */ a3("p", { role: "alert", children: fault.value }),
+            /* @__PURE__ */ a3("ul", { children: found.value.slice(0, MOST_SHOWN3).map(({ tag, plants: plants2 }) => /* @__PURE__ */ a3("li", { children: /* @__PURE__ */ a3("label", { class: "check", children: [
+              /* @__PURE__ */ a3(
                 "input",
                 {
                   type: "checkbox",
@@ -4891,24 +5013,24 @@ function TagFilter({ client, chosen: chosen2, onChange }) {
                   onChange: (event) => toggle(tag, event.currentTarget.checked)
                 }
               ),
-              /* @__PURE__ */ a4("bdi", { children: shownTag(tag) }),
+              /* @__PURE__ */ a3("bdi", { children: shownTag(tag) }),
               " ",
-              /* @__PURE__ */ a4("span", { class: "count", children: [
+              /* @__PURE__ */ a3("span", { class: "count", children: [
                 number5.format(plants2),
-                /* @__PURE__ */ a4("span", { class: "hidden", children: " plants" })
+                /* @__PURE__ */ a3("span", { class: "hidden", children: " plants" })
               ] })
             ] }) }, tag)) }),
-            found.value.length > MOST_SHOWN3 && /* @__PURE__ */ a4("p", { class: "note", children: [
+            found.value.length > MOST_SHOWN3 && /* @__PURE__ */ a3("p", { class: "note", children: [
               found.value.length - MOST_SHOWN3,
               " more match."
             ] }),
-            next.value !== void 0 && /* @__PURE__ */ a4("button", { type: "button", onClick: () => void read(next.value), children: "More tags" }),
-            tags.value.length === 0 && fault.value === "" && /* @__PURE__ */ a4("p", { class: "note", children: "No plant has a tag." })
+            next.value !== void 0 && /* @__PURE__ */ a3("button", { type: "button", onClick: () => void read(next.value), children: "More tags" }),
+            tags.value.length === 0 && fault.value === "" && /* @__PURE__ */ a3("p", { class: "note", children: "No plant has a tag." })
           ] })
         ]
       }
     ),
-    chosen2.map((tag) => /* @__PURE__ */ a4(
+    chosen2.map((tag) => /* @__PURE__ */ a3(
       "button",
       {
         type: "button",
@@ -4916,9 +5038,9 @@ function TagFilter({ client, chosen: chosen2, onChange }) {
         "aria-label": `Remove the filter ${shownTag(tag)}`,
         onClick: () => toggle(tag, false),
         children: [
-          /* @__PURE__ */ a4("bdi", { children: shownTag(tag) }),
+          /* @__PURE__ */ a3("bdi", { children: shownTag(tag) }),
           " ",
-          /* @__PURE__ */ a4("span", { "aria-hidden": "true", children: "×" })
+          /* @__PURE__ */ a3("span", { "aria-hidden": "true", children: "×" })
         ]
       },
       tag
@@ -4931,7 +5053,7 @@ var shownTag = (tag) => tag === "" ? "(empty)" : tag;
 function Unfinished({ list, changes }) {
   const others = [...drafts.value.values()].filter(({ base }) => !list.has(base.id));
   if (others.length === 0) return null;
-  return /* @__PURE__ */ a4("div", { role: "grid", class: "plants unfinished", "aria-label": "Unfinished edits", children: others.map((draft) => /* @__PURE__ */ a4("div", { role: "row", class: "row editing", children: /* @__PURE__ */ a4(RowEditor, { draft, changes }) }, String(draft.base.id))) });
+  return /* @__PURE__ */ a3("div", { role: "grid", class: "plants unfinished", "aria-label": "Unfinished edits", children: others.map((draft) => /* @__PURE__ */ a3("div", { role: "row", class: "row editing", children: /* @__PURE__ */ a3(RowEditor, { draft, changes }) }, String(draft.base.id))) });
 }
 
 // web/src/plants/plants-view.tsx
@@ -4945,11 +5067,11 @@ function PlantsView({ session: session2 }) {
   A2(() => list.show(filter), [list, filter]);
   A2(() => () => list.stop(), [list]);
   const change2 = (part) => replaceQuery(queryFor({ ...filter, ...part }));
-  return /* @__PURE__ */ a4($, { children: [
-    /* @__PURE__ */ a4("h1", { class: "hidden", children: "Plants" }),
-    /* @__PURE__ */ a4("search", { class: "toolbar", children: [
-      /* @__PURE__ */ a4("label", { class: "hidden", for: "search", children: "Search plants" }),
-      /* @__PURE__ */ a4(
+  return /* @__PURE__ */ a3($, { children: [
+    /* @__PURE__ */ a3("h1", { class: "hidden", children: "Plants" }),
+    /* @__PURE__ */ a3("search", { class: "toolbar", children: [
+      /* @__PURE__ */ a3("label", { class: "hidden", for: "search", children: "Search plants" }),
+      /* @__PURE__ */ a3(
         "input",
         {
           id: "search",
@@ -4962,10 +5084,10 @@ function PlantsView({ session: session2 }) {
           onInput: (event) => change2({ q: event.currentTarget.value })
         }
       ),
-      /* @__PURE__ */ a4(TagFilter, { client, chosen: filter.tags, onChange: (tags) => change2({ tags }) }),
-      /* @__PURE__ */ a4(ExportPlants, { client, filter }),
-      /* @__PURE__ */ a4("a", { class: "button", href: linkTo("labels", queryFor({ ...filter, sort: "id" })), children: "Print labels" }),
-      changes !== void 0 && /* @__PURE__ */ a4(
+      /* @__PURE__ */ a3(TagFilter, { client, chosen: filter.tags, onChange: (tags) => change2({ tags }) }),
+      /* @__PURE__ */ a3(ExportPlants, { client, filter }),
+      /* @__PURE__ */ a3("a", { class: "button", href: linkTo("labels", queryFor({ ...filter, sort: "id" })), children: "Print labels" }),
+      changes !== void 0 && /* @__PURE__ */ a3(
         "button",
         {
           type: "button",
@@ -4978,10 +5100,10 @@ function PlantsView({ session: session2 }) {
         }
       )
     ] }),
-    isAdding.value && /* @__PURE__ */ a4(AddPlant, { client, list }),
-    changes !== void 0 && /* @__PURE__ */ a4(Unfinished, { list, changes }),
-    /* @__PURE__ */ a4(PlantGrid, { list, filter, onSort: (sort) => change2({ sort }), changes }),
-    /* @__PURE__ */ a4(Foot, { list, filter })
+    isAdding.value && /* @__PURE__ */ a3(AddPlant, { client, list }),
+    changes !== void 0 && /* @__PURE__ */ a3(Unfinished, { list, changes }),
+    /* @__PURE__ */ a3(PlantGrid, { list, filter, onSort: (sort) => change2({ sort }), changes }),
+    /* @__PURE__ */ a3(Foot, { list, filter })
   ] });
 }
 function Foot({ list, filter }) {
@@ -5000,13 +5122,13 @@ function Foot({ list, filter }) {
     return () => observer.disconnect();
   }, [list, state]);
   const isEmpty = list.chunks.value.every(({ plants: plants2 }) => plants2.length === 0);
-  return /* @__PURE__ */ a4("div", { ref: place2, class: "foot", tabIndex: -1, children: [
-    state === "failed" && /* @__PURE__ */ a4("p", { role: "alert", children: [
+  return /* @__PURE__ */ a3("div", { ref: place2, class: "foot", tabIndex: -1, children: [
+    state === "failed" && /* @__PURE__ */ a3("p", { role: "alert", children: [
       list.fault.value,
       " ",
-      /* @__PURE__ */ a4("button", { type: "button", onClick: () => list.retry(), children: "Try again" })
+      /* @__PURE__ */ a3("button", { type: "button", onClick: () => list.retry(), children: "Try again" })
     ] }),
-    /* @__PURE__ */ a4("p", { role: "status", children: [
+    /* @__PURE__ */ a3("p", { role: "status", children: [
       state === "searching" && isEmpty && "Searching …",
       state === "loading" && "Reading more …",
       state === "whole" && isEmpty && (isAll(filter) ? "There are no plants yet." : "No plant matches."),
@@ -5029,16 +5151,16 @@ askBeforeLosing(
 
 // web/src/tokens/secrets.tsx
 function Secrets() {
-  return /* @__PURE__ */ a4("div", { role: "status", tabIndex: -1, children: created.value.map((token) => /* @__PURE__ */ a4(Secret, { token }, token.id)) });
+  return /* @__PURE__ */ a3("div", { role: "status", tabIndex: -1, children: created.value.map((token2) => /* @__PURE__ */ a3(Secret, { token: token2 }, token2.id)) });
 }
 function Secret({ token: { id, name, secret } }) {
-  return /* @__PURE__ */ a4("div", { class: "secret", children: [
-    /* @__PURE__ */ a4("label", { for: `secret-${id}`, children: [
+  return /* @__PURE__ */ a3("div", { class: "secret", children: [
+    /* @__PURE__ */ a3("label", { for: `secret-${id}`, children: [
       "The secret of ",
-      /* @__PURE__ */ a4("bdi", { children: name }),
+      /* @__PURE__ */ a3("bdi", { children: name }),
       ". Copy it now: it is not shown again."
     ] }),
-    /* @__PURE__ */ a4(
+    /* @__PURE__ */ a3(
       "input",
       {
         id: `secret-${id}`,
@@ -5048,13 +5170,13 @@ function Secret({ token: { id, name, secret } }) {
         onFocus: (event) => event.currentTarget.select()
       }
     ),
-    /* @__PURE__ */ a4(
+    /* @__PURE__ */ a3(
       "button",
       {
         type: "button",
         "aria-label": `I have copied it: ${name}`,
         onClick: () => {
-          created.value = created.value.filter((token) => token.id !== id);
+          created.value = created.value.filter((token2) => token2.id !== id);
         },
         children: "I have copied it"
       }
@@ -5080,8 +5202,8 @@ function NewTokenForm({ client, own, onMade }) {
     try {
       const expiresAt = day === "" ? void 0 : (/* @__PURE__ */ new Date(`${day}T23:59:59.999`)).toISOString();
       const wanted2 = { name, scopes };
-      const token = await client.createToken(expiresAt === void 0 ? wanted2 : { ...wanted2, expiresAt });
-      created.value = [token, ...created.value];
+      const token2 = await client.createToken(expiresAt === void 0 ? wanted2 : { ...wanted2, expiresAt });
+      created.value = [token2, ...created.value];
       if (typed3.value === sent) typed3.value = { ...sent, name: NOTHING3.name };
       onMade();
     } catch (error) {
@@ -5090,8 +5212,8 @@ function NewTokenForm({ client, own, onMade }) {
       isMaking.value = false;
     }
   };
-  return /* @__PURE__ */ a4($, { children: [
-    /* @__PURE__ */ a4(
+  return /* @__PURE__ */ a3($, { children: [
+    /* @__PURE__ */ a3(
       "form",
       {
         class: "new-token",
@@ -5101,9 +5223,9 @@ function NewTokenForm({ client, own, onMade }) {
           if (!isMaking.value) void make();
         },
         children: [
-          /* @__PURE__ */ a4("div", { class: "field", children: [
-            /* @__PURE__ */ a4("label", { for: "token-name", children: "What is the token for?" }),
-            /* @__PURE__ */ a4(
+          /* @__PURE__ */ a3("div", { class: "field", children: [
+            /* @__PURE__ */ a3("label", { for: "token-name", children: "What is the token for?" }),
+            /* @__PURE__ */ a3(
               "input",
               {
                 id: "token-name",
@@ -5117,10 +5239,10 @@ function NewTokenForm({ client, own, onMade }) {
               }
             )
           ] }),
-          /* @__PURE__ */ a4("fieldset", { children: [
-            /* @__PURE__ */ a4("legend", { children: "The token may" }),
-            own.scopes.map((scope) => /* @__PURE__ */ a4("label", { class: "check", children: [
-              /* @__PURE__ */ a4(
+          /* @__PURE__ */ a3("fieldset", { children: [
+            /* @__PURE__ */ a3("legend", { children: "The token may" }),
+            own.scopes.map((scope) => /* @__PURE__ */ a3("label", { class: "check", children: [
+              /* @__PURE__ */ a3(
                 "input",
                 {
                   type: "checkbox",
@@ -5134,9 +5256,9 @@ function NewTokenForm({ client, own, onMade }) {
               MEANINGS[scope]
             ] }, scope))
           ] }),
-          /* @__PURE__ */ a4("div", { class: "field", children: [
-            /* @__PURE__ */ a4("label", { for: "token-day", children: "Last day (empty: when your token expires)" }),
-            /* @__PURE__ */ a4(
+          /* @__PURE__ */ a3("div", { class: "field", children: [
+            /* @__PURE__ */ a3("label", { for: "token-day", children: "Last day (empty: when your token expires)" }),
+            /* @__PURE__ */ a3(
               "input",
               {
                 id: "token-day",
@@ -5149,34 +5271,34 @@ function NewTokenForm({ client, own, onMade }) {
               }
             )
           ] }),
-          /* @__PURE__ */ a4("button", { type: "submit", class: "primary", disabled: scopes.length === 0, "aria-disabled": isMaking.value, children: isMaking.value ? "Creating …" : "Create a token" }),
-          fault.value !== "" && /* @__PURE__ */ a4("p", { role: "alert", children: fault.value })
+          /* @__PURE__ */ a3("button", { type: "submit", class: "primary", disabled: scopes.length === 0, "aria-disabled": isMaking.value, children: isMaking.value ? "Creating …" : "Create a token" }),
+          fault.value !== "" && /* @__PURE__ */ a3("p", { role: "alert", children: fault.value })
         ]
       }
     ),
-    /* @__PURE__ */ a4(Secrets, {})
+    /* @__PURE__ */ a3(Secrets, {})
   ] });
 }
 
 // web/src/tokens/revoke-dialog.tsx
-function RevokeDialog({ token, isOwn, onRevoke, onClose }) {
-  return /* @__PURE__ */ a4(
+function RevokeDialog({ token: token2, isOwn, onRevoke, onClose }) {
+  return /* @__PURE__ */ a3(
     Dialog,
     {
-      title: /* @__PURE__ */ a4($, { children: [
+      title: /* @__PURE__ */ a3($, { children: [
         "Revoke ",
-        /* @__PURE__ */ a4("bdi", { children: token.name }),
+        /* @__PURE__ */ a3("bdi", { children: token2.name }),
         "?"
       ] }),
       onCancel: onClose,
       children: [
-        /* @__PURE__ */ a4("p", { children: [
+        /* @__PURE__ */ a3("p", { children: [
           "Programs that use this token lose access within a second. A revoked token cannot be restored.",
           isOwn && " You are signed in with this token."
         ] }),
-        /* @__PURE__ */ a4("div", { class: "fields", children: [
-          /* @__PURE__ */ a4("button", { type: "button", onClick: onClose, children: "Keep it" }),
-          /* @__PURE__ */ a4("button", { type: "button", class: "primary", onClick: () => void onRevoke(token), children: "Revoke it" })
+        /* @__PURE__ */ a3("div", { class: "fields", children: [
+          /* @__PURE__ */ a3("button", { type: "button", onClick: onClose, children: "Keep it" }),
+          /* @__PURE__ */ a3("button", { type: "button", class: "primary", onClick: () => void onRevoke(token2), children: "Revoke it" })
         ] })
       ]
     }
@@ -5213,34 +5335,34 @@ function TokensView({ session: session2 }) {
       await client.revokeToken(id);
       tell(`Revoked ${named(name)}`);
       tokens.value = tokens.value.map(
-        (token) => token.id === id ? { ...token, revokedAt: (/* @__PURE__ */ new Date()).toISOString() } : token
+        (token2) => token2.id === id ? { ...token2, revokedAt: (/* @__PURE__ */ new Date()).toISOString() } : token2
       );
     } catch (error) {
       tell(`${named(name)} was not revoked. ${said(error)}`, { isError: true });
     }
   };
-  return /* @__PURE__ */ a4($, { children: [
-    /* @__PURE__ */ a4("h1", { children: "Tokens" }),
-    /* @__PURE__ */ a4(NewTokenForm, { client, own, onMade: () => void read() }),
-    /* @__PURE__ */ a4("h2", { children: "All tokens" }),
-    state.value === "failed" && /* @__PURE__ */ a4("p", { role: "alert", children: [
+  return /* @__PURE__ */ a3($, { children: [
+    /* @__PURE__ */ a3("h1", { children: "Tokens" }),
+    /* @__PURE__ */ a3(NewTokenForm, { client, own, onMade: () => void read() }),
+    /* @__PURE__ */ a3("h2", { children: "All tokens" }),
+    state.value === "failed" && /* @__PURE__ */ a3("p", { role: "alert", children: [
       fault.value,
       " ",
-      /* @__PURE__ */ a4("button", { type: "button", onClick: () => void read(), children: "Try again" })
+      /* @__PURE__ */ a3("button", { type: "button", onClick: () => void read(), children: "Try again" })
     ] }),
-    /* @__PURE__ */ a4("ul", { class: "tokens", "aria-busy": state.value === "reading", children: tokens.value.map((token) => /* @__PURE__ */ a4(
+    /* @__PURE__ */ a3("ul", { class: "tokens", "aria-busy": state.value === "reading", children: tokens.value.map((token2) => /* @__PURE__ */ a3(
       TokenItem,
       {
-        token,
-        isOwn: token.id === own.id,
+        token: token2,
+        isOwn: token2.id === own.id,
         onRevoke: () => {
-          revoking.value = token;
+          revoking.value = token2;
         }
       },
-      token.id
+      token2.id
     )) }),
-    next.value !== void 0 && /* @__PURE__ */ a4("button", { type: "button", onClick: () => void read(next.value), children: "More tokens" }),
-    revoking.value !== void 0 && /* @__PURE__ */ a4(
+    next.value !== void 0 && /* @__PURE__ */ a3("button", { type: "button", onClick: () => void read(next.value), children: "More tokens" }),
+    revoking.value !== void 0 && /* @__PURE__ */ a3(
       RevokeDialog,
       {
         token: revoking.value,
@@ -5253,19 +5375,19 @@ function TokensView({ session: session2 }) {
     )
   ] });
 }
-function TokenItem({ token, isOwn, onRevoke }) {
-  const { id, name, scopes, createdAt, expiresAt, lastUsedAt, revokedAt } = token;
-  return /* @__PURE__ */ a4("li", { tabIndex: -1, children: [
-    /* @__PURE__ */ a4("div", { children: [
-      /* @__PURE__ */ a4("strong", { dir: "auto", children: name }),
+function TokenItem({ token: token2, isOwn, onRevoke }) {
+  const { id, name, scopes, createdAt, expiresAt, lastUsedAt, revokedAt } = token2;
+  return /* @__PURE__ */ a3("li", { tabIndex: -1, children: [
+    /* @__PURE__ */ a3("div", { children: [
+      /* @__PURE__ */ a3("strong", { dir: "auto", children: name }),
       " ",
-      isOwn && /* @__PURE__ */ a4("span", { class: "note", children: "(you are signed in with it)" }),
-      /* @__PURE__ */ a4("div", { class: "note", children: [
-        /* @__PURE__ */ a4("code", { children: id }),
+      isOwn && /* @__PURE__ */ a3("span", { class: "note", children: "(you are signed in with it)" }),
+      /* @__PURE__ */ a3("div", { class: "note", children: [
+        /* @__PURE__ */ a3("code", { children: id }),
         " may ",
         scopes.join(", ")
       ] }),
-      /* @__PURE__ */ a4("div", { class: "note", children: [
+      /* @__PURE__ */ a3("div", { class: "note", children: [
         "Created ",
         shown2(createdAt),
         lastUsedAt !== void 0 && `, last used ${shown2(lastUsedAt)}`,
@@ -5273,7 +5395,7 @@ function TokenItem({ token, isOwn, onRevoke }) {
         revokedAt !== void 0 && `, revoked ${shown2(revokedAt)}`
       ] })
     ] }),
-    revokedAt === void 0 && /* @__PURE__ */ a4("button", { type: "button", "aria-label": `Revoke ${name} (${id})`, onClick: onRevoke, children: "Revoke" })
+    revokedAt === void 0 && /* @__PURE__ */ a3("button", { type: "button", "aria-label": `Revoke ${name} (${id})`, onClick: onRevoke, children: "Revoke" })
   ] });
 }
 var shown2 = (text) => time.format(new Date(text));
@@ -5294,21 +5416,21 @@ function App() {
   const state = session.value;
   switch (state.kind) {
     case "checking":
-      return /* @__PURE__ */ a4("main", { class: "sign-in", "aria-busy": "true", children: [
-        /* @__PURE__ */ a4("h1", { children: "Plantstore" }),
-        /* @__PURE__ */ a4("p", { role: "status", children: isRetrying.value ? "The service does not answer; trying again …" : "Signing in …" })
+      return /* @__PURE__ */ a3("main", { class: "sign-in", "aria-busy": "true", children: [
+        /* @__PURE__ */ a3("h1", { children: "Plantstore" }),
+        /* @__PURE__ */ a3("p", { role: "status", children: isRetrying.value ? "The service does not answer; trying again …" : "Signing in …" })
       ] });
     case "signed-out":
-      return /* @__PURE__ */ a4(SignIn, { why: state.why });
+      return /* @__PURE__ */ a3(SignIn, { why: state.why });
     case "unreachable":
-      return /* @__PURE__ */ a4("main", { class: "sign-in", children: [
-        /* @__PURE__ */ a4("h1", { children: "Plantstore" }),
-        /* @__PURE__ */ a4("p", { role: "alert", children: state.why }),
-        /* @__PURE__ */ a4("button", { type: "button", class: "primary", onClick: state.again, children: "Try again" }),
-        /* @__PURE__ */ a4(SignOut, { title: "Use another token" })
+      return /* @__PURE__ */ a3("main", { class: "sign-in", children: [
+        /* @__PURE__ */ a3("h1", { children: "Plantstore" }),
+        /* @__PURE__ */ a3("p", { role: "alert", children: state.why }),
+        /* @__PURE__ */ a3("button", { type: "button", class: "primary", onClick: state.again, children: "Try again" }),
+        /* @__PURE__ */ a3(SignOut, { title: "Use another token" })
       ] });
     case "signed-in":
-      return /* @__PURE__ */ a4(SignedIn, { ...state });
+      return /* @__PURE__ */ a3(SignedIn, { ...state });
   }
 }
 function SignedIn(current) {
@@ -5320,31 +5442,38 @@ function SignedIn(current) {
       document.title = "Plantstore";
     };
   }, [shown3]);
-  return /* @__PURE__ */ a4($, { children: [
-    /* @__PURE__ */ a4("button", { type: "button", class: "skip", onClick: () => document.getElementById("main")?.focus(), children: "Skip to the contents" }),
-    /* @__PURE__ */ a4("header", { children: [
-      /* @__PURE__ */ a4("p", { class: "brand", children: "Plantstore" }),
-      /* @__PURE__ */ a4("nav", { "aria-label": "Pages", children: views.filter(({ isLinked }) => isLinked !== true).map(({ name, title }) => /* @__PURE__ */ a4("a", { href: linkTo(name), "aria-current": name === shown3?.name ? "page" : void 0, children: title }, name)) }),
-      /* @__PURE__ */ a4("p", { class: "who", children: [
-        /* @__PURE__ */ a4("span", { dir: "auto", children: current.own.name }),
-        /* @__PURE__ */ a4(SignOut, { title: "Sign out", isQuiet: true })
+  return /* @__PURE__ */ a3($, { children: [
+    /* @__PURE__ */ a3("button", { type: "button", class: "skip", onClick: () => document.getElementById("main")?.focus(), children: "Skip to the contents" }),
+    /* @__PURE__ */ a3("header", { children: [
+      /* @__PURE__ */ a3("p", { class: "brand", children: "Plantstore" }),
+      /* @__PURE__ */ a3("nav", { "aria-label": "Pages", children: views.filter(({ isLinked }) => isLinked !== true).map(({ name, title }) => /* @__PURE__ */ a3("a", { href: linkTo(name), "aria-current": name === shown3?.name ? "page" : void 0, children: title }, name)) }),
+      /* @__PURE__ */ a3("p", { class: "who", children: [
+        /* @__PURE__ */ a3("span", { children: [
+          "Signed in as ",
+          /* @__PURE__ */ a3("bdi", { children: current.own.name })
+        ] }),
+        /* @__PURE__ */ a3(SignOut, { title: "Sign out", isQuiet: true })
       ] })
     ] }),
-    /* @__PURE__ */ a4("p", { class: "connection", role: "status", children: isRetrying.value && "The service does not answer; trying again …" }),
-    shown3?.name !== "import" && /* @__PURE__ */ a4(ImportProgress, {}),
-    /* @__PURE__ */ a4("main", { id: "main", tabIndex: -1, children: shown3 === void 0 ? /* @__PURE__ */ a4("p", { children: "No view of this page is open to the scopes of this token." }) : /* @__PURE__ */ a4(shown3.Component, { session: current }, shown3.name) }),
-    /* @__PURE__ */ a4(Notices, {})
+    /* @__PURE__ */ a3("p", { class: "connection", role: "status", children: isRetrying.value && "The service does not answer; trying again …" }),
+    /* @__PURE__ */ a3(RememberLine, { session: current }),
+    shown3?.name !== "import" && /* @__PURE__ */ a3(ImportProgress, {}),
+    /* @__PURE__ */ a3("main", { id: "main", tabIndex: -1, children: shown3 === void 0 ? /* @__PURE__ */ a3("p", { children: "No view of this page is open to the scopes of this token." }) : /* @__PURE__ */ a3(shown3.Component, { session: current }, shown3.name) }),
+    /* @__PURE__ */ a3(Notices, {}),
+    /* @__PURE__ */ a3(LinkDialog, { ...current })
   ] });
 }
 
 // web/src/main.tsx
 onSignOut(clearNotices);
 addEventListener("hashchange", () => {
-  if (takeFromAddress()) void resume();
+  const token2 = takeFromAddress();
+  if (token2 !== void 0) void followLink(token2);
   followAddress();
 });
 addEventListener("click", writeAddress, { capture: true });
 keepFocus();
-void resume();
+var token = takeFromAddress();
+void (token === void 0 ? resume() : followLink(token));
 followAddress();
-Q(/* @__PURE__ */ a4(App, {}), document.body);
+Q(/* @__PURE__ */ a3(App, {}), document.body);

@@ -1,5 +1,6 @@
 import type { JSX } from 'preact'
 import { useEffect } from 'preact/hooks'
+import { LinkDialog, RememberLine } from './by-link.tsx'
 import { ImportProgress } from './import/import-progress.tsx'
 import { Notices } from './notices.tsx'
 import { linkTo, route } from './route.ts'
@@ -62,13 +63,16 @@ function SignedIn(current: Session): JSX.Element {
             ))}
         </nav>
         <p class="who">
-          <span dir="auto">{current.own.name}</span>
+          <span>
+            Signed in as <bdi>{current.own.name}</bdi>
+          </span>
           <SignOut title="Sign out" isQuiet />
         </p>
       </header>
       <p class="connection" role="status">
         {isRetrying.value && 'The service does not answer; trying again …'}
       </p>
+      <RememberLine session={current} />
       {shown?.name !== 'import' && <ImportProgress />}
       <main id="main" tabIndex={-1}>
         {shown === undefined ? (
@@ -78,6 +82,7 @@ function SignedIn(current: Session): JSX.Element {
         )}
       </main>
       <Notices />
+      <LinkDialog {...current} />
     </>
   )
 }

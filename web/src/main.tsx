@@ -3,16 +3,18 @@ import { App } from './app.tsx'
 import { keepFocus } from './focus.ts'
 import { clearNotices } from './notices.tsx'
 import { followAddress, writeAddress } from './route.ts'
-import { onSignOut, resume, takeFromAddress } from './session.ts'
+import { followLink, onSignOut, resume, takeFromAddress } from './session.ts'
 
 onSignOut(clearNotices)
 addEventListener('hashchange', () => {
-  // People may open the link of the first start in a tab that shows the page already.
-  if (takeFromAddress()) void resume()
+  // People may open a link with a token in a tab that shows the page already.
+  const token = takeFromAddress()
+  if (token !== undefined) void followLink(token)
   followAddress()
 })
 addEventListener('click', writeAddress, { capture: true })
 keepFocus()
-void resume()
+const token = takeFromAddress()
+void (token === undefined ? resume() : followLink(token))
 followAddress()
 render(<App />, document.body)

@@ -31,24 +31,34 @@ export function SignOut({
       </button>
       {isAsking.value && (
         <Dialog title="Sign out all the same?" onCancel={stay}>
-          <p>You would lose:</p>
-          <ul>
-            {losses.value.map((loss) => (
-              <li key={loss}>
-                <Sentence text={loss} />
-              </li>
-            ))}
-          </ul>
+          <Losses />
           <div class="fields">
             <button type="button" onClick={stay}>
               Stay signed in
             </button>
-            <button type="button" class="primary" onClick={() => signOut()}>
+            <button type="button" class="primary" onClick={signOut}>
               Sign out and lose it
             </button>
           </div>
         </Dialog>
       )}
+    </>
+  )
+}
+
+/** Lists what the person would lose with their session. */
+export function Losses(): JSX.Element | null {
+  if (losses.value.length === 0) return null
+  return (
+    <>
+      <p>You would lose:</p>
+      <ul>
+        {losses.value.map((loss) => (
+          <li key={loss}>
+            <Sentence text={loss} />
+          </li>
+        ))}
+      </ul>
     </>
   )
 }
