@@ -14,7 +14,7 @@ export const ERRORS = {
   40302: 'The new access token would have more rights than the token that creates it; nothing was changed.',
   40401: 'There is no such path.',
   40402: 'There is no such record.',
-  40501: 'The path does not have this method; Allow lists the methods it has.',
+  40501: 'The path does not have this method, or no path has it, such as CONNECT; Allow lists the methods there are.',
   40601: 'Accept excludes every media type that the operation can answer with.',
   40801: 'The request took too long to arrive.',
   40901: 'The id belongs to a different plant; nothing was changed.',

@@ -10,7 +10,6 @@ import { type ConnectionBounds, Connections } from './connection/connections.ts'
 import { RequestLines } from './connection/request-lines.ts'
 import type { SharedTurns } from './connection/shared-turns.ts'
 import { faultOfHead } from './request/head.ts'
-import { HttpError } from './response/http-error.ts'
 import type { Responder } from './response/responder.ts'
 import type { Router } from './router.ts'
 import type { ServiceState } from './service-state.ts'
@@ -107,8 +106,10 @@ function httpServer(config: Config, connections: Connections): Server {
     else if (error.code === 'HPE_INVALID_EOF_STATE') socket.destroy()
     else connection.refuse(refusalOfError(error))
   })
-  server.on('connect', ({ socket }) => {
-    connections.of(socket)?.refuse(new HttpError(40501, 'CONNECT is not supported', { headers: { Allow: '' } }))
+  server.on('connect', ({ socket }, stream) => {
+    // While the body arrives, the stream is no socket, and fails with an event of its own.
+    stream.on('error', () => {})
+    connections.of(socket)?.refuseTunnel()
   })
   return server
 }

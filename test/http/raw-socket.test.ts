@@ -8,7 +8,7 @@ import { assertConforms, assertError } from '../support/conforms.ts'
 import { holds } from '../support/property.ts'
 import { answersIn, assertRefusal, RawConnection, raw, refusalOfBytes } from '../support/raw.ts'
 import { LIVE, PLANT, post, untilNoConnection, whole } from '../support/requests.ts'
-import { withService } from '../support/service.ts'
+import { SECRET, withService } from '../support/service.ts'
 
 const INVALID_HTTP = { status: 400, error: 40004 }
 
@@ -223,9 +223,43 @@ suite('methods', () => {
     )
   })
 
+  const CONNECT = 'CONNECT a:80 HTTP/1.1\r\nHost: a:80\r\n\r\n'
+
   test('such as CONNECT are refused and open no tunnel', async (t) => {
     const service = await withService(t)
-    const refusal = await refusalOfBytes(service.port, 'CONNECT a:80 HTTP/1.1\r\nHost: a:80\r\n\r\n')
-    assert.deepEqual(refusal, { status: 405, error: 40501 })
+    const answers = await raw(service.port, CONNECT)
+    assert.deepEqual(assertRefusal(answers), { status: 405, error: 40501 })
+    assert.equal(answers[0]?.headers['allow'], 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS')
+  })
+
+  test('such as CONNECT are refused after the whole answers to earlier requests, however large', async (t) => {
+    const service = await withService(t)
+    const name = 'x'.repeat(900_000)
+    for (const id of [1, 2, 3]) await service.create({ id, name })
+    const list = `GET /plants HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${SECRET}\r\n\r\n`
+    const answers = await raw(service.port, list + CONNECT)
+    assert.deepEqual(
+      answers.map(({ status, body }) => [status, body.length > 2_700_000]),
+      [
+        [200, true],
+        [405, false],
+      ],
+    )
+  })
+
+  test('such as CONNECT do not hide that the client leaves during an earlier request', async (t) => {
+    const service = await withService(t)
+    const metrics = async () => (await service.send('GET', '/metrics')).body
+    const release = await service.under.lock()
+    const connection = new RawConnection(service.port)
+    connection.write(whole() + CONNECT + 'x'.repeat(2 ** 18))
+    while (!(await metrics()).includes('plantstore_creates_waiting 1\n')) await sleep(10)
+    connection.socket.resetAndDestroy()
+    service.agent.destroy()
+    await untilNoConnection(service)
+    await release()
+    const ended = /operation="createPlant",status="(\d+)"/
+    while (!ended.test(await metrics())) await sleep(10)
+    assert.equal(ended.exec(await metrics())?.[1], '499')
   })
 })

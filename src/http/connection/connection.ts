@@ -3,7 +3,7 @@ import type { Socket } from 'node:net'
 import type { AppError } from '../../errors.ts'
 import { Exchange } from '../exchange.ts'
 import { hasLargeBody, sizeOf } from '../request/head.ts'
-import { endRefused } from './connection-errors.ts'
+import { endRefused, unknownMethod } from './connection-errors.ts'
 import { ConnectionInput, type InputOwner } from './connection-input.ts'
 import type { ReadTurns } from './read-turns.ts'
 import type { SharedTurns } from './shared-turns.ts'
@@ -94,6 +94,14 @@ export class Connection implements InputOwner {
       this.#startsNext = true
       if (this.isReceiving) this.#current?.failBody(refusal)
     }
+  }
+
+  /** Refuses a CONNECT, for which Node.js gives the socket up: it no longer reads, and answers get no `drain`. */
+  refuseTunnel(): void {
+    this.#socket.on('drain', () => this.#current?.response.emit('drain'))
+    this.refuse(unknownMethod())
+    // Drops what follows, and shows when the client leaves before the due answers.
+    this.#socket.resume()
   }
 
   /** Refuses the whole connection, after the due answers if they come within DENIAL_LINGER milliseconds. */

@@ -83,6 +83,8 @@ export class Connections {
     this.#all.set(socket, connection)
     if (this.#limits.keepAliveTimeout > 0) this.#sweeping ??= setInterval(() => this.#sweep(), SWEEP_INTERVAL).unref()
     group?.add(connection)
+    // Node.js takes its own listener off at a CONNECT, after which a reset would end the process.
+    socket.on('error', () => {})
     socket.once('close', () => {
       this.#all.delete(socket)
       if (this.#all.size === 0) this.#stopSweeping()
