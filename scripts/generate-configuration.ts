@@ -17,9 +17,6 @@ environment, because platforms set some on their own.
 SIGHUP, a service that does not run in a terminal reads the file again: it applies the log level, and its log names the
 other changed settings, which apply from the next start on. A file with faults changes nothing.
 
-The service makes traces if OTEL_EXPORTER_OTLP_ENDPOINT or OTEL_EXPORTER_OTLP_TRACES_ENDPOINT names a collector. The
-other variables are [those of OpenTelemetry](../guides/monitoring.md#traces).
-
 - TIME is a whole number with \`ms\`, \`s\` or \`m\`, at most 60m. A timeout of \`0s\` means none.
 - SIZE is a whole number with \`B\`, \`KiB\` or \`MiB\`, at most 512MiB; without a unit it is bytes.
 - A setting that says so can be \`off\`.

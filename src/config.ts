@@ -28,7 +28,6 @@ import {
   text,
   timeout,
 } from './setting.ts'
-import { readTracing } from './tracing-config.ts'
 
 export type SqliteAddress = { readonly engine: 'sqlite'; readonly path: string; readonly isDefault: boolean }
 export type StoreAddress = SqliteAddress | PostgresAddress
@@ -251,8 +250,6 @@ export function readConfig(
     }
   })
   const config = Object.fromEntries(entries) as Config
-  // Reads them only for their faults, so that one message has all faults. The service reads the values at its start.
-  if (use === 'server') readTracing(environment, faults)
   // Node.js refuses such a pair. A timeout of 0 means none.
   if (config.requestTimeout > 0 && config.headersTimeout > config.requestTimeout) {
     faults.push('--headers-timeout: must not be longer than --request-timeout; set both')

@@ -62,8 +62,7 @@ const both = (): Scrape[] => [scrapes.sqlite ?? assert.fail(), scrapes.postgres 
 suite('the metrics', () => {
   test('of a SQLite store count requests, commits and plants', async (t) => {
     const backups = ['--backup-every', '1m', '--backup-folder', tempFolder(t)]
-    const env = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1', OTEL_BSP_SCHEDULE_DELAY: '999999' }
-    const { address, monitors } = await startMonitored(t, backups, env)
+    const { address, monitors } = await startMonitored(t, backups)
     for (const id of [1, 2, 3]) await send('POST', `${address}/plants`, { body: `{"id":${id},"name":"a"}` })
     await send('POST', `${address}/plants`, { body: '{"id":1,"name":"another"}' })
     await send('PUT', `${address}/plants/1`, { body: '{"name":"b"}' })

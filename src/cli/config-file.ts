@@ -8,7 +8,7 @@ import { fileFault } from './file-fault.ts'
 const DEFAULT_FILE = '.env'
 const MAX_SIZE = 2 ** 20
 /** Variables of other programs that the service reads, such as PGPASSWORD. */
-const FOREIGN_VARIABLES = /^(?:PG[A-Z]+|OTEL_[A-Z0-9_]+)$/
+const FOREIGN_VARIABLES = /^PG[A-Z]+$/
 
 /** The settings of a file with lines `NAME=value`, where NAME is the environment variable of the setting. */
 export interface ConfigFile {
@@ -73,6 +73,8 @@ function namesIn(text: string): { names: string[]; faults: string[] } {
 /** @param isOurs whether all variables must be settings; `.env` may also hold variables of other programs */
 function nameFault(name: string, isOurs: boolean): string | undefined {
   if (isSetting(name) || FOREIGN_VARIABLES.test(name)) return undefined
+  if (isOurs && name.startsWith('OTEL_'))
+    return `${name} belongs into the environment of Node.js, which loads the traces`
   const nearest = misspeltSetting(name)
   if (nearest !== undefined) return `no setting is called ${name} (did you mean ${nearest}?)`
   return isOurs || name.startsWith('PLANTSTORE_') ? `no setting is called ${name}` : undefined

@@ -3,7 +3,6 @@ import { type Config, readConfig, SETTINGS } from '../config.ts'
 import { AppError } from '../errors.ts'
 import { OperatorError } from '../operator-error.ts'
 import { printable } from '../printable.ts'
-import { readTracing } from '../tracing-config.ts'
 import { unknownVariables } from '../unknown-variables.ts'
 import { addHelp, addSettings, command, examples, HELP } from './command.ts'
 import { SHELLS } from './completion-shells.ts'
@@ -74,7 +73,6 @@ function program(): Command {
       const config = readConfig(flags, environment)
       if (!printConfig) {
         return serve(config, {
-          tracing: readTracing(environment, []),
           notice: unknownVariables(process.env),
           read: () => readConfig(flags, withFile(process.env, readConfigFile(path))),
         })

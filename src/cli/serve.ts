@@ -8,7 +8,6 @@ import { type Config, shownStore } from '../config.ts'
 import type { App } from '../http/app.ts'
 import type { ServiceState } from '../http/service-state.ts'
 import { OperatorError } from '../operator-error.ts'
-import type { TracingConfig } from '../tracing-config.ts'
 import { onStopSignal } from './abort-on-signal.ts'
 import { type ServiceAudit, serviceAudit } from './audit-file.ts'
 import { banner } from './banner.ts'
@@ -21,14 +20,10 @@ import { version } from './version.ts'
 
 /** Milliseconds that open requests may still take after the server has stopped to listen. */
 const ANSWERS_TIMEOUT = 5000
-/** Milliseconds for which the end of the service waits for the collector of traces. */
-const TRACES_TIMEOUT = 5000
 /** Milliseconds for which the end of the process waits for the reader of the log. */
 const LOG_TIMEOUT = 1000
 
 export interface ServeOptions {
-  /** Undefined for a service without traces. */
-  readonly tracing: TracingConfig | undefined
   /** A warning about the configuration for the operator. */
   readonly notice: string | undefined
   /** Reads the configuration again. */
@@ -40,7 +35,7 @@ export interface ServeOptions {
  *
  * @throws OperatorError when the service can't start
  */
-export async function serve(config: Config, { tracing, notice, read }: ServeOptions): Promise<void> {
+export async function serve(config: Config, { notice, read }: ServeOptions): Promise<void> {
   const { log, lines: logLines } = openLog(config)
   const trail = serviceAudit(config, log)
   const state: ServiceState = { current: 'serving' }
@@ -81,7 +76,6 @@ export async function serve(config: Config, { tracing, notice, read }: ServeOpti
       import('../http/operations.ts'),
     ])
     const contract = readContract()
-    const traces = await openTracing(tracing, log)
     const store = await opening
     const bytes = await bytesOf(config.store)
     opened.defer(() => closed('the store', store.close(), log))
@@ -93,7 +87,6 @@ export async function serve(config: Config, { tracing, notice, read }: ServeOpti
       log,
       audit: trail.audit,
       state,
-      tracer: traces?.tracer,
       writes: store.writes,
       logLines,
       auditLines: trail.lines,
@@ -103,11 +96,6 @@ export async function serve(config: Config, { tracing, notice, read }: ServeOpti
       facts: { version: version(), engine: config.store.engine, bytes },
       shards: 'shardState' in store ? () => store.shardState : undefined,
     })
-    if (traces !== undefined) {
-      opened.defer(() =>
-        closed('the export of traces', traces.exporter.close(AbortSignal.timeout(TRACES_TIMEOUT)), log),
-      )
-    }
     opened.defer(() => closed('the HTTP server', closeApp(app), log))
     const port = await listen(app, clientsAddress(config))
     const metricsPort = app.monitors && (await listen(app.monitors, monitorsAddress(config)))
@@ -128,19 +116,6 @@ export async function serve(config: Config, { tracing, notice, read }: ServeOpti
     setTimeout(() => process.exit(), LOG_TIMEOUT).unref()
     throw error
   }
-}
-
-/** Loads the modules of traces only when the configuration asks for traces. */
-async function openTracing(tracing: TracingConfig | undefined, log: Logger) {
-  if (tracing === undefined) return undefined
-  const [{ Tracer }, { OtlpExporter }] = await Promise.all([
-    import('../http/tracing/tracer.ts'),
-    import('./tracing/otlp-exporter.ts'),
-  ])
-  const { endpoint } = tracing
-  const onTrouble = (why: string) => log.warn({ endpoint, why }, 'the collector does not accept traces')
-  const exporter = new OtlpExporter({ ...tracing, version: version(), onTrouble })
-  return { exporter, tracer: new Tracer(tracing, exporter) }
 }
 
 /** Checks the port before the store opens: a start without a free port must not create or change a store. */

@@ -33,12 +33,9 @@ import { Responder } from './response/responder.ts'
 import { Router } from './router.ts'
 import { addRoutes, type Handlers } from './routes.ts'
 import type { ServiceState } from './service-state.ts'
-import type { Tracer } from './tracing/tracer.ts'
 
 export interface AppOptions extends ObservedParts {
   readonly contract: Contract
-  /** Undefined: no request is traced. */
-  readonly tracer?: Tracer | undefined
   readonly log: Logger
   /** The log of all changes; by default none. */
   readonly audit?: AuditLog
@@ -57,13 +54,12 @@ export interface App {
 
 /** Builds the HTTP side of the service from its contract. It does not listen. */
 export function buildApp(options: AppOptions): App {
-  const { config, contract, store, log, audit = NO_AUDIT, state, tracer, pool, shards } = options
+  const { config, contract, store, log, audit = NO_AUDIT, state, pool, shards } = options
   checkPlantSchemas(contract.document)
   const metrics = serviceMetrics(options)
-  tracer?.describe(metrics)
   const addresses = new ClientAddresses(config.trustedProxies)
   const cors = config.corsOrigins === undefined ? undefined : new Cors(config.corsOrigins)
-  const responder = new Responder({ log, audit, metrics, state, addresses, cors, limits: config, tracer })
+  const responder = new Responder({ log, audit, metrics, state, addresses, cors, limits: config })
   const auth = new Auth({
     tokens: store.tokens,
     configuredToken: config.token,

@@ -15,7 +15,6 @@ const POOL = 'all, search, import or long'
 const BOUND = 'the flag of the bound, see below'
 const SQLITE = 'SQLite'
 const POSTGRES = 'PostgreSQL'
-const TRACES = 'traces'
 
 /**
  * Every metric of the service besides those of Node.js. The program registers no other names, and `npm run generate`
@@ -148,12 +147,6 @@ export const METRICS = {
     type: 'counter',
     help: 'Lines of the audit log dropped because they could not be written in time.',
   },
-  plantstore_spans_exported_total: { type: 'counter', help: 'Spans that the collector took.', only: TRACES },
-  plantstore_spans_dropped_total: {
-    type: 'counter',
-    help: 'Spans dropped because the collector was too slow or refused them.',
-    only: TRACES,
-  },
   plantstore_backup_newest_timestamp_seconds: {
     type: 'gauge',
     help: 'When the newest scheduled backup was made, in seconds since 1970; 0 when there is none.',
@@ -191,7 +184,6 @@ export const BOUNDS = {
   maxDryRuns: 'dry runs in progress',
   maxPatches: 'PATCH requests in progress',
   changeQueue: 'queued changes of tokens and reservations of ids',
-  spanQueue: 'spans that wait for the collector of traces (OTEL_BSP_MAX_QUEUE_SIZE)',
   storeConnections: 'connections to a PostgreSQL store',
 } as const
 

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto'
+import type { IncomingHttpHeaders } from 'node:http'
 import type { Logger } from 'pino'
 import { AppError } from '../../errors.ts'
 import type { ClientAddresses } from '../auth/client-address.ts'
 import type { Exchange } from '../exchange.ts'
 import type { Metrics } from '../metrics/metrics.ts'
-import type { Tracer } from '../tracing/tracer.ts'
 import { DEBUG, loggedPath, RefusalLog } from './refusal-log.ts'
 
 /** The ids of clients that the service adopts: short, and safe without quotes in a log, a shell or a path. */
@@ -17,26 +17,22 @@ export interface RequestLogOptions {
   readonly log: Logger
   readonly metrics: Metrics
   readonly addresses: ClientAddresses
-  /** Undefined: the service traces no request. */
-  readonly tracer?: Tracer | undefined
 }
 
-/** Gives each request an id. Logs, counts and traces its answer. */
+/** Gives each request an id. Logs and counts its answer. */
 export class RequestLog {
   readonly #log: Logger
   readonly #metrics: Metrics
   readonly #addresses: ClientAddresses
-  readonly #tracer: Tracer | undefined
   readonly #refusals: RefusalLog
   /** Unique to this run of the process. */
   readonly #prefix = `${randomBytes(4).toString('hex')}-`
   #count = 0
 
-  constructor({ log, metrics, addresses, tracer }: RequestLogOptions) {
+  constructor({ log, metrics, addresses }: RequestLogOptions) {
     this.#log = log
     this.#metrics = metrics
     this.#addresses = addresses
-    this.#tracer = tracer
     this.#refusals = new RefusalLog(log)
   }
 
@@ -98,7 +94,6 @@ export class RequestLog {
 
   #observe(exchange: Exchange, status: number): void {
     this.#metrics.observe(exchange.operation?.id ?? 'none', status, performance.now() - exchange.startedAt)
-    this.#tracer?.end(exchange, status, this.idOf(exchange), this.#addresses)
   }
 
   /** The fields of a request in the log. Leaves out query, headers and body, which may hold secrets. */
@@ -106,7 +101,7 @@ export class RequestLog {
     const { request, operation, identity, startedAt } = exchange
     return {
       req: this.idOf(exchange),
-      trace: this.#tracer?.traceIdOf(exchange),
+      trace: traceIn(request.headers),
       operation: operation?.id ?? 'none',
       method: request.method,
       path: loggedPath(request.url),
@@ -115,4 +110,13 @@ export class RequestLog {
       ms: Math.round((performance.now() - startedAt) * 100) / 100,
     }
   }
+}
+
+/** Version, trace id, parent id, flags (https://www.w3.org/TR/trace-context/). Later versions may append members. */
+const TRACEPARENT = /^(?!ff)[0-9a-f]{2}-(?!0+-)([0-9a-f]{32})-(?!0+-)[0-9a-f]{16}-[0-9a-f]{2}(?:$|(?<!^00.*)-)/
+
+/** Returns the id of the trace to which the client's request belongs; undefined without a valid `traceparent`. */
+function traceIn({ traceparent }: IncomingHttpHeaders): string | undefined {
+  if (typeof traceparent !== 'string') return undefined
+  return TRACEPARENT.exec(traceparent)?.[1]
 }

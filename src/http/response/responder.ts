@@ -9,7 +9,6 @@ import type { Exchange } from '../exchange.ts'
 import type { Metrics } from '../metrics/metrics.ts'
 import { preferredCoding } from '../request/negotiation.ts'
 import type { ServiceState } from '../service-state.ts'
-import type { Tracer } from '../tracing/tracer.ts'
 import { compressPieces } from './compress-pieces.ts'
 import { CompressedFiles, Compressor, codingOf, withCodedTag, withCoding } from './compression.ts'
 import type { Cors } from './cors.ts'
@@ -30,8 +29,6 @@ export interface ResponderOptions {
   /** Undefined: scripts of other origins cannot read any answer. */
   readonly cors: Cors | undefined
   readonly limits: ResponderLimits
-  /** Undefined: the service traces no request. */
-  readonly tracer?: Tracer | undefined
 }
 
 export interface ResponderLimits extends UnreadLimits {
@@ -54,9 +51,9 @@ export class Responder {
   readonly #files = new CompressedFiles()
   readonly #compressor: Compressor
 
-  constructor({ log, audit, metrics, state, addresses, cors, limits, tracer }: ResponderOptions) {
+  constructor({ log, audit, metrics, state, addresses, cors, limits }: ResponderOptions) {
     this.#log = log
-    this.#requests = new RequestLog({ log, metrics, addresses, tracer })
+    this.#requests = new RequestLog({ log, metrics, addresses })
     this.#state = state
     this.#cors = cors
     this.#keepAlive =
