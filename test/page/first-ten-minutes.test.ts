@@ -9,7 +9,7 @@ import { pageTests } from '../support/page.ts'
 
 const GUIDES = fileURLToPath(new URL('../../docs/guides/', import.meta.url))
 const SIZE = { width: 1000, height: 640 }
-/** A twelfth of the pictures may differ: other machines have other fonts. */
+/** A twelfth of the pictures may differ, so a small change of the page needs no new ones. */
 const TOLERANCE = 1 / 12
 
 /** The sheet of a nursery: columns with names of its own, no ids, and one row without a name. */

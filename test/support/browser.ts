@@ -1,4 +1,6 @@
-import { join } from 'node:path'
+import { existsSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
 import packed from '@sparticuz/chromium'
 import { type Browser, chromium } from 'playwright-core'
 import type { Scene } from './clean-up.ts'
@@ -7,23 +9,62 @@ import { tempFolder } from './files.ts'
 /** Whether there is a Chromium: the package brings one only for this system. */
 export const hasBrowser = process.platform === 'linux' && process.arch === 'x64'
 
-/** Starts a real browser, which ends with the test. */
+/** The environment variable with the folder of the browser that the files of a test run share. */
+export const BROWSER_VARIABLE = 'PLANTSTORE_TEST_BROWSER'
+
+const FONTS = join(import.meta.dirname, 'fonts')
+
+/** Starts a real browser, which ends with the test. It sees no font of this machine. */
 export async function withBrowser(scene: Scene): Promise<Browser> {
-  const executablePath = await unpack(tempFolder(scene))
+  const folder = await unpacked(scene)
+  const home = tempFolder(scene)
+  const fonts = join(home, 'fonts.conf')
+  writeFileSync(fonts, fontConfiguration([join(folder, 'fonts'), FONTS], join(home, 'cache')))
   // Containers and root cannot use the sandbox. The browser loads only what the test serves.
-  const browser = await chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu'] })
+  // Hinted letters have other widths on paper than on the screen. This takes the option and the configuration.
+  const args = ['--no-sandbox', '--disable-gpu', '--font-render-hinting=none']
+  const browser = await chromium.launch({
+    executablePath: join(folder, 'chromium'),
+    args,
+    env: { ...process.env, FONTCONFIG_FILE: fonts },
+  })
   scene.after(() => browser.close())
   return browser
 }
 
-/** Unpacks Chromium to a folder for this test: in the shared folder the package would use files of others. */
+/** Unpacks Chromium, once for a whole test run. @returns its folder */
+async function unpacked(scene: Scene): Promise<string> {
+  const shared = process.env[BROWSER_VARIABLE]
+  if (shared === undefined) return unpack(tempFolder(scene))
+  if (existsSync(shared)) return shared
+  const folder = await unpack(mkdtempSync(join(dirname(shared), 'chromium-')))
+  try {
+    renameSync(folder, shared)
+  } catch {
+    // Another file of tests was faster.
+    rmSync(folder, { recursive: true })
+  }
+  return shared
+}
+
+/** In the shared folder for temporary files, the package would use those of others. */
 async function unpack(folder: string): Promise<string> {
-  const { TMPDIR: before = '' } = process.env
+  const before = tmpdir()
   process.env['TMPDIR'] = folder
   try {
-    return await packed.executablePath(join(import.meta.dirname, '../../node_modules/@sparticuz/chromium/bin'))
+    await packed.executablePath(join(import.meta.dirname, '../../node_modules/@sparticuz/chromium/bin'))
+    return folder
   } finally {
-    if (before === '') delete process.env['TMPDIR']
-    else process.env['TMPDIR'] = before
+    process.env['TMPDIR'] = before
   }
 }
+
+const fontConfiguration = (folders: readonly string[], cache: string): string => `<?xml version="1.0"?>
+<!DOCTYPE fontconfig SYSTEM "fonts.dtd">
+<fontconfig>
+${folders.map((folder) => `<dir>${folder}</dir>`).join('\n')}
+<cachedir>${cache}</cachedir>
+<match target="pattern"><edit name="family" mode="append_last"><string>Open Sans</string></edit></match>
+<match target="font"><edit name="hinting" mode="assign"><bool>false</bool></edit></match>
+</fontconfig>
+`

@@ -4,6 +4,7 @@ import { randomInt } from 'node:crypto'
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { BROWSER_VARIABLE } from './browser.ts'
 import { SERVER_VARIABLE } from './postgres.ts'
 import { hasPostgres } from './postgres-binaries.ts'
 import { PostgresServer } from './postgres-server.ts'
@@ -20,6 +21,7 @@ export async function globalSetup(): Promise<void> {
   // PostgreSQL runs as another user when the tests run as root.
   chmodSync(folder, 0o711)
   process.env['TMPDIR'] = folder
+  process.env[BROWSER_VARIABLE] = join(folder, 'browser')
   // Without this cache, hundreds of processes and threads strip the types of the same files: a third of a small test.
   process.env['NODE_COMPILE_CACHE'] ??= join(folder, 'compiled')
   // Without a PostgreSQL, only the tests that need one fail.
