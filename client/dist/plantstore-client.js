@@ -220,8 +220,9 @@ var Transport = class {
   #base;
   #options;
   #fetch;
+  /** @throws TypeError for an address to which no request can go */
   constructor(options) {
-    this.#base = String(options.url).replace(/\/+$/, "");
+    this.#base = baseOf(String(options.url));
     this.#options = options;
     this.#fetch = options.fetch ?? ((...request) => globalThis.fetch(...request));
   }
@@ -287,6 +288,15 @@ var Transport = class {
     });
   }
 };
+function baseOf(url) {
+  try {
+    const { protocol, username, password, origin, pathname, search, hash } = new URL(url);
+    const rest = username + password + search + hash;
+    if (/^https?:$/.test(protocol) && rest === "") return `${origin}${pathname}`.replace(/\/+$/, "");
+  } catch {
+  }
+  throw new TypeError("the address of a service is one such as https://plants.example, without user, query or fragment");
+}
 async function refusalOf(response, mayHaveSucceeded) {
   const { status } = response;
   const text = await response.text();
@@ -339,6 +349,7 @@ var JSON_TYPE = { "Content-Type": "application/json" };
 var FILE_TYPES = { ndjson: "application/x-ndjson", csv: "text/csv" };
 var PlantstoreClient = class {
   #transport;
+  /** @throws TypeError if `url` is no address with http:// or https:// */
   constructor(options) {
     this.#transport = new Transport(options);
   }
@@ -481,7 +492,8 @@ function writeCall(operation, id, options, body) {
   };
   return { operation, id: exactId(id), headers, body, signal };
 }
-var json = async (response) => parseExact(await response.text());
+var utf8 = new TextDecoder("utf-8", { fatal: true });
+var json = async (response) => parseExact(utf8.decode(await response.arrayBuffer()));
 var nothing = async () => {
 };
 var keptPlant = async (response) => ({

@@ -54,6 +54,7 @@ const FILE_TYPES = { ndjson: 'application/x-ndjson', csv: 'text/csv' } as const
 export class PlantstoreClient {
   readonly #transport: Transport
 
+  /** @throws TypeError if `url` is no address with http:// or https:// */
   constructor(options: ClientOptions) {
     this.#transport = new Transport(options)
   }
@@ -238,7 +239,9 @@ function writeCall(operation: Operation, id: bigint, options: WriteOptions, body
   return { operation, id: exactId(id), headers, body, signal }
 }
 
-const json = async <T>(response: Response): Promise<T> => parseExact(await response.text()) as T
+/** `Response.text()` would replace bytes that are not UTF-8 without a word. */
+const utf8 = new TextDecoder('utf-8', { fatal: true })
+const json = async <T>(response: Response): Promise<T> => parseExact(utf8.decode(await response.arrayBuffer())) as T
 
 const nothing = async (): Promise<void> => {}
 

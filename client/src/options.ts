@@ -1,5 +1,5 @@
 export interface ClientOptions {
-  /** The address of the service, such as `https://plants.example`. */
+  /** The address of the service, such as `https://plants.example`. May have a path, but no user, query or fragment. */
   readonly url: string | URL
   /** The access token. Without it, only operations that need no token work. */
   readonly token?: string | undefined

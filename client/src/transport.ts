@@ -27,8 +27,9 @@ export class Transport {
   readonly #options: ClientOptions
   readonly #fetch: typeof globalThis.fetch
 
+  /** @throws TypeError for an address to which no request can go */
   constructor(options: ClientOptions) {
-    this.#base = String(options.url).replace(/\/+$/, '')
+    this.#base = baseOf(String(options.url))
     this.#options = options
     this.#fetch = options.fetch ?? ((...request) => globalThis.fetch(...request))
   }
@@ -101,6 +102,17 @@ export class Transport {
       ...(body === undefined ? {} : { body }),
     })
   }
+}
+
+/** Returns an address to which paths can be added. */
+function baseOf(url: string): string {
+  try {
+    const { protocol, username, password, origin, pathname, search, hash } = new URL(url)
+    const rest = username + password + search + hash
+    // `localhost:8080` is a URL too: one with the scheme `localhost`.
+    if (/^https?:$/.test(protocol) && rest === '') return `${origin}${pathname}`.replace(/\/+$/, '')
+  } catch {}
+  throw new TypeError('the address of a service is one such as https://plants.example, without user, query or fragment')
 }
 
 async function refusalOf(response: Response, mayHaveSucceeded: boolean): Promise<PlantstoreError> {

@@ -139,7 +139,7 @@ suite('the client', () => {
 
   test('reads health, metrics and the contract, without a token where the service needs none', async (t) => {
     const service = await withService(t)
-    const stranger = new PlantstoreClient({ url: new URL(`${urlOf(service)}/`) })
+    const stranger = new PlantstoreClient({ url: new URL(`${urlOf(service)}/?`) })
     assert.deepEqual(await stranger.getLiveness(), { status: 'live' })
     assert.deepEqual(await stranger.getReadiness(), { status: 'ready' })
     assert.deepEqual(await stranger.getContract(), contract.document)

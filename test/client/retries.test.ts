@@ -3,9 +3,10 @@ import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { suite, type TestContext, test } from 'node:test'
+import { isDeepStrictEqual } from 'node:util'
 import { PlantstoreClient, PlantstoreError, PlantstoreUnreachable, type Retry } from '../../client/src/index.ts'
 import { cuttingProxy } from '../support/cutting-proxy.ts'
-import { withService } from '../support/service.ts'
+import { SECRET, withService } from '../support/service.ts'
 import { all, clientOf } from './support.ts'
 
 /** A server that gives these answers in turn; undefined closes the connection. */
@@ -160,4 +161,58 @@ suite('the client retries a request', () => {
     await assert.rejects(new PlantstoreClient({ url: cutShort.url, attempts: 2 }).getLiveness(), PlantstoreUnreachable)
     assert.equal(cutShort.asked(), 2)
   })
+})
+
+suite('the client takes an answer only from the service', () => {
+  const plant = { id: 7n, name: 'x' }
+
+  test('and never follows a redirect, with which its token and its plants would go elsewhere', async (t) => {
+    const elsewhere = await scripted(t, [live])
+    for (const status of [301, 302, 303, 307, 308]) {
+      for (const Location of [elsewhere.url, '/']) {
+        const { url, asked } = await scripted(t, [(response) => void response.writeHead(status, { Location }).end()])
+        const client = new PlantstoreClient({ url, token: SECRET, attempts: 1 })
+        await assert.rejects(client.createPlant(plant), PlantstoreUnreachable)
+        await assert.rejects(client.getLiveness(), PlantstoreUnreachable)
+        assert.equal(asked(), 2)
+      }
+    }
+    assert.equal(elsewhere.asked(), 0)
+  })
+
+  test('and refuses bytes that are not UTF-8 instead of changing them', async (t) => {
+    const bytes = (text: string) => (response: ServerResponse) => void response.end(Buffer.from(text, 'latin1'))
+    const read = async (text: string) => {
+      const { url } = await scripted(t, [bytes(text)])
+      return new PlantstoreClient({ url, attempts: 1 })
+    }
+    const one = await read('{"id":7,"name":"K\xe4se"}')
+    await assert.rejects(one.getPlant(7n), PlantstoreUnreachable)
+    await assert.rejects(all((await read('[{"id":7,"name":"K\xe4se"}]')).listPlants()), PlantstoreUnreachable)
+    for (const wrong of ['K\xe4se"}\n', 'K\xc3']) {
+      const seen: unknown[] = []
+      const plants = (await read(`{"id":6,"name":"y"}\n{"id":7,"name":"${wrong}`)).exportPlants()
+      await assert.rejects(async () => {
+        for await (const each of plants) seen.push(each)
+      }, TypeError)
+      assert.ok(seen.every((each) => isDeepStrictEqual(each, { id: 6n, name: 'y' })))
+    }
+  })
+})
+
+test('the client refuses an address to which no request can go at once', () => {
+  for (const url of [
+    '',
+    'plants.example',
+    '127.0.0.1:8080',
+    'localhost:8080',
+    '/api',
+    '//plants.example',
+    'http://',
+    'ftp://plants.example',
+    'https://a:b@plants.example',
+    'http://plants.example/?a=b',
+    'http://plants.example#x',
+  ])
+    assert.throws(() => new PlantstoreClient({ url }), { name: 'TypeError', message: /https:\/\/plants\.example/ }, url)
 })

@@ -1,7 +1,14 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { QUIET } from '../../web/src/labels/code.ts'
-import { type LabelJob, labelsOfPage, moduleGrid, pagesOf, pdfOf } from '../../web/src/labels/document.ts'
+import {
+  type LabelJob,
+  labelsOfPage,
+  moduleGrid,
+  type PlacedLabel,
+  pagesOf,
+  pdfOf,
+} from '../../web/src/labels/document.ts'
 import type { Bitmap } from '../../web/src/labels/pdf.ts'
 import { A5160, L7160, labelsPerPage, roll, type Sheet } from '../../web/src/labels/sheets.ts'
 import { measure } from '../support/labels.ts'
@@ -56,6 +63,29 @@ suite('labels as a PDF file', () => {
     assert.ok(black > 50_000 && grey < black / 100, `${grey} grey and ${black} black pixels`)
   })
 
+  test('can be read with a spot of dirt of 8 by 8 modules on their codes', async () => {
+    for (const id of [1n, ...ENDS]) {
+      const job: LabelJob = { ...jobOf(roll(62, 29), 1), labels: [{ id, name: 'x', tag: undefined }] }
+      const [page] = await drawPages(await bytesOf(job), 300)
+      const [placed] = labelsOfPage(job, 0, measure)
+      assert.ok(page && placed)
+      const { size } = placed.code
+      for (const [x, y] of [
+        [9, 9],
+        [size - 10, 9],
+        [Math.floor(size / 2), Math.floor(size / 2)],
+        [9, size - 8],
+      ] as const) {
+        const found = await codesOn(withSpot(page, placed, x, y))
+        assert.deepEqual(
+          found.map(({ text }) => text),
+          [addressOf(id)],
+          `${id} with a spot at ${x}, ${y}`,
+        )
+      }
+    }
+  })
+
   test('have their texts upright and in place', async () => {
     const job = jobOf(L7160, 1)
     const corner = (): Bitmap => ({ width: 8, height: 2, bits: Uint8Array.of(0x80, 0x00) })
@@ -94,6 +124,20 @@ suite('labels as a PDF file', () => {
 
 const near = (actual: number, expected: number): void =>
   assert.ok(Math.abs(actual - expected) < 0.1, `${actual} mm instead of ${expected} mm`)
+
+/** A copy of the page with 8 by 8 white modules on a code, from a module on. */
+function withSpot(page: DrawnPage, { x, y, code, layout }: PlacedLabel, column: number, row: number): DrawnPage {
+  const { pixels, scale } = page
+  const grid = moduleGrid(code, layout.code)
+  const dots = (mm: number) => Math.round(mm * scale)
+  const [left, top] = [dots(x + grid.x + column * grid.module), dots(y + grid.y + row * grid.module)]
+  const side = dots(8 * grid.module)
+  const grey = Uint8Array.from(pixels.grey)
+  for (let line = top; line < top + side; line++) {
+    grey.fill(255, line * pixels.width + left, line * pixels.width + left + side)
+  }
+  return { ...page, pixels: { ...pixels, grey } }
+}
 
 /** Checks that a decoder reads the address of each label at the place of its code. */
 async function assertCodes(page: DrawnPage, job: LabelJob, number: number): Promise<void> {

@@ -1324,8 +1324,9 @@ var Transport = class {
   #base;
   #options;
   #fetch;
+  /** @throws TypeError for an address to which no request can go */
   constructor(options2) {
-    this.#base = String(options2.url).replace(/\/+$/, "");
+    this.#base = baseOf(String(options2.url));
     this.#options = options2;
     this.#fetch = options2.fetch ?? ((...request) => globalThis.fetch(...request));
   }
@@ -1391,6 +1392,15 @@ var Transport = class {
     });
   }
 };
+function baseOf(url) {
+  try {
+    const { protocol, username, password, origin: origin2, pathname, search, hash } = new URL(url);
+    const rest = username + password + search + hash;
+    if (/^https?:$/.test(protocol) && rest === "") return `${origin2}${pathname}`.replace(/\/+$/, "");
+  } catch {
+  }
+  throw new TypeError("the address of a service is one such as https://plants.example, without user, query or fragment");
+}
 async function refusalOf(response, mayHaveSucceeded) {
   const { status } = response;
   const text = await response.text();
@@ -1443,6 +1453,7 @@ var JSON_TYPE = { "Content-Type": "application/json" };
 var FILE_TYPES = { ndjson: "application/x-ndjson", csv: "text/csv" };
 var PlantstoreClient = class {
   #transport;
+  /** @throws TypeError if `url` is no address with http:// or https:// */
   constructor(options2) {
     this.#transport = new Transport(options2);
   }
@@ -1585,7 +1596,8 @@ function writeCall(operation, id, options2, body) {
   };
   return { operation, id: exactId(id), headers, body, signal };
 }
-var json = async (response) => parseExact(await response.text());
+var utf8 = new TextDecoder("utf-8", { fatal: true });
+var json = async (response) => parseExact(utf8.decode(await response.arrayBuffer()));
 var nothing = async () => {
 };
 var keptPlant = async (response) => ({
