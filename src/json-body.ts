@@ -23,7 +23,10 @@ export function readJsonBody(
   { subject = 'body', sizeLimit = bytes.length }: { subject?: JsonSubject; sizeLimit?: number } = {},
 ): JsonBody {
   if (bytes.length === 0) throw new AppError(40001, `the ${subject} is empty; send a JSON object`)
-  if (!isUtf8(bytes)) throw new AppError(40001, `the ${subject} is not valid UTF-8`)
+  if (!isUtf8(bytes)) {
+    const mark = isUtf16Mark(bytes) ? ': it begins with a byte order mark of UTF-16; send UTF-8' : ''
+    throw new AppError(40001, `the ${subject} is not valid UTF-8${mark}`)
+  }
   const scanner = new JsonScanner(bytes, maxDepth, sizeLimit)
   try {
     const members = scanner.members()
@@ -109,8 +112,20 @@ export const NOT_TEXT: unique symbol = Symbol('no text')
 const QUOTE = 0x22
 const LETTER_N = 0x6e
 
+/** Texts of JSON must not begin with one (RFC 8259 section 8.1). */
+const BYTE_ORDER_MARK = Buffer.from('\ufeff')
+
+const isUtf16Mark = ([first, second]: Buffer): boolean =>
+  (first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff)
+
 function refusalOf({ kind, at }: JsonFault, bytes: Buffer, maxDepth: number, subject: JsonSubject): AppError {
   if (kind === 'depth') return new AppError(40001, `the ${subject} is nested more than ${maxDepth} levels deep`)
+  if (at === 0 && bytes.indexOf(BYTE_ORDER_MARK) === 0) {
+    return new AppError(
+      40001,
+      `the ${subject} is not valid JSON: it begins with a byte order mark; send it without one`,
+    )
+  }
   const before = bytes.toString('utf8', 0, at)
   const lines = before.split('\n')
   // A line within the row could be mistaken for a line of the file.

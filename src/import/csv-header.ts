@@ -1,14 +1,14 @@
 import { AppError } from '../errors.ts'
 import { shown } from '../printable.ts'
-import { type Cells, type CsvRow, SEPARATORS, type Separator, textOf } from './csv-rows.ts'
+import { type Cells, type CsvRow, SEPARATORS, type Separator } from './csv-rows.ts'
+import { textOf } from './encoding.ts'
+import type { Mapping } from './mapping.ts'
 
 const COLUMNS = ['id', 'name', 'tag'] as const
 
-/** The index of the cell of each column. */
-export interface Columns {
+/** The columns that a header names. */
+export interface Columns extends Mapping {
   readonly id: number
-  readonly name: number
-  readonly tag: number | undefined
   /** Columns with a name. The header may have further cells without one. */
   readonly count: number
 }
@@ -21,14 +21,6 @@ const MAX_COLUMNS = 1000
 /** The most columns that a message names. */
 const MAX_NAMED = 5
 
-/** The separator in a first row like `sep=;`, which Excel reads as a setting; undefined for any other row. */
-export function separatorRow({ cells }: CsvRow, used: ReadonlySet<Separator>): Separator | undefined {
-  const [first = '', ...others] = cells
-  const match = /^sep=([,;\t]?)$/i.exec(first)
-  if (match === null || others.some((cell) => cell !== undefined)) return undefined
-  return SEPARATORS.find((separator) => separator === match[1] || (match[1] === '' && used.has(separator)))
-}
-
 /**
  * Finds the columns in the header. Ignores case and surrounding blanks of their names. Cells without a name may follow.
  *
@@ -40,15 +32,14 @@ export function columnsOf({ cells, isWellFormed }: CsvRow, used: ReadonlySet<Sep
   const keys = names.map((name) => name.toLowerCase())
   const faults = faultsOf(names, keys)
   if (!isWellFormed) faults.push('a quotation mark is misplaced')
-  if (used.size > 1) faults.push(`it separates columns by ${[...used].map((each) => PLURALS[each]).join(' and by ')}`)
+  if (used.size > 1)
+    faults.push(`it separates columns by ${[...used].map((each) => SEPARATORS[each]).join(' and by ')}`)
   if (faults.length > 0) {
     throw new AppError(40001, `the header is not valid: ${faults.join('; ')}; ${HEADER_RULE}`)
   }
   const [id = 0, name = 0, tag = -1] = COLUMNS.map((column) => keys.indexOf(column))
-  return { id, name, tag: tag === -1 ? undefined : tag, count: names.length }
+  return { id, name: [name], tag: tag === -1 ? undefined : tag, count: names.length }
 }
-
-const PLURALS: Readonly<Record<Separator, string>> = { ',': 'commas', ';': 'semicolons', '\t': 'tabs' }
 
 function namesIn(cells: Cells): string[] {
   const count = cells.findLastIndex((cell) => cell !== undefined && cell.trim() !== '') + 1
@@ -82,6 +73,5 @@ function list(names: readonly string[]): string {
 /** A hint for a first row that names no column. */
 function hintOf([first = '']: readonly string[]): string {
   if (first.startsWith('{')) return ', which looks like NDJSON'
-  if (first.includes('\0')) return ', which looks like UTF-16 without byte order mark; save the file as CSV UTF-8'
   return /^-?\d/.test(first) ? ', so there is no header' : ''
 }

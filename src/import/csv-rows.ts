@@ -1,15 +1,14 @@
-import { isUtf8 } from 'node:buffer'
 import { AppError } from '../errors.ts'
-import { shown } from '../printable.ts'
-import { GrowingBuffer } from './growing-buffer.ts'
 
-/** The cells of one row, their bytes as Latin-1; undefined for a cell without bytes. */
+/** The cells of one row; undefined for a cell without characters. */
 export type Cells = readonly (string | undefined)[]
 
 /** A row of CSV. */
 export interface CsvRow {
   /** The line in which the row begins, counted from 1. */
   readonly line: number
+  /** Counted from 1 as a spreadsheet does: a cell of several lines belongs to one row. */
+  readonly number: number
   readonly cells: Cells
   /** Whether the quotation marks follow RFC 4180. Otherwise the texts of the cells may not be the intended ones. */
   readonly isWellFormed: boolean
@@ -17,15 +16,21 @@ export interface CsvRow {
   readonly isEnded: boolean
 }
 
-export const SEPARATORS = [',', ';', '\t'] as const
-export type Separator = (typeof SEPARATORS)[number]
+/** The separators of cells, with their names in the plural. */
+export const SEPARATORS = { ',': 'commas', ';': 'semicolons', '\t': 'tabs' } as const
+export type Separator = keyof typeof SEPARATORS
 
-/** The position of the next byte: before a cell, in plain text, in quotes, after a quotation mark, or after its CR. */
+export const isSeparator = (c: string): c is Separator => Object.hasOwn(SEPARATORS, c)
+
+/** The position of the next character: before a cell, in plain text, in quotes, after a closing quote, after its CR. */
 type State = 'start' | 'plain' | 'quoted' | 'quote' | 'return'
 
+/** Pieces of an unfinished cell after which CsvRows joins them. Each one takes memory of its own. */
+const MAX_PIECES = 1024
+
 /**
- * Divides CSV (RFC 4180, with CRLF or LF) into rows. It tells an empty cell from an empty text in quotes. A row takes
- * 0.5 µs and at most `limit` bytes. CsvRows does not decode bytes, as that would silently repair invalid UTF-8.
+ * Divides CSV (RFC 4180, with CRLF or LF) into rows. It tells an empty cell from an empty text in quotes. The service
+ * passes bytes as Latin-1, because decoding would silently repair invalid UTF-8; the page passes text.
  */
 export class CsvRows {
   /** Undefined: each of SEPARATORS ends a cell. A change applies from the next row on. */
@@ -33,20 +38,26 @@ export class CsvRows {
   /** The separators in the last row, while `separator` is not set. */
   readonly used = new Set<Separator>()
   readonly #limit: number
+  readonly #place: 'line' | 'number'
   #state: State = 'start'
   #cells: (string | undefined)[] = []
   /** The start of an unfinished cell. */
-  readonly #rest = new GrowingBuffer()
+  #rest: string[] = []
   #hasDoubledQuote = false
   #isWellFormed = true
   #line = 1
+  #number = 1
   #lineFeeds = 0
-  /** Bytes of the row in earlier chunks. */
+  /** Characters of the row in earlier chunks. */
   #length = 0
 
-  /** @param limit the most bytes of a row */
-  constructor(limit: number) {
+  /**
+   * @param limit the most characters of a row
+   * @param place how errors name a row: by its line, or by its number
+   */
+  constructor(limit: number, place: 'line' | 'number' = 'line') {
     this.#limit = limit
+    this.#place = place
   }
 
   /**
@@ -54,22 +65,20 @@ export class CsvRows {
    *
    * @throws AppError 41301 after a row that exceeds the limit
    */
-  *divide(chunk: Buffer): Generator<CsvRow, void> {
-    const before = this.#rest.length
-    const bytes = before === 0 ? chunk : this.#rest.append(chunk)
+  *divide(chunk: string): Generator<CsvRow, void> {
     let cell = 0
-    let row = -(this.#length - before)
+    let row = -this.#length
     let state = this.#state
-    let separator = byteOf(this.separator)
-    for (let i = before; i < bytes.length; i++) {
-      const c = bytes[i] as number
+    let separator = codeOf(this.separator)
+    for (let i = 0; i < chunk.length; i++) {
+      const c = chunk.charCodeAt(i)
       if (state === 'quoted') {
         if (c === QUOTE) state = 'quote'
         else if (c === LF) this.#lineFeeds++
         continue
       }
-      if (c === LF || c === separator || (separator === undefined && isSeparator(c))) {
-        this.#endCell(bytes, cell, i, state, c === LF)
+      if (c === LF || c === separator || (separator === undefined && isAnySeparator(c))) {
+        this.#endCell(chunk.slice(cell, i), state, c === LF)
         cell = i + 1
         state = 'start'
         if (c !== LF) {
@@ -79,7 +88,7 @@ export class CsvRows {
         if (i - row > this.#limit) throw this.#tooLarge()
         yield this.#takeRow(true)
         row = i + 1
-        separator = byteOf(this.separator)
+        separator = codeOf(this.separator)
         this.used.clear()
       } else if (c === QUOTE) {
         if (state === 'start') state = 'quoted'
@@ -98,9 +107,10 @@ export class CsvRows {
       }
     }
     this.#state = state
-    this.#length = bytes.length - row
+    this.#length = chunk.length - row
     if (this.#length > this.#limit) throw this.#tooLarge()
-    this.#rest.keep(bytes.subarray(cell))
+    if (cell < chunk.length) this.#rest.push(chunk.slice(cell))
+    if (this.#rest.length > MAX_PIECES) this.#rest = [this.#rest.join('')]
   }
 
   /**
@@ -113,29 +123,40 @@ export class CsvRows {
       throw new AppError(40001, `${this.#row()} has an unclosed quotation mark; the rows after it cannot be read`)
     }
     if (this.#state === 'start' && this.#cells.length === 0) return
-    const bytes = this.#rest.append(NOTHING)
     if (this.#state === 'return') this.#isWellFormed = false
-    this.#endCell(bytes, 0, bytes.length, this.#state, false)
+    this.#endCell('', this.#state, false)
     yield this.#takeRow(false)
   }
 
-  #endCell(bytes: Buffer, start: number, end: number, state: State, isLast: boolean): void {
+  #endCell(end: string, state: State, isLast: boolean): void {
+    let raw = end
+    if (this.#rest.length > 0) {
+      raw = this.#rest.join('') + end
+      this.#rest = []
+    }
     if (state === 'start') {
       this.#cells.push(undefined)
     } else if (state === 'plain' || !this.#isWellFormed) {
-      const textEnd = isLast && bytes[end - 1] === CR ? end - 1 : end
-      this.#cells.push(textEnd === start ? undefined : bytes.toString('latin1', start, textEnd))
+      const text = isLast && raw.charCodeAt(raw.length - 1) === CR ? raw.slice(0, -1) : raw
+      this.#cells.push(text === '' ? undefined : text)
     } else {
       if (state === 'return' && !isLast) this.#isWellFormed = false
-      const text = bytes.toString('latin1', start + 1, state === 'return' ? end - 2 : end - 1)
-      this.#cells.push(this.#hasDoubledQuote ? text.split('""').join('"') : text)
+      const text = raw.slice(1, state === 'return' ? -2 : -1)
+      this.#cells.push(this.#hasDoubledQuote ? text.replaceAll('""', '"') : text)
     }
     this.#hasDoubledQuote = false
   }
 
   #takeRow(isEnded: boolean): CsvRow {
-    const row = { line: this.#line, cells: this.#cells, isWellFormed: this.#isWellFormed, isEnded }
+    const row = {
+      line: this.#line,
+      number: this.#number,
+      cells: this.#cells,
+      isWellFormed: this.#isWellFormed,
+      isEnded,
+    }
     this.#line += 1 + this.#lineFeeds
+    this.#number += 1
     this.#cells = []
     this.#lineFeeds = 0
     this.#isWellFormed = true
@@ -143,11 +164,12 @@ export class CsvRows {
   }
 
   #row(): string {
-    return `the row at line ${this.#line}`
+    return this.#place === 'line' ? `the row at line ${this.#line}` : `row ${this.#number}`
   }
 
   #tooLarge(): AppError {
-    const reason = `is larger than ${this.#limit} bytes, or has an unclosed quotation mark`
+    const unit = this.#place === 'line' ? 'bytes' : 'characters'
+    const reason = `is larger than ${this.#limit} ${unit}, or has an unclosed quotation mark`
     return new AppError(41301, `${this.#row()} ${reason}; the rows after it cannot be read`)
   }
 }
@@ -155,26 +177,28 @@ export class CsvRows {
 const QUOTE = 0x22
 const LF = 0x0a
 const CR = 0x0d
-const NOTHING = Buffer.alloc(0)
 
-const byteOf = (separator: Separator | undefined): number | undefined => separator?.charCodeAt(0)
-const isSeparator = (c: number): boolean => c === 0x2c || c === 0x3b || c === 0x09
+const codeOf = (separator: Separator | undefined): number | undefined => separator?.charCodeAt(0)
+const isAnySeparator = (c: number): boolean => c === 0x2c || c === 0x3b || c === 0x09
 
-const BEYOND_ASCII = /[\x80-\xff]/
+/** Whether a row has nothing but blank cells. */
+export const isBlank = ({ cells, isWellFormed }: CsvRow): boolean => isWellFormed && cells.every(isNothing)
 
-/**
- * The text of a cell.
- *
- * @param cell bytes as Latin-1
- * @throws AppError 40001 when the bytes are not UTF-8
- */
-export function textOf(cell: string): string {
-  if (!BEYOND_ASCII.test(cell)) return cell
-  const bytes = Buffer.from(cell, 'latin1')
-  if (isUtf8(bytes)) return bytes.toString('utf8')
-  const guess = new TextDecoder('windows-1252').decode(bytes)
-  throw new AppError(
-    40001,
-    `the row is not valid UTF-8; as Windows-1252 it has ${shown(guess)}. Save the file as CSV UTF-8`,
-  )
+export const isNothing = (cell: string | undefined): boolean => cell === undefined || /^[ \t]*$/.test(cell)
+
+/** The separator in a first row like `sep=;`, which Excel reads as a setting; undefined for any other row. */
+export function separatorRow({ cells }: CsvRow, used: ReadonlySet<Separator>): Separator | undefined {
+  const [first = '', ...others] = cells
+  const match = /^sep=([,;\t]?)$/i.exec(first)
+  if (match === null || others.some((cell) => cell !== undefined)) return undefined
+  const [, named = ''] = match
+  return isSeparator(named) ? named : [...used][0]
 }
+
+/** Writes a row by RFC 4180, with CRLF. An absent cell is empty, an empty text is `""`. */
+export const csvLine = (cells: Cells, separator: Separator = ','): string =>
+  `${cells.map((cell) => (cell === undefined ? '' : cellOf(cell, separator))).join(separator)}\r\n`
+
+/** Writes the text of one cell. */
+export const cellOf = (text: string, separator: Separator = ','): string =>
+  text === '' || text.includes(separator) || /["\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text

@@ -1,44 +1,35 @@
+import { isUtf8 } from 'node:buffer'
 import { AppError } from '../errors.ts'
+import { shown } from '../printable.ts'
+import { encodingMark, requireText } from './file-kind.ts'
 
-/** Bytes of the start of a file that show its encoding. */
+/** Bytes of the start of a file that show its encoding, and most kinds of files that are no text. */
 const START_LENGTH = 8
-
-/** Kinds of files that people mistake for text, by their first bytes. */
-const BINARY_FILES: readonly (readonly [start: Buffer, what: string])[] = [
-  [
-    Buffer.from('PK\x03\x04', 'latin1'),
-    'a workbook (such as .xlsx or .ods) or another ZIP archive; save the sheet as CSV',
-  ],
-  [Buffer.from('d0cf11e0a1b11ae1', 'hex'), 'an old workbook (.xls); save the sheet as CSV'],
-  [Buffer.from('1f8b', 'hex'), 'compressed with gzip; decompress it first'],
-]
-
-const UTF8_MARK = Buffer.from('efbbbf', 'hex')
-const UTF16_LE_MARK = Buffer.from('fffe', 'hex')
-const UTF16_BE_MARK = Buffer.from('feff', 'hex')
 
 /**
  * Yields a text as UTF-8 without byte order mark. The mark at its start tells UTF-8 from UTF-16; a text without one is
  * UTF-8. Does not check UTF-8.
  *
+ * @param mustBeUtf16 whether to refuse a text without a mark of UTF-16
  * @throws AppError 40001 when the file is no text, or is not valid UTF-16 after the mark of UTF-16; any error of the
  *   source
  */
-export async function* asUtf8(source: AsyncIterable<Buffer>): AsyncGenerator<Buffer, void> {
+export async function* asUtf8(source: AsyncIterable<Buffer>, mustBeUtf16 = false): AsyncGenerator<Buffer, void> {
   let start: Buffer | undefined = Buffer.alloc(0)
   let decode = (chunk: Buffer): Buffer => chunk
-  const begin = (bytes: Buffer): Buffer => {
-    const binary = BINARY_FILES.find(([first]) => bytes.indexOf(first) === 0)
-    if (binary !== undefined) throw new AppError(40001, `the file is not text but ${binary[1]}`)
-    if (bytes.indexOf(UTF8_MARK) === 0) return bytes.subarray(UTF8_MARK.length)
-    const isBigEndian = bytes.indexOf(UTF16_BE_MARK) === 0
-    if (!isBigEndian && bytes.indexOf(UTF16_LE_MARK) !== 0) return bytes
-    const decoder = new Utf16Decoder(isBigEndian)
-    decode = (chunk) => decoder.decode(chunk)
-    end = () => decoder.end()
-    return decode(bytes.subarray(UTF16_LE_MARK.length))
-  }
   let end = (): void => {}
+  const begin = (bytes: Buffer): Buffer => {
+    requireText(bytes)
+    const mark = encodingMark(bytes)
+    if (mark === 'utf-16le' || mark === 'utf-16be') {
+      const decoder = new Utf16Decoder(mark === 'utf-16be')
+      decode = (chunk) => decoder.decode(chunk)
+      end = () => decoder.end()
+      return decode(bytes.subarray(2))
+    }
+    if (mustBeUtf16) throw new AppError(40001, 'the charset is utf-16, but the file has no byte order mark of UTF-16')
+    return mark === 'utf-8' ? bytes.subarray(3) : bytes
+  }
   for await (const chunk of source) {
     if (start === undefined) {
       yield decode(chunk)
@@ -84,3 +75,22 @@ const isHighSurrogate = (unit: number): boolean => (unit & 0xfc00) === 0xd800
 
 const notUtf16 = (): AppError =>
   new AppError(40001, 'the file has a UTF-16 byte order mark but is not valid UTF-16; save it as CSV UTF-8')
+
+const BEYOND_ASCII = /[\x80-\xff]/
+
+/**
+ * The text of a cell of CSV. Rows are divided before their bytes are decoded, so that a row is refused alone.
+ *
+ * @param cell bytes as Latin-1
+ * @throws AppError 40001 when the bytes are not UTF-8
+ */
+export function textOf(cell: string): string {
+  if (!BEYOND_ASCII.test(cell)) return cell
+  const bytes = Buffer.from(cell, 'latin1')
+  if (isUtf8(bytes)) return bytes.toString('utf8')
+  const guess = new TextDecoder('windows-1252').decode(bytes)
+  throw new AppError(
+    40001,
+    `the row is not valid UTF-8; as Windows-1252 it has ${shown(guess)}. Save the file as CSV UTF-8`,
+  )
+}

@@ -1,6 +1,7 @@
 import type { NewPlant } from '../plant.ts'
 import type { Batch } from './batch.ts'
 import { CSV_HEADER, csvRow, readCsv } from './csv.ts'
+import { asUtf8 } from './encoding.ts'
 import { ndjsonRow, readNdjson } from './ndjson.ts'
 
 export const FORMATS = ['ndjson', 'csv'] as const
@@ -22,6 +23,8 @@ export interface ReadOptions {
   readonly textLimit: number
   /** The most levels of arrays and objects in a row of NDJSON. */
   readonly nestingLimit: number
+  /** Whether the sender says that the file is UTF-16. It must then begin with a byte order mark. */
+  readonly isUtf16?: boolean
 }
 
 /**
@@ -36,7 +39,8 @@ export function readPlants(
   source: AsyncIterable<Buffer>,
   options: ReadOptions,
 ): AsyncGenerator<Batch, void> {
-  return format === 'csv' ? readCsv(source, options.textLimit) : readNdjson(source, options)
+  const text = asUtf8(source, options.isUtf16)
+  return format === 'csv' ? readCsv(text, options.textLimit) : readNdjson(text, options)
 }
 
 /** The text of a file before its plants. */

@@ -3,7 +3,6 @@ import { parseRow } from '../parse-plant.ts'
 import { type NewPlant, newPlantJson } from '../plant.ts'
 import { Turns } from '../turns.ts'
 import { type Batch, Batcher } from './batch.ts'
-import { asUtf8 } from './encoding.ts'
 import type { ReadOptions } from './format.ts'
 import { GrowingBuffer } from './growing-buffer.ts'
 import { requireFits, rowLimitOf } from './text-limit.ts'
@@ -17,7 +16,7 @@ const BLANK = /^[ \t\r]*$/
  * lines. The last line needs no end.
  */
 export async function* readNdjson(
-  source: AsyncIterable<Buffer>,
+  text: AsyncIterable<Buffer>,
   { textLimit, nestingLimit }: ReadOptions,
 ): AsyncGenerator<Batch, void> {
   const batcher = new Batcher()
@@ -34,7 +33,7 @@ export async function* readNdjson(
       batcher.refuse(line, error)
     }
   }
-  for await (const chunk of asUtf8(source)) {
+  for await (const chunk of text) {
     let from = 0
     for (let end = chunk.indexOf(LF); end !== -1; end = chunk.indexOf(LF, from)) {
       if (end > from || !start.isEmpty) take(start.completedBy(chunk.subarray(from, end)))

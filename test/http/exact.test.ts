@@ -235,7 +235,17 @@ suite('the texts of a plant', () => {
       'beyond U+10FFFF': around([0xf4, 0x90, 0x80, 0x80]),
       'Latin-1': around([0xe9]),
       'UTF-16': Buffer.from(json, 'utf16le'),
-      'a byte order mark': Buffer.from(`\ufeff${json}`),
+    }
+    const marked: Readonly<Record<string, Buffer>> = {
+      'the body is not valid JSON: it begins with a byte order mark; send it without one': Buffer.from(`\ufeff${json}`),
+      'the body is not valid UTF-8: it begins with a byte order mark of UTF-16; send UTF-8': Buffer.from(
+        `\ufeff${json}`,
+        'utf16le',
+      ),
+    }
+    for (const [message, body] of Object.entries(marked)) {
+      const answer = await service.create(body)
+      assert.deepEqual([errorOf(answer), messageOf(answer)], [40001, message])
     }
     for (const [what, body] of Object.entries(bodies)) {
       const answer = await service.create(body)

@@ -11,7 +11,9 @@ function divided(file: Buffer, pieces: number): CsvRow[] {
   const rows = new CsvRows(LIMIT)
   rows.separator = ','
   const all: CsvRow[] = []
-  for (let at = 0; at < file.length; at += pieces) all.push(...rows.divide(file.subarray(at, at + pieces)))
+  for (let at = 0; at < file.length; at += pieces) {
+    all.push(...rows.divide(file.toString('latin1', at, at + pieces)))
+  }
   all.push(...rows.end())
   return all
 }

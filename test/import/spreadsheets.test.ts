@@ -82,6 +82,30 @@ suite('a file that is not text', () => {
     }
   })
 
+  test('may be a PDF, XML, HTML, a text document or a picture', async () => {
+    const kinds: readonly (readonly [start: string, kind: RegExp])[] = [
+      ['%PDF-1.7\n', /a PDF; save the sheet/],
+      ['<?xml version="1.0"?>', /XML \(as in some files named \.xls\)/],
+      ['<!DOCTYPE html>', /HTML/],
+      ['<html xmlns:x="urn:schemas-microsoft-com:office:excel">', /HTML/],
+      ['{\\rtf1', /\.rtf/],
+      ['\x89PNG\r\n\x1a\n', /a picture/],
+      ['\xff\xd8\xff\xe0', /a picture/],
+    ]
+    for (const [start, kind] of kinds) {
+      assert.match((await faultOf(Buffer.from(`${start} and more`, 'latin1'))) ?? '', kind)
+    }
+  })
+
+  test('may be UTF-16 without a byte order mark, in scripts of one byte or two', async () => {
+    const text = 'Номер;Название\r\n1;Rose\r\n'
+    for (const start of ['id,name\n1,a\n', text]) {
+      for (const file of [Buffer.from(start, 'utf16le'), Buffer.from(start, 'utf16le').swap16()]) {
+        assert.equal(await faultOf(file), '40001 the file is UTF-16 without a byte order mark; save it as CSV UTF-8')
+      }
+    }
+  })
+
   test('counts as UTF-16 only if all of it is', async () => {
     const message = '40001 the file has a UTF-16 byte order mark but is not valid UTF-16; save it as CSV UTF-8'
     for (const text of ['id,name\n1,\ud83d', 'id,name\n1,\ud83d\n', '\udf31,']) {

@@ -3,7 +3,7 @@ import type { Exchange } from '../exchange.ts'
 import type { Method, Operation } from '../operations.ts'
 import { HttpError } from '../response/http-error.ts'
 import type { BodyMemory } from './body-memory.ts'
-import { readMediaType } from './media-type.ts'
+import { type MediaType, readMediaType } from './media-type.ts'
 
 /**
  * Reads the whole body of a request, or refuses it by its headers.
@@ -49,9 +49,13 @@ function refusalByType(operation: Operation, header: string): AppError | undefin
     return unsupported(operation, header === '' ? 'the Content-Type is missing' : 'the Content-Type is malformed')
   }
   if (!operation.mediaTypes.includes(mediaType.type)) return unsupported(operation, 'the media type is not supported')
-  const charset = mediaType.parameters.get('charset') ?? 'utf-8'
-  return charset.toLowerCase() === 'utf-8' ? undefined : unsupported(operation, 'the charset is not supported')
+  const charset = charsetOf(mediaType)
+  if (charset === 'utf-8' || (charset === 'utf-16' && operation.isStreamed)) return undefined
+  return unsupported(operation, 'the charset is not supported')
 }
+
+/** The charset of a body, in lower case. */
+export const charsetOf = ({ parameters }: MediaType): string => (parameters.get('charset') ?? 'utf-8').toLowerCase()
 
 function unsupported({ method, mediaTypes }: Operation, what: string): AppError {
   return new HttpError(41501, `${what}; send ${mediaTypes.join(' or ')}, in UTF-8 and not compressed`, {

@@ -5,8 +5,9 @@ import { type ImportCounts, type ImportSummary, ImportTotals, type RefusedRow } 
 import { runImport } from '../../import/run-import.ts'
 import type { Store } from '../../store.ts'
 import type { Admission } from '../admission/admission.ts'
+import { charsetOf } from '../request/body.ts'
 import { bodyPieces } from '../request/body-pieces.ts'
-import { readMediaType } from '../request/media-type.ts'
+import { type MediaType, readMediaType } from '../request/media-type.ts'
 import { HttpError } from '../response/http-error.ts'
 import { JSON_TYPE, type Responder } from '../response/responder.ts'
 import type { Handlers } from '../routes.ts'
@@ -25,12 +26,14 @@ export function importHandlers(
 ): Pick<Handlers, 'importPlants'> {
   return {
     importPlants(exchange, options) {
-      const format = formatOfType(exchange.request.headers['content-type'] ?? '')
+      const type = readMediaType(exchange.request.headers['content-type'] ?? '')
+      const format = formatOfType(type)
+      const isUtf16 = type !== undefined && charsetOf(type) === 'utf-16'
       admission
         .during(options.dryRun ? 'dryRun' : 'import', exchange, async (ending) => {
           const signal = AbortSignal.any([ending, stopping])
           const pieces = bodyPieces(exchange, { stallTimeout, leastSpeed, signal })
-          const batches = readPlants(format, pieces, { textLimit: bodyLimit, nestingLimit })
+          const batches = readPlants(format, pieces, { textLimit: bodyLimit, nestingLimit, isUtf16 })
           const reporter = new ImportReporter(options.dryRun)
           const details = () => ({ mode: options.mode, dryRun: options.dryRun, ...reporter.counts })
           exchange.change = { outcome: 'imported', details, isGradual: true }
@@ -50,10 +53,8 @@ export function importHandlers(
 }
 
 /** The format of a media type. The contract admits no types without a format. */
-function formatOfType(contentType: string): Format {
-  const type = readMediaType(contentType)?.type
-  return FORMATS.find((format) => MEDIA_TYPES[format] === type) ?? 'ndjson'
-}
+const formatOfType = (mediaType: MediaType | undefined): Format =>
+  FORMATS.find((format) => MEDIA_TYPES[format] === mediaType?.type) ?? 'ndjson'
 
 /** The body of the answer to an import. */
 export interface ImportReport extends ImportSummary {
