@@ -20,7 +20,6 @@ const COMMANDS = [
   ['check'],
   ['status'],
   ['openapi'],
-  ['completion'],
 ]
 
 for (const args of [[], ['token'], ...COMMANDS]) {

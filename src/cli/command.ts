@@ -39,18 +39,11 @@ export function addSettings(to: Command, keys: readonly (keyof Config)[]): Comma
 export const examples = (...lines: string[]): string => `\nExamples:\n${lines.map((line) => `  ${line}`).join('\n')}\n`
 
 /** An option whose value is one of several texts. */
-export class Choice extends Option {
-  readonly values: readonly string[]
-
-  constructor(flags: string, help: string, values: readonly string[]) {
-    super(flags, help)
-    this.values = values
-    this.argParser((value) => {
-      if (values.includes(value)) return value
-      throw new InvalidArgumentError(`It is not one of ${values.join(', ')}.`)
-    })
-  }
-}
+export const choice = (flags: string, help: string, values: readonly string[]): Option =>
+  new Option(flags, help).argParser((value) => {
+    if (values.includes(value)) return value
+    throw new InvalidArgumentError(`It is not one of ${values.join(', ')}.`)
+  })
 
 /** Ends a command with its exit code. After a signal it ends the process at once, as a read may wait for ever. */
 export function endWith(exitCode: number): void {

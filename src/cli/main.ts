@@ -5,7 +5,6 @@ import { OperatorError } from '../operator-error.ts'
 import { printable } from '../printable.ts'
 import { unknownVariables } from '../unknown-variables.ts'
 import { addHelp, addSettings, command, examples, HELP } from './command.ts'
-import { SHELLS } from './completion-shells.ts'
 import { readConfigFile, withFile } from './config-file.ts'
 import { addDistribute } from './distribute-command.ts'
 import { serve } from './serve.ts'
@@ -131,27 +130,13 @@ function program(): Command {
       const { readContract } = await import('../http/operations.ts')
       process.stdout.write(`${JSON.stringify(readContract().document, null, 2)}\n`)
     })
-  command(root, 'completion', 'print a script that makes a shell complete commands and flags')
-    .argument('<shell>', SHELLS.join(', '))
-    .addHelpText('after', COMPLETION_NOTES)
-    .addHelpText(
-      'after',
-      examples('plantstore completion bash > ~/.local/share/bash-completion/completions/plantstore'),
-    )
-    .action(async (shell: string) => {
-      const { completionScript } = await import('./completion.ts')
-      process.stdout.write(completionScript(root, shell))
-    })
   addHelp(token)
   addHelp(root)
   return root
 }
 
 /** Commands that print no warnings about the environment; `serve` logs them. */
-const SILENT_COMMANDS: readonly string[] = ['serve', 'openapi', 'completion', 'help']
-const COMPLETION_NOTES = `
-bash reads it from ~/.local/share/bash-completion/completions/plantstore, zsh from a file _plantstore in a folder of
-$fpath, and fish from ~/.config/fish/completions/plantstore.fish.`
+const SILENT_COMMANDS: readonly string[] = ['serve', 'openapi', 'help']
 const SCOPES_HELP =
   'the scopes, with commas between: plants:read, plants:write (answers show the plants written), tokens (default plants:read,plants:write)'
 const SETTING_KEYS = Object.keys(SETTINGS) as (keyof Config)[]

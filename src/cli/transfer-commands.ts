@@ -3,7 +3,7 @@ import { type Config, SETTINGS, type StoreAddress } from '../config.ts'
 import { FORMATS } from '../import/format.ts'
 import { OperatorError } from '../operator-error.ts'
 import { PLANT_ORDERS } from '../plant-query.ts'
-import { addSettings, Choice, command, endWith, examples } from './command.ts'
+import { addSettings, choice, command, endWith, examples } from './command.ts'
 import type { ExportFlags } from './export.ts'
 import type { ImportFlags } from './import.ts'
 
@@ -20,9 +20,9 @@ export function addImport(root: Command, settings: ReadSettings): void {
   const to = command(root, 'import', 'import plants from a file into a store, even while a service serves it')
   to.argument('<file>', `${FILE}; - is standard input`)
   addTargetOptions(to, ['auditLog'])
-  to.addOption(new Choice('--mode <MODE>', MODE, ['add', 'update']))
+  to.addOption(choice('--mode <MODE>', MODE, ['add', 'update']))
     .option('--dry-run', 'report what would happen, and store nothing')
-    .addOption(new Choice('--format <FORMAT>', FORMAT, FORMATS))
+    .addOption(choice('--format <FORMAT>', FORMAT, FORMATS))
     .option('--gzip', 'the file is gzip-compressed, regardless of its name')
     .option('--retry-time <TIME>', RETRY_TIME)
     .option('--json', 'print the result as JSON on standard output')
@@ -41,8 +41,8 @@ export function addExport(root: Command, settings: ReadSettings): void {
   addTargetOptions(to)
   to.option('--tag <TAG>', 'only plants with this tag; repeat it for plants with any of several tags', collect)
     .option('--q <WORDS>', 'only plants that match every word: each is a prefix of a word in name or tag')
-    .addOption(new Choice('--sort <ORDER>', `one of ${PLANT_ORDERS.join(', ')} (default id)`, PLANT_ORDERS))
-    .addOption(new Choice('--format <FORMAT>', FORMAT, FORMATS))
+    .addOption(choice('--sort <ORDER>', `one of ${PLANT_ORDERS.join(', ')} (default id)`, PLANT_ORDERS))
+    .addOption(choice('--format <FORMAT>', FORMAT, FORMATS))
     .option('--gzip', 'compress the file with gzip, regardless of its name')
     .option('--force', 'replace the file if it exists')
     .option('--json', 'print the result as JSON on standard output')

@@ -1,3 +1,0 @@
-/** The shells for which `plantstore completion` prints a script. */
-export const SHELLS = ['bash', 'zsh', 'fish'] as const
-export type Shell = (typeof SHELLS)[number]
