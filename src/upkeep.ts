@@ -22,6 +22,12 @@ export interface Upkeep {
   /** Reports what the store holds, also while a service serves it. Changes nothing. */
   status(): Promise<StoreStatus>
 
+  /**
+   * Returns 8 hexadecimal digits that tell the store from others, also of a backup, which has those of its store;
+   * undefined for a file without an identity.
+   */
+  identity(): string | undefined
+
   /** The sizes of the store's files. */
   bytes(): StoreBytes
 }
@@ -37,15 +43,26 @@ export interface StoreStatus {
   readonly engine: 'sqlite' | 'postgres'
   /** The sizes of the store's files; undefined where a database keeps them. */
   readonly bytes: StoreBytes | undefined
-  readonly schema: string | undefined
+  /** The number of the newest migration that the store has. */
+  readonly schema: number | undefined
+  /** The schema to which the next start migrates the store; undefined when it has that one. */
+  readonly nextSchema: number | undefined
+  /** The identity of the store, which the names of its scheduled backups have; undefined where there is none. */
+  readonly identity: string | undefined
   readonly plants: number
   /** Active tokens. */
   readonly tokens: number
-  /** The state of the search index, in words. */
-  readonly index: string | undefined
+  /** Undefined where the store has no search index of its own. */
+  readonly index: IndexStatus | undefined
   /** Whether a service on this machine serves the store; undefined where that is unknown. */
   readonly isServed: boolean | undefined
 }
+
+/** The search index: `none` until a service builds it, or how many plants or changes it has or lacks. */
+export type IndexStatus =
+  | { readonly state: 'none' }
+  | { readonly state: 'building'; readonly indexed: number; readonly plants: number }
+  | { readonly state: 'ready'; readonly behind: number }
 
 /** The progress of long work. */
 export interface WorkState {

@@ -101,9 +101,24 @@ export async function statusOf(address: StoreAddress): Promise<StoreStatus> {
       revokedAt === undefined && (expiresAt === undefined || expiresAt.getTime() > Date.now())
     const tokens = (await store.tokens.listTokens()).filter(isActive).length
     const plants = await store.countPlants()
-    const unknown = { bytes: undefined, schema: undefined, index: undefined, isServed: undefined }
-    return { store: shownStore(address), engine: 'postgres', plants, tokens, ...unknown }
+    return { store: shownStore(address), engine: 'postgres', plants, tokens, ...UNKNOWN }
   })
+}
+
+/** What only the files of a SQLite store tell. */
+const UNKNOWN = {
+  bytes: undefined,
+  schema: undefined,
+  nextSchema: undefined,
+  identity: undefined,
+  index: undefined,
+  isServed: undefined,
+} as const satisfies Partial<StoreStatus>
+
+/** Returns the identity of the SQLite store in a file, also of a backup; undefined for a file without one. */
+export async function identityOf(path: string): Promise<string | undefined> {
+  const { sqliteUpkeep } = await import('../sqlite/upkeep/upkeep.ts')
+  return sqliteUpkeep(path).identity()
 }
 
 /** Returns a function that reads the sizes of a store's files; undefined for a store in a database. */

@@ -7,7 +7,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import type { Config } from '../config.ts'
 import type { BackupReport, BackupsMade } from '../upkeep.ts'
-import { BackupFolder } from './backup-folder.ts'
+import { BackupFolder, mustBeBackupFolder } from './backup-folder.ts'
+import { identityOf } from './open-store.ts'
 
 /**
  * Milliseconds between two checks of the clock: timers stop while the machine sleeps, and an operator may set the
@@ -37,18 +38,21 @@ export class ScheduledBackups implements BackupsMade {
   failures = 0
   readonly #options: ScheduledOptions
   readonly #stopping = new AbortController()
-  #newest: number | undefined
+  /** When the newest backup was made, by both clocks; undefined when there is none. */
+  #newest: { readonly time: number; readonly monotonic: number } | undefined
   #child: ChildProcess | undefined
   #running: Promise<void> | undefined
 
   constructor(options: ScheduledOptions) {
     this.#options = options
     options.folder.removeUnfinished()
-    this.#newest = options.folder.newest()
+    const now = Date.now()
+    const time = options.folder.newest(now)
+    if (time !== undefined) this.#newest = { time, monotonic: performance.now() - (now - time) }
   }
 
   get newest(): number {
-    return (this.#newest ?? 0) / 1000
+    return this.#newest === undefined ? 0 : Math.floor((Date.now() - this.#age()) / 1000)
   }
 
   /** Starts the schedule. It makes the first backup at once, unless one of an earlier run is new enough. */
@@ -73,21 +77,21 @@ export class ScheduledBackups implements BackupsMade {
 
   async #run(): Promise<void> {
     const { every } = this.#options
-    let due = this.#due(Date.now())
     while (!this.#stopping.signal.aborted) {
-      const now = Date.now()
-      if (now >= due) {
-        const isMade = await this.#backUp(now)
-        due = isMade ? this.#due(Date.now()) : Date.now() + Math.min(every, RETRY)
-      } else {
-        await this.#sleep(Math.min(due - now, MAX_SLEEP))
-      }
+      const wait = every - this.#age()
+      if (wait > 0) await this.#sleep(Math.min(wait, MAX_SLEEP))
+      else if (!(await this.#backUp())) await this.#sleep(Math.min(every, RETRY))
     }
   }
 
-  #due(now: number): number {
-    // After the clock was set back, the newest backup lies in the future, and must not delay the next one.
-    return this.#newest === undefined ? now : Math.min(this.#newest, now) + this.#options.every
+  /**
+   * The milliseconds since the newest backup, by the clock that has gone further: an operator may set the clock back, and
+   * the monotonic clock stops while the machine sleeps.
+   */
+  #age(): number {
+    if (this.#newest === undefined) return Number.POSITIVE_INFINITY
+    const { time, monotonic } = this.#newest
+    return Math.max(Date.now() - time, performance.now() - monotonic)
   }
 
   async #sleep(milliseconds: number): Promise<void> {
@@ -95,17 +99,17 @@ export class ScheduledBackups implements BackupsMade {
   }
 
   /** Makes a backup, or logs the failure. @returns whether it made the backup */
-  async #backUp(now: number): Promise<boolean> {
+  async #backUp(): Promise<boolean> {
     const { storePath, folder, keep, log } = this.#options
-    const startedAt = performance.now()
-    const file = folder.fileAt(now)
+    const made = { time: Date.now(), monotonic: performance.now() }
+    const file = folder.fileAt(made.time)
     try {
       const said = await this.#command(['backup', file, '--store', `sqlite:${resolve(storePath)}`, '--json', '--quiet'])
       if (said === undefined) return false
-      const ms = Math.round(performance.now() - startedAt)
-      this.#newest = now
+      const ms = Math.round(performance.now() - made.monotonic)
+      this.#newest = made
       log.info({ ...(JSON.parse(said) as BackupReport), ms }, 'backed the store up')
-      folder.keepNewest(keep)
+      folder.keepNewest(keep, file, Date.now())
       return true
     } catch (error) {
       this.failures++
@@ -140,13 +144,24 @@ export class ScheduledBackups implements BackupsMade {
 }
 
 /**
- * Returns the backups that the settings ask for; undefined when they ask for none.
+ * Returns the folder for the backups that the settings ask for; undefined when they ask for none. Call it before the
+ * store opens: a start without the folder must not create a store.
  *
  * @throws OperatorError when the folder is missing, or this process can't write to it
  */
-export function scheduledBackups(config: Config, log: Logger): ScheduledBackups | undefined {
-  const { store, backupEvery: every, backupKeep: keep, backupFolder } = config
-  if (every === undefined || backupFolder === undefined || store.engine !== 'sqlite') return undefined
-  const folder = new BackupFolder(backupFolder, store.path)
+export function wantedBackupFolder({ store, backupEvery, backupFolder }: Config): string | undefined {
+  if (backupEvery === undefined || backupFolder === undefined || store.engine !== 'sqlite') return undefined
+  mustBeBackupFolder(backupFolder)
+  return backupFolder
+}
+
+/** Returns the scheduled backups of an open store. @param path of `wantedBackupFolder` */
+export async function scheduledBackups(
+  { store, backupEvery: every, backupKeep: keep }: Config,
+  path: string | undefined,
+  log: Logger,
+): Promise<ScheduledBackups | undefined> {
+  if (path === undefined || every === undefined || store.engine !== 'sqlite') return undefined
+  const folder = await BackupFolder.open(path, store.path, identityOf)
   return new ScheduledBackups({ storePath: store.path, folder, every, keep, log })
 }

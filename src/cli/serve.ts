@@ -15,7 +15,7 @@ import { makeFirstToken } from './first-token.ts'
 import { openLog } from './log.ts'
 import { bytesOf, openStore } from './open-store.ts'
 import { reloadOnSignal } from './reload.ts'
-import { scheduledBackups } from './scheduled-backups.ts'
+import { scheduledBackups, wantedBackupFolder } from './scheduled-backups.ts'
 import { version } from './version.ts'
 
 /** Milliseconds that open requests may still take after the server has stopped to listen. */
@@ -50,7 +50,7 @@ export async function serve(config: Config, { notice, read }: ServeOptions): Pro
   try {
     await mustHaveFreePort(clientsAddress(config))
     if (config.metricsPort !== undefined) await mustHaveFreePort(monitorsAddress(config))
-    const backups = scheduledBackups(config, log)
+    const backupFolder = wantedBackupFolder(config)
     const opening = openStore(config.store, {
       serving: true,
       create: true,
@@ -79,6 +79,7 @@ export async function serve(config: Config, { notice, read }: ServeOptions): Pro
     const store = await opening
     const bytes = await bytesOf(config.store)
     opened.defer(() => closed('the store', store.close(), log))
+    const backups = await scheduledBackups(config, backupFolder, log)
     if (backups !== undefined) opened.defer(() => closed('the backups', backups.close(), log))
     const app = buildApp({
       config,

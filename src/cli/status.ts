@@ -1,6 +1,6 @@
 import type { Config } from '../config.ts'
 import { count, onOneLine } from '../printable.ts'
-import type { StoreStatus } from '../upkeep.ts'
+import type { IndexStatus, StoreStatus } from '../upkeep.ts'
 import { statusOf } from './open-store.ts'
 import { formatTime } from './progress.ts'
 import type { ServiceClient } from './service-client.ts'
@@ -114,15 +114,25 @@ const bytes = (number: number | undefined): string | undefined =>
 const behind = (number: number | undefined): string | undefined =>
   number === undefined ? undefined : `${count(number)} changes behind`
 
+function indexLine(index: IndexStatus): string {
+  if (index.state === 'none') return 'none yet; a service builds it'
+  if (index.state === 'ready') return `${count(index.behind)} changes behind`
+  return `being built, ${count(index.indexed)} of ${count(index.plants)} plants`
+}
+
+const schemaLine = (schema: number, next: number | undefined): string =>
+  next === undefined ? `${schema}` : `${schema}; the next start migrates it to ${next}`
+
 const storeLines = (status: StoreStatus): [string, string | undefined][] => [
   ['store', status.store],
   ['engine', status.engine],
   ['served', status.isServed === undefined ? undefined : status.isServed ? 'yes, by a service on this machine' : 'no'],
   ['size', status.bytes && `${count(status.bytes.store)} bytes, and ${count(status.bytes.log)} of log`],
-  ['schema', status.schema],
+  ['schema', status.schema === undefined ? undefined : schemaLine(status.schema, status.nextSchema)],
+  ['identity', status.identity],
   ['plants', count(status.plants)],
   ['tokens', `${count(status.tokens)} active`],
-  ['index', status.index],
+  ['index', status.index && indexLine(status.index)],
 ]
 
 const serviceLines = (status: ServiceStatus): [string, string | undefined][] => [

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { cleanUp } from './clean-up.ts'
 import { expectService } from './recorder.ts'
 
-const BIN = fileURLToPath(new URL('../../bin/plantstore.js', import.meta.url))
+export const PROGRAM = fileURLToPath(new URL('../../bin/plantstore.js', import.meta.url))
 
 /** The configured token of servers in tests (PLANTSTORE_TOKEN). */
 export const TOKEN = 'only-for-tests-0123456789'
@@ -43,7 +43,7 @@ export class Program {
       ...(options.under ?? []),
       process.execPath,
       ...(options.nodeArgs ?? []),
-      BIN,
+      PROGRAM,
       ...args,
     ]
     this.#isGroup = options.under !== undefined

@@ -1,12 +1,17 @@
 import assert from 'node:assert/strict'
 import { readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { test } from 'node:test'
+import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { pino } from 'pino'
+import { BackupFolder } from '../../src/cli/backup-folder.ts'
+import { identityOf } from '../../src/cli/open-store.ts'
+import { ScheduledBackups } from '../../src/cli/scheduled-backups.ts'
+import { cleanUp } from '../support/clean-up.ts'
 import { plantsIn, tempFolder } from '../support/files.ts'
 import { send } from '../support/load.ts'
 import { isLinux, isRoot, notTestedHere } from '../support/not-tested.ts'
-import { run, startServer, TOKEN } from '../support/process.ts'
+import { PROGRAM, run, startServer, TOKEN } from '../support/process.ts'
 
 const stampAt = (time: number): string => new Date(time).toISOString().replaceAll(/[-:]|\.\d+/g, '')
 
@@ -15,26 +20,46 @@ async function metric(address: string, name: string): Promise<number> {
   return Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(await response.text())?.[1])
 }
 
+/** Creates a store in the folder. Resolves with the start of the names of its scheduled backups. */
+async function newStore(t: TestContext, folder: string): Promise<string> {
+  const store = ['--store', `sqlite:${join(folder, 'plants.db')}`]
+  assert.equal((await run(t, ['token', 'create', '--name', 'x', ...store])).code, 0)
+  const { identity } = JSON.parse((await run(t, ['status', '--json', ...store])).stdout) as { identity: string }
+  assert.match(identity, /^[0-9a-f]{8}$/)
+  return `plants-${identity}-`
+}
+
+const schedule = (backups: string, keep: number): string[] => [
+  ...['--backup-every', '1m', '--backup-keep', String(keep), '--backup-folder', backups, '--log-level', 'info'],
+]
+
 test('the service makes backups at its start and at each interval, and keeps the newest', async (t) => {
   const [folder, backups] = [tempFolder(t), tempFolder(t)]
-  const old = ['20200101T000000Z', '20210101T000000Z', '20220101T000000Z'].map((stamp) => `plants-${stamp}.db`)
+  const own = await newStore(t, folder)
+  const old = ['20200101T000000Z', '20210101T000000Z', '20220101T000000Z'].map((stamp) => `${own}${stamp}.db`)
   // Files that are no backups of this store, and one that an ended process left.
   const others = [
     'other-20200101T000000Z.db',
     'plants-2020.db',
+    'plants-20200101T000000Z.db',
+    `${own}20209901T000000Z.db`,
     'plants.db',
-    `plants-20200101T000000Z.db.new-${process.pid}-0123abcd`,
+    `${own}20200101T000000Z.db.new-${process.pid}-0123abcd`,
+    'plants-00000000-20200101T000000Z.db',
+    'plants-00000000-20200101T000000Z.db.new-99999999-0123abcd',
   ]
-  const left = 'plants-20200101T000000Z.db.new-99999999-0123abcd'
-  for (const name of [...old, ...others, left, `${left}-journal`]) writeFileSync(join(backups, name), '')
-  const schedule = ['--backup-every', '1m', '--backup-keep', '2', '--backup-folder', backups, '--log-level', 'info']
-  const { program, address, storePath } = await startServer(t, folder, schedule)
+  const left = ['plants-20200101T000000Z.db', `${own}20200101T000000Z.db`].map(
+    (name) => `${name}.new-99999999-0123abcd`,
+  )
+  const drafts = left.flatMap((name) => [name, `${name}-journal`])
+  for (const name of [...old, ...others, ...drafts]) writeFileSync(join(backups, name), '')
+  const { program, address, storePath } = await startServer(t, folder, schedule(backups, 2))
   await program.tells(/"msg":"backed the store up"/)
   const names = () => readdirSync(backups).filter((name) => !others.includes(name))
   while (names().length > 2) await sleep(20)
   const [kept, made = ''] = names()
-  assert.equal(kept, 'plants-20220101T000000Z.db')
-  assert.match(made, /^plants-20\d{6}T\d{6}Z\.db$/)
+  assert.equal(kept, `${own}20220101T000000Z.db`)
+  assert.match(made, new RegExp(`^${own}20\\d{6}T\\d{6}Z\\.db$`))
   assert.equal(statSync(join(backups, made)).mode & 0o777, 0o600)
   assert.deepEqual(
     others.filter((name) => !readdirSync(backups).includes(name)),
@@ -49,9 +74,9 @@ test('the service makes backups at its start and at each interval, and keeps the
 
   // The next backup is due when the newest is a minute old, even after a restart.
   rmSync(join(backups, made))
-  const recent = `plants-${stampAt(Date.now() - 56_000)}.db`
+  const recent = `${own}${stampAt(Date.now() - 56_000)}.db`
   writeFileSync(join(backups, recent), '')
-  const next = await startServer(t, folder, schedule)
+  const next = await startServer(t, folder, schedule(backups, 2))
   assert.ok(names().includes(recent))
   await next.program.tells(/"msg":"backed the store up"/)
   while (names().length > 2) await sleep(20)
@@ -59,6 +84,109 @@ test('the service makes backups at its start and at each interval, and keeps the
   assert.ok(second > recent)
   assert.deepEqual([...plantsIn(join(backups, second)).keys()], [1n])
   assert.equal(storePath, next.storePath)
+})
+
+test('stores that share a folder, restored copies included, each make, count and keep backups of their own', async (t) => {
+  const backups = tempFolder(t)
+  const folders = [tempFolder(t), tempFolder(t), tempFolder(t)] as const
+  const starts = [await newStore(t, folders[0]), await newStore(t, folders[1])]
+  const copy = join(tempFolder(t), 'copy.db')
+  const at = (folder: string) => ['--store', `sqlite:${join(folder, 'plants.db')}`]
+  assert.equal((await run(t, ['backup', copy, ...at(folders[0])])).code, 0)
+  assert.equal((await run(t, ['restore', copy, ...at(folders[2])])).code, 0)
+  for (const [i, folder] of folders.entries()) {
+    const { program, address } = await startServer(t, folder, schedule(backups, 1))
+    await program.tells(/"msg":"backed the store up"/)
+    const newest = await metric(address, 'plantstore_backup_newest_timestamp_seconds')
+    assert.ok(Math.abs(newest - Date.now() / 1000) < 600, String(newest))
+    assert.equal(readdirSync(backups).length, i + 1, 'no store removes a backup of another one')
+  }
+  for (const start of starts) assert.equal(readdirSync(backups).filter((name) => name.startsWith(start)).length, 1)
+})
+
+test('backups under the names of earlier versions are counted and removed, if they are of this store', async (t) => {
+  const [folder, other, backups] = [tempFolder(t), tempFolder(t), tempFolder(t)]
+  const own = await newStore(t, folder)
+  await newStore(t, other)
+  const make = async (from: string, stamp: string) => {
+    const name = `plants-${stamp}.db`
+    const store = ['--store', `sqlite:${join(from, 'plants.db')}`]
+    assert.equal((await run(t, ['backup', join(backups, name), ...store])).code, 0)
+    return name
+  }
+  await make(folder, '20200101T000000Z')
+  const kept = await make(folder, '20210101T000000Z')
+  const foreign = await make(other, stampAt(Date.now()))
+  const { program } = await startServer(t, folder, schedule(backups, 2))
+  await program.tells(/"msg":"backed the store up"/)
+  while (readdirSync(backups).length > 3) await sleep(20)
+  const [made, ...rest] = readdirSync(backups).filter((name) => name.startsWith(own))
+  assert.ok(made !== undefined && rest.length === 0, 'the foreign backup delays none')
+  assert.deepEqual(readdirSync(backups).sort(), [made, kept, foreign].sort())
+  program.signal('SIGTERM')
+  await program.outcome
+
+  // A backup of this store under such a name delays the next one, as under its new name.
+  rmSync(join(backups, made))
+  rmSync(join(backups, foreign))
+  await make(folder, stampAt(Date.now()))
+  const next = await startServer(t, folder, schedule(backups, 2))
+  const newest = await metric(next.address, 'plantstore_backup_newest_timestamp_seconds')
+  assert.ok(Math.abs(newest - Date.now() / 1000) < 600, String(newest))
+})
+
+test('backups with stamps of the future go first, and the metric does not take them for new ones', async (t) => {
+  const [folder, backups] = [tempFolder(t), tempFolder(t)]
+  const own = await newStore(t, folder)
+  const [past, ...future] = ['20200101T000000Z', '20980101T000000Z', '20990101T000000Z'].map((s) => `${own}${s}.db`)
+  for (const name of [past ?? '', ...future]) writeFileSync(join(backups, name), '')
+  const { program, address } = await startServer(t, folder, schedule(backups, 2))
+  await program.tells(/"msg":"backed the store up"/)
+  while (readdirSync(backups).length > 2) await sleep(20)
+  const [first, made = ''] = readdirSync(backups).sort()
+  assert.equal(first, past)
+  assert.ok(!future.includes(made) && made.startsWith(own))
+  const newest = await metric(address, 'plantstore_backup_newest_timestamp_seconds')
+  assert.ok(Math.abs(newest - Date.now() / 1000) < 600, String(newest))
+})
+
+test('after the clock is set back by years, backups go on at their interval, and the newest ones stay', async (t) => {
+  const [folder, backups] = [tempFolder(t), tempFolder(t)]
+  const own = await newStore(t, folder)
+  const storePath = join(folder, 'plants.db')
+  let ahead = 10 * 365 * 86_400_000
+  const real = Date.now
+  t.mock.method(Date, 'now', () => real() + ahead)
+  const [, script = ''] = process.argv
+  process.argv[1] = PROGRAM
+  cleanUp(t, () => {
+    process.argv[1] = script
+  })
+  const options = { storePath, every: 1100, keep: 2, log: pino({ level: 'silent' }) }
+  const scheduled = new ScheduledBackups({
+    ...options,
+    folder: await BackupFolder.open(backups, storePath, identityOf),
+  })
+  scheduled.start()
+  cleanUp(t, () => scheduled.close())
+  const names = () => readdirSync(backups).filter((name) => name.endsWith('.db'))
+  const until = async (what: string, isSo: () => boolean) => {
+    const end = performance.now() + 60_000
+    while (!isSo()) {
+      assert.ok(performance.now() < end, `${what}: ${names().join(', ')}`)
+      await sleep(20)
+    }
+  }
+  await until('no first backup', () => names().length === 2)
+  ahead = 0
+  const wrong = names()
+  assert.ok(wrong.every((name) => name.startsWith(own)))
+  assert.ok(scheduled.newest <= real() / 1000, 'the newest backup is not of the future')
+  await until('no backups at the time of now', () => names().every((name) => !wrong.includes(name)))
+  const [second = ''] = names()
+  await until('no further backup', () => !names().includes(second))
+  assert.equal(names().length, 2)
+  assert.equal(scheduled.failures, 0)
 })
 
 test('the service logs and counts a backup that fails, and continues', async (t) => {

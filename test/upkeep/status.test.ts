@@ -18,7 +18,9 @@ test('status prints the contents of a store and the state of its service, as tex
   const store = ['--store', `sqlite:${storePath}`]
   // The service counts its plants in the background.
   const headers = { Authorization: `Bearer ${TOKEN}` }
-  while (!/^plantstore_plants 1$/m.test(await (await fetch(`${address}/metrics`, { headers })).text())) await sleep(50)
+  const metrics = async () => (await fetch(`${address}/metrics`, { headers })).text()
+  while (!/^plantstore_plants 1$/m.test(await metrics())) await sleep(50)
+  while (!/^plantstore_search_index_behind 0$/m.test(await metrics())) await sleep(50)
   await run(t, ['token', 'create', '--name', 'x', ...store])
   const [words, json, service, serviceJson] = await Promise.all([
     run(t, ['status', ...store]),
@@ -28,18 +30,21 @@ test('status prints the contents of a store and the state of its service, as tex
   ])
   for (const { code, stderr } of [words, json, service, serviceJson]) assert.deepEqual([code, stderr], [0, ''])
   for (const line of [
-    `store   ${storePath}`,
-    'engine  sqlite',
-    'served  yes, by a service on this machine',
-    'plants  1',
-    'tokens  1 active',
+    `store     ${storePath}`,
+    'engine    sqlite',
+    'served    yes, by a service on this machine',
+    'plants    1',
+    'tokens    1 active',
+    'index     0 changes behind',
   ]) {
     assert.ok(words.stdout.includes(`${line}\n`), words.stdout)
   }
-  assert.match(words.stdout, /^size {4}[\d,]+ bytes, and [\d,]+ of log$/m)
-  assert.match(words.stdout, /^schema {2}\d+$/m)
-  const { plants, tokens, isServed, bytes } = JSON.parse(json.stdout) as Record<string, unknown>
-  assert.deepEqual([plants, tokens, isServed, typeof bytes], [1, 1, true, 'object'])
+  assert.match(words.stdout, /^size {6}[\d,]+ bytes, and [\d,]+ of log$/m)
+  assert.match(words.stdout, /^schema {4}\d+$/m)
+  assert.match(words.stdout, /^identity {2}[0-9a-f]{8}$/m)
+  const { plants, tokens, isServed, bytes, schema, index } = JSON.parse(json.stdout) as Record<string, unknown>
+  assert.deepEqual([plants, tokens, isServed, typeof bytes, typeof schema], [1, 1, true, 'object', 'number'])
+  assert.deepEqual(index, { state: 'ready', behind: 0 })
   assert.match(service.stdout, new RegExp(`^service  ${address}: ready\\nversion  \\d+\\.\\d+\\.\\d+, on Node.js \\d+`))
   assert.match(service.stdout, /^uptime {3}[\d.]+ s$/m)
   assert.match(service.stdout, /^plants {3}1$/m)

@@ -29,6 +29,14 @@ export function inCopy<T>(path: string, work: (db: DatabaseSync) => T): T {
  */
 export const giveOwnMark = (db: DatabaseSync): void => transaction(db, () => renewMark(db))
 
+/**
+ * Gives a restored store its own identity. A store and its restored copy, which may share a folder for backups, then
+ * count their backups apart.
+ */
+export function giveOwnIdentity(db: DatabaseSync): void {
+  if (hasTable(db, 'store_identity')) db.exec('UPDATE store_identity SET identity = randomblob(16)')
+}
+
 /** Returns the first fault that SQLite finds in the structure of a file; undefined when it finds none. */
 export function firstFault(db: DatabaseSync): string | undefined {
   const found = db.prepare('PRAGMA integrity_check(1)').get()?.['integrity_check']

@@ -11,7 +11,7 @@ import { openingError } from '../open/prepare-file.ts'
 import { takeServeLock } from '../open/serve-lock.ts'
 import { judgeLog } from '../wal/log-match.ts'
 import { mustHaveRoom } from './backup-target.ts'
-import { type Counts, countsIn, firstFault, giveOwnMark, inCopy } from './copy-file.ts'
+import { type Counts, countsIn, firstFault, giveOwnIdentity, giveOwnMark, inCopy } from './copy-file.ts'
 import { nameUnlessThere, throughDraft } from './draft-file.ts'
 import { mustBeEmpty, mustBeUnused, replaceStore } from './replace-store.ts'
 
@@ -94,6 +94,7 @@ async function copyBackup(source: string, draft: string, { onProgress, signal }:
     const fault = firstFault(copy)
     if (fault !== undefined) throw new OperatorError(`it is damaged: ${fault}`)
     giveOwnMark(copy)
+    giveOwnIdentity(copy)
     return countsIn(copy)
   })
 }

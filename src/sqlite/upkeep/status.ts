@@ -1,9 +1,12 @@
-import { statSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
+import { DatabaseSync } from 'node:sqlite'
+import { pathToFileURL } from 'node:url'
 import { OperatorError } from '../../operator-error.ts'
 import { storePath } from '../../store-path.ts'
-import type { StoreBytes, StoreStatus } from '../../upkeep.ts'
+import type { IndexStatus, StoreBytes, StoreStatus } from '../../upkeep.ts'
 import { ChangeReader } from '../change-log/change-reader.ts'
 import { openReader } from '../connection.ts'
+import { sqliteFault } from '../errors.ts'
 import { hasTable, schemaOf } from '../migrate.ts'
 import { preflight } from '../open/preflight.ts'
 import { openingError } from '../open/prepare-file.ts'
@@ -17,6 +20,31 @@ export function bytesOf(link: string): StoreBytes {
   const path = storePath(link)
   const size = (name: string) => statSync(name, { throwIfNoEntry: false })?.size ?? 0
   return { store: size(path), log: size(`${path}-wal`) }
+}
+
+/** Returns the identity of the store or backup in the file `link` (Upkeep.identity in src/upkeep.ts). */
+export function identityOf(link: string): string | undefined {
+  const path = storePath(link)
+  try {
+    // Without locks and without a log, reading a backup leaves no file beside it (https://sqlite.org/uri.html).
+    const alone = pathToFileURL(path)
+    alone.searchParams.set('immutable', '1')
+    const db = existsSync(`${path}-wal`) ? openReader(path) : new DatabaseSync(alone, { readOnly: true })
+    try {
+      return identityIn(db)
+    } finally {
+      db.close()
+    }
+  } catch (error) {
+    if (sqliteFault(error) === undefined) throw error
+    return undefined
+  }
+}
+
+function identityIn(db: DatabaseSync): string | undefined {
+  if (!hasTable(db, 'store_identity')) return undefined
+  const text = db.prepare('SELECT hex(substr(identity, 1, 4)) AS text FROM store_identity').get()?.['text']
+  return String(text).toLowerCase()
 }
 
 /** Reports the content of the store in the file `link` (Upkeep.status in src/upkeep.ts). */
@@ -37,7 +65,9 @@ export function statusOf(link: string): StoreStatus {
         store: path,
         engine: 'sqlite',
         bytes: bytesOf(path),
-        schema: applied < known ? `${applied}; the next start migrates it to ${known}` : `${applied}`,
+        schema: applied,
+        nextSchema: applied < known ? known : undefined,
+        identity: identityIn(db),
         plants: countsIn(db).plants,
         tokens,
         index: hasTable(db, 'store_identity') ? indexOf(path, new StatementCache(db)) : undefined,
@@ -54,14 +84,14 @@ export function statusOf(link: string): StoreStatus {
 /** The migration that adds the column `revoked_at` (sql/sqlite/000004.sql). */
 const REVOKED_AT_MIGRATION = 4
 
-function indexOf(path: string, statements: StatementCache): string {
+function indexOf(path: string, statements: StatementCache): IndexStatus {
   const changes = new ChangeReader(statements)
   const view = new IndexView(path)
   try {
     const index = view.begin(changes.identity())
-    if (index === undefined || !view.isContinued(changes, index)) return 'none yet; a service builds it'
-    if (index.isScanning) return `being built, ${index.scanned} of ${index.plants} plants`
-    return `${Math.max(0, changes.head() - index.position)} changes behind`
+    if (index === undefined || !view.isContinued(changes, index)) return { state: 'none' }
+    if (index.isScanning) return { state: 'building', indexed: index.scanned, plants: index.plants }
+    return { state: 'ready', behind: Math.max(0, changes.head() - index.position) }
   } finally {
     view.close()
   }

@@ -2,7 +2,7 @@ import type { Upkeep } from '../../upkeep.ts'
 import { makeBackup } from './backup.ts'
 import { checkStore } from './check.ts'
 import { restoreBackup } from './restore.ts'
-import { bytesOf, statusOf } from './status.ts'
+import { bytesOf, identityOf, statusOf } from './status.ts'
 
 /** The upkeep of the SQLite store at a path. */
 export const sqliteUpkeep = (path: string): Upkeep => ({
@@ -10,5 +10,6 @@ export const sqliteUpkeep = (path: string): Upkeep => ({
   restore: (file, options) => restoreBackup(path, file, options),
   check: (work) => checkStore(path, work),
   status: async () => statusOf(path),
+  identity: () => identityOf(path),
   bytes: () => bytesOf(path),
 })
