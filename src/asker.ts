@@ -19,3 +19,14 @@ export const askerOf = (signal: AbortSignal): AbortingAsker => ({
     return signal.aborted
   },
 })
+
+/** Settles like the work, or rejects with the signal's reason once the signal aborts. It does not end the work. */
+export function abortable<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (signal === undefined) return work
+  return new Promise((resolve, reject) => {
+    const abort = () => reject(signal.reason)
+    if (signal.aborted) abort()
+    else signal.addEventListener('abort', abort, { once: true })
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort))
+  })
+}

@@ -33,6 +33,7 @@ import { IndexLag } from './search-index/index-lag.ts'
 import { SearchIndex } from './search-index/search-index.ts'
 import type { SqliteStoreOptions } from './store-options.ts'
 import { SqliteTokenStore } from './token-store.ts'
+import { LogReaders } from './wal/log-readers.ts'
 import { AdaptiveWriter, type Writer } from './write/adaptive-writer.ts'
 import { Housekeeping } from './write/housekeeping.ts'
 import { WriteQueue } from './write/write-queue.ts'
@@ -50,6 +51,7 @@ export class SqliteStore implements Store {
   readonly #writer: Writer
   readonly #index: SearchIndex
   readonly #housekeeping: Housekeeping
+  readonly #logs: LogReaders
   readonly #reads: QueryClient
   readonly #writes: WriteQueue
   readonly #onFatal: (error: Error) => void
@@ -139,7 +141,13 @@ export class SqliteStore implements Store {
       onDurable: (position) => this.#isServing && this.#housekeeping.trim(position),
       onStoreFault: (fault) => isFatal(fault) && fail(errorOfFault(fault)),
     })
-    this.#reads = new QueryClient(path, this.#index, this.#isServing, fail)
+    this.#logs = new LogReaders(path, () => Promise.all([this.#writer.thread.restartLog(), this.#index.restartLog()]))
+    this.#reads = new QueryClient(path, {
+      index: this.#index,
+      logs: this.#logs,
+      isServing: this.#isServing,
+      onFatal: fail,
+    })
     const { maxWaiting, maxGroup = 1000 } = options
     this.#writes = new WriteQueue(this.#writer, this.#index, { maxWaiting, maxGroup, maxDelay })
   }
@@ -262,6 +270,7 @@ export class SqliteStore implements Store {
 
   async #close(): Promise<void> {
     this.#watch?.end()
+    this.#logs.close()
     await this.#writes.close()
     await this.#reads.close()
     await this.#index.close()

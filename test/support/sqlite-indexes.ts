@@ -33,7 +33,7 @@ export function indexAll(path: string, bounds?: ConstructorParameters<typeof Ind
 }
 
 /** An index that only the test updates. */
-export const IDLE: Follower = { wake: () => {}, rebuild: () => {}, close: async () => {} }
+export const IDLE: Follower = { wake: () => {}, rebuild: () => {}, restartLog: async () => {}, close: async () => {} }
 
 /** Counts the changes that the index lacks: all of them if there is no index, or while it is being built. */
 export function behind(path: string): number {

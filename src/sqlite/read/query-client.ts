@@ -1,3 +1,4 @@
+import { abortable } from '../../asker.ts'
 import { AppError } from '../../errors.ts'
 import type { NewPlant } from '../../plant.ts'
 import { importResult } from '../../plant-change.ts'
@@ -7,6 +8,7 @@ import { outOfReach, shuttingDown } from '../errors.ts'
 import { columnsOf, type PlantColumns, plantsOf } from '../rows.ts'
 import { BehindError, DamagedIndex } from '../search-index/index-fault.ts'
 import type { SearchIndex } from '../search-index/search-index.ts'
+import type { LogReaders } from '../wal/log-readers.ts'
 import { ThreadClient } from '../worker/client.ts'
 import type { Remote } from '../worker/protocol.ts'
 import type { QueryReader, ReadLimits } from './query-reader.ts'
@@ -20,31 +22,44 @@ const INDEX_TIMEOUT_OF_COMMANDS = 3_600_000
 /** Milliseconds between two attempts of a read that waits for the index. */
 const RETRY_INTERVAL = 500
 
+export interface QueryClientParts {
+  readonly index: SearchIndex
+  readonly logs: LogReaders
+  readonly isServing: boolean
+  /** Called when the file is corrupt or unreadable. */
+  readonly onFatal: (error: Error) => void
+}
+
 /** Sends the long reads to a thread. The first read starts the thread. */
 export class QueryClient {
   readonly #path: string
   readonly #index: SearchIndex
+  readonly #logs: LogReaders
   readonly #indexTimeout: number
   readonly #onFatal: (error: Error) => void
   #client: ThreadClient<'queries'> | undefined
   #lastExport = 0
   #isClosed = false
 
-  /** @param onFatal called when the file is corrupt or unreadable */
-  constructor(path: string, index: SearchIndex, isServing: boolean, onFatal: (error: Error) => void) {
+  constructor(path: string, { index, logs, isServing, onFatal }: QueryClientParts) {
     this.#path = path
     this.#index = index
+    this.#logs = logs
     this.#indexTimeout = isServing ? INDEX_TIMEOUT : INDEX_TIMEOUT_OF_COMMANDS
     this.#onFatal = onFatal
   }
 
   async listPlants(query: PlantQuery, limit: number, signal?: AbortSignal): Promise<NewPlant[]> {
-    const read = (limits: ReadLimits) => this.#reader(signal).listPlants(limits, query, limit)
-    return plantsOf(await this.#indexed(read, signal))
+    return this.#during(signal, async (ending) => {
+      const read = (limits: ReadLimits) => this.#reader(ending).listPlants(limits, query, limit)
+      return plantsOf(await this.#indexed(read, ending))
+    })
   }
 
   listTags(after: string | undefined, limit: number, signal?: AbortSignal): Promise<TagCount[]> {
-    return this.#indexed((limits) => this.#reader(signal).listTags(limits, after, limit), signal)
+    return this.#during(signal, (ending) =>
+      this.#indexed((limits) => this.#reader(ending).listTags(limits, after, limit), ending),
+    )
   }
 
   async *exportPlants(
@@ -54,16 +69,23 @@ export class QueryClient {
   ): AsyncGenerator<readonly NewPlant[], void, undefined> {
     // This side chooses the handle, so that it can close an export whose opening was aborted before the reply.
     const handle = ++this.#lastExport
+    const { signal: ending, end } = this.#logs.beginExport(signal)
+    const close = async () => {
+      if (!this.#isClosed) await this.#reader().closeExport(handle)
+    }
+    // A slow client may not ask for the next chunk for long, and must not keep the snapshot meanwhile.
+    ending.addEventListener('abort', () => void close().catch(() => {}))
     try {
-      const open = (limits: ReadLimits) => this.#reader(signal).openExport(handle, limits, filter, order)
-      await this.#indexed(open, signal)
+      const open = (limits: ReadLimits) => this.#reader(ending).openExport(handle, limits, filter, order)
+      await this.#indexed(open, ending)
       for (;;) {
-        const chunk = plantsOf(await this.#readExport(handle, signal))
+        const chunk = plantsOf(await this.#readExport(handle, ending))
         if (chunk.length === 0) return
         yield chunk
       }
     } finally {
-      if (!this.#isClosed) await this.#reader().closeExport(handle)
+      end()
+      await close()
     }
   }
 
@@ -78,7 +100,7 @@ export class QueryClient {
   }
 
   countPlants(): Promise<number> {
-    return this.#reader().countPlants()
+    return this.#during(undefined, (ending) => this.#reader(ending).countPlants())
   }
 
   async startDryRun(mode: ImportMode): Promise<DryRun> {
@@ -86,7 +108,9 @@ export class QueryClient {
     let isOpen = true
     return {
       importPlants: async (plants) => {
-        const outcomes = await this.#reader().dryRunPlants(handle, columnsOf(plants))
+        const outcomes = await this.#during(undefined, (ending) =>
+          this.#reader(ending).dryRunPlants(handle, columnsOf(plants)),
+        )
         return outcomes.map((outcome, i) => importResult(outcome, plants[i]?.id ?? 0n))
       },
       close: async () => {
@@ -100,6 +124,15 @@ export class QueryClient {
   async close(): Promise<void> {
     this.#isClosed = true
     await this.#client?.close(shuttingDown())
+  }
+
+  async #during<T>(signal: AbortSignal | undefined, read: (ending: AbortSignal) => Promise<T>): Promise<T> {
+    const { signal: ending, end } = await this.#logs.begin(signal)
+    try {
+      return await read(ending)
+    } finally {
+      end()
+    }
   }
 
   async #readExport(handle: number, signal: AbortSignal | undefined): Promise<PlantColumns> {
@@ -149,15 +182,4 @@ export class QueryClient {
       retryAfter: 5,
     })
   }
-}
-
-/** Settles like the work, or rejects with the signal's reason once the signal aborts. It does not end the work. */
-function abortable<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-  if (signal === undefined) return work
-  return new Promise((resolve, reject) => {
-    const abort = () => reject(signal.reason)
-    if (signal.aborted) abort()
-    else signal.addEventListener('abort', abort, { once: true })
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort))
-  })
 }

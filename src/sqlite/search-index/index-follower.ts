@@ -53,6 +53,10 @@ export class IndexFollower implements Served {
     this.#schedule(0)
   }
 
+  restartLog(): void {
+    this.#indexer?.restartLog()
+  }
+
   close(): void {
     clearTimeout(this.#next)
     this.#indexer?.close()

@@ -94,6 +94,11 @@ export class Indexer {
     syncDirectory(dirname(this.#path))
   }
 
+  /** Copies the whole log into the file and truncates it, unless reads still need it. */
+  restartLog(): void {
+    inIndex(() => this.#index?.db.exec('PRAGMA wal_checkpoint(TRUNCATE)'))
+  }
+
   /** Has the next step rebuild the index, unless another file has replaced the faulty one. */
   rebuild(inode: number, why: string): void {
     if (inodeOf(this.#path) === inode) this.#rebuildReason = why

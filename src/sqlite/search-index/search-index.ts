@@ -23,6 +23,8 @@ export interface Follower {
   wake(isUrgent: boolean): void
   /** See IndexFollower.rebuild. */
   rebuild(inode: number, why: string): void
+  /** See Indexer.restartLog. */
+  restartLog(): Promise<void>
   /** Resolves after the step under way, once the index is closed. */
   close(): Promise<void>
 }
@@ -142,6 +144,11 @@ export class SearchIndex {
     this.#follower?.rebuild(inode, why)
   }
 
+  /** Restarts the log of the index, if no read needs it. */
+  async restartLog(): Promise<void> {
+    await this.#follower?.restartLog()
+  }
+
   /** Stops the thread. The next start continues the remaining work. */
   async close(): Promise<void> {
     this.#isClosed = true
@@ -236,6 +243,7 @@ function startThread(path: string, { onReport, onEnd }: FollowerEvents): Followe
   return {
     wake: (isUrgent) => send(thread.remote.wake(isUrgent)),
     rebuild: (inode, why) => send(thread.remote.rebuild(inode, why)),
+    restartLog: () => thread.remote.restartLog(),
     close: () => {
       isClosed = true
       return thread.close()

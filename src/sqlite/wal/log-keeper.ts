@@ -9,6 +9,8 @@ const MAX_LOG = 4000
 const MIN_LOG = 512
 /** Milliseconds between two checkpoints on a full disk. Each copies pages until the space ends. */
 const ROOM_INTERVAL = 200
+/** Milliseconds that a restart of the log waits for short reads. No write runs meanwhile. */
+const RESTART_TIMEOUT = 500
 
 /** Runs write transactions, and checkpoints the write-ahead log when it is long in proportion to the store. */
 export class LogKeeper {
@@ -55,9 +57,23 @@ export class LogKeeper {
    * the log. Pages that readers still need stay in the log.
    */
   checkpoint(): void {
+    this.#checkpoint(this.#checkpointPassive)
+  }
+
+  /** Copies the whole log into the file and truncates it, unless readers need it for longer than RESTART_TIMEOUT. */
+  restart(): void {
+    this.#db.exec(`PRAGMA busy_timeout = ${RESTART_TIMEOUT}`)
+    try {
+      this.#checkpoint(this.#checkpointTruncate)
+    } finally {
+      this.#db.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT}`)
+    }
+  }
+
+  #checkpoint(statement: StatementSync): void {
     this.#ignoreHarmless(() => {
       if (this.#full === undefined) this.#ignoreHarmless(() => this.#noteFullDisk(() => this.#advanceMark()))
-      const { log, checkpointed } = this.#noteFullDisk(() => this.#checkpointPassive.get()) ?? {}
+      const { log, checkpointed } = this.#noteFullDisk(() => statement.get()) ?? {}
       // The mark is the first write to the restarted log, unless another process writes in between.
       if (log === checkpointed && this.#full === undefined) this.#noteFullDisk(() => this.#advanceMark())
     })

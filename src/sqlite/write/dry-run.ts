@@ -31,11 +31,14 @@ export class SqliteDryRun {
     const outcomes: PutOutcome[] = []
     // A transaction for each call, and none between calls: an open one keeps SQLite from checkpointing the whole WAL.
     this.#db.exec('BEGIN')
-    for (const plant of plantsOf(plants)) {
-      outcomes.push(this.#import(plant))
-      if (outcomes.length % STEP === 0) yield
+    try {
+      for (const plant of plantsOf(plants)) {
+        outcomes.push(this.#import(plant))
+        if (outcomes.length % STEP === 0) yield
+      }
+    } finally {
+      this.#db.exec('COMMIT')
     }
-    this.#db.exec('COMMIT')
     return outcomes
   }
 

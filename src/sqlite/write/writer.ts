@@ -155,6 +155,10 @@ export class SqliteWriter implements Served {
     this.#keeper.checkpoint()
   }
 
+  restartLog(): void {
+    this.#keeper.restart()
+  }
+
   /** Called when another connection found the disk full. */
   makeRoom(): void {
     this.#keeper.makeRoom()

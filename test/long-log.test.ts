@@ -1,0 +1,96 @@
+import assert from 'node:assert/strict'
+import { statSync } from 'node:fs'
+import { type TestContext, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { TESTER } from './support/actor.ts'
+import { exportHead, withMuch } from './support/long-work.ts'
+import { RawConnection } from './support/raw.ts'
+import type { Service } from './support/service.ts'
+
+/** The bound of a small store. */
+const BOUND = 128 * 2 ** 20
+/** What the log may gain while the exports are cut off one after the other. */
+const SLACK = 128 * 2 ** 20
+/** Of one client, that are open at once. */
+const EXPORTS = 3
+
+const PATIENT = { maxExports: '8', maxExportsPerToken: '8', stallTimeout: '10m' }
+
+/** The service of a store whose every plant can be replaced in turn, which lengthens the log and not the store. */
+async function withWriter(t: TestContext) {
+  const service = await withMuch(t, PATIENT)
+  const path = service.under.address.replace('sqlite:', '')
+  const lengthOf = (name: string) => statSync(path + name, { throwIfNoEntry: false })?.size ?? 0
+  let round = 0
+  return {
+    service,
+    logs: () => ({ store: lengthOf('-wal'), index: lengthOf('-index-wal') }),
+    async write() {
+      const name = `${'x'.repeat(100_000)} ${round++}`
+      const ids = Array.from({ length: 100 }, (_, i) => BigInt(i))
+      await service.store.importPlants(
+        ids.map((id) => ({ id, name, tag: undefined })),
+        'update',
+        TESTER,
+      )
+    },
+  }
+}
+
+/** Begins an export whose client stops reading after the first bytes. @returns undefined when it is refused */
+async function slowExport(service: Service, path = '/plants/export'): Promise<RawConnection | undefined> {
+  const connection = new RawConnection(service.port)
+  connection.write(exportHead('Connection: close').replace('/plants/export', path))
+  await connection.until('\r\n\r\n')
+  if (connection.received.startsWith('HTTP/1.1 200 ')) {
+    connection.socket.pause()
+    return connection
+  }
+  assert.match((await connection.untilClosed()).toString(), /^HTTP\/1\.1 503 .*Retry-After: .*"error":50302,/s)
+  return undefined
+}
+
+const isComplete = (answer: Buffer): boolean => answer.subarray(-7).toString() === '\r\n0\r\n\r\n'
+
+for (const [what, path] of [
+  ['of all plants', '/plants/export'],
+  ['by name, which read the search index too', '/plants/export?sort=name'],
+] as const) {
+  test(`overlapping slow exports ${what} do not make the log longer than its bound`, async (t) => {
+    const { service, logs, write } = await withWriter(t)
+    const open: RawConnection[] = []
+    let refused = 0
+    for (let before = 0; ; ) {
+      await write()
+      const { store, index } = logs()
+      assert.ok(Math.max(store, index) < BOUND + SLACK, `the logs have ${store} and ${index} bytes`)
+      if (store < BOUND && before > BOUND) break
+      before = store
+      const next = await slowExport(service, path)
+      if (next === undefined) refused++
+      else open.push(next)
+      // Each export ends in time, and the next one has begun by then.
+      if (open.length > EXPORTS) open.shift()?.socket.destroy()
+    }
+    assert.ok(refused > 0, 'no export begins while the log is too long')
+    for (const { socket } of open) socket.resume()
+    for (const left of open) assert.ok(!isComplete(await left.untilClosed()), 'an export has been cut off')
+    assert.match(service.log, /"brokenOff":true,"status":503,"error":50302/)
+    const last = await slowExport(service, path)
+    last?.socket.resume()
+    assert.ok(isComplete((await last?.untilClosed()) ?? Buffer.alloc(0)), 'the next export is complete')
+  })
+}
+
+test('a search waits until a log that was too long has been restarted, and finds every plant', async (t) => {
+  const { service, logs, write } = await withWriter(t)
+  const slow = await slowExport(service)
+  while (logs().store <= BOUND) await write()
+  while ((await slowExport(service)) !== undefined) await sleep(20)
+  const { status, json } = await service.send('GET', '/plants?q=xx&limit=1')
+  assert.deepEqual([status, (json as unknown[]).length], [200, 1])
+  assert.ok(logs().store < BOUND, 'the log has been restarted')
+  assert.ok(slow !== undefined)
+  slow.socket.resume()
+  assert.ok(!isComplete(await slow.untilClosed()), 'the export has been cut off')
+})
