@@ -103,16 +103,13 @@ function droppedLine(dropped: number): string {
 /** Returns a function that writes bytes to a standard stream, and never blocks the process. */
 export function sinkOf(fd: number): Sink {
   const stat = fstatSync(fd)
-  if (stat.isFIFO() || stat.isSocket()) return streamSink(process.stderr)
+  if (stat.isFIFO() || stat.isSocket()) return toStream
   const target = isatty(fd) ? ownTerminal(fd) : fd
   return (bytes, done) => write(target, bytes, 0, bytes.length, null, done)
 }
 
 /** Node.js writes to pipes and sockets without blocking. */
-function streamSink(stream: NodeJS.WriteStream): Sink {
-  stream.on('error', () => {})
-  return (bytes, done) => stream.write(bytes, (error) => done(error ?? null, bytes.length))
-}
+const toStream: Sink = (bytes, done) => void process.stderr.write(bytes, (error) => done(error ?? null, bytes.length))
 
 /**
  * Opens the terminal again as non-blocking. `process.stderr` blocks on a terminal, and a change of the shared

@@ -15,8 +15,8 @@ import { version } from './version.ts'
 
 /** Runs one command. Exit codes: 0 done, 1 failed, 2 wrong usage. */
 export async function main(argv: readonly string[]): Promise<void> {
-  // A reader that closes standard output early, such as `head`, is no failure.
-  process.stdout.on('error', () => {})
+  // A reader that closes a standard stream early, such as `head`, is no failure.
+  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {})
   try {
     await program().parseAsync(argv)
   } catch (error) {

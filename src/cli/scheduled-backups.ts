@@ -130,10 +130,9 @@ export class ScheduledBackups implements BackupsMade {
     const child = spawn(process.execPath, start, { stdio: ['ignore', 'pipe', 'pipe'] })
     this.#child = child
     try {
-      const exit = once(child, 'exit')
-      const said = Promise.all([text(child.stdout), text(child.stderr)])
-      const [code] = await exit
-      const [stdout, stderr] = await said
+      // Rejects where the process can't start. It then has no streams.
+      await once(child, 'spawn')
+      const [[code], stdout, stderr] = await Promise.all([once(child, 'exit'), text(child.stdout), text(child.stderr)])
       if (this.#stopping.signal.aborted) return undefined
       if (code !== 0) throw new Error(stderr.trim() || `the process of the backup ended with exit code ${code}`)
       return stdout

@@ -36,6 +36,7 @@ const BACKLOG = 65_535
 export class Port {
   readonly server: Server
   readonly connections: Connections
+  readonly #responder: Responder
 
   constructor({ config, limits, addresses, responder, state, router, turns }: PortOptions) {
     this.connections = new Connections(limits, addresses, turns, {
@@ -53,10 +54,14 @@ export class Port {
       note: (refusal, address) => responder.note(refusal, address),
     })
     this.server = httpServer(config, this.connections)
+    this.#responder = responder
   }
 
   async listen(options: ListenOptions): Promise<void> {
     await once(this.server.listen({ backlog: BACKLOG, ...options }), 'listening')
+    this.server.on('error', (cause) => {
+      this.#responder.note(new AppError(50302, 'a connection could not be accepted', { cause }), undefined)
+    })
   }
 
   /** Stops listening, and waits for the answers that are under way. */

@@ -5,7 +5,7 @@ import { suite, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { plantsIn, snapshot, tempFolder } from '../support/files.ts'
 import { KINDS, manyPlants, PLANTS, textOf, writePlantFile } from '../support/plant-files.ts'
-import { run } from '../support/process.ts'
+import { Program, run } from '../support/process.ts'
 
 const asMap = (plants: typeof PLANTS) => new Map(plants.map(({ id, name, tag }) => [id, { name, tag }]))
 
@@ -40,6 +40,15 @@ suite('plantstore import into a store', () => {
     const workbook = await run(t, ['import', 'b.csv', '--store', 'sqlite:plants.db'], { cwd: folder })
     assert.match(workbook.stderr, /the file is not text but a workbook/)
     assert.equal(workbook.code, 1)
+  })
+
+  test('goes on without a reader of its standard error', async (t) => {
+    const folder = tempFolder(t)
+    writePlantFile(join(folder, 'plants.csv'), PLANTS)
+    const program = new Program(t, ['import', 'plants.csv'], { cwd: folder })
+    program.child.stderr?.destroy()
+    assert.equal((await program.outcome).code, 0)
+    assert.equal(plantsIn(join(folder, 'data/plants.db')).size, PLANTS.length)
   })
 
   test('uses the configured store if no flag names one, and creates the default store', async (t) => {
