@@ -93,6 +93,28 @@ test('scrapes and counts of all plants under load make no request miss its deadl
   assert.equal(await service.store.countPlants(), 48)
 })
 
+test('a clock that steps forward by a century takes no processor time', async (t) => {
+  const script = `const { now } = Date
+    const start = now()
+    let step = 0
+    Date.now = () => now() - start + step
+    process.once('SIGUSR2', () => { step = 100 * 365 * 86_400_000 })`
+  const nodeArgs = ['--import', `data:text/javascript,${encodeURIComponent(script)}`]
+  const { program, address } = await startServer(t, tempFolder(t), [], { nodeArgs })
+  const processorTime = async () => {
+    const response = await fetch(`${address}/metrics`, { headers: { Authorization: `Bearer ${TOKEN}` } })
+    return new Scrape(await response.text()).value('process_cpu_seconds_total') ?? assert.fail('no metric')
+  }
+  const before = await processorTime()
+  program.signal('SIGUSR2')
+  // The library's timers run ten times a second. A scrape reports no time that it takes itself.
+  const until = performance.now() + 1000
+  do await processorTime()
+  while (performance.now() < until)
+  const used = (await processorTime()) - before
+  assert.ok(used < 2, `the process used ${used} s of processor time`)
+})
+
 suite('the gauge of waiting creates', () => {
   test('shows how many creates wait', async (t) => {
     const { address, storePath } = await startServer(t, tempFolder(t))
