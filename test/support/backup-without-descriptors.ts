@@ -3,13 +3,16 @@
 import { closeSync, openSync } from 'node:fs'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import pino from 'pino'
-import { scheduledBackups } from '../../src/cli/scheduled-backups.ts'
+import { withStore } from '../../src/cli/open-store.ts'
+import { scheduledBackups, wantedBackupFolder } from '../../src/cli/scheduled-backups.ts'
 import { readConfig } from '../../src/config.ts'
 
 const [, , folder = ''] = process.argv
 const config = readConfig({ store: `sqlite:${folder}/plants.db`, backupEvery: '1m', backupFolder: folder }, {})
 const { promise: failed, resolve } = Promise.withResolvers<string>()
-const backups = scheduledBackups(config, pino({ base: null }, { write: resolve }))
+await withStore(config.store, { create: true, quiet: true }, async () => {})
+const log = pino({ base: null }, { write: resolve })
+const backups = await scheduledBackups(config, wantedBackupFolder(config), log)
 const taken: number[] = []
 try {
   for (;;) taken.push(openSync('/dev/null', 'r'))
