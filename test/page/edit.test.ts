@@ -274,6 +274,57 @@ suite('the page, for changes of plants,', () => {
     assert.deepEqual(await stored(service, id), { id: Number(id), name: `Salix alba x${id}`, tag: 'tree' })
   })
 
+  inBrowser('puts each row back where it was, in any order of undoing, also after another search', async (opened) => {
+    const { page, service } = opened
+    const ids = Array.from({ length: 5 }, (_, i) => String(last + 1n + BigInt(i)))
+    last += 5n
+    for (const id of ids) await service.create({ id: Number(id), name: `Quercus ${9 - ids.indexOf(id)}` })
+    const shows = (...wanted: readonly (string | undefined)[]) =>
+      until(
+        page,
+        `[...document.querySelectorAll('[role=row][data-id]')].map((row) => row.dataset.id).join() === '${wanted}'`,
+      )
+    const undo = (id = '') =>
+      page
+        .locator('.notice')
+        .filter({ hasText: `Deleted ${id} ` })
+        .getByRole('button', { name: 'Undo' })
+        .click()
+    const remove = async (id = '') => {
+      await rowOf(page, id)
+        .getByRole('button', { name: `Delete ${id}` })
+        .click()
+      await rowOf(page, id).waitFor({ state: 'detached' })
+    }
+    const [a, b, c, d, e] = ids
+    await page.getByLabel('Search plants').fill('quercus')
+    await shows(a, b, c, d, e)
+    await page.getByRole('button', { name: /^Name/ }).click()
+    await shows(e, d, c, b, a)
+    for (const order of [
+      [b, c, d],
+      [d, c, b],
+    ]) {
+      for (const id of [b, c, d]) await remove(id)
+      await shows(e, a)
+      for (const id of order) await undo(id)
+      await shows(e, d, c, b, a)
+    }
+    await remove(c)
+    await page.getByLabel('Search plants').fill('no such plant')
+    await page.getByText('No plant matches.').waitFor()
+    await page.getByLabel('Search plants').fill('quercus')
+    await shows(e, d, b, a)
+    await undo(c)
+    await shows(e, d, c, b, a)
+    await remove(c)
+    await page.getByRole('link', { name: 'Labels', exact: true }).click()
+    await page.goBack()
+    await shows(e, d, b, a)
+    await undo(c)
+    await shows(e, d, c, b, a)
+  })
+
   inBrowser('says that undo failed if another plant has the id', async (opened) => {
     const { page, service } = opened
     const { id, row } = await plantIn(opened, 'Tilia')

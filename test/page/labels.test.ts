@@ -43,7 +43,7 @@ async function open({ service, page }: Opened): Promise<void> {
 /** Chooses the plants of the list above, one by one. */
 async function choose(page: Page): Promise<void> {
   for (const { id, name } of PLANTS) {
-    await page.getByLabel('Search names and tags').fill(name.slice(0, 200))
+    await page.getByLabel('Search names, tags and ids').fill(name.slice(0, 200))
     await page
       .locator('.found li', { hasText: String(id) })
       .getByRole('checkbox')
@@ -166,7 +166,7 @@ suite('labels', () => {
   inBrowser('number at most 1,000 in a document, and skip used places of the first sheet', async (opened) => {
     const { page } = opened
     await open(opened)
-    await page.getByLabel('Search names and tags').fill('seedling')
+    await page.getByLabel('Search names, tags and ids').fill('seedling')
     await page.getByText('The first 20 that match').waitFor()
     await page.getByRole('button', { name: 'Add all that match' }).click()
     await page.getByText('A document holds at most 1000 labels.').waitFor()
@@ -213,7 +213,7 @@ suite('labels', () => {
         const { page } = opened
         await withoutDialog(opened)
         await open(opened)
-        const search = page.getByLabel('Search names and tags')
+        const search = page.getByLabel('Search names, tags and ids')
         const found = page.getByRole('group', { name: 'Plants', exact: true }).getByRole('checkbox')
         const remove = page.getByRole('button', { name: /^Remove \d/ })
         await tabTo(page, search)

@@ -22,6 +22,10 @@ const COUNT = 2000
 
 const names = (page: Page): Promise<string[]> => page.locator('[role=row][data-id] .name').allTextContents()
 
+/** An expression: whether the table has exactly these rows. */
+const shows = (ids: readonly (string | undefined)[]): string =>
+  `[...document.querySelectorAll('[role=row][data-id]')].map(({ dataset }) => dataset.id).join() === '${ids.join()}'`
+
 /** Fills the store of the file once: plants of two tags, and some that are hard to show. */
 async function fill({ service }: Opened): Promise<void> {
   if ((await service.send('GET', '/plants/1')).status === 200) return
@@ -57,6 +61,65 @@ suite('the table of the page', () => {
       await page.getByText('No plant matches.').waitFor()
     },
   )
+
+  inBrowser('finds a plant by its exact id, before those found by words', async (opened) => {
+    const { page } = opened
+    await fill(opened)
+    const [min, max, odd] = ENDS.map(String)
+    const search = page.getByLabel('Search plants')
+    for (const [text, ids] of [
+      ['9', ['9', min, odd, max]],
+      ['#9003', ['9003']],
+      [' 9003 ', ['9003']],
+      [min, [min]],
+      [`#${max}`, [max]],
+      [odd, [odd]],
+      ['9007199254740992', []],
+      ['9223372036854775808', [min]],
+      ['# 9004', ['9004']],
+      ['9003x', []],
+      ['#', undefined],
+    ] as const) {
+      const answered = page.waitForResponse(/[?&]q=/)
+      await search.fill(text ?? '')
+      await answered
+      if (ids === undefined) continue
+      await until(page, shows(ids))
+    }
+    await search.fill('#9')
+    await until(page, shows(['9', min, odd, max]))
+    await page.getByText('Tags', { exact: true }).click()
+    await page.getByLabel('odd 1,000').check()
+    await page.getByText('No plant matches.').waitFor()
+    await page.getByLabel('even 1,000').check()
+    await until(page, shows(['9']))
+  })
+
+  inBrowser('says so if a plant cannot be read by its id, and shows it at a second attempt', async (opened) => {
+    const { page } = opened
+    await fill(opened)
+    await page.route('**/plants/9003', (route) => route.fulfill({ status: 403, body: 'a proxy' }))
+    await page.getByLabel('Search plants').fill('9003')
+    await page.getByText('HTTP status 403.').waitFor()
+    await page.unroute('**/plants/9003')
+    await page.locator('.foot').getByRole('button', { name: 'Try again' }).click()
+    await until(page, shows(['9003']))
+  })
+
+  inBrowser('shows a plant that is found by its id only once, however many pages have its words', async (opened) => {
+    const { page, service } = opened
+    await fill(opened)
+    const rows = Array.from({ length: 150 }, (_, i) => JSON.stringify({ id: 77_000 + i, name: 'Zea 77149' }))
+    const headers = { 'Content-Type': 'application/x-ndjson' }
+    await service.send('POST', '/plants/import', { headers, body: rows.join('\n') })
+    await page.getByLabel('Search plants').fill('77149')
+    await until(page, `document.querySelector('[role=row][data-id]')?.dataset.id === '77149'`)
+    while ((await page.getByText('That is all.').count()) === 0) {
+      await page.evaluate('scrollTo(0, document.body.scrollHeight)')
+    }
+    const ids = await page.locator('[role=row][data-id] .id').allTextContents()
+    assert.deepEqual([ids.length, new Set(ids).size], [150, 150])
+  })
 
   inBrowser('shows all plants again when the person clicks on Plants right after the last key', async (opened) => {
     const { page } = opened

@@ -1733,6 +1733,7 @@ function said(error) {
   }
 }
 var sentence = (text) => `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? "" : "."}`;
+var isRefusal = (error, number6) => error instanceof PlantstoreError && error.number === number6;
 var isAbort = (error) => error instanceof DOMException && error.name === "AbortError";
 
 // web/src/session.ts
@@ -2642,7 +2643,7 @@ var number2 = new Intl.NumberFormat();
 var MOST_SHOWN = 100;
 function OutcomeTable({ title, outcome }) {
   const { added, updated, unchanged, refused, refusedRows } = outcome;
-  const shown3 = refusedRows.slice(0, MOST_SHOWN);
+  const shown4 = refusedRows.slice(0, MOST_SHOWN);
   return /* @__PURE__ */ a3($, { children: [
     /* @__PURE__ */ a3("h2", { children: title }),
     /* @__PURE__ */ a3("ul", { class: "figures", children: [
@@ -2668,14 +2669,14 @@ function OutcomeTable({ title, outcome }) {
         /* @__PURE__ */ a3("th", { scope: "col", children: "Row" }),
         /* @__PURE__ */ a3("th", { scope: "col", children: "Reason" })
       ] }) }),
-      /* @__PURE__ */ a3("tbody", { children: shown3.map(({ row, reason }) => /* @__PURE__ */ a3("tr", { children: [
+      /* @__PURE__ */ a3("tbody", { children: shown4.map(({ row, reason }) => /* @__PURE__ */ a3("tr", { children: [
         /* @__PURE__ */ a3("td", { children: row }),
         /* @__PURE__ */ a3("td", { dir: "auto", children: reason })
       ] }, row)) })
     ] }) }),
-    refused > shown3.length && /* @__PURE__ */ a3("p", { class: "note", children: [
+    refused > shown4.length && /* @__PURE__ */ a3("p", { class: "note", children: [
       "And ",
-      number2.format(refused - shown3.length),
+      number2.format(refused - shown4.length),
       " more."
     ] })
   ] });
@@ -2821,6 +2822,29 @@ function replaceJob(next) {
   job.value = next;
 }
 
+// web/src/plants/by-id.ts
+var INTEGER2 = /^\s*([-−]?\d{1,19})\s*$/;
+var MOST4 = 2n ** 63n;
+function idIn(text) {
+  const digits = INTEGER2.exec(text)?.[1];
+  if (digits === void 0) return null;
+  const id = BigInt(digits.replace("−", "-"));
+  return id >= -MOST4 && id < MOST4 ? id : null;
+}
+var idSought = (q2) => idIn(q2.replace(/^\s*#/, ""));
+async function findById(client, { q: q2, tags }, signal) {
+  const id = idSought(q2);
+  if (id === null) return void 0;
+  try {
+    const { plant } = await client.getPlant(id, { signal });
+    return tags.length === 0 || plant.tag !== void 0 && tags.includes(plant.tag) ? plant : void 0;
+  } catch (error) {
+    if (isRefusal(error, 40402)) return void 0;
+    throw error;
+  }
+}
+var withFirst = (first, plants2) => first === void 0 ? plants2 : [first, ...plants2.filter(({ id }) => id !== first.id)];
+
 // web/src/labels/chosen.ts
 var MOST_LABELS = 1e3;
 var chosen = y3([]);
@@ -2880,8 +2904,9 @@ function ChoosePlants({ client, id, tags, text }) {
     const search = async () => {
       try {
         const listing = client.listPlants({ ...query, limit: SHOWN2 }, { signal: ended2.signal });
-        const { items, next } = await listing.page();
-        found.value = items;
+        const byId = findById(client, { q: q2.value, tags }, ended2.signal);
+        const [first, { items, next }] = await Promise.all([byId, listing.page()]);
+        found.value = withFirst(first, items);
         hasMore.value = next !== void 0;
         fault.value = "";
       } catch (error) {
@@ -2899,7 +2924,9 @@ function ChoosePlants({ client, id, tags, text }) {
     if (isAdding.value) return;
     isAdding.value = true;
     try {
-      if (await addAll(client, query, ending.signal)) tellFull();
+      const first = await findById(client, { q: q2.value, tags }, ending.signal);
+      const isFull = first !== void 0 && add([labelOf(first)]) > 0;
+      if (isFull || await addAll(client, query, ending.signal)) tellFull();
     } catch (error) {
       if (!isAbort(error)) fault.value = `Not all plants could be read. ${said(error)}`;
     } finally {
@@ -2908,7 +2935,7 @@ function ChoosePlants({ client, id, tags, text }) {
   };
   return /* @__PURE__ */ a3("fieldset", { children: [
     /* @__PURE__ */ a3("legend", { children: "Plants" }),
-    /* @__PURE__ */ a3("label", { for: "label-search", children: "Search names and tags" }),
+    /* @__PURE__ */ a3("label", { for: "label-search", children: "Search names, tags and ids" }),
     /* @__PURE__ */ a3(
       "input",
       {
@@ -3471,8 +3498,8 @@ function qrCodeOf(text) {
 // web/src/labels/text.ts
 var words = new Intl.Segmenter(void 0, { granularity: "word" });
 var graphemes = new Intl.Segmenter(void 0, { granularity: "grapheme" });
-var MOST4 = 600;
-var onOneLine = (text) => text.slice(0, MOST4).replaceAll(/[\s\p{Cc}\p{Zl}\p{Zp}]+/gu, " ").trim().toWellFormed();
+var MOST5 = 600;
+var onOneLine = (text) => text.slice(0, MOST5).replaceAll(/[\s\p{Cc}\p{Zl}\p{Zp}]+/gu, " ").trim().toWellFormed();
 function wrap(text, width, measure) {
   const lines = [];
   let isBroken = false;
@@ -3513,12 +3540,12 @@ function unbreakable(text) {
 }
 function cut(text, width, measure) {
   if (measure(text) <= width) return text;
-  let shown3 = "";
+  let shown4 = "";
   for (const { segment } of graphemes.segment(text)) {
-    if (measure(`${(shown3 + segment).trimEnd()}…`) > width) break;
-    shown3 += segment;
+    if (measure(`${(shown4 + segment).trimEnd()}…`) > width) break;
+    shown4 += segment;
   }
-  return `${shown3.trimEnd()}…`;
+  return `${shown4.trimEnd()}…`;
 }
 var RIGHT_TO_LEFT = /^[\p{Script=Hebrew}\p{Script=Arabic}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}\p{Script=Samaritan}\p{Script=Mandaic}\p{Script=Adlam}]/u;
 function directionOf(text) {
@@ -3568,9 +3595,9 @@ function nameLines(name, box, { labelHeight }, measure) {
     if (isWhole && !isBroken) return place2(lines, size);
     if (size * 0.92 >= LEAST_NAME) continue;
     if (isWhole) return place2(lines, size);
-    const shown3 = lines.slice(0, room);
-    shown3[room - 1] = cut(`${shown3[room - 1]} ${lines[room]}`, box.width, widthOf);
-    return place2(shown3, size);
+    const shown4 = lines.slice(0, room);
+    shown4[room - 1] = cut(`${shown4[room - 1]} ${lines[room]}`, box.width, widthOf);
+    return place2(shown4, size);
   }
 }
 function tagLine(tag, { x: x4, width }, measure) {
@@ -3998,6 +4025,176 @@ function Chosen() {
   ] });
 }
 
+// web/src/kept.ts
+var Kept = class {
+  #key;
+  #nothing;
+  #signal;
+  /** @param nothing the value while nothing is typed, and after the person has signed out */
+  constructor(key, nothing2) {
+    this.#key = key;
+    this.#nothing = nothing2;
+    this.#signal = y3(JSON.parse(sessionStorage.getItem(key) ?? "null") ?? nothing2);
+    onSignOut(() => this.clear());
+  }
+  get value() {
+    return this.#signal.value;
+  }
+  set value(next) {
+    this.#signal.value = next;
+    sessionStorage.setItem(this.#key, JSON.stringify(next));
+  }
+  clear() {
+    this.#signal.value = this.#nothing;
+    sessionStorage.removeItem(this.#key);
+  }
+};
+
+// web/src/plants/new-plant.ts
+var NOTHING = { id: "", name: "", tag: "" };
+var typed = new Kept("plantstore-new-plant", NOTHING);
+askBeforeLosing(
+  () => typed.value.id === "" && typed.value.name === "" ? void 0 : "the new plant that you have not added"
+);
+async function create(client, sent, own, freeId) {
+  const { name, tag, tried } = sent;
+  const plantOf2 = (id) => tag === "" ? { id, name } : { id, name, tag };
+  if (tried !== void 0) {
+    const plant = plantOf2(BigInt(tried));
+    try {
+      await client.createPlant(plant);
+      return plant;
+    } catch (error) {
+      if (!isRefusal(error, 40901)) throw error;
+    }
+  }
+  for (; ; ) {
+    const plant = plantOf2(own ?? await freeId());
+    try {
+      await client.createPlant(plant, { mustBeNew: true });
+      return plant;
+    } catch (error) {
+      if (own === void 0 && isRefusal(error, 41201)) continue;
+      const isOpen2 = !(error instanceof PlantstoreError) || error.status >= 500;
+      if (isOpen2 && typed.value === sent) typed.value = { ...sent, tried: String(plant.id) };
+      throw error;
+    }
+  }
+}
+
+// web/src/plants/add-plant.tsx
+function AddPlant({ client, list }) {
+  const proposed = useSignal(void 0);
+  const fault = useSignal("");
+  const isSaving = useSignal(false);
+  const name = T2(null);
+  const form = T2(null);
+  const nextId = async () => list === void 0 ? (await client.reserveIds(1)).first : client.proposeId();
+  const propose = async () => {
+    if (list === void 0) return;
+    try {
+      proposed.value = await client.proposeId();
+    } catch (error) {
+      fault.value = `No free id could be proposed. ${said(error)}`;
+    }
+  };
+  A2(() => {
+    name.current?.focus();
+    void propose();
+  }, []);
+  const freeId = async () => {
+    const id = proposed.value ?? await nextId();
+    proposed.value = void 0;
+    return id;
+  };
+  const add2 = async () => {
+    const sent = typed.value;
+    const own = sent.id.trim() === "" ? void 0 : idIn(sent.id);
+    if (own === null) {
+      fault.value = "An id is a whole number from −9223372036854775808 to 9223372036854775807.";
+      return;
+    }
+    fault.value = "";
+    isSaving.value = true;
+    try {
+      const plant = await create(client, sent, own, freeId);
+      list?.putFirst(plant);
+      tell(`Added ${plant.id} ${named(plant.name)}`);
+      if (typed.value === sent) typed.value = { ...NOTHING, tag: sent.tag };
+      void propose();
+      if (isFocusLost() || form.current?.contains(document.activeElement)) name.current?.focus();
+    } catch (error) {
+      const isTaken = isRefusal(error, 41201);
+      fault.value = isTaken ? `A plant with the id ${own} exists already.` : `Not added; what you typed is kept. ${said(error)}`;
+    } finally {
+      isSaving.value = false;
+    }
+  };
+  const field = (member) => (event) => {
+    const { id, name: name2, tag } = typed.value;
+    typed.value = { id, name: name2, tag, [member]: event.currentTarget.value };
+  };
+  return /* @__PURE__ */ a3(
+    "form",
+    {
+      ref: form,
+      class: "fields add",
+      "aria-label": "New plant",
+      onSubmit: (event) => {
+        event.preventDefault();
+        if (!isSaving.value) void add2();
+      },
+      children: [
+        /* @__PURE__ */ a3("div", { class: "field", children: [
+          /* @__PURE__ */ a3("label", { for: "new-id", children: "Id" }),
+          /* @__PURE__ */ a3(
+            "input",
+            {
+              id: "new-id",
+              inputMode: "numeric",
+              autocomplete: "off",
+              "aria-describedby": "new-id-note",
+              placeholder: proposed.value === void 0 ? "" : String(proposed.value),
+              value: typed.value.id,
+              onInput: field("id")
+            }
+          ),
+          /* @__PURE__ */ a3("span", { id: "new-id-note", class: "note", children: proposed.value === void 0 ? "Empty: the next free one" : `Empty: ${proposed.value}` })
+        ] }),
+        /* @__PURE__ */ a3("div", { class: "field grow", children: [
+          /* @__PURE__ */ a3("label", { for: "new-name", children: "Name" }),
+          /* @__PURE__ */ a3(
+            "input",
+            {
+              id: "new-name",
+              ref: name,
+              required: true,
+              dir: "auto",
+              autocomplete: "off",
+              value: typed.value.name,
+              onInput: field("name")
+            }
+          )
+        ] }),
+        /* @__PURE__ */ a3("div", { class: "field", children: [
+          /* @__PURE__ */ a3("label", { for: "new-tag", children: "Tag" }),
+          /* @__PURE__ */ a3("input", { id: "new-tag", dir: "auto", autocomplete: "off", value: typed.value.tag, onInput: field("tag") })
+        ] }),
+        /* @__PURE__ */ a3("button", { type: "submit", class: "primary", "aria-disabled": isSaving.value, children: isSaving.value ? "Adding …" : "Add" }),
+        fault.value !== "" && /* @__PURE__ */ a3("p", { role: "alert", children: fault.value })
+      ]
+    }
+  );
+}
+
+// web/src/plants/add-view.tsx
+function AddView({ session: session2 }) {
+  return /* @__PURE__ */ a3($, { children: [
+    /* @__PURE__ */ a3("h1", { children: "Add a plant" }),
+    /* @__PURE__ */ a3(AddPlant, { client: session2.client, list: void 0 })
+  ] });
+}
+
 // web/src/plants/drafts.ts
 var KEY3 = "plantstore-drafts";
 var MOST_NAMED = 10;
@@ -4144,9 +4341,9 @@ var PlantChanges = class {
   async #restore(plant) {
     try {
       await this.#client.createPlant(plant);
-      this.#list.putFirst(plant);
-      focusRow(String(plant.id));
       tell(`${plant.id} ${named(plant.name)} is back.`);
+      await this.#list.putBack(plant);
+      focusRow(String(plant.id));
     } catch (error) {
       const isTaken = isRefusal(error, 40901);
       const why = isTaken ? "Another plant has its id now." : said(error);
@@ -4187,185 +4384,6 @@ var PlantChanges = class {
     return this.#trying(id, async () => this.#meet(id, await this.#client.getPlant(id)));
   }
 };
-var isRefusal = (error, number6) => error instanceof PlantstoreError && error.number === number6;
-
-// web/src/kept.ts
-var Kept = class {
-  #key;
-  #nothing;
-  #signal;
-  /** @param nothing the value while nothing is typed, and after the person has signed out */
-  constructor(key, nothing2) {
-    this.#key = key;
-    this.#nothing = nothing2;
-    this.#signal = y3(JSON.parse(sessionStorage.getItem(key) ?? "null") ?? nothing2);
-    onSignOut(() => this.clear());
-  }
-  get value() {
-    return this.#signal.value;
-  }
-  set value(next) {
-    this.#signal.value = next;
-    sessionStorage.setItem(this.#key, JSON.stringify(next));
-  }
-  clear() {
-    this.#signal.value = this.#nothing;
-    sessionStorage.removeItem(this.#key);
-  }
-};
-
-// web/src/plants/new-plant.ts
-var NOTHING = { id: "", name: "", tag: "" };
-var typed = new Kept("plantstore-new-plant", NOTHING);
-askBeforeLosing(
-  () => typed.value.id === "" && typed.value.name === "" ? void 0 : "the new plant that you have not added"
-);
-var INTEGER2 = /^\s*(-?\d{1,19})\s*$/;
-var MOST5 = 2n ** 63n;
-function idIn(text) {
-  const digits = INTEGER2.exec(text)?.[1];
-  if (digits === void 0) return null;
-  const id = BigInt(digits);
-  return id >= -MOST5 && id < MOST5 ? id : null;
-}
-async function create(client, sent, own, freeId) {
-  const { name, tag, tried } = sent;
-  const plantOf2 = (id) => tag === "" ? { id, name } : { id, name, tag };
-  if (tried !== void 0) {
-    const plant = plantOf2(BigInt(tried));
-    try {
-      await client.createPlant(plant);
-      return plant;
-    } catch (error) {
-      if (!isRefusal(error, 40901)) throw error;
-    }
-  }
-  for (; ; ) {
-    const plant = plantOf2(own ?? await freeId());
-    try {
-      await client.createPlant(plant, { mustBeNew: true });
-      return plant;
-    } catch (error) {
-      if (own === void 0 && isRefusal(error, 41201)) continue;
-      const isOpen2 = !(error instanceof PlantstoreError) || error.status >= 500;
-      if (isOpen2 && typed.value === sent) typed.value = { ...sent, tried: String(plant.id) };
-      throw error;
-    }
-  }
-}
-
-// web/src/plants/add-plant.tsx
-function AddPlant({ client, list }) {
-  const proposed = useSignal(void 0);
-  const fault = useSignal("");
-  const isSaving = useSignal(false);
-  const name = T2(null);
-  const form = T2(null);
-  const nextId = async () => list === void 0 ? (await client.reserveIds(1)).first : client.proposeId();
-  const propose = async () => {
-    if (list === void 0) return;
-    try {
-      proposed.value = await client.proposeId();
-    } catch (error) {
-      fault.value = `No free id could be proposed. ${said(error)}`;
-    }
-  };
-  A2(() => {
-    name.current?.focus();
-    void propose();
-  }, []);
-  const freeId = async () => {
-    const id = proposed.value ?? await nextId();
-    proposed.value = void 0;
-    return id;
-  };
-  const add2 = async () => {
-    const sent = typed.value;
-    const own = sent.id.trim() === "" ? void 0 : idIn(sent.id);
-    if (own === null) {
-      fault.value = "An id is a whole number from −9223372036854775808 to 9223372036854775807.";
-      return;
-    }
-    fault.value = "";
-    isSaving.value = true;
-    try {
-      const plant = await create(client, sent, own, freeId);
-      list?.putFirst(plant);
-      tell(`Added ${plant.id} ${named(plant.name)}`);
-      if (typed.value === sent) typed.value = { ...NOTHING, tag: sent.tag };
-      void propose();
-      if (isFocusLost() || form.current?.contains(document.activeElement)) name.current?.focus();
-    } catch (error) {
-      const isTaken = isRefusal(error, 41201);
-      fault.value = isTaken ? `A plant with the id ${own} exists already.` : `Not added; what you typed is kept. ${said(error)}`;
-    } finally {
-      isSaving.value = false;
-    }
-  };
-  const field = (member) => (event) => {
-    const { id, name: name2, tag } = typed.value;
-    typed.value = { id, name: name2, tag, [member]: event.currentTarget.value };
-  };
-  return /* @__PURE__ */ a3(
-    "form",
-    {
-      ref: form,
-      class: "fields add",
-      "aria-label": "New plant",
-      onSubmit: (event) => {
-        event.preventDefault();
-        if (!isSaving.value) void add2();
-      },
-      children: [
-        /* @__PURE__ */ a3("div", { class: "field", children: [
-          /* @__PURE__ */ a3("label", { for: "new-id", children: "Id" }),
-          /* @__PURE__ */ a3(
-            "input",
-            {
-              id: "new-id",
-              inputMode: "numeric",
-              autocomplete: "off",
-              "aria-describedby": "new-id-note",
-              placeholder: proposed.value === void 0 ? "" : String(proposed.value),
-              value: typed.value.id,
-              onInput: field("id")
-            }
-          ),
-          /* @__PURE__ */ a3("span", { id: "new-id-note", class: "note", children: proposed.value === void 0 ? "Empty: the next free one" : `Empty: ${proposed.value}` })
-        ] }),
-        /* @__PURE__ */ a3("div", { class: "field grow", children: [
-          /* @__PURE__ */ a3("label", { for: "new-name", children: "Name" }),
-          /* @__PURE__ */ a3(
-            "input",
-            {
-              id: "new-name",
-              ref: name,
-              required: true,
-              dir: "auto",
-              autocomplete: "off",
-              value: typed.value.name,
-              onInput: field("name")
-            }
-          )
-        ] }),
-        /* @__PURE__ */ a3("div", { class: "field", children: [
-          /* @__PURE__ */ a3("label", { for: "new-tag", children: "Tag" }),
-          /* @__PURE__ */ a3("input", { id: "new-tag", dir: "auto", autocomplete: "off", value: typed.value.tag, onInput: field("tag") })
-        ] }),
-        /* @__PURE__ */ a3("button", { type: "submit", class: "primary", "aria-disabled": isSaving.value, children: isSaving.value ? "Adding …" : "Add" }),
-        fault.value !== "" && /* @__PURE__ */ a3("p", { role: "alert", children: fault.value })
-      ]
-    }
-  );
-}
-
-// web/src/plants/add-view.tsx
-function AddView({ session: session2 }) {
-  return /* @__PURE__ */ a3($, { children: [
-    /* @__PURE__ */ a3("h1", { children: "Add a plant" }),
-    /* @__PURE__ */ a3(AddPlant, { client: session2.client, list: void 0 })
-  ] });
-}
 
 // web/src/plants/enter-plant.tsx
 var NOTHING2 = { name: "", tag: "" };
@@ -4468,12 +4486,21 @@ var isAll = ({ q: q2, tags }) => q2.trim() === "" && tags.length === 0;
 
 // web/src/plants/plant-list.ts
 var PAGE = 100;
+var shown2;
 var PlantList = class {
-  chunks = y3([]);
+  /** The pages read so far, with the places of the plants removed since. */
+  #read = y3([]);
+  #removed = y3(/* @__PURE__ */ new Set());
+  chunks = O(() => {
+    const removed = this.#removed.value;
+    if (removed.size === 0) return this.#read.value;
+    return this.#map((plants2) => plants2.filter(({ id }) => !removed.has(id)));
+  });
   state = y3("searching");
   fault = y3("");
   #client;
   #filter;
+  #foundById;
   #listing;
   #next;
   #ending = new AbortController();
@@ -4483,12 +4510,7 @@ var PlantList = class {
   }
   /** Shows the plants of a filter, and aborts the previous search. */
   show(filter) {
-    this.#ending.abort();
-    this.#ending = new AbortController();
-    this.#filter = filter;
-    this.#next = void 0;
-    this.#listing = this.#client.listPlants({ ...wantedBy(filter), limit: PAGE }, { signal: this.#ending.signal });
-    void this.#load("searching");
+    void this.#search(filter);
   }
   /** Loads the next page, unless there is none or it is loading already. */
   more() {
@@ -4501,36 +4523,67 @@ var PlantList = class {
   }
   stop() {
     this.#ending.abort();
+    if (shown2 === this) shown2 = void 0;
   }
   replace(plant) {
-    this.#map((plants2) => plants2.map((each) => each.id === plant.id ? plant : each));
+    this.#read.value = this.#map((plants2) => plants2.map((each) => each.id === plant.id ? plant : each));
   }
   remove(id) {
-    this.#map((plants2) => plants2.filter((each) => each.id !== id));
+    this.#removed.value = /* @__PURE__ */ new Set([...this.#removed.value, id]);
+  }
+  /** Shows a removed plant again where it was. The table reads its rows again if it has read them since the removal. */
+  async putBack({ id }) {
+    const removed = this.#removed.value;
+    this.#removed.value = removed.difference(/* @__PURE__ */ new Set([id]));
+    if (shown2 !== void 0 && (shown2 !== this || !removed.has(id))) await shown2.#again();
   }
   /** Shows a new plant first, regardless of the order of the table. */
   putFirst(plant) {
-    this.remove(plant.id);
+    const others = this.#map((plants2) => plants2.filter((each) => each.id !== plant.id));
+    this.#removed.value = this.#removed.value.difference(/* @__PURE__ */ new Set([plant.id]));
     this.#key += 1;
-    this.chunks.value = [{ key: this.#key, plants: [plant] }, ...this.chunks.value];
+    this.#read.value = [{ key: this.#key, plants: [plant] }, ...others];
   }
   /** Whether a page read so far contains the plant. */
   has(id) {
     return this.chunks.value.some(({ plants: plants2 }) => plants2.some((plant) => plant.id === id));
   }
   #map(change2) {
-    this.chunks.value = this.chunks.value.map(({ key, plants: plants2 }) => ({ key, plants: change2(plants2) }));
+    return this.#read.value.map(({ key, plants: plants2 }) => ({ key, plants: change2(plants2) }));
+  }
+  async #again() {
+    if (this.#filter !== void 0) await this.#search(this.#filter);
+  }
+  #search(filter) {
+    shown2 = this;
+    this.#ending.abort();
+    this.#ending = new AbortController();
+    this.#filter = filter;
+    this.#next = void 0;
+    this.#listing = this.#client.listPlants({ ...wantedBy(filter), limit: PAGE }, { signal: this.#ending.signal });
+    return this.#load("searching");
   }
   async #load(state) {
     const listing = this.#listing;
+    const filter = this.#filter;
     const { signal: ended2 } = this.#ending;
     this.state.value = state;
     try {
-      const { items, next } = await listing?.page(this.#next) ?? { items: [], next: void 0 };
+      const [found, page] = await Promise.all([
+        state === "searching" && filter !== void 0 ? findById(this.#client, filter, ended2) : this.#foundById,
+        listing?.page(this.#next)
+      ]);
       if (ended2.aborted) return;
+      const { items, next } = page ?? { items: [], next: void 0 };
       this.#key += 1;
-      const chunk = { key: this.#key, plants: items };
-      this.chunks.value = state === "searching" ? [chunk] : [...this.chunks.value, chunk];
+      if (state === "searching") {
+        this.#foundById = found;
+        this.#removed.value = /* @__PURE__ */ new Set();
+        this.#read.value = [{ key: this.#key, plants: withFirst(found, items) }];
+      } else {
+        const plants2 = items.filter(({ id }) => id !== found?.id);
+        this.#read.value = [...this.#read.value, { key: this.#key, plants: plants2 }];
+      }
       this.#next = next;
       this.state.value = next === void 0 ? "whole" : "more";
     } catch (error) {
@@ -4731,14 +4784,14 @@ function PlantRow({ plant, index, isReachable, onFocus, changes }) {
 
 // web/src/plants/plant-view.tsx
 function PlantView({ session: { client, may } }) {
-  const id = idIn2(route.value.query.get("id") ?? "");
+  const id = idIn(route.value.query.get("id") ?? "");
   const list = w2(() => new PlantList(client), [client, id]);
   const changes = w2(() => may("plants:write") ? new PlantChanges(client, list) : void 0, [client, list]);
   const outcome = useSignal("reading");
   const fault = useSignal("");
   const tries = useSignal(0);
   A2(() => {
-    if (id === void 0) return void 0;
+    if (id === null) return void 0;
     const ending = new AbortController();
     outcome.value = "reading";
     const read = async () => {
@@ -4755,7 +4808,7 @@ function PlantView({ session: { client, may } }) {
     void read();
     return () => ending.abort();
   }, [client, list, tries.value]);
-  if (id === void 0) return /* @__PURE__ */ a3("p", { role: "alert", children: "The address contains no valid id of a plant." });
+  if (id === null) return /* @__PURE__ */ a3("p", { role: "alert", children: "The address contains no valid id of a plant." });
   const plants2 = list.chunks.value.flatMap((chunk) => chunk.plants);
   return /* @__PURE__ */ a3($, { children: [
     /* @__PURE__ */ a3("h1", { children: [
@@ -4805,12 +4858,6 @@ function PlantView({ session: { client, may } }) {
     ] })
   ] });
 }
-var MOST6 = 2n ** 63n;
-function idIn2(text) {
-  if (!/^-?\d{1,19}$/.test(text)) return void 0;
-  const id = BigInt(text);
-  return id >= -MOST6 && id < MOST6 ? id : void 0;
-}
 
 // web/src/panel.ts
 function closeOnEscape(event) {
@@ -4852,7 +4899,10 @@ function ExportPlants({ client, filter }) {
   return /* @__PURE__ */ a3("details", { onKeyDown: closeOnEscape, children: [
     /* @__PURE__ */ a3("summary", { children: "Export" }),
     /* @__PURE__ */ a3("div", { class: "panel", children: [
-      /* @__PURE__ */ a3("p", { class: "note", children: isAll(filter) ? "All plants." : "The plants that the table shows." }),
+      /* @__PURE__ */ a3("p", { class: "note", children: [
+        isAll(filter) ? "All plants." : "The plants that the table shows.",
+        idSought(filter.q) !== null && " A plant that is found only by its id is not in the file."
+      ] }),
       /* @__PURE__ */ a3("button", { type: "button", onClick: () => void run("csv"), children: "As CSV, for spreadsheets" }),
       /* @__PURE__ */ a3("button", { type: "button", onClick: () => void run("ndjson"), children: "As NDJSON, for programs" }),
       /* @__PURE__ */ a3("p", { role: "status", children: read.value !== void 0 && `${megabytes.format(read.value / 1e6)} MB …` }),
@@ -5088,7 +5138,7 @@ function PlantsView({ session: session2 }) {
         {
           id: "search",
           type: "search",
-          placeholder: "Search names and tags",
+          placeholder: "Search names, tags and ids",
           autocomplete: "off",
           spellcheck: false,
           dir: "auto",
@@ -5401,16 +5451,16 @@ function TokenItem({ token: token2, isOwn, onRevoke }) {
       ] }),
       /* @__PURE__ */ a3("div", { class: "note", children: [
         "Created ",
-        shown2(createdAt),
-        lastUsedAt !== void 0 && `, last used ${shown2(lastUsedAt)}`,
-        expiresAt !== void 0 && `, expires ${shown2(expiresAt)}`,
-        revokedAt !== void 0 && `, revoked ${shown2(revokedAt)}`
+        shown3(createdAt),
+        lastUsedAt !== void 0 && `, last used ${shown3(lastUsedAt)}`,
+        expiresAt !== void 0 && `, expires ${shown3(expiresAt)}`,
+        revokedAt !== void 0 && `, revoked ${shown3(revokedAt)}`
       ] })
     ] }),
     revokedAt === void 0 && /* @__PURE__ */ a3("button", { type: "button", "aria-label": `Revoke ${name} (${id})`, onClick: onRevoke, children: "Revoke" })
   ] });
 }
-var shown2 = (text) => time.format(new Date(text));
+var shown3 = (text) => time.format(new Date(text));
 
 // web/src/views.ts
 var VIEWS = [
@@ -5447,18 +5497,18 @@ function App() {
 }
 function SignedIn(current) {
   const views = viewsFor(current);
-  const shown3 = views.find(({ name }) => name === route.value.view) ?? views[0];
+  const shown4 = views.find(({ name }) => name === route.value.view) ?? views[0];
   A2(() => {
-    document.title = `${shown3?.title ?? "Nothing"} – Plantstore`;
+    document.title = `${shown4?.title ?? "Nothing"} – Plantstore`;
     return () => {
       document.title = "Plantstore";
     };
-  }, [shown3]);
+  }, [shown4]);
   return /* @__PURE__ */ a3($, { children: [
     /* @__PURE__ */ a3("button", { type: "button", class: "skip", onClick: () => document.getElementById("main")?.focus(), children: "Skip to the contents" }),
     /* @__PURE__ */ a3("header", { children: [
       /* @__PURE__ */ a3("p", { class: "brand", children: "Plantstore" }),
-      /* @__PURE__ */ a3("nav", { "aria-label": "Pages", children: views.filter(({ isLinked }) => isLinked !== true).map(({ name, title }) => /* @__PURE__ */ a3("a", { href: linkTo(name), "aria-current": name === shown3?.name ? "page" : void 0, children: title }, name)) }),
+      /* @__PURE__ */ a3("nav", { "aria-label": "Pages", children: views.filter(({ isLinked }) => isLinked !== true).map(({ name, title }) => /* @__PURE__ */ a3("a", { href: linkTo(name), "aria-current": name === shown4?.name ? "page" : void 0, children: title }, name)) }),
       /* @__PURE__ */ a3("p", { class: "who", children: [
         /* @__PURE__ */ a3("span", { children: [
           "Signed in as ",
@@ -5469,8 +5519,8 @@ function SignedIn(current) {
     ] }),
     /* @__PURE__ */ a3("p", { class: "connection", role: "status", children: isRetrying.value && "The service does not answer; trying again …" }),
     /* @__PURE__ */ a3(RememberLine, { session: current }),
-    shown3?.name !== "import" && /* @__PURE__ */ a3(ImportProgress, {}),
-    /* @__PURE__ */ a3("main", { id: "main", tabIndex: -1, children: shown3 === void 0 ? /* @__PURE__ */ a3("p", { children: "No view of this page is open to the scopes of this token." }) : /* @__PURE__ */ a3(shown3.Component, { session: current }, shown3.name) }),
+    shown4?.name !== "import" && /* @__PURE__ */ a3(ImportProgress, {}),
+    /* @__PURE__ */ a3("main", { id: "main", tabIndex: -1, children: shown4 === void 0 ? /* @__PURE__ */ a3("p", { children: "No view of this page is open to the scopes of this token." }) : /* @__PURE__ */ a3(shown4.Component, { session: current }, shown4.name) }),
     /* @__PURE__ */ a3(Notices, {}),
     /* @__PURE__ */ a3(LinkDialog, { ...current })
   ] });

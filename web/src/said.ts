@@ -21,5 +21,8 @@ export function said(error: unknown): string {
 export const sentence = (text: string): string =>
   `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? '' : '.'}`
 
+export const isRefusal = (error: unknown, number: number): boolean =>
+  error instanceof PlantstoreError && error.number === number
+
 /** Whether the page itself ended the request, because a newer one replaced it or the person stopped it. */
 export const isAbort = (error: unknown): boolean => error instanceof DOMException && error.name === 'AbortError'

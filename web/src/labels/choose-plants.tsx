@@ -3,6 +3,7 @@ import type { JSX } from 'preact'
 import { useEffect, useMemo } from 'preact/hooks'
 import type { PlantstoreClient, StoredPlant } from '../../../client/src/index.ts'
 import { tell } from '../notices.tsx'
+import { findById, withFirst } from '../plants/by-id.ts'
 import { isAbort, said } from '../said.ts'
 import { add, addAll, chosen, isChosen, labelOf, MOST_LABELS, remove } from './chosen.ts'
 
@@ -42,8 +43,9 @@ export function ChoosePlants({ client, id, tags, text }: ChooseProps): JSX.Eleme
     const search = async () => {
       try {
         const listing = client.listPlants({ ...query, limit: SHOWN }, { signal: ended.signal })
-        const { items, next } = await listing.page()
-        found.value = items
+        const byId = findById(client, { q: q.value, tags }, ended.signal)
+        const [first, { items, next }] = await Promise.all([byId, listing.page()])
+        found.value = withFirst(first, items)
         hasMore.value = next !== undefined
         fault.value = ''
       } catch (error) {
@@ -61,7 +63,9 @@ export function ChoosePlants({ client, id, tags, text }: ChooseProps): JSX.Eleme
     if (isAdding.value) return
     isAdding.value = true
     try {
-      if (await addAll(client, query, ending.signal)) tellFull()
+      const first = await findById(client, { q: q.value, tags }, ending.signal)
+      const isFull = first !== undefined && add([labelOf(first)]) > 0
+      if (isFull || (await addAll(client, query, ending.signal))) tellFull()
     } catch (error) {
       if (!isAbort(error)) fault.value = `Not all plants could be read. ${said(error)}`
     } finally {
@@ -71,7 +75,7 @@ export function ChoosePlants({ client, id, tags, text }: ChooseProps): JSX.Eleme
   return (
     <fieldset>
       <legend>Plants</legend>
-      <label for="label-search">Search names and tags</label>
+      <label for="label-search">Search names, tags and ids</label>
       <input
         id="label-search"
         type="search"

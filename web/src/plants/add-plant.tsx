@@ -5,9 +5,9 @@ import type { PlantstoreClient } from '../../../client/src/index.ts'
 import { isFocusLost } from '../focus.ts'
 import { named } from '../named.tsx'
 import { tell } from '../notices.tsx'
-import { said } from '../said.ts'
-import { isRefusal } from './changes.ts'
-import { create, idIn, NOTHING, typed } from './new-plant.ts'
+import { isRefusal, said } from '../said.ts'
+import { idIn } from './by-id.ts'
+import { create, NOTHING, typed } from './new-plant.ts'
 import type { PlantList } from './plant-list.ts'
 
 interface AddProps {

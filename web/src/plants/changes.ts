@@ -1,7 +1,7 @@
-import { type KeptPlant, type PlantstoreClient, PlantstoreError, type StoredPlant } from '../../../client/src/index.ts'
+import type { KeptPlant, PlantstoreClient, StoredPlant } from '../../../client/src/index.ts'
 import { named } from '../named.tsx'
 import { tell } from '../notices.tsx'
-import { said } from '../said.ts'
+import { isRefusal, said } from '../said.ts'
 import { changeDraft, type Draft, drafts, dropDraft, isChanged, isSame, putDraft, wanted } from './drafts.ts'
 import { focusRow } from './grid-keys.ts'
 import type { PlantList } from './plant-list.ts'
@@ -86,9 +86,9 @@ export class PlantChanges {
   async #restore(plant: StoredPlant): Promise<void> {
     try {
       await this.#client.createPlant(plant)
-      this.#list.putFirst(plant)
-      focusRow(String(plant.id))
       tell(`${plant.id} ${named(plant.name)} is back.`)
+      await this.#list.putBack(plant)
+      focusRow(String(plant.id))
     } catch (error) {
       const isTaken = isRefusal(error, 40901)
       const why = isTaken ? 'Another plant has its id now.' : said(error)
@@ -134,6 +134,3 @@ export class PlantChanges {
     return this.#trying(id, async () => this.#meet(id, await this.#client.getPlant(id)))
   }
 }
-
-export const isRefusal = (error: unknown, number: number): boolean =>
-  error instanceof PlantstoreError && error.number === number

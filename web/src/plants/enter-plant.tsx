@@ -5,8 +5,7 @@ import { Kept } from '../kept.ts'
 import { askBeforeLosing } from '../leaving.ts'
 import { named } from '../named.tsx'
 import { tell } from '../notices.tsx'
-import { said } from '../said.ts'
-import { isRefusal } from './changes.ts'
+import { isRefusal, said } from '../said.ts'
 import { putDraft } from './drafts.ts'
 
 interface Typed {

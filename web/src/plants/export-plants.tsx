@@ -5,6 +5,7 @@ import type { PlantstoreClient } from '../../../client/src/index.ts'
 import { closeOnEscape } from '../panel.ts'
 import { isAbort, said } from '../said.ts'
 import { saveFile } from '../save-file.ts'
+import { idSought } from './by-id.ts'
 import { type Filter, isAll, wantedBy } from './filter.ts'
 
 interface ExportProps {
@@ -47,7 +48,10 @@ export function ExportPlants({ client, filter }: ExportProps): JSX.Element {
     <details onKeyDown={closeOnEscape}>
       <summary>Export</summary>
       <div class="panel">
-        <p class="note">{isAll(filter) ? 'All plants.' : 'The plants that the table shows.'}</p>
+        <p class="note">
+          {isAll(filter) ? 'All plants.' : 'The plants that the table shows.'}
+          {idSought(filter.q) !== null && ' A plant that is found only by its id is not in the file.'}
+        </p>
         <button type="button" onClick={() => void run('csv')}>
           As CSV, for spreadsheets
         </button>

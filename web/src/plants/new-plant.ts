@@ -1,7 +1,7 @@
 import { type NewPlant, type PlantstoreClient, PlantstoreError } from '../../../client/src/index.ts'
 import { Kept } from '../kept.ts'
 import { askBeforeLosing } from '../leaving.ts'
-import { isRefusal } from './changes.ts'
+import { isRefusal } from '../said.ts'
 
 /** The texts of a plant that is not added yet. */
 export interface Typed {
@@ -21,17 +21,6 @@ export const typed = new Kept<Typed>('plantstore-new-plant', NOTHING)
 askBeforeLosing(() =>
   typed.value.id === '' && typed.value.name === '' ? undefined : 'the new plant that you have not added',
 )
-
-const INTEGER = /^\s*(-?\d{1,19})\s*$/
-const MOST = 2n ** 63n
-
-/** Returns null if the text is no int64. */
-export function idIn(text: string): bigint | null {
-  const digits = INTEGER.exec(text)?.[1]
-  if (digits === undefined) return null
-  const id = BigInt(digits)
-  return id >= -MOST && id < MOST ? id : null
-}
 
 /**
  * Creates the plant once, even if the answer to the last attempt was lost. If another client has taken the proposed id

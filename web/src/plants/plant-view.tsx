@@ -2,9 +2,10 @@ import { useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
 import { useEffect, useMemo } from 'preact/hooks'
 import { linkTo, route } from '../route.ts'
-import { isAbort, said } from '../said.ts'
+import { isAbort, isRefusal, said } from '../said.ts'
 import type { ViewProps } from '../views.ts'
-import { isRefusal, PlantChanges } from './changes.ts'
+import { idIn } from './by-id.ts'
+import { PlantChanges } from './changes.ts'
 import { EnterPlant } from './enter-plant.tsx'
 import { focusRow } from './grid-keys.ts'
 import { PlantList } from './plant-list.ts'
@@ -21,7 +22,7 @@ export function PlantView({ session: { client, may } }: ViewProps): JSX.Element 
   const fault = useSignal('')
   const tries = useSignal(0)
   useEffect(() => {
-    if (id === undefined) return undefined
+    if (id === null) return undefined
     const ending = new AbortController()
     outcome.value = 'reading'
     const read = async () => {
@@ -39,7 +40,7 @@ export function PlantView({ session: { client, may } }: ViewProps): JSX.Element 
     void read()
     return () => ending.abort()
   }, [client, list, tries.value])
-  if (id === undefined) return <p role="alert">The address contains no valid id of a plant.</p>
+  if (id === null) return <p role="alert">The address contains no valid id of a plant.</p>
   const plants = list.chunks.value.flatMap((chunk) => chunk.plants)
   return (
     <>
@@ -94,12 +95,4 @@ export function PlantView({ session: { client, may } }: ViewProps): JSX.Element 
       )}
     </>
   )
-}
-
-const MOST = 2n ** 63n
-
-function idIn(text: string): bigint | undefined {
-  if (!/^-?\d{1,19}$/.test(text)) return undefined
-  const id = BigInt(text)
-  return id >= -MOST && id < MOST ? id : undefined
 }

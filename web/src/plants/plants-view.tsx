@@ -33,7 +33,7 @@ export function PlantsView({ session }: ViewProps): JSX.Element {
         <input
           id="search"
           type="search"
-          placeholder="Search names and tags"
+          placeholder="Search names, tags and ids"
           autocomplete="off"
           spellcheck={false}
           dir="auto"
