@@ -1,7 +1,6 @@
 import { AppError } from './errors.ts'
 import { type JsonBody, readJsonBody } from './json-body.ts'
-import { ID_RANGE, type NewPlant, type PlantCandidate, validatePatch, validatePlant } from './plant.ts'
-import type { PlantPatch } from './store.ts'
+import { ID_RANGE, type NewPlant, type PlantCandidate, type PlantPatch, validatePatch, validatePlant } from './plant.ts'
 
 /**
  * Reads the plant in a JSON text. Ignores unknown members.

@@ -1,7 +1,7 @@
 import { AppError } from './errors.ts'
-import { type NewPlant, type Plant, textLength } from './plant.ts'
+import { type NewPlant, type Plant, type PlantPatch, textLength } from './plant.ts'
 import { checkExpectation, type Expectation, existing } from './plant-version.ts'
-import type { CreateResult, ImportMode, ImportResult, PlantPatch, ReplaceResult } from './store.ts'
+import type { CreateResult, ImportMode, ImportResult, ReplaceResult } from './store.ts'
 
 /** A write that depends on the present plant; an engine decides it inside its transaction. */
 export type PlantChange =

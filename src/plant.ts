@@ -1,5 +1,4 @@
 import { AppError } from './errors.ts'
-import type { PlantPatch } from './store.ts'
 
 /** A plant without its id. */
 export interface Plant {
@@ -11,6 +10,13 @@ export interface Plant {
 /** A plant with its id, as clients send and read it. The id is any int64, so a bigint and never a double. */
 export interface NewPlant extends Plant {
   readonly id: bigint
+}
+
+/** A partial update. Absent members stay as they are. */
+export interface PlantPatch {
+  readonly name?: string
+  /** `null` removes the tag. */
+  readonly tag?: string | null
 }
 
 export const MIN_ID = -(2n ** 63n)

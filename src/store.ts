@@ -2,7 +2,7 @@ import type { Actor } from './actor.ts'
 import type { AbortingAsker, Asker } from './asker.ts'
 import type { AppError } from './errors.ts'
 import type { IdStore } from './id-store.ts'
-import type { NewPlant } from './plant.ts'
+import type { NewPlant, PlantPatch } from './plant.ts'
 import type { PlantFilter, PlantOrder, PlantQuery } from './plant-query.ts'
 import type { Expectation } from './plant-version.ts'
 import type { TokenStore } from './token-store.ts'
@@ -13,13 +13,6 @@ export type CreateResult = 'created' | 'unchanged'
 export interface CreateOptions {
   /** Refuses an id that exists, even with an equal plant. */
   readonly mustBeNew: boolean
-}
-
-/** A partial update. Absent members stay as they are. */
-export interface PlantPatch {
-  readonly name?: string
-  /** `null` removes the tag. */
-  readonly tag?: string | null
 }
 
 export type ReplaceResult = 'created' | 'replaced'

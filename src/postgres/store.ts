@@ -1,7 +1,7 @@
 import type { AbortingAsker, Asker } from '../asker.ts'
 import { countCommit, type WriteStats } from '../commit-stats.ts'
 import type { AppError } from '../errors.ts'
-import type { NewPlant } from '../plant.ts'
+import type { NewPlant, PlantPatch } from '../plant.ts'
 import { type ChangeOutcome, type PlantChange, replaceResult, updatedPlant } from '../plant-change.ts'
 import type { PlantQuery } from '../plant-query.ts'
 import type { Expectation } from '../plant-version.ts'
@@ -12,7 +12,6 @@ import type {
   DryRun,
   ImportMode,
   ImportResult,
-  PlantPatch,
   ReplaceResult,
   Store,
   TagCount,

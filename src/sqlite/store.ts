@@ -3,7 +3,7 @@ import type { Actor } from '../actor.ts'
 import type { AbortingAsker, Asker } from '../asker.ts'
 import type { WriteStats } from '../commit-stats.ts'
 import { OperatorError } from '../operator-error.ts'
-import type { NewPlant } from '../plant.ts'
+import type { NewPlant, PlantPatch } from '../plant.ts'
 import { replaceResult, updatedPlant } from '../plant-change.ts'
 import { isShortPage, type PlantQuery } from '../plant-query.ts'
 import type { Expectation } from '../plant-version.ts'
@@ -13,7 +13,6 @@ import type {
   DryRun,
   ImportMode,
   ImportResult,
-  PlantPatch,
   ReplaceResult,
   Store,
   TagCount,

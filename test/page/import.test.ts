@@ -145,7 +145,10 @@ suite('the page, for imports and exports,', () => {
           cells.map((text) => text.split('\t')[0]),
           ['3', '5', '6', '7', '8'],
         )
-        assert.match(cells.join(' '), /belongs to a different plant.*no id.*not a whole number.*rounded.*no name/s)
+        assert.match(
+          cells.join(' '),
+          /belongs to a different plant.*Id is required.*plain digits.*rounded it.*no name/s,
+        )
         await assertAccessible(page)
         await assertFits(page)
         await pressOn(page, page.getByRole('button', { name: 'Import 1 plant' }))
@@ -155,7 +158,7 @@ suite('the page, for imports and exports,', () => {
           report,
           /^\ufeffFile,nursery\.csv\r\nAdded,1\r\nUpdated,0\r\nUnchanged,1\r\nRefused,5\r\n\r\nRow,Reason\r\n/,
         )
-        assert.match(report, /\r\n5,The row has no id\.\r\n/)
+        assert.match(report, /\r\n5,Id is required\.\r\n/)
         assert.deepEqual(await stored(service), [
           ['1', 'Abies', 'north'],
           ['2', 'Another'],
@@ -199,6 +202,54 @@ suite('the page, for imports and exports,', () => {
     )
   })
 
+  for (const viewport of [DESKTOP, PHONE]) {
+    inBrowser(
+      `shows all columns until the name is chosen, and which are not kept, at ${viewport.width} pixels`,
+      async ({ page, service }) => {
+        await empty(service)
+        const sheet = 'My plants,,\n\nWas,Wo,Höhe\nAbies,Beet 1,2 m\nBetula,Beet 2,3 m\n'
+        await choose(page, 'list.csv', Buffer.from(sheet))
+        const names = page.getByLabel('The names of the columns are in')
+        assert.equal(await names.inputValue(), '3')
+        const heads = page.locator('.columns thead th')
+        assert.deepEqual(await heads.allTextContents(), ['Row', 'Was', 'Wo', 'Höhe'])
+        const check = page.getByRole('button', { name: 'Check the file', disabled: true })
+        await check.waitFor()
+        const described = `#${await check.getAttribute('aria-describedby')}`
+        assert.equal(await page.locator(described).textContent(), 'Choose the column of the names first.')
+        await assertAccessible(page)
+        await assertFits(page)
+        await page.getByLabel('Name', { exact: true }).selectOption('Was')
+        await page.getByText('Not kept: the columns Wo and Höhe.').waitFor()
+        await page.getByLabel('Name, part 2').selectOption('Wo')
+        await page.getByText('Not kept: the column Höhe.').waitFor()
+        await page.getByRole('cell', { name: 'Abies Beet 1' }).waitFor()
+        await assertFits(page)
+        await page.getByLabel('Name, part 2').selectOption('nothing more')
+        await names.selectOption('0')
+        await page.getByRole('cell', { name: 'My plants' }).waitFor()
+        await names.selectOption('3')
+        await page.getByLabel('Name', { exact: true }).selectOption('Was')
+        await importAll(page)
+        assert.deepEqual(
+          (await service.plants()).map(({ name }) => name),
+          ['Abies', 'Betula'],
+        )
+      },
+      { viewport },
+    )
+  }
+
+  inBrowser('keeps the first plant of a sheet without names of columns', async ({ page, service }) => {
+    await empty(service)
+    await choose(page, 'list.csv', Buffer.from('1,Abies,tree\n2,Betula,tree\n'))
+    await importAll(page)
+    assert.deepEqual(await stored(service), [
+      ['1', 'Abies', 'tree'],
+      ['2', 'Betula', 'tree'],
+    ])
+  })
+
   inBrowser('opens a file that is dropped anywhere on the page', async ({ page, service }) => {
     await empty(service)
     await page.getByRole('link', { name: 'Import' }).click()
@@ -213,14 +264,17 @@ suite('the page, for imports and exports,', () => {
 
   inBrowser('says why it cannot read a file', async ({ page }) => {
     for (const [file, why] of [
-      [fixture('libreoffice.xlsx'), 'This is a workbook. Save the sheet as CSV, then drop that file.'],
+      [fixture('libreoffice.xlsx'), 'The file is not text but a workbook (such as .xlsx or .ods)'],
+      [fixture('libreoffice.xls'), 'The file is not text but an old workbook (.xls); save the sheet as CSV.'],
+      [Buffer.from('%PDF-1.7\n'), 'The file is not text but a PDF'],
+      [Buffer.from('id,name\n1,a\n', 'utf16le'), 'The file is UTF-16 without a byte order mark'],
       [Buffer.from(''), 'The file has no rows.'],
     ] as const) {
       await choose(page, 'plants.csv', file)
       await page.getByText(why).waitFor()
     }
     await choose(page, 'plants.csv', Buffer.from('id,name\n1,"never closed\n2,x\n'))
-    await page.getByText('Row 2 has a quotation mark that is not closed').waitFor()
+    await page.getByText('Row 2 has an unclosed quotation mark').waitFor()
   })
 
   for (const viewport of [DESKTOP, PHONE]) {

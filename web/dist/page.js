@@ -1963,52 +1963,348 @@ function RememberLine({ session: session2 }) {
   ] });
 }
 
-// web/src/import/mapping.ts
-var NAMES = {
-  id: ["id", "plant id", "nr", "no", "number", "nummer", "numero", "accession", "accession number", "code"],
-  name: [
-    "name",
-    "plant",
-    "plant name",
-    "species",
-    "taxon",
-    "latin name",
-    "botanical name",
-    "pflanze",
-    "art",
-    "nom",
-    "nombre",
-    "nome",
-    "naam"
-  ],
-  tag: ["tag", "type", "kind", "category", "group", "kategorie", "typ", "gruppe", "categorie", "categoria", "tipo"]
+// src/errors.ts
+var statusOf = (number6) => Math.trunc(number6 / 100);
+var TRANSIENT2 = [429, 503];
+var AppError = class extends Error {
+  name = "AppError";
+  number;
+  /** Seconds after which a retry makes sense; undefined when no retry helps. */
+  retryAfter;
+  constructor(number6, message, { retryAfter, cause } = {}) {
+    super(message, cause === void 0 ? void 0 : { cause });
+    this.number = number6;
+    this.retryAfter = retryAfter ?? (TRANSIENT2.includes(statusOf(number6)) ? 1 : void 0);
+  }
+  get status() {
+    return statusOf(this.number);
+  }
 };
-function guess(columns) {
-  const keys = columns.map(folded);
-  const placeOf2 = (member) => {
-    const place2 = NAMES[member].map((name) => keys.indexOf(name)).find((at) => at !== -1);
-    return place2;
+
+// src/import/csv-rows.ts
+var SEPARATORS = { ",": "commas", ";": "semicolons", "	": "tabs" };
+var isSeparator = (c5) => Object.hasOwn(SEPARATORS, c5);
+var MAX_PIECES = 1024;
+var CsvRows = class {
+  /** Undefined: each of SEPARATORS ends a cell. A change applies from the next row on. */
+  separator;
+  /** The separators in the last row, while `separator` is not set. */
+  used = /* @__PURE__ */ new Set();
+  #limit;
+  #place;
+  #state = "start";
+  #cells = [];
+  /** The start of an unfinished cell. */
+  #rest = [];
+  #hasDoubledQuote = false;
+  #isWellFormed = true;
+  #line = 1;
+  #number = 1;
+  #lineFeeds = 0;
+  /** Characters of the row in earlier chunks. */
+  #length = 0;
+  /**
+   * @param limit the most characters of a row
+   * @param place how errors name a row: by its line, or by its number
+   */
+  constructor(limit, place2 = "line") {
+    this.#limit = limit;
+    this.#place = place2;
+  }
+  /**
+   * Yields the rows that a chunk completes.
+   *
+   * @throws AppError 41301 after a row that exceeds the limit
+   */
+  *divide(chunk) {
+    let cell = 0;
+    let row = -this.#length;
+    let state = this.#state;
+    let separator = codeOf(this.separator);
+    for (let i5 = 0; i5 < chunk.length; i5++) {
+      const c5 = chunk.charCodeAt(i5);
+      if (state === "quoted") {
+        if (c5 === QUOTE) state = "quote";
+        else if (c5 === LF) this.#lineFeeds++;
+        continue;
+      }
+      if (c5 === LF || c5 === separator || separator === void 0 && isAnySeparator(c5)) {
+        this.#endCell(chunk.slice(cell, i5), state, c5 === LF);
+        cell = i5 + 1;
+        state = "start";
+        if (c5 !== LF) {
+          if (separator === void 0) this.used.add(String.fromCharCode(c5));
+          continue;
+        }
+        if (i5 - row > this.#limit) throw this.#tooLarge();
+        yield this.#takeRow(true);
+        row = i5 + 1;
+        separator = codeOf(this.separator);
+        this.used.clear();
+      } else if (c5 === QUOTE) {
+        if (state === "start") state = "quoted";
+        else if (state === "quote") {
+          this.#hasDoubledQuote = true;
+          state = "quoted";
+        } else {
+          this.#isWellFormed = false;
+          state = "plain";
+        }
+      } else if (c5 === CR && state === "quote") {
+        state = "return";
+      } else {
+        if (state === "quote" || state === "return") this.#isWellFormed = false;
+        state = "plain";
+      }
+    }
+    this.#state = state;
+    this.#length = chunk.length - row;
+    if (this.#length > this.#limit) throw this.#tooLarge();
+    if (cell < chunk.length) this.#rest.push(chunk.slice(cell));
+    if (this.#rest.length > MAX_PIECES) this.#rest = [this.#rest.join("")];
+  }
+  /**
+   * Yields the last row, if no line end follows it.
+   *
+   * @throws AppError 40001 when a quotation mark is not closed
+   */
+  *end() {
+    if (this.#state === "quoted") {
+      throw new AppError(40001, `${this.#row()} has an unclosed quotation mark; the rows after it cannot be read`);
+    }
+    if (this.#state === "start" && this.#cells.length === 0) return;
+    if (this.#state === "return") this.#isWellFormed = false;
+    this.#endCell("", this.#state, false);
+    yield this.#takeRow(false);
+  }
+  #endCell(end, state, isLast) {
+    let raw = end;
+    if (this.#rest.length > 0) {
+      raw = this.#rest.join("") + end;
+      this.#rest = [];
+    }
+    if (state === "start") {
+      this.#cells.push(void 0);
+    } else if (state === "plain" || !this.#isWellFormed) {
+      const text = isLast && raw.charCodeAt(raw.length - 1) === CR ? raw.slice(0, -1) : raw;
+      this.#cells.push(text === "" ? void 0 : text);
+    } else {
+      if (state === "return" && !isLast) this.#isWellFormed = false;
+      const text = raw.slice(1, state === "return" ? -2 : -1);
+      this.#cells.push(this.#hasDoubledQuote ? text.replaceAll('""', '"') : text);
+    }
+    this.#hasDoubledQuote = false;
+  }
+  #takeRow(isEnded) {
+    const row = {
+      line: this.#line,
+      number: this.#number,
+      cells: this.#cells,
+      isWellFormed: this.#isWellFormed,
+      isEnded
+    };
+    this.#line += 1 + this.#lineFeeds;
+    this.#number += 1;
+    this.#cells = [];
+    this.#lineFeeds = 0;
+    this.#isWellFormed = true;
+    return row;
+  }
+  #row() {
+    return this.#place === "line" ? `the row at line ${this.#line}` : `row ${this.#number}`;
+  }
+  #tooLarge() {
+    const unit = this.#place === "line" ? "bytes" : "characters";
+    const reason = `is larger than ${this.#limit} ${unit}, or has an unclosed quotation mark`;
+    return new AppError(41301, `${this.#row()} ${reason}; the rows after it cannot be read`);
+  }
+};
+var QUOTE = 34;
+var LF = 10;
+var CR = 13;
+var codeOf = (separator) => separator?.charCodeAt(0);
+var isAnySeparator = (c5) => c5 === 44 || c5 === 59 || c5 === 9;
+var isBlank = ({ cells, isWellFormed }) => isWellFormed && cells.every(isNothing);
+var isNothing = (cell) => cell === void 0 || /^[ \t]*$/.test(cell);
+function separatorRow({ cells }, used) {
+  const [first = "", ...others] = cells;
+  const match = /^sep=([,;\t]?)$/i.exec(first);
+  if (match === null || others.some((cell) => cell !== void 0)) return void 0;
+  const [, named2 = ""] = match;
+  return isSeparator(named2) ? named2 : [...used][0];
+}
+var csvLine = (cells, separator = ",") => `${cells.map((cell) => cell === void 0 ? "" : cellOf(cell, separator)).join(separator)}\r
+`;
+var cellOf = (text, separator = ",") => text === "" || text.includes(separator) || /["\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+
+// src/plant.ts
+var MIN_ID = -(2n ** 63n);
+var MAX_ID = 2n ** 63n - 1n;
+function validatePlant({ id, name, tag }, show) {
+  if (isInt64(id) && isText(name) && (tag === void 0 || isText(tag))) return { id, name, tag };
+  const nameFault = name === void 0 ? "name is required" : textFault("name", name, "a string", show);
+  throw invalid(idFault(id), nameFault, textFault("tag", tag, "a string", show));
+}
+var isInt64 = (id) => typeof id === "bigint" && id >= MIN_ID && id <= MAX_ID;
+var isText = (value) => typeof value === "string" && value.isWellFormed() && !value.includes("\0");
+var ID_RANGE = `must be from ${MIN_ID} to ${MAX_ID}`;
+function idFault(id) {
+  if (isInt64(id)) return void 0;
+  return `id ${id === void 0 ? "is required" : typeof id === "string" ? id : ID_RANGE}`;
+}
+function textFault(member, value, type, show) {
+  if (value === void 0 || isText(value)) return void 0;
+  if (typeof value !== "string") return `${member} must be ${type}`;
+  const found = show === void 0 ? "" : `, as ${show(value)} does`;
+  return `${member} must not contain U+0000 or a lone surrogate${found}`;
+}
+var invalid = (...faults2) => new AppError(40002, faults2.filter((fault) => fault !== void 0).join("; "));
+
+// src/printable.ts
+function printable(text) {
+  return text.replaceAll(UNSAFE, (found) => `\\u{${found.codePointAt(0)?.toString(16)}}`);
+}
+var onOneLine = (text) => printable(text).replaceAll(/[\r\n\t]+/g, " ");
+var UNSAFE = /(?!\n|\t|\r\n|\u200d)[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
+var MAX_SHOWN = 40;
+function shown(value) {
+  const points = Array.from(value.slice(0, 2 * MAX_SHOWN + 2));
+  const isCut = points.length > MAX_SHOWN;
+  return `"${onOneLine(points.slice(0, MAX_SHOWN).join(""))}${isCut ? "…" : ""}"`;
+}
+var grouped = new Intl.NumberFormat("en-US");
+
+// src/import/mapping.ts
+function candidateOf(row, { id, name, tag }, columns, isComplete = true, textOf = asItIs) {
+  const { cells, isWellFormed } = row;
+  if (!isWellFormed) throw new AppError(40001, STRAY_QUOTE);
+  const surplus = cells.length > columns ? cells.slice(columns).find((cell) => !isNothing(cell)) : void 0;
+  if (!isComplete || surplus !== void 0) throw wrongCount(cells.length, columns, surplus && textOf(surplus));
+  const text = (at) => {
+    const cell = at === void 0 ? void 0 : cells[at];
+    return cell === void 0 ? void 0 : textOf(cell);
   };
-  return { id: placeOf2("id"), name: placeOf2("name"), tag: placeOf2("tag") };
+  const [first, ...others] = name;
+  return {
+    id: integerOf(text(id)),
+    name: others.length === 0 ? text(first) : joined2(name.map(text)),
+    tag: text(tag)
+  };
 }
-var folded = (text) => text.normalize("NFD").replaceAll(/\p{M}/gu, "").replaceAll(/[._-]+/g, " ").trim().toLowerCase();
-var INTEGER = /^-?\d{1,19}$/;
-var MOST2 = 2n ** 63n;
-function plantIn({ cells }, { id, name, tag }) {
-  const text = name === void 0 ? void 0 : cells[name];
-  if (text === void 0) return "The row has no name.";
-  if (text.includes("\0")) return "The name contains the control character U+0000.";
-  const plant = { name: text, tag: tag === void 0 ? void 0 : cells[tag] };
-  if (id === void 0) return { id: void 0, ...plant };
-  const digits = (cells[id] ?? "").trim();
-  if (digits === "") return "The row has no id.";
-  if (/^-?\d+([.,]\d+)?E\+?\d+$/i.test(digits)) return `The spreadsheet has rounded the id to ${digits}.`;
-  if (!INTEGER.test(digits)) return `The id ${digits} is not a whole number.`;
-  const value = BigInt(digits);
-  if (value < -MOST2 || value >= MOST2) return `The id ${digits} does not fit into 64 bits.`;
-  return { id: value, ...plant };
+var asItIs = (cell) => cell;
+var STRAY_QUOTE = "a quotation mark is misplaced: put a text that contains one between quotation marks, and double those inside";
+function wrongCount(count, columns, surplus) {
+  const found = surplus === void 0 ? `${count}` : `${count}, and ${shown(surplus)} has no column`;
+  return new AppError(40002, `the row must have ${columns} cells, like the header; it has ${found}`);
 }
-var withId2 = ({ name, tag }, id) => tag === void 0 ? { id, name } : { id, name, tag };
+function joined2(parts) {
+  const texts = parts.map((part) => part?.trim() ?? "").filter((part) => part !== "");
+  return texts.length === 0 ? void 0 : texts.join(" ");
+}
+var INTEGER = /^-?[0-9]+$/;
+var MAX_ID_LENGTH = 20;
+var ROUNDED = /^-?[0-9]+([.,][0-9]+)?E\+?[0-9]+$/i;
+function integerOf(cell) {
+  const text = cell?.trim() ?? "";
+  if (text === "") return void 0;
+  if (!INTEGER.test(text)) {
+    const cause = ROUNDED.test(text) ? ", to which a spreadsheet program has rounded it" : "";
+    return `must be an integer in plain digits, such as 7 or -7, not ${shown(text)}${cause}`;
+  }
+  const digits = text.length > MAX_ID_LENGTH ? text.replace(/^(-?)0+(?=[0-9])/, "$1") : text;
+  const id = digits.length <= MAX_ID_LENGTH ? BigInt(digits) : void 0;
+  return isInt64(id) ? id : `${ID_RANGE}, and not ${shown(text)}`;
+}
+
+// web/src/import/guess.ts
+var NAMES = {
+  id: `id|plant id|plantid|#|nr|no|n|n o|num|number|nummer|numero|plant number|plant no|accession|accession number
+    |accession no|acc no|code|pflanzennummer|pflanzen nr|pflanzennr|inventarnummer|inventar nr|akzession
+    |akzessionsnummer|akzessions nr|lfd nr|identifiant|numero d accession|numero d inventaire|identificador
+    |numero de accesion|numero de inventario|codigo|plantnummer|plant nr|accessienummer|accessie|inventarisnummer
+    |identificativo|numero di accessione|numero di inventario|codice`,
+  /** The whole name. */
+  name: `name|plant name|botanical name|scientific name|latin name|full name|taxon|taxon name|plant|pflanzenname
+    |botanischer name|wissenschaftlicher name|lateinischer name|name botanisch|pflanze|bezeichnung|nom
+    |nom scientifique|nom botanique|nom latin|nom de la plante|plante|nombre|nombre cientifico|nombre botanico
+    |nombre latino|nombre de la planta|planta|naam|wetenschappelijke naam|botanische naam|latijnse naam|plantnaam
+    |nome|nome scientifico|nome botanico|nome latino|nome della pianta|pianta`,
+  genus: "genus|gattung|genre|genero|geslacht|genere",
+  species: `species|specific epithet|species epithet|epithet|art|artname|artepitheton|espece|epithete|especie|epiteto
+    |soort|soortnaam|specie`,
+  subspecies: `subspecies|subsp|ssp|infraspecific epithet|unterart|subspezies|sous espece|subespecie|ondersoort
+    |sottospecie`,
+  cultivar: `cultivar|cultivar name|cv|variety|sorte|sortenname|kultivar|variete|variedad|cultivar naam|ras|varieteit
+    |varieta`,
+  /** A name that stands for the whole one where nothing better does. */
+  common: `common name|trivial name|english name|deutscher name|trivialname|volksname|nom commun|nom vernaculaire
+    |nombre comun|nombre vulgar|nederlandse naam|nome comune|nome volgare`,
+  tag: `tag|tags|type|kind|category|group|label|kategorie|typ|gruppe|schlagwort|categorie|groupe|etiquette|categoria
+    |tipo|grupo|etiqueta|groep|gruppo|etichetta|location|place|bed|standort|beet|ort|emplacement|lieu|ubicacion|lugar
+    |locatie|plaats|standplaats|vak|posizione|luogo`
+};
+var MEANINGS = new Map(
+  Object.entries(NAMES).map(([meaning, names]) => [meaning, names.split("|").map((name) => name.trim())])
+);
+var KNOWN = new Set([...MEANINGS.values()].flat());
+function folded(text) {
+  if (text.trim() === "#") return "#";
+  return text.normalize("NFKD").replaceAll(/\p{M}|\(.*?\)/gu, "").replaceAll(/[^\p{L}\p{N}]+/gu, " ").trim().toLowerCase();
+}
+var MAX_NAME = 40;
+var NUMBER = /^[-+]?[\d.,:/ -]*\d[\d.,:/ -]*$/;
+function headerIn(rows) {
+  const width = Math.max(0, ...rows.map(filled));
+  const wide = rows.filter((row) => width === 1 || filled(row) > 1);
+  const scores = wide.map((row) => {
+    const known = row.cells.filter((cell) => cell !== void 0 && KNOWN.has(folded(cell))).length;
+    return known === 1 && row.cells.some(isNumber) ? 0 : known;
+  });
+  const best = Math.max(0, ...scores);
+  if (best > 0) return wide[scores.indexOf(best)]?.number ?? 0;
+  const [first, ...others] = wide;
+  return first === void 0 || width === 1 || looksLikePlant(first, others) ? 0 : first.number;
+}
+var filled = ({ cells }) => cells.filter((cell) => !isNothing(cell)).length;
+var isNumber = (cell) => cell !== void 0 && NUMBER.test(cell.trim());
+function looksLikePlant({ cells }, others) {
+  const isRepeated = (cell, at) => !isNothing(cell) && others.some((row) => row.cells[at] === cell);
+  return cells.some(
+    (cell, at) => cell !== void 0 && (isNumber(cell) || cell.length > MAX_NAME || isRepeated(cell, at))
+  );
+}
+function guess(columns, rows, hasNames) {
+  return hasNames ? guessByNames(columns, rows) : guessByContents(columns, rows);
+}
+function guessByNames(columns, rows) {
+  const keys = columns.map(folded);
+  const placeOf2 = (meaning) => MEANINGS.get(meaning)?.map((name2) => keys.indexOf(name2)).find((at) => at !== -1);
+  const id = placeOf2("id");
+  const whole = placeOf2("name");
+  const species = placeOf2("species");
+  const parts = [placeOf2("genus"), species, placeOf2("subspecies"), placeOf2("cultivar")];
+  const hasParts = parts[0] !== void 0 || species !== void 0;
+  const name = whole !== void 0 ? [whole] : hasParts ? parts : [placeOf2("common")];
+  return {
+    id: id !== void 0 && (keys[id] === "id" || mayBeIds(rows, id)) ? id : void 0,
+    name: name.filter((at) => at !== void 0),
+    tag: placeOf2("tag")
+  };
+}
+function guessByContents(columns, rows) {
+  const hasIds = columns.length > 1 && rows.length > 0 && mayBeIds(rows, 0);
+  const texts = columns.map((_4, at) => at).slice(hasIds ? 1 : 0);
+  const [name, tag] = texts;
+  if (name === void 0 || texts.length > (hasIds ? 2 : 1)) {
+    return { id: hasIds ? 0 : void 0, name: [], tag: void 0 };
+  }
+  return { id: hasIds ? 0 : void 0, name: [name], tag };
+}
+function mayBeIds(rows, at) {
+  const cells = rows.map(({ cells: cells2 }) => cells2[at]).filter((cell) => !isNothing(cell));
+  const ids = cells.map(integerOf).filter((id) => typeof id === "bigint");
+  return 2 * new Set(ids).size > cells.length;
+}
 
 // web/src/import/report.ts
 function reportOf(sheet2, { added, updated, unchanged, refused, refusedRows }) {
@@ -2023,22 +2319,19 @@ function reportOf(sheet2, { added, updated, unchanged, refused, refusedRows }) {
     ...refusedRows.map(({ row, reason }) => [String(row), reason])
   ];
   if (refused > refusedRows.length) rows.push(["", `and ${refused - refusedRows.length} more`]);
-  return csvOf(rows.map(lineOf));
+  return csvOf(rows.map((row) => csvLine(row)));
 }
 async function sheetWithIds(sheet2, rows) {
-  const lines = [lineOf(["id", ...sheet2.columns])];
+  const lines = [csvLine(["id", ...sheet2.columns])];
   for await (const { row, id } of rows) {
-    lines.push(lineOf([String(id), ...row.cells.slice(0, sheet2.columns.length)]));
+    lines.push(csvLine([String(id), ...row.cells.slice(0, sheet2.columns.length)]));
   }
   return csvOf(lines);
 }
 var csvOf = (lines) => new Blob(["\uFEFF", lines.join("")], { type: "text/csv" });
-var lineOf = (cells) => `${cells.map(quoted).join(",")}\r
-`;
-var quoted = (cell = "") => /[",\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell;
 
 // web/src/import/id-ranges.ts
-var MOST3 = 1e4;
+var MOST2 = 1e4;
 var IdRanges = class {
   #count;
   #ranges = [];
@@ -2048,104 +2341,62 @@ var IdRanges = class {
   }
   /** @param number the position of the plant in the file, from 0 */
   async idOf(client, number6, signal) {
-    const at = Math.floor(number6 / MOST3);
+    const at = Math.floor(number6 / MOST2);
     while (this.#ranges.length <= at) {
-      const left2 = this.#count - this.#ranges.length * MOST3;
-      this.#ranges.push(await client.reserveIds(Math.min(MOST3, left2), { signal }));
+      const left2 = this.#count - this.#ranges.length * MOST2;
+      this.#ranges.push(await client.reserveIds(Math.min(MOST2, left2), { signal }));
     }
-    return this.#ranges[at].first + BigInt(number6 % MOST3);
+    return this.#ranges[at].first + BigInt(number6 % MOST2);
   }
 };
 
-// web/src/import/csv-rows.ts
-var SEPARATORS = { ",": "commas", ";": "semicolons", "	": "tabs" };
-var LARGEST = 4e6;
-var CsvRows = class {
-  #separator;
-  #place = "start";
-  #cells = [];
-  #text = "";
-  #number = 1;
-  /** Whether the last character was a CR: an LF that follows belongs to the same line end. */
-  #afterReturn = false;
-  #length = 0;
-  constructor(separator) {
-    this.#separator = separator;
+// web/src/import/plant-row.ts
+function plantIn(row, mapping, columns) {
+  const hasId = mapping.id !== void 0;
+  try {
+    const candidate = candidateOf(row, mapping, columns);
+    if (candidate.name === void 0) return "The row has no name.";
+    const { id, name, tag } = validatePlant(hasId ? candidate : { ...candidate, id: 0n }, shown);
+    return { id: hasId ? id : void 0, name, tag };
+  } catch (error) {
+    if (error instanceof AppError) return sentence(error.message);
+    throw error;
   }
-  *divide(piece) {
-    let from = 0;
-    for (let i5 = 0; i5 < piece.length; i5++) {
-      const c5 = piece[i5];
-      if (this.#place === "quoted") {
-        if (c5 !== '"') continue;
-        this.#text += piece.slice(from, i5);
-        this.#place = "quote";
-        continue;
-      }
-      if (this.#afterReturn) {
-        this.#afterReturn = false;
-        if (c5 === "\n") {
-          from = i5 + 1;
-          continue;
-        }
-      }
-      if (c5 === '"' && this.#place !== "plain") {
-        if (this.#place === "quote") this.#text += '"';
-        this.#place = "quoted";
-        from = i5 + 1;
-      } else if (c5 === this.#separator || c5 === "\n" || c5 === "\r") {
-        this.#endCell(piece.slice(from, i5));
-        from = i5 + 1;
-        if (c5 === this.#separator) continue;
-        this.#afterReturn = c5 === "\r";
-        this.#length = 0;
-        yield this.#takeRow();
-      } else if (this.#place !== "plain") {
-        from = i5;
-        this.#place = "plain";
-      }
-    }
-    if (this.#place === "plain" || this.#place === "quoted") this.#text += piece.slice(from);
-    this.#length += piece.length;
-    if (this.#length > LARGEST) throw this.#unclosed();
-  }
-  /** Yields the last row if the file ends without a line end. */
-  *end() {
-    if (this.#place === "quoted") throw this.#unclosed();
-    if (this.#place === "start" && this.#cells.length === 0) return;
-    this.#endCell("");
-    yield this.#takeRow();
-  }
-  #endCell(rest) {
-    const isText = this.#place === "plain";
-    this.#cells.push(this.#place === "start" ? void 0 : this.#text + (isText ? rest : ""));
-    this.#text = "";
-    this.#place = "start";
-  }
-  #takeRow() {
-    const row = { number: this.#number, cells: this.#cells };
-    this.#number += 1;
-    this.#cells = [];
-    return row;
-  }
-  #unclosed() {
-    return new Error(`Row ${this.#number} has a quotation mark that is not closed; the rows after it cannot be read.`);
-  }
-};
-var isBlank = ({ cells }) => cells.every((cell) => cell === void 0 || cell.trim() === "");
-function separatorOf(text) {
-  const said2 = /^sep=([,;\t])\r?\n/i.exec(text)?.[1];
-  const counts = { ",": 0, ";": 0, "	": 0 };
-  let isQuoted = false;
-  for (const c5 of text) {
-    if (c5 === '"') isQuoted = !isQuoted;
-    else if (!isQuoted && (c5 === "\n" || c5 === "\r")) break;
-    else if (!isQuoted && isSeparator(c5)) counts[c5] += 1;
-  }
-  const [most = ","] = Object.keys(counts).filter(isSeparator).toSorted((a6, b4) => counts[b4] - counts[a6]);
-  return said2 !== void 0 && isSeparator(said2) ? said2 : most;
 }
-var isSeparator = (c5) => Object.hasOwn(SEPARATORS, c5);
+var withId2 = ({ name, tag }, id) => tag === void 0 ? { id, name } : { id, name, tag };
+
+// src/import/file-kind.ts
+var KIND_LENGTH = 256;
+var KINDS = [
+  ["pk", "a workbook (such as .xlsx or .ods) or another ZIP archive; save the sheet as CSV"],
+  ["ÐÏà¡±á", "an old workbook (.xls); save the sheet as CSV"],
+  ["%pdf-", "a PDF; save the sheet that it was made of as CSV"],
+  ["<?xml", "XML (as in some files named .xls); save the sheet as CSV"],
+  ["<!doctype html", "a page in HTML; save the sheet as CSV"],
+  ["<html", "a page in HTML (as in some files named .xls); save the sheet as CSV"],
+  ["{\\rtf", "a text document (.rtf); save the sheet as CSV"],
+  ["png", "a picture"],
+  ["ÿØÿ", "a picture"],
+  ["", "compressed with gzip; decompress it first"]
+];
+function requireText(start) {
+  const bytes = start.subarray(0, KIND_LENGTH);
+  const text = String.fromCharCode(...bytes).replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase());
+  const kind = KINDS.find(([first]) => text.startsWith(first))?.[1];
+  if (kind !== void 0) throw new AppError(40001, `the file is not text but ${kind}`);
+  if (encodingMark(start) === void 0 && isUtf16(bytes)) {
+    throw new AppError(40001, "the file is UTF-16 without a byte order mark; save it as CSV UTF-8");
+  }
+}
+function encodingMark([first, second, third]) {
+  if (first === 239 && second === 187 && third === 191) return "utf-8";
+  if (first === 255 && second === 254) return "utf-16le";
+  return first === 254 && second === 255 ? "utf-16be" : void 0;
+}
+function isUtf16(bytes) {
+  if (bytes.length < 4 || !bytes.includes(0)) return false;
+  return [0, 1].some((parity) => bytes.every((byte, i5) => i5 % 2 !== parity || byte <= 32));
+}
 
 // web/src/import/encoding.ts
 var ENCODINGS = {
@@ -2155,9 +2406,10 @@ var ENCODINGS = {
   "windows-1252": "Windows-1252 (Western European)"
 };
 async function encodingOf(file) {
-  const [first, second] = new Uint8Array(await file.slice(0, 2).arrayBuffer());
-  if (first === 255 && second === 254) return "utf-16le";
-  if (first === 254 && second === 255) return "utf-16be";
+  const start = new Uint8Array(await file.slice(0, KIND_LENGTH).arrayBuffer());
+  requireText(start);
+  const mark = encodingMark(start);
+  if (mark !== void 0) return mark;
   try {
     for await (const _4 of file.stream().pipeThrough(new TextDecoderStream("utf-8", { fatal: true }))) ;
     return "utf-8";
@@ -2166,64 +2418,96 @@ async function encodingOf(file) {
     throw error;
   }
 }
-var textsOf2 = (file, encoding) => file.stream().pipeThrough(new TextDecoderStream(encoding));
+function textsOf2(file, encoding) {
+  let isOld;
+  const lineEnds = new TransformStream({
+    transform(text, controller) {
+      isOld ??= text.includes("\r") && !text.includes("\n");
+      controller.enqueue(isOld ? text.replaceAll("\r", "\n") : text);
+    }
+  });
+  return file.stream().pipeThrough(new TextDecoderStream(encoding)).pipeThrough(lineEnds);
+}
 
 // web/src/import/sheet.ts
 var LOOK = 65536;
+var FIRST = 20;
 var SHOWN = 5;
+var LARGEST = 2 ** 21 + 64;
 async function openSheet(file, chosen2 = {}) {
-  const start = new Uint8Array(await file.slice(0, 4).arrayBuffer());
-  if (start[0] === 80 && start[1] === 75)
-    throw new Error("This is a workbook. Save the sheet as CSV, then drop that file.");
   const encoding = chosen2.encoding ?? await encodingOf(file);
   const text = await beginning(file, encoding);
   const separator = chosen2.separator ?? separatorOf(text);
-  const rows = firstRows(text, separator);
-  const [head, ...preview] = rows;
-  if (head === void 0) throw new Error("The file has no rows.");
-  const last4 = head.cells.findLastIndex((cell) => cell !== void 0 && cell.trim() !== "");
-  const columns = head.cells.slice(0, last4 + 1).map((cell, i5) => cell?.trim() || `Column ${i5 + 1}`);
-  return { file, encoding, separator, columns, preview };
+  const first = firstRows(text, separator);
+  if (first.length === 0) throw new Error("The file has no rows.");
+  const header = chosen2.header ?? headerIn(first);
+  const names = first.find(({ number: number6 }) => number6 === header)?.cells ?? [];
+  const below = first.filter(({ number: number6 }) => number6 > header);
+  const width = Math.max(lastFilled(names) + 1, widthOf(below, header === 0 ? 1 : below.length / 2));
+  const columns = Array.from({ length: width }, (_4, i5) => names[i5]?.trim() || `Column ${letters(i5)}`);
+  return { file, encoding, separator, header, columns, first, preview: below.slice(0, SHOWN) };
 }
-async function* rowsOf({ file, encoding, separator }) {
-  const rows = new CsvRows(separator);
-  let isHeadSeen = false;
-  const wanted2 = (row) => {
-    if (isBlank(row) || isSeparatorRow(row)) return false;
-    if (isHeadSeen) return true;
-    isHeadSeen = true;
-    return false;
-  };
+function widthOf(rows, least) {
+  const widths = rows.map(({ cells }) => lastFilled(cells) + 1).toSorted((a6, b4) => b4 - a6);
+  return widths[Math.ceil(least) - 1] ?? 0;
+}
+var lastFilled = (cells) => cells.findLastIndex((cell) => !isNothing(cell));
+function letters(i5) {
+  const last4 = String.fromCharCode(65 + i5 % 26);
+  return i5 < 26 ? last4 : letters(Math.floor(i5 / 26) - 1) + last4;
+}
+async function* rowsOf({ file, encoding, separator, header }) {
+  const rows = rowsBy(separator);
+  const isWanted = (row) => row.number > header && !isBlank(row) && !isSeparatorRow(row);
   const reader = textsOf2(file, encoding).getReader();
   try {
     for (; ; ) {
       const { done, value } = await reader.read();
       if (done) break;
-      for (const row of rows.divide(value)) if (wanted2(row)) yield row;
+      for (const row of rows.divide(value)) if (isWanted(row)) yield row;
     }
-    for (const row of rows.end()) if (wanted2(row)) yield row;
+    for (const row of rows.end()) if (isWanted(row)) yield row;
   } finally {
     await reader.cancel();
   }
 }
 async function beginning(file, encoding) {
-  const bytes = await file.slice(0, LOOK).arrayBuffer();
-  return new TextDecoder(encoding).decode(bytes, { stream: true });
+  let text = "";
+  for await (const piece of textsOf2(file.slice(0, LOOK), encoding)) text += piece;
+  return text.replace(/\ufffd$/, "");
+}
+function rowsBy(separator) {
+  const rows = new CsvRows(LARGEST, "number");
+  rows.separator = separator;
+  return rows;
 }
 function firstRows(text, separator) {
   const found = [];
-  const rows = new CsvRows(separator);
+  const rows = rowsBy(separator);
   const take = (divided) => {
     for (const row of divided) {
       if (!isBlank(row) && !isSeparatorRow(row)) found.push(row);
-      if (found.length > SHOWN) break;
+      if (found.length === FIRST) break;
     }
   };
   take(rows.divide(text));
-  if (found.length <= SHOWN && text.length < LOOK / 4) take(rows.end());
+  if (found.length < FIRST && text.length < LOOK / 4) take(rows.end());
   return found;
 }
-var isSeparatorRow = ({ number: number6, cells }) => number6 === 1 && /^sep=[,;\t]?$/i.test(cells[0] ?? "") && cells.slice(1).every((cell) => cell === void 0);
+var isSeparatorRow = (row) => row.number === 1 && separatorRow(row, ANY) !== void 0;
+var ANY = /* @__PURE__ */ new Set([","]);
+function separatorOf(text) {
+  const said2 = /^"?sep=([,;\t])/i.exec(text)?.[1] ?? "";
+  if (isSeparator(said2)) return said2;
+  const scores = Object.keys(SEPARATORS).filter(isSeparator).map((separator) => {
+    const counts = Map.groupBy(firstRows(text, separator), ({ cells: cells2 }) => cells2.length);
+    counts.delete(1);
+    const [most = 0, cells = 0] = [...counts].map(([count, rows]) => [rows.length, count]).reduce((best2, each) => each[0] > best2[0] ? each : best2, [0, 0]);
+    return { separator, most, cells };
+  });
+  const [best] = scores.toSorted((a6, b4) => b4.most - a6.most || b4.cells - a6.cells);
+  return best?.separator ?? ",";
+}
 
 // web/src/import/run.ts
 var MOST_LISTED = 1e3;
@@ -2267,7 +2551,7 @@ var ImportRun = class {
     const skipped = doneIn(before);
     const rest = this.#rest(client, skipped, signal);
     const note = (report) => {
-      this.#done = joined2(before, report, skipped);
+      this.#done = joined3(before, report, skipped);
       onProgress(doneIn(this.#done));
     };
     await client.importPlants(rest, { mode: this.#mode, signal, onProgress: note });
@@ -2285,7 +2569,7 @@ var ImportRun = class {
   async *rowsWithIds(client) {
     let number6 = 0;
     for await (const row of rowsOf(this.#sheet)) {
-      const plant = plantIn(row, this.#mapping);
+      const plant = plantIn(row, this.#mapping, this.#sheet.columns.length);
       if (typeof plant === "string") continue;
       yield { row, id: await this.#idOf(client, plant, number6) };
       number6 += 1;
@@ -2302,7 +2586,7 @@ var ImportRun = class {
     let number6 = 0;
     for await (const row of rowsOf(this.#sheet)) {
       signal.throwIfAborted();
-      const plant = plantIn(row, this.#mapping);
+      const plant = plantIn(row, this.#mapping, this.#sheet.columns.length);
       if (typeof plant === "string") {
         if (isFirst) this.#refuse(row.number, plant);
         continue;
@@ -2331,7 +2615,7 @@ var ImportRun = class {
   }
 };
 var doneIn = ({ added, updated, unchanged, refused }) => added + updated + unchanged + refused;
-function joined2(before, next, skipped) {
+function joined3(before, next, skipped) {
   const moved = next.refusedRows.map((row) => ({ ...row, line: row.line + skipped }));
   return {
     dryRun: false,
@@ -2356,7 +2640,7 @@ var ImportJob = class {
   #ending = new AbortController();
   constructor(sheet2, mode) {
     this.sheet = sheet2;
-    this.mapping = y3(guess(sheet2.columns));
+    this.mapping = y3(guess(sheet2.columns, sheet2.preview, sheet2.header !== 0));
     this.mode = y3(mode);
   }
   /** The number of plants in the sheet; 0 before the check. */
@@ -2388,7 +2672,7 @@ var ImportJob = class {
       const outcome = await run.check(client, ended2);
       if (!ended2.aborted) next = { kind: "checked", outcome };
     } catch (error) {
-      if (!isAbort(error)) this.fault.value = said(error);
+      if (!isAbort(error)) this.fault.value = sentence(said(error));
     }
     if (this.#run === run) this.step.value = next;
   }
@@ -2404,7 +2688,7 @@ var ImportJob = class {
     try {
       this.step.value = { kind: "done", outcome: await run.import(client, note, ended2) };
     } catch (error) {
-      const why = isAbort(error) ? "You stopped the import." : said(error);
+      const why = isAbort(error) ? "You stopped the import." : sentence(said(error));
       this.step.value = { kind: "broken", why, outcome: run.outcome };
     }
   }
@@ -2526,23 +2810,44 @@ function SignIn({ why }) {
 // web/src/import/columns.tsx
 function Columns(props) {
   const { sheet: sheet2, mapping, mode, isLocked, onMapping, onMode, onReopen } = props;
-  const choice = (title, member, none) => /* @__PURE__ */ a3(
+  const { encoding, separator, header } = sheet2;
+  const choice = (title, value, none, take) => /* @__PURE__ */ a3(
     Choice,
     {
       title,
-      value: String(mapping[member] ?? ""),
+      value: String(value ?? ""),
       options: [["", none], ...sheet2.columns.map((column, i5) => [String(i5), column])],
-      onChange: (value) => onMapping({ ...mapping, [member]: value === "" ? void 0 : Number(value) })
+      onChange: (chosen2) => take(chosen2 === "" ? void 0 : Number(chosen2))
     }
   );
+  const takePart = (part) => (at) => {
+    const before = mapping.name.slice(0, part);
+    const after = mapping.name.slice(part + 1);
+    onMapping({ ...mapping, name: at === void 0 ? [...before, ...after] : [...before, at, ...after] });
+  };
+  const parts = mapping.name.length < sheet2.columns.length ? [...mapping.name, void 0] : mapping.name;
   return /* @__PURE__ */ a3("fieldset", { disabled: isLocked, class: "columns", children: [
     /* @__PURE__ */ a3("legend", { children: "Columns" }),
     /* @__PURE__ */ a3("div", { class: "fields", children: [
-      choice("Id", "id", "none: the page assigns ids"),
-      choice("Name", "name", "choose a column"),
-      choice("Tag", "tag", "none")
+      /* @__PURE__ */ a3(
+        Choice,
+        {
+          title: "The names of the columns are in",
+          value: String(header),
+          options: [
+            ["0", "no row: each row is a plant"],
+            ...sheet2.first.map((row) => [String(row.number), `row ${row.number}: ${startOf(row)}`])
+          ],
+          onChange: (value) => onReopen({ encoding, separator, header: Number(value) })
+        }
+      ),
+      choice("Id", mapping.id, "none: the page assigns ids", (id) => onMapping({ ...mapping, id })),
+      parts.map(
+        (part, i5) => i5 === 0 ? choice("Name", part, "choose a column", takePart(i5)) : choice(`Name, part ${i5 + 1}`, part, "nothing more", takePart(i5))
+      ),
+      choice("Tag", mapping.tag, "none", (tag) => onMapping({ ...mapping, tag }))
     ] }),
-    /* @__PURE__ */ a3(Preview, { sheet: sheet2, mapping }),
+    mapping.name.length === 0 ? /* @__PURE__ */ a3(RawPreview, { sheet: sheet2 }) : /* @__PURE__ */ a3(Preview, { sheet: sheet2, mapping }),
     /* @__PURE__ */ a3("div", { class: "fields", children: [
       /* @__PURE__ */ a3(
         Choice,
@@ -2560,22 +2865,27 @@ function Columns(props) {
         Choice,
         {
           title: "Encoding",
-          value: sheet2.encoding,
+          value: encoding,
           options: Object.entries(ENCODINGS),
-          onChange: (value) => onReopen({ encoding: value, separator: sheet2.separator })
+          onChange: (value) => onReopen({ encoding: value, separator })
         }
       ),
       /* @__PURE__ */ a3(
         Choice,
         {
           title: "Cells are separated by",
-          value: sheet2.separator,
+          value: separator,
           options: Object.entries(SEPARATORS),
-          onChange: (value) => onReopen({ encoding: sheet2.encoding, separator: value })
+          onChange: (value) => onReopen({ encoding, separator: value })
         }
       )
     ] })
   ] });
+}
+var START = 40;
+function startOf({ cells }) {
+  const text = cells.filter((cell) => !isNothing(cell)).join(", ");
+  return text.length > START ? `${text.slice(0, START).toWellFormed()}…` : text;
 }
 function Choice({ title, value, options: options2, onChange }) {
   const id = P2();
@@ -2584,26 +2894,49 @@ function Choice({ title, value, options: options2, onChange }) {
     /* @__PURE__ */ a3("select", { id, value, onChange: (event) => onChange(event.currentTarget.value), children: options2.map(([key, text]) => /* @__PURE__ */ a3("option", { value: key, children: text }, key)) })
   ] });
 }
-function Preview({ sheet: sheet2, mapping }) {
-  return /* @__PURE__ */ a3("section", { class: "scroll", tabIndex: 0, "aria-label": "The first plants", children: /* @__PURE__ */ a3("table", { children: [
+function RawPreview({ sheet: sheet2 }) {
+  return /* @__PURE__ */ a3("section", { class: "scroll", tabIndex: 0, "aria-label": "The first rows of the sheet", children: /* @__PURE__ */ a3("table", { children: [
     /* @__PURE__ */ a3("thead", { children: /* @__PURE__ */ a3("tr", { children: [
       /* @__PURE__ */ a3("th", { scope: "col", children: "Row" }),
-      /* @__PURE__ */ a3("th", { scope: "col", children: "Id" }),
-      /* @__PURE__ */ a3("th", { scope: "col", children: "Name" }),
-      /* @__PURE__ */ a3("th", { scope: "col", children: "Tag" })
+      sheet2.columns.map((column, i5) => /* @__PURE__ */ a3("th", { scope: "col", dir: "auto", children: column }, i5))
     ] }) }),
-    /* @__PURE__ */ a3("tbody", { children: sheet2.preview.map((row) => {
-      const plant = plantIn(row, mapping);
-      return /* @__PURE__ */ a3("tr", { children: [
-        /* @__PURE__ */ a3("td", { children: row.number }),
-        typeof plant === "string" ? /* @__PURE__ */ a3("td", { colSpan: 3, children: mapping.name === void 0 ? "" : plant }) : /* @__PURE__ */ a3($, { children: [
-          /* @__PURE__ */ a3("td", { children: plant.id === void 0 ? /* @__PURE__ */ a3("em", { children: "next free" }) : String(plant.id) }),
-          /* @__PURE__ */ a3("td", { dir: "auto", children: plant.name }),
-          /* @__PURE__ */ a3("td", { dir: "auto", children: plant.tag })
-        ] })
-      ] }, row.number);
-    }) })
+    /* @__PURE__ */ a3("tbody", { children: sheet2.preview.map((row) => /* @__PURE__ */ a3("tr", { children: [
+      /* @__PURE__ */ a3("td", { children: row.number }),
+      sheet2.columns.map((_4, i5) => /* @__PURE__ */ a3("td", { dir: "auto", children: row.cells[i5] }, i5))
+    ] }, row.number)) })
   ] }) });
+}
+function Preview({ sheet: sheet2, mapping }) {
+  const kept = [mapping.id, mapping.tag, ...mapping.name];
+  const left2 = sheet2.columns.filter((_4, i5) => !kept.includes(i5));
+  return /* @__PURE__ */ a3($, { children: [
+    /* @__PURE__ */ a3("section", { class: "scroll", tabIndex: 0, "aria-label": "The first plants", children: /* @__PURE__ */ a3("table", { children: [
+      /* @__PURE__ */ a3("thead", { children: /* @__PURE__ */ a3("tr", { children: [
+        /* @__PURE__ */ a3("th", { scope: "col", children: "Row" }),
+        /* @__PURE__ */ a3("th", { scope: "col", children: "Id" }),
+        /* @__PURE__ */ a3("th", { scope: "col", children: "Name" }),
+        /* @__PURE__ */ a3("th", { scope: "col", children: "Tag" })
+      ] }) }),
+      /* @__PURE__ */ a3("tbody", { children: sheet2.preview.map((row) => {
+        const plant = plantIn(row, mapping, sheet2.columns.length);
+        return /* @__PURE__ */ a3("tr", { children: [
+          /* @__PURE__ */ a3("td", { children: row.number }),
+          typeof plant === "string" ? /* @__PURE__ */ a3("td", { colSpan: 3, children: plant }) : /* @__PURE__ */ a3($, { children: [
+            /* @__PURE__ */ a3("td", { children: plant.id === void 0 ? /* @__PURE__ */ a3("em", { children: "next free" }) : String(plant.id) }),
+            /* @__PURE__ */ a3("td", { dir: "auto", children: plant.name }),
+            /* @__PURE__ */ a3("td", { dir: "auto", children: plant.tag })
+          ] })
+        ] }, row.number);
+      }) })
+    ] }) }),
+    left2.length > 0 && /* @__PURE__ */ a3("p", { class: "note", children: [
+      "Not kept: ",
+      left2.length === 1 ? "the column" : "the columns",
+      " ",
+      /* @__PURE__ */ a3("bdi", { children: new Intl.ListFormat("en").format(left2) }),
+      "."
+    ] })
+  ] });
 }
 
 // web/src/save-file.ts
@@ -2643,7 +2976,7 @@ var number2 = new Intl.NumberFormat();
 var MOST_SHOWN = 100;
 function OutcomeTable({ title, outcome }) {
   const { added, updated, unchanged, refused, refusedRows } = outcome;
-  const shown4 = refusedRows.slice(0, MOST_SHOWN);
+  const shown5 = refusedRows.slice(0, MOST_SHOWN);
   return /* @__PURE__ */ a3($, { children: [
     /* @__PURE__ */ a3("h2", { children: title }),
     /* @__PURE__ */ a3("ul", { class: "figures", children: [
@@ -2669,14 +3002,14 @@ function OutcomeTable({ title, outcome }) {
         /* @__PURE__ */ a3("th", { scope: "col", children: "Row" }),
         /* @__PURE__ */ a3("th", { scope: "col", children: "Reason" })
       ] }) }),
-      /* @__PURE__ */ a3("tbody", { children: shown4.map(({ row, reason }) => /* @__PURE__ */ a3("tr", { children: [
+      /* @__PURE__ */ a3("tbody", { children: shown5.map(({ row, reason }) => /* @__PURE__ */ a3("tr", { children: [
         /* @__PURE__ */ a3("td", { children: row }),
         /* @__PURE__ */ a3("td", { dir: "auto", children: reason })
       ] }, row)) })
     ] }) }),
-    refused > shown4.length && /* @__PURE__ */ a3("p", { class: "note", children: [
+    refused > shown5.length && /* @__PURE__ */ a3("p", { class: "note", children: [
       "And ",
-      number2.format(refused - shown4.length),
+      number2.format(refused - shown5.length),
       " more."
     ] })
   ] });
@@ -2695,7 +3028,7 @@ function ImportSheet({ session: { client, may }, job: job3, onReopen }) {
     if (kind !== "mapping" && isFocusLost()) status.current?.focus();
   }, [kind]);
   const isBusy = kind === "checking" || kind === "importing";
-  const canCheck = mapping.name !== void 0 && (mapping.id !== void 0 || may("plants:read"));
+  const obstacle = mapping.name.length === 0 ? "Choose the column of the names first." : mapping.id === void 0 && !may("plants:read") ? "Choose the column of the ids first: your token may not read plants, so the page cannot assign ids." : "";
   return /* @__PURE__ */ a3($, { children: [
     /* @__PURE__ */ a3("h2", { children: /* @__PURE__ */ a3("bdi", { children: sheet2.file.name }) }),
     /* @__PURE__ */ a3(
@@ -2711,7 +3044,20 @@ function ImportSheet({ session: { client, may }, job: job3, onReopen }) {
       }
     ),
     job3.fault.value !== "" && /* @__PURE__ */ a3("p", { role: "alert", children: job3.fault.value }),
-    kind === "mapping" && /* @__PURE__ */ a3("button", { type: "button", class: "primary", disabled: !canCheck, onClick: () => void job3.check(client), children: "Check the file" }, "check"),
+    kind === "mapping" && /* @__PURE__ */ a3("div", { children: [
+      /* @__PURE__ */ a3(
+        "button",
+        {
+          type: "button",
+          class: "primary",
+          disabled: obstacle !== "",
+          "aria-describedby": obstacle === "" ? void 0 : "obstacle",
+          onClick: () => void job3.check(client),
+          children: "Check the file"
+        }
+      ),
+      obstacle !== "" && /* @__PURE__ */ a3("p", { id: "obstacle", class: "note", children: obstacle })
+    ] }, "check"),
     /* @__PURE__ */ a3("div", { role: "status", ref: status, tabIndex: -1, children: [
       kind === "checking" && /* @__PURE__ */ a3("p", { children: "Checking; nothing is stored yet …" }),
       kind === "importing" && /* @__PURE__ */ a3("p", { children: /* @__PURE__ */ a3("label", { children: [
@@ -2767,7 +3113,7 @@ function ImportView({ session: session2 }) {
     } catch (error) {
       if (refuse()) return;
       replaceJob(void 0);
-      fault.value = said(error);
+      fault.value = sentence(said(error));
     }
   };
   const refuse = () => {
@@ -2793,6 +3139,7 @@ function ImportView({ session: session2 }) {
     return () => listening.abort();
   }, []);
   const current = job.value;
+  const isUnfinished = current?.isUnfinished === true;
   const isDone = current?.step.value.kind === "done";
   A2(() => {
     if (current !== void 0) current.isSeen.value = isDone;
@@ -2807,11 +3154,12 @@ function ImportView({ session: session2 }) {
           id: "file",
           type: "file",
           accept: ".csv,.tsv,.txt,text/csv",
-          disabled: current?.isUnfinished === true,
+          disabled: isUnfinished,
+          "aria-describedby": "file-note",
           onChange: (event) => void open(event.currentTarget.files?.[0])
         }
       ),
-      /* @__PURE__ */ a3("p", { class: "note", children: "Excel, LibreOffice and Google Sheets can save CSV. A check shows the result before anything is stored." })
+      /* @__PURE__ */ a3("p", { id: "file-note", class: "note", children: isUnfinished ? "You can choose another file when this import has ended." : "Excel, LibreOffice and Google Sheets can save CSV. A check shows the result before anything is stored." })
     ] }),
     fault.value !== "" && /* @__PURE__ */ a3("p", { role: "alert", children: fault.value }),
     current !== void 0 && /* @__PURE__ */ a3(ImportSheet, { session: session2, job: current, onReopen: (chosen2) => void open(current.sheet.file, chosen2) })
@@ -2824,12 +3172,12 @@ function replaceJob(next) {
 
 // web/src/plants/by-id.ts
 var INTEGER2 = /^\s*([-−]?\d{1,19})\s*$/;
-var MOST4 = 2n ** 63n;
+var MOST3 = 2n ** 63n;
 function idIn(text) {
   const digits = INTEGER2.exec(text)?.[1];
   if (digits === void 0) return null;
   const id = BigInt(digits.replace("−", "-"));
-  return id >= -MOST4 && id < MOST4 ? id : null;
+  return id >= -MOST3 && id < MOST3 ? id : null;
 }
 var idSought = (q2) => idIn(q2.replace(/^\s*#/, ""));
 async function findById(client, { q: q2, tags }, signal) {
@@ -3066,16 +3414,16 @@ function faultsOf(sheet2) {
   const right = sheet2.left + (columns - 1) * sheet2.across + sheet2.labelWidth;
   const bottom = sheet2.top + (rows - 1) * sheet2.down + sheet2.labelHeight;
   if (!(right <= sheet2.width + TOLERANCE))
-    faults2.push(["width", `must be at least ${shown(right)}, where the labels end`]);
+    faults2.push(["width", `must be at least ${shown2(right)}, where the labels end`]);
   if (!(bottom <= sheet2.height + TOLERANCE)) {
-    faults2.push(["height", `must be at least ${shown(bottom)}, where the labels end`]);
+    faults2.push(["height", `must be at least ${shown2(bottom)}, where the labels end`]);
   }
   return faults2;
 }
-var shown = (length) => String(Math.round(length * 100) / 100);
+var shown2 = (length) => String(Math.round(length * 100) / 100);
 
 // web/src/labels/options.ts
-var KINDS = ["l7160", "5160", "roll", "own"];
+var KINDS2 = ["l7160", "5160", "roll", "own"];
 var KEY2 = "plantstore-labels";
 var ROLL_WIDTH = 62;
 var SHORTEST = 15;
@@ -3090,7 +3438,7 @@ function remembered() {
   const kept = parsed(localStorage.getItem(KEY2) ?? "{}");
   const own = Object.entries(recordIn(kept["own"])).filter(([, value]) => typeof value === "number");
   return {
-    kind: KINDS.find((kind) => kind === kept["kind"]) ?? "l7160",
+    kind: KINDS2.find((kind) => kind === kept["kind"]) ?? "l7160",
     length: typeof kept["length"] === "number" ? kept["length"] : 29,
     own: { ...L7160, ...Object.fromEntries(own) },
     base: typeof kept["base"] === "string" ? kept["base"] : ""
@@ -3140,7 +3488,7 @@ var job2 = O(() => {
 });
 
 // web/src/labels/choose-sheet.tsx
-var KINDS2 = [
+var KINDS3 = [
   ["l7160", "Avery L7160: A4, 21 labels of 63.5 × 38.1 mm"],
   ["5160", "Avery 5160: Letter, 30 labels of 66.7 × 25.4 mm"],
   ["roll", `Roll of ${ROLL_WIDTH} mm`],
@@ -3171,10 +3519,10 @@ function ChooseSheet() {
           id: "sheet-kind",
           value: kind,
           onChange: ({ currentTarget: { value } }) => {
-            const found = KINDS2.find(([name]) => name === value);
+            const found = KINDS3.find(([name]) => name === value);
             if (found !== void 0) change({ kind: found[0] });
           },
-          children: KINDS2.map(([name, title]) => /* @__PURE__ */ a3("option", { value: name, children: title }, name))
+          children: KINDS3.map(([name, title]) => /* @__PURE__ */ a3("option", { value: name, children: title }, name))
         }
       )
     ] }),
@@ -3498,8 +3846,8 @@ function qrCodeOf(text) {
 // web/src/labels/text.ts
 var words = new Intl.Segmenter(void 0, { granularity: "word" });
 var graphemes = new Intl.Segmenter(void 0, { granularity: "grapheme" });
-var MOST5 = 600;
-var onOneLine = (text) => text.slice(0, MOST5).replaceAll(/[\s\p{Cc}\p{Zl}\p{Zp}]+/gu, " ").trim().toWellFormed();
+var MOST4 = 600;
+var onOneLine2 = (text) => text.slice(0, MOST4).replaceAll(/[\s\p{Cc}\p{Zl}\p{Zp}]+/gu, " ").trim().toWellFormed();
 function wrap(text, width, measure) {
   const lines = [];
   let isBroken = false;
@@ -3540,12 +3888,12 @@ function unbreakable(text) {
 }
 function cut(text, width, measure) {
   if (measure(text) <= width) return text;
-  let shown4 = "";
+  let shown5 = "";
   for (const { segment } of graphemes.segment(text)) {
-    if (measure(`${(shown4 + segment).trimEnd()}…`) > width) break;
-    shown4 += segment;
+    if (measure(`${(shown5 + segment).trimEnd()}…`) > width) break;
+    shown5 += segment;
   }
-  return `${shown4.trimEnd()}…`;
+  return `${shown5.trimEnd()}…`;
 }
 var RIGHT_TO_LEFT = /^[\p{Script=Hebrew}\p{Script=Arabic}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}\p{Script=Samaritan}\p{Script=Mandaic}\p{Script=Adlam}]/u;
 function directionOf(text) {
@@ -3563,7 +3911,7 @@ function layOut({ name, tag, id }, sheet2, measure) {
   const { code, text } = boxesOf(sheet2);
   const foot = [...tag === void 0 || tag === "" ? [] : [tagLine(tag, text, measure)], idLine(id, text, measure)];
   const footHeight = foot.reduce((sum, { size }) => sum + size * LEADING, 0);
-  const lines = nameLines(onOneLine(name), { ...text, height: text.height - footHeight }, sheet2, measure);
+  const lines = nameLines(onOneLine2(name), { ...text, height: text.height - footHeight }, sheet2, measure);
   let bottom = text.y + text.height;
   const placed = foot.toReversed().map((line) => {
     const y6 = bottom - line.size * (LEADING - 1);
@@ -3588,20 +3936,20 @@ function nameLines(name, box, { labelHeight }, measure) {
   const x4 = direction === "rtl" ? box.x + box.width : box.x;
   const place2 = (texts, size) => texts.map((text, i5) => ({ text, x: x4, y: box.y + size * (0.9 + i5 * LEADING), size, weight: 700, direction }));
   for (let size = Math.min(8, Math.max(LEAST_NAME, labelHeight * 0.15)); ; size *= 0.92) {
-    const widthOf = (text) => measure(text, size, 700);
-    const { lines, isBroken } = wrap(name, box.width, widthOf);
+    const widthOf2 = (text) => measure(text, size, 700);
+    const { lines, isBroken } = wrap(name, box.width, widthOf2);
     const room = Math.max(1, Math.floor(box.height / (size * LEADING)));
     const isWhole = lines.length <= room;
     if (isWhole && !isBroken) return place2(lines, size);
     if (size * 0.92 >= LEAST_NAME) continue;
     if (isWhole) return place2(lines, size);
-    const shown4 = lines.slice(0, room);
-    shown4[room - 1] = cut(`${shown4[room - 1]} ${lines[room]}`, box.width, widthOf);
-    return place2(shown4, size);
+    const shown5 = lines.slice(0, room);
+    shown5[room - 1] = cut(`${shown5[room - 1]} ${lines[room]}`, box.width, widthOf2);
+    return place2(shown5, size);
   }
 }
 function tagLine(tag, { x: x4, width }, measure) {
-  const text = cut(onOneLine(tag), width, (part) => measure(part, SMALL, 400));
+  const text = cut(onOneLine2(tag), width, (part) => measure(part, SMALL, 400));
   const direction = directionOf(tag);
   return { text, x: direction === "rtl" ? x4 + width : x4, y: 0, size: SMALL, weight: 400, direction };
 }
@@ -4486,7 +4834,7 @@ var isAll = ({ q: q2, tags }) => q2.trim() === "" && tags.length === 0;
 
 // web/src/plants/plant-list.ts
 var PAGE = 100;
-var shown2;
+var shown3;
 var PlantList = class {
   /** The pages read so far, with the places of the plants removed since. */
   #read = y3([]);
@@ -4523,7 +4871,7 @@ var PlantList = class {
   }
   stop() {
     this.#ending.abort();
-    if (shown2 === this) shown2 = void 0;
+    if (shown3 === this) shown3 = void 0;
   }
   replace(plant) {
     this.#read.value = this.#map((plants2) => plants2.map((each) => each.id === plant.id ? plant : each));
@@ -4535,7 +4883,7 @@ var PlantList = class {
   async putBack({ id }) {
     const removed = this.#removed.value;
     this.#removed.value = removed.difference(/* @__PURE__ */ new Set([id]));
-    if (shown2 !== void 0 && (shown2 !== this || !removed.has(id))) await shown2.#again();
+    if (shown3 !== void 0 && (shown3 !== this || !removed.has(id))) await shown3.#again();
   }
   /** Shows a new plant first, regardless of the order of the table. */
   putFirst(plant) {
@@ -4555,7 +4903,7 @@ var PlantList = class {
     if (this.#filter !== void 0) await this.#search(this.#filter);
   }
   #search(filter) {
-    shown2 = this;
+    shown3 = this;
     this.#ending.abort();
     this.#ending = new AbortController();
     this.#filter = filter;
@@ -5247,7 +5595,7 @@ function Secret({ token: { id, name, secret } }) {
 }
 
 // web/src/tokens/new-token-form.tsx
-var MEANINGS = {
+var MEANINGS2 = {
   "plants:read": "Read, search and export plants",
   "plants:write": "Add, change, delete and import plants",
   tokens: "Create, list and revoke tokens"
@@ -5315,7 +5663,7 @@ function NewTokenForm({ client, own, onMade }) {
                   }
                 }
               ),
-              MEANINGS[scope]
+              MEANINGS2[scope]
             ] }, scope))
           ] }),
           /* @__PURE__ */ a3("div", { class: "field", children: [
@@ -5451,16 +5799,16 @@ function TokenItem({ token: token2, isOwn, onRevoke }) {
       ] }),
       /* @__PURE__ */ a3("div", { class: "note", children: [
         "Created ",
-        shown3(createdAt),
-        lastUsedAt !== void 0 && `, last used ${shown3(lastUsedAt)}`,
-        expiresAt !== void 0 && `, expires ${shown3(expiresAt)}`,
-        revokedAt !== void 0 && `, revoked ${shown3(revokedAt)}`
+        shown4(createdAt),
+        lastUsedAt !== void 0 && `, last used ${shown4(lastUsedAt)}`,
+        expiresAt !== void 0 && `, expires ${shown4(expiresAt)}`,
+        revokedAt !== void 0 && `, revoked ${shown4(revokedAt)}`
       ] })
     ] }),
     revokedAt === void 0 && /* @__PURE__ */ a3("button", { type: "button", "aria-label": `Revoke ${name} (${id})`, onClick: onRevoke, children: "Revoke" })
   ] });
 }
-var shown3 = (text) => time.format(new Date(text));
+var shown4 = (text) => time.format(new Date(text));
 
 // web/src/views.ts
 var VIEWS = [
@@ -5497,18 +5845,18 @@ function App() {
 }
 function SignedIn(current) {
   const views = viewsFor(current);
-  const shown4 = views.find(({ name }) => name === route.value.view) ?? views[0];
+  const shown5 = views.find(({ name }) => name === route.value.view) ?? views[0];
   A2(() => {
-    document.title = `${shown4?.title ?? "Nothing"} – Plantstore`;
+    document.title = `${shown5?.title ?? "Nothing"} – Plantstore`;
     return () => {
       document.title = "Plantstore";
     };
-  }, [shown4]);
+  }, [shown5]);
   return /* @__PURE__ */ a3($, { children: [
     /* @__PURE__ */ a3("button", { type: "button", class: "skip", onClick: () => document.getElementById("main")?.focus(), children: "Skip to the contents" }),
     /* @__PURE__ */ a3("header", { children: [
       /* @__PURE__ */ a3("p", { class: "brand", children: "Plantstore" }),
-      /* @__PURE__ */ a3("nav", { "aria-label": "Pages", children: views.filter(({ isLinked }) => isLinked !== true).map(({ name, title }) => /* @__PURE__ */ a3("a", { href: linkTo(name), "aria-current": name === shown4?.name ? "page" : void 0, children: title }, name)) }),
+      /* @__PURE__ */ a3("nav", { "aria-label": "Pages", children: views.filter(({ isLinked }) => isLinked !== true).map(({ name, title }) => /* @__PURE__ */ a3("a", { href: linkTo(name), "aria-current": name === shown5?.name ? "page" : void 0, children: title }, name)) }),
       /* @__PURE__ */ a3("p", { class: "who", children: [
         /* @__PURE__ */ a3("span", { children: [
           "Signed in as ",
@@ -5519,8 +5867,8 @@ function SignedIn(current) {
     ] }),
     /* @__PURE__ */ a3("p", { class: "connection", role: "status", children: isRetrying.value && "The service does not answer; trying again …" }),
     /* @__PURE__ */ a3(RememberLine, { session: current }),
-    shown4?.name !== "import" && /* @__PURE__ */ a3(ImportProgress, {}),
-    /* @__PURE__ */ a3("main", { id: "main", tabIndex: -1, children: shown4 === void 0 ? /* @__PURE__ */ a3("p", { children: "No view of this page is open to the scopes of this token." }) : /* @__PURE__ */ a3(shown4.Component, { session: current }, shown4.name) }),
+    shown5?.name !== "import" && /* @__PURE__ */ a3(ImportProgress, {}),
+    /* @__PURE__ */ a3("main", { id: "main", tabIndex: -1, children: shown5 === void 0 ? /* @__PURE__ */ a3("p", { children: "No view of this page is open to the scopes of this token." }) : /* @__PURE__ */ a3(shown5.Component, { session: current }, shown5.name) }),
     /* @__PURE__ */ a3(Notices, {}),
     /* @__PURE__ */ a3(LinkDialog, { ...current })
   ] });

@@ -1,10 +1,11 @@
 import type { JSX } from 'preact'
 import { useId } from 'preact/hooks'
-import { SEPARATORS, type Separator } from './csv-rows.ts'
+import { type CsvRow, isNothing, SEPARATORS, type Separator } from '../../../src/import/csv-rows.ts'
+import type { Mapping } from '../../../src/import/mapping.ts'
 import { ENCODINGS, type Encoding } from './encoding.ts'
-import { type Mapping, plantIn } from './mapping.ts'
+import { plantIn } from './plant-row.ts'
 import type { Mode } from './run.ts'
-import type { Sheet } from './sheet.ts'
+import type { Reading, Sheet } from './sheet.ts'
 
 interface ColumnsProps {
   readonly sheet: Sheet
@@ -13,29 +14,50 @@ interface ColumnsProps {
   readonly isLocked: boolean
   readonly onMapping: (mapping: Mapping) => void
   readonly onMode: (mode: Mode) => void
-  readonly onReopen: (chosen: Partial<Pick<Sheet, 'encoding' | 'separator'>>) => void
+  readonly onReopen: (chosen: Reading) => void
 }
 
 /** Lets the person say how to read a file, and previews its first plants. */
 export function Columns(props: ColumnsProps): JSX.Element {
   const { sheet, mapping, mode, isLocked, onMapping, onMode, onReopen } = props
-  const choice = (title: string, member: keyof Mapping, none: string) => (
+  const { encoding, separator, header } = sheet
+  const choice = (title: string, value: number | undefined, none: string, take: (at: number | undefined) => void) => (
     <Choice
       title={title}
-      value={String(mapping[member] ?? '')}
+      value={String(value ?? '')}
       options={[['', none], ...sheet.columns.map((column, i): [string, string] => [String(i), column])]}
-      onChange={(value) => onMapping({ ...mapping, [member]: value === '' ? undefined : Number(value) })}
+      onChange={(chosen) => take(chosen === '' ? undefined : Number(chosen))}
     />
   )
+  /** Chooses a part of the name. Without a column the part goes, and with it a gap. */
+  const takePart = (part: number) => (at: number | undefined) => {
+    const before = mapping.name.slice(0, part)
+    const after = mapping.name.slice(part + 1)
+    onMapping({ ...mapping, name: at === undefined ? [...before, ...after] : [...before, at, ...after] })
+  }
+  const parts = mapping.name.length < sheet.columns.length ? [...mapping.name, undefined] : mapping.name
   return (
     <fieldset disabled={isLocked} class="columns">
       <legend>Columns</legend>
       <div class="fields">
-        {choice('Id', 'id', 'none: the page assigns ids')}
-        {choice('Name', 'name', 'choose a column')}
-        {choice('Tag', 'tag', 'none')}
+        <Choice
+          title="The names of the columns are in"
+          value={String(header)}
+          options={[
+            ['0', 'no row: each row is a plant'],
+            ...sheet.first.map((row): [string, string] => [String(row.number), `row ${row.number}: ${startOf(row)}`]),
+          ]}
+          onChange={(value) => onReopen({ encoding, separator, header: Number(value) })}
+        />
+        {choice('Id', mapping.id, 'none: the page assigns ids', (id) => onMapping({ ...mapping, id }))}
+        {parts.map((part, i) =>
+          i === 0
+            ? choice('Name', part, 'choose a column', takePart(i))
+            : choice(`Name, part ${i + 1}`, part, 'nothing more', takePart(i)),
+        )}
+        {choice('Tag', mapping.tag, 'none', (tag) => onMapping({ ...mapping, tag }))}
       </div>
-      <Preview sheet={sheet} mapping={mapping} />
+      {mapping.name.length === 0 ? <RawPreview sheet={sheet} /> : <Preview sheet={sheet} mapping={mapping} />}
       <div class="fields">
         <Choice
           title="Plants that exist with another name or tag"
@@ -48,19 +70,27 @@ export function Columns(props: ColumnsProps): JSX.Element {
         />
         <Choice
           title="Encoding"
-          value={sheet.encoding}
+          value={encoding}
           options={Object.entries(ENCODINGS)}
-          onChange={(value) => onReopen({ encoding: value as Encoding, separator: sheet.separator })}
+          onChange={(value) => onReopen({ encoding: value as Encoding, separator })}
         />
         <Choice
           title="Cells are separated by"
-          value={sheet.separator}
+          value={separator}
           options={Object.entries(SEPARATORS)}
-          onChange={(value) => onReopen({ encoding: sheet.encoding, separator: value as Separator })}
+          onChange={(value) => onReopen({ encoding, separator: value as Separator })}
         />
       </div>
     </fieldset>
   )
+}
+
+/** Characters of a row that its choice shows. */
+const START = 40
+
+function startOf({ cells }: CsvRow): string {
+  const text = cells.filter((cell) => !isNothing(cell)).join(', ')
+  return text.length > START ? `${text.slice(0, START).toWellFormed()}…` : text
 }
 
 interface ChoiceProps {
@@ -86,38 +116,80 @@ function Choice({ title, value, options, onChange }: ChoiceProps): JSX.Element {
   )
 }
 
-function Preview({ sheet, mapping }: { readonly sheet: Sheet; readonly mapping: Mapping }): JSX.Element {
+/** Shows all columns of the sheet, so that the person can tell which one has the names. */
+function RawPreview({ sheet }: { readonly sheet: Sheet }): JSX.Element {
   return (
-    <section class="scroll" tabIndex={0} aria-label="The first plants">
+    <section class="scroll" tabIndex={0} aria-label="The first rows of the sheet">
       <table>
         <thead>
           <tr>
             <th scope="col">Row</th>
-            <th scope="col">Id</th>
-            <th scope="col">Name</th>
-            <th scope="col">Tag</th>
+            {sheet.columns.map((column, i) => (
+              <th key={i} scope="col" dir="auto">
+                {column}
+              </th>
+            ))}
           </tr>
         </thead>
         <tbody>
-          {sheet.preview.map((row) => {
-            const plant = plantIn(row, mapping)
-            return (
-              <tr key={row.number}>
-                <td>{row.number}</td>
-                {typeof plant === 'string' ? (
-                  <td colSpan={3}>{mapping.name === undefined ? '' : plant}</td>
-                ) : (
-                  <>
-                    <td>{plant.id === undefined ? <em>next free</em> : String(plant.id)}</td>
-                    <td dir="auto">{plant.name}</td>
-                    <td dir="auto">{plant.tag}</td>
-                  </>
-                )}
-              </tr>
-            )
-          })}
+          {sheet.preview.map((row) => (
+            <tr key={row.number}>
+              <td>{row.number}</td>
+              {sheet.columns.map((_, i) => (
+                <td key={i} dir="auto">
+                  {row.cells[i]}
+                </td>
+              ))}
+            </tr>
+          ))}
         </tbody>
       </table>
     </section>
+  )
+}
+
+function Preview({ sheet, mapping }: { readonly sheet: Sheet; readonly mapping: Mapping }): JSX.Element {
+  const kept = [mapping.id, mapping.tag, ...mapping.name]
+  const left = sheet.columns.filter((_, i) => !kept.includes(i))
+  return (
+    <>
+      <section class="scroll" tabIndex={0} aria-label="The first plants">
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">Row</th>
+              <th scope="col">Id</th>
+              <th scope="col">Name</th>
+              <th scope="col">Tag</th>
+            </tr>
+          </thead>
+          <tbody>
+            {sheet.preview.map((row) => {
+              const plant = plantIn(row, mapping, sheet.columns.length)
+              return (
+                <tr key={row.number}>
+                  <td>{row.number}</td>
+                  {typeof plant === 'string' ? (
+                    <td colSpan={3}>{plant}</td>
+                  ) : (
+                    <>
+                      <td>{plant.id === undefined ? <em>next free</em> : String(plant.id)}</td>
+                      <td dir="auto">{plant.name}</td>
+                      <td dir="auto">{plant.tag}</td>
+                    </>
+                  )}
+                </tr>
+              )
+            })}
+          </tbody>
+        </table>
+      </section>
+      {left.length > 0 && (
+        <p class="note">
+          Not kept: {left.length === 1 ? 'the column' : 'the columns'}{' '}
+          <bdi>{new Intl.ListFormat('en').format(left)}</bdi>.
+        </p>
+      )}
+    </>
   )
 }

@@ -1,3 +1,5 @@
+import { encodingMark, KIND_LENGTH, requireText } from '../../../src/import/file-kind.ts'
+
 /** Encodings by the labels of TextDecoder. */
 export const ENCODINGS = {
   'utf-8': 'UTF-8',
@@ -8,11 +10,16 @@ export const ENCODINGS = {
 
 export type Encoding = keyof typeof ENCODINGS
 
-/** Detects the encoding: by a byte order mark, else UTF-8 if the whole file is valid UTF-8, else Windows-1252. */
+/**
+ * Detects the encoding: by a byte order mark, else UTF-8 if the whole file is valid UTF-8, else Windows-1252.
+ *
+ * @throws AppError that names the kind of a file that is no text
+ */
 export async function encodingOf(file: Blob): Promise<Encoding> {
-  const [first, second] = new Uint8Array(await file.slice(0, 2).arrayBuffer())
-  if (first === 0xff && second === 0xfe) return 'utf-16le'
-  if (first === 0xfe && second === 0xff) return 'utf-16be'
+  const start = new Uint8Array(await file.slice(0, KIND_LENGTH).arrayBuffer())
+  requireText(start)
+  const mark = encodingMark(start)
+  if (mark !== undefined) return mark
   try {
     for await (const _ of file.stream().pipeThrough(new TextDecoderStream('utf-8', { fatal: true })));
     return 'utf-8'
@@ -22,6 +29,14 @@ export async function encodingOf(file: Blob): Promise<Encoding> {
   }
 }
 
-/** Streams the text of a file without its byte order mark. */
-export const textsOf = (file: Blob, encoding: Encoding): ReadableStream<string> =>
-  file.stream().pipeThrough(new TextDecoderStream(encoding))
+/** Streams the text of a file without its byte order mark, with LF for the CR by which old programs end lines. */
+export function textsOf(file: Blob, encoding: Encoding): ReadableStream<string> {
+  let isOld: boolean | undefined
+  const lineEnds = new TransformStream<string, string>({
+    transform(text, controller) {
+      isOld ??= text.includes('\r') && !text.includes('\n')
+      controller.enqueue(isOld ? text.replaceAll('\r', '\n') : text)
+    },
+  })
+  return file.stream().pipeThrough(new TextDecoderStream(encoding)).pipeThrough(lineEnds)
+}

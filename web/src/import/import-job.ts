@@ -1,10 +1,11 @@
 import { type Signal, signal } from '@preact/signals'
 import type { PlantstoreClient } from '../../../client/src/index.ts'
+import type { Mapping } from '../../../src/import/mapping.ts'
 import { askBeforeLosing } from '../leaving.ts'
 import { named } from '../named.tsx'
-import { isAbort, said } from '../said.ts'
+import { isAbort, said, sentence } from '../said.ts'
 import { onSignOut } from '../session.ts'
-import { guess, type Mapping } from './mapping.ts'
+import { guess } from './guess.ts'
 import { sheetWithIds } from './report.ts'
 import { ImportRun, type Mode, type Outcome } from './run.ts'
 import type { Sheet } from './sheet.ts'
@@ -31,7 +32,7 @@ export class ImportJob {
 
   constructor(sheet: Sheet, mode: Mode) {
     this.sheet = sheet
-    this.mapping = signal(guess(sheet.columns))
+    this.mapping = signal(guess(sheet.columns, sheet.preview, sheet.header !== 0))
     this.mode = signal(mode)
   }
 
@@ -67,7 +68,7 @@ export class ImportJob {
       const outcome = await run.check(client, ended)
       if (!ended.aborted) next = { kind: 'checked', outcome }
     } catch (error) {
-      if (!isAbort(error)) this.fault.value = said(error)
+      if (!isAbort(error)) this.fault.value = sentence(said(error))
     }
     // If the person has changed the mapping meanwhile, this result is out of date.
     if (this.#run === run) this.step.value = next
@@ -85,7 +86,7 @@ export class ImportJob {
     try {
       this.step.value = { kind: 'done', outcome: await run.import(client, note, ended) }
     } catch (error) {
-      const why = isAbort(error) ? 'You stopped the import.' : said(error)
+      const why = isAbort(error) ? 'You stopped the import.' : sentence(said(error))
       this.step.value = { kind: 'broken', why, outcome: run.outcome }
     }
   }

@@ -6,12 +6,12 @@ import { Columns } from './columns.tsx'
 import { Downloads } from './downloads.tsx'
 import type { ImportJob } from './import-job.ts'
 import { OutcomeTable } from './outcome-table.tsx'
-import type { Sheet } from './sheet.ts'
+import type { Reading } from './sheet.ts'
 
 interface SheetProps {
   readonly session: Session
   readonly job: ImportJob
-  readonly onReopen: (chosen: Partial<Pick<Sheet, 'encoding' | 'separator'>>) => void
+  readonly onReopen: (chosen: Reading) => void
 }
 
 const number = new Intl.NumberFormat()
@@ -29,7 +29,12 @@ export function ImportSheet({ session: { client, may }, job, onReopen }: SheetPr
     if (kind !== 'mapping' && isFocusLost()) status.current?.focus()
   }, [kind])
   const isBusy = kind === 'checking' || kind === 'importing'
-  const canCheck = mapping.name !== undefined && (mapping.id !== undefined || may('plants:read'))
+  const obstacle =
+    mapping.name.length === 0
+      ? 'Choose the column of the names first.'
+      : mapping.id === undefined && !may('plants:read')
+        ? 'Choose the column of the ids first: your token may not read plants, so the page cannot assign ids.'
+        : ''
   return (
     <>
       <h2>
@@ -46,9 +51,22 @@ export function ImportSheet({ session: { client, may }, job, onReopen }: SheetPr
       />
       {job.fault.value !== '' && <p role="alert">{job.fault.value}</p>}
       {kind === 'mapping' && (
-        <button key="check" type="button" class="primary" disabled={!canCheck} onClick={() => void job.check(client)}>
-          Check the file
-        </button>
+        <div key="check">
+          <button
+            type="button"
+            class="primary"
+            disabled={obstacle !== ''}
+            aria-describedby={obstacle === '' ? undefined : 'obstacle'}
+            onClick={() => void job.check(client)}
+          >
+            Check the file
+          </button>
+          {obstacle !== '' && (
+            <p id="obstacle" class="note">
+              {obstacle}
+            </p>
+          )}
+        </div>
       )}
       <div role="status" ref={status} tabIndex={-1}>
         {kind === 'checking' && <p>Checking; nothing is stored yet …</p>}

@@ -1,17 +1,17 @@
 import { useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
 import { useEffect, useLayoutEffect } from 'preact/hooks'
-import { said } from '../said.ts'
+import { said, sentence } from '../said.ts'
 import type { ViewProps } from '../views.ts'
 import { ImportJob, job } from './import-job.ts'
 import { ImportSheet } from './import-sheet.tsx'
-import { openSheet } from './sheet.ts'
+import { openSheet, type Reading } from './sheet.ts'
 
 /** Takes a CSV file that the person drops anywhere in the window or chooses in the field. */
 export function ImportView({ session }: ViewProps): JSX.Element {
   const fault = useSignal('')
   const isOver = useSignal(false)
-  const open = async (file: File | null | undefined, chosen?: Parameters<typeof openSheet>[1]) => {
+  const open = async (file: File | null | undefined, chosen?: Reading) => {
     if (file === null || file === undefined || refuse()) return
     fault.value = ''
     try {
@@ -21,7 +21,7 @@ export function ImportView({ session }: ViewProps): JSX.Element {
     } catch (error) {
       if (refuse()) return
       replaceJob(undefined)
-      fault.value = said(error)
+      fault.value = sentence(said(error))
     }
   }
   /** Refuses another file while an import is incomplete, so that a dropped file ends no import. */
@@ -48,6 +48,7 @@ export function ImportView({ session }: ViewProps): JSX.Element {
     return () => listening.abort()
   }, [])
   const current = job.value
+  const isUnfinished = current?.isUnfinished === true
   const isDone = current?.step.value.kind === 'done'
   useEffect(() => {
     if (current !== undefined) current.isSeen.value = isDone
@@ -61,11 +62,14 @@ export function ImportView({ session }: ViewProps): JSX.Element {
           id="file"
           type="file"
           accept=".csv,.tsv,.txt,text/csv"
-          disabled={current?.isUnfinished === true}
+          disabled={isUnfinished}
+          aria-describedby="file-note"
           onChange={(event) => void open(event.currentTarget.files?.[0])}
         />
-        <p class="note">
-          Excel, LibreOffice and Google Sheets can save CSV. A check shows the result before anything is stored.
+        <p id="file-note" class="note">
+          {isUnfinished
+            ? 'You can choose another file when this import has ended.'
+            : 'Excel, LibreOffice and Google Sheets can save CSV. A check shows the result before anything is stored.'}
         </p>
       </section>
       {fault.value !== '' && <p role="alert">{fault.value}</p>}

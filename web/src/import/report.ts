@@ -1,4 +1,4 @@
-import type { Row } from './csv-rows.ts'
+import { type CsvRow, csvLine } from '../../../src/import/csv-rows.ts'
 import type { Outcome } from './run.ts'
 import type { Sheet } from './sheet.ts'
 
@@ -15,24 +15,20 @@ export function reportOf(sheet: Sheet, { added, updated, unchanged, refused, ref
     ...refusedRows.map(({ row, reason }) => [String(row), reason]),
   ]
   if (refused > refusedRows.length) rows.push(['', `and ${refused - refusedRows.length} more`])
-  return csvOf(rows.map(lineOf))
+  return csvOf(rows.map((row) => csvLine(row)))
 }
 
 /** Writes the sheet with a column of the ids that the page assigned. */
 export async function sheetWithIds(
   sheet: Sheet,
-  rows: AsyncIterable<{ readonly row: Row; readonly id: bigint }>,
+  rows: AsyncIterable<{ readonly row: CsvRow; readonly id: bigint }>,
 ): Promise<Blob> {
-  const lines = [lineOf(['id', ...sheet.columns])]
+  const lines = [csvLine(['id', ...sheet.columns])]
   for await (const { row, id } of rows) {
-    lines.push(lineOf([String(id), ...row.cells.slice(0, sheet.columns.length)]))
+    lines.push(csvLine([String(id), ...row.cells.slice(0, sheet.columns.length)]))
   }
   return csvOf(lines)
 }
 
 /** Adds a byte order mark: without one, Excel reads a file as Windows-1252. */
 const csvOf = (lines: readonly string[]): Blob => new Blob(['\ufeff', lines.join('')], { type: 'text/csv' })
-
-const lineOf = (cells: readonly (string | undefined)[]): string => `${cells.map(quoted).join(',')}\r\n`
-
-const quoted = (cell = ''): string => (/[",\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell)

@@ -1,8 +1,9 @@
 import type { ImportReport, NewPlant, PlantstoreClient } from '../../../client/src/index.ts'
+import type { CsvRow } from '../../../src/import/csv-rows.ts'
+import type { Mapping } from '../../../src/import/mapping.ts'
 import { sentence } from '../said.ts'
-import type { Row } from './csv-rows.ts'
 import { IdRanges } from './id-ranges.ts'
-import { type Mapping, plantIn, type RowPlant, withId } from './mapping.ts'
+import { plantIn, type RowPlant, withId } from './plant-row.ts'
 import { rowsOf, type Sheet } from './sheet.ts'
 
 export interface Refused {
@@ -90,10 +91,10 @@ export class ImportRun {
   }
 
   /** Yields the rows of the sheet with the ids that the page assigned. */
-  async *rowsWithIds(client: PlantstoreClient): AsyncGenerator<{ readonly row: Row; readonly id: bigint }, void> {
+  async *rowsWithIds(client: PlantstoreClient): AsyncGenerator<{ readonly row: CsvRow; readonly id: bigint }, void> {
     let number = 0
     for await (const row of rowsOf(this.#sheet)) {
-      const plant = plantIn(row, this.#mapping)
+      const plant = plantIn(row, this.#mapping, this.#sheet.columns.length)
       if (typeof plant === 'string') continue
       yield { row, id: await this.#idOf(client, plant, number) }
       number += 1
@@ -116,7 +117,7 @@ export class ImportRun {
     let number = 0
     for await (const row of rowsOf(this.#sheet)) {
       signal.throwIfAborted()
-      const plant = plantIn(row, this.#mapping)
+      const plant = plantIn(row, this.#mapping, this.#sheet.columns.length)
       if (typeof plant === 'string') {
         if (isFirst) this.#refuse(row.number, plant)
         continue

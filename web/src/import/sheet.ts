@@ -1,82 +1,136 @@
-import { CsvRows, isBlank, type Row, type Separator, separatorOf } from './csv-rows.ts'
+import {
+  type CsvRow,
+  CsvRows,
+  isBlank,
+  isNothing,
+  isSeparator,
+  SEPARATORS,
+  type Separator,
+  separatorRow,
+} from '../../../src/import/csv-rows.ts'
 import { type Encoding, encodingOf, textsOf } from './encoding.ts'
+import { headerIn } from './guess.ts'
 
-/** Bytes that the page reads for a preview, and rows that the preview shows. */
+/** Bytes that the page reads for a preview. */
 const LOOK = 65_536
+/** Rows in which the page looks for the names of the columns, and plants that the preview shows. */
+const FIRST = 20
 const SHOWN = 5
+/** The most characters of a row, as in the service. */
+const LARGEST = 2 ** 21 + 64
 
 /** A spreadsheet saved as CSV. */
 export interface Sheet {
   readonly file: File
   readonly encoding: Encoding
   readonly separator: Separator
-  /** The names of the columns, from the first row that is not blank. */
+  /** The number of the row that names the columns. The rows above it are titles. 0: no row names them. */
+  readonly header: number
+  /** The names of the columns; `Column C` for one without a name. */
   readonly columns: readonly string[]
-  readonly preview: readonly Row[]
+  /** The first rows that are not blank, in the whole sheet. */
+  readonly first: readonly CsvRow[]
+  /** The first rows below the header. */
+  readonly preview: readonly CsvRow[]
 }
 
+/** How to read a sheet, as far as the person has said it. */
+export type Reading = Partial<Pick<Sheet, 'encoding' | 'separator' | 'header'>>
+
 /** @throws Error that tells the person why the file is not readable as CSV */
-export async function openSheet(
-  file: File,
-  chosen: Partial<Pick<Sheet, 'encoding' | 'separator'>> = {},
-): Promise<Sheet> {
-  const start = new Uint8Array(await file.slice(0, 4).arrayBuffer())
-  if (start[0] === 0x50 && start[1] === 0x4b)
-    throw new Error('This is a workbook. Save the sheet as CSV, then drop that file.')
+export async function openSheet(file: File, chosen: Reading = {}): Promise<Sheet> {
   const encoding = chosen.encoding ?? (await encodingOf(file))
   const text = await beginning(file, encoding)
   const separator = chosen.separator ?? separatorOf(text)
-  const rows = firstRows(text, separator)
-  const [head, ...preview] = rows
-  if (head === undefined) throw new Error('The file has no rows.')
-  const last = head.cells.findLastIndex((cell) => cell !== undefined && cell.trim() !== '')
-  const columns = head.cells.slice(0, last + 1).map((cell, i) => cell?.trim() || `Column ${i + 1}`)
-  return { file, encoding, separator, columns, preview }
+  const first = firstRows(text, separator)
+  if (first.length === 0) throw new Error('The file has no rows.')
+  const header = chosen.header ?? headerIn(first)
+  const names = first.find(({ number }) => number === header)?.cells ?? []
+  const below = first.filter(({ number }) => number > header)
+  const width = Math.max(lastFilled(names) + 1, widthOf(below, header === 0 ? 1 : below.length / 2))
+  const columns = Array.from({ length: width }, (_, i) => names[i]?.trim() || `Column ${letters(i)}`)
+  return { file, encoding, separator, header, columns, first, preview: below.slice(0, SHOWN) }
 }
 
-/** Yields the rows below the head, without blank ones. */
-export async function* rowsOf({ file, encoding, separator }: Sheet): AsyncGenerator<Row, void> {
-  const rows = new CsvRows(separator)
-  let isHeadSeen = false
-  const wanted = (row: Row): boolean => {
-    if (isBlank(row) || isSeparatorRow(row)) return false
-    if (isHeadSeen) return true
-    isHeadSeen = true
-    return false
-  }
+/** The number of columns that so many rows fill. A few cells beyond the header are probably faults of their rows. */
+function widthOf(rows: readonly CsvRow[], least: number): number {
+  const widths = rows.map(({ cells }) => lastFilled(cells) + 1).toSorted((a, b) => b - a)
+  return widths[Math.ceil(least) - 1] ?? 0
+}
+
+const lastFilled = (cells: CsvRow['cells']): number => cells.findLastIndex((cell) => !isNothing(cell))
+
+/** The name that spreadsheet programs give a column: A to Z, AA, AB and so on. */
+function letters(i: number): string {
+  const last = String.fromCharCode(65 + (i % 26))
+  return i < 26 ? last : letters(Math.floor(i / 26) - 1) + last
+}
+
+/** Yields the rows below the header, without blank ones. */
+export async function* rowsOf({ file, encoding, separator, header }: Sheet): AsyncGenerator<CsvRow, void> {
+  const rows = rowsBy(separator)
+  const isWanted = (row: CsvRow): boolean => row.number > header && !isBlank(row) && !isSeparatorRow(row)
   const reader = textsOf(file, encoding).getReader()
   try {
     for (;;) {
       const { done, value } = await reader.read()
       if (done) break
-      for (const row of rows.divide(value)) if (wanted(row)) yield row
+      for (const row of rows.divide(value)) if (isWanted(row)) yield row
     }
-    for (const row of rows.end()) if (wanted(row)) yield row
+    for (const row of rows.end()) if (isWanted(row)) yield row
   } finally {
     await reader.cancel()
   }
 }
 
 async function beginning(file: File, encoding: Encoding): Promise<string> {
-  const bytes = await file.slice(0, LOOK).arrayBuffer()
-  // The last character may be incomplete; `stream` leaves it out.
-  return new TextDecoder(encoding).decode(bytes, { stream: true })
+  let text = ''
+  for await (const piece of textsOf(file.slice(0, LOOK), encoding)) text += piece
+  // The last character may be incomplete, and then decodes to this one.
+  return text.replace(/\ufffd$/, '')
 }
 
-function firstRows(text: string, separator: Separator): Row[] {
-  const found: Row[] = []
-  const rows = new CsvRows(separator)
-  const take = (divided: Generator<Row, void>) => {
+function rowsBy(separator: Separator): CsvRows {
+  const rows = new CsvRows(LARGEST, 'number')
+  rows.separator = separator
+  return rows
+}
+
+function firstRows(text: string, separator: Separator): CsvRow[] {
+  const found: CsvRow[] = []
+  const rows = rowsBy(separator)
+  const take = (divided: Generator<CsvRow, void>) => {
     for (const row of divided) {
       if (!isBlank(row) && !isSeparatorRow(row)) found.push(row)
-      if (found.length > SHOWN) break
+      if (found.length === FIRST) break
     }
   }
   take(rows.divide(text))
   // A text this short is the whole file, as a character has at most four bytes. Its last row may lack a line end.
-  if (found.length <= SHOWN && text.length < LOOK / 4) take(rows.end())
+  if (found.length < FIRST && text.length < LOOK / 4) take(rows.end())
   return found
 }
 
-const isSeparatorRow = ({ number, cells }: Row): boolean =>
-  number === 1 && /^sep=[,;\t]?$/i.test(cells[0] ?? '') && cells.slice(1).every((cell) => cell === undefined)
+const isSeparatorRow = (row: CsvRow): boolean => row.number === 1 && separatorRow(row, ANY) !== undefined
+const ANY: ReadonlySet<Separator> = new Set([','])
+
+/**
+ * Returns the separator that a first row such as `sep=;` names, or else the one by which most rows have the same number
+ * of cells.
+ */
+function separatorOf(text: string): Separator {
+  const said = /^"?sep=([,;\t])/i.exec(text)?.[1] ?? ''
+  if (isSeparator(said)) return said
+  const scores = Object.keys(SEPARATORS)
+    .filter(isSeparator)
+    .map((separator) => {
+      const counts = Map.groupBy(firstRows(text, separator), ({ cells }) => cells.length)
+      counts.delete(1)
+      const [most = 0, cells = 0] = [...counts]
+        .map(([count, rows]) => [rows.length, count] as const)
+        .reduce((best, each) => (each[0] > best[0] ? each : best), [0, 0] as const)
+      return { separator, most, cells }
+    })
+  const [best] = scores.toSorted((a, b) => b.most - a.most || b.cells - a.cells)
+  return best?.separator ?? ','
+}

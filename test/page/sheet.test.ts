@@ -1,0 +1,172 @@
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import { guess } from '../../web/src/import/guess.ts'
+import { plantIn, type RowPlant } from '../../web/src/import/plant-row.ts'
+import { openSheet, type Reading, rowsOf, type Sheet } from '../../web/src/import/sheet.ts'
+
+const sheetOf = (text: string | Uint8Array<ArrayBuffer>, chosen?: Reading): Promise<Sheet> =>
+  openSheet(new File([text], 'plants.csv'), chosen)
+
+/** The names of the columns that the page takes for each member of a plant. */
+async function guessed(text: string): Promise<readonly [id: string, name: string, tag: string]> {
+  const { columns, preview, header } = await sheetOf(text)
+  const { id, name, tag } = guess(columns, preview, header !== 0)
+  const named = (at: number | undefined): string => (at === undefined ? '' : (columns[at] ?? ''))
+  return [named(id), name.map(named).join(' + '), named(tag)]
+}
+
+/** The plants that the page reads, as it guesses the columns. */
+async function plantsIn(text: string, chosen?: Reading): Promise<readonly (RowPlant | string)[]> {
+  const sheet = await sheetOf(text, chosen)
+  const mapping = guess(sheet.columns, sheet.preview, sheet.header !== 0)
+  return Array.fromAsync(rowsOf(sheet), (row) => plantIn(row, mapping, sheet.columns.length))
+}
+
+const plant = (id: bigint | undefined, name: string, tag?: string): RowPlant => ({ id, name, tag })
+
+suite('the page finds the names of the columns', () => {
+  const sheets: readonly (readonly [what: string, text: string, header: number])[] = [
+    ['in the first row', 'id,name\n1,Abies\n', 1],
+    ['below a title', 'Plants of the nursery\n\nNr.;Pflanze;Kategorie\n1;Abies;Baum\n', 3],
+    ['below titles of several cells', 'Nursery,Stand 2026,\nAll plants,,\nId,Name,Tag\n1,Abies,\n', 3],
+    ['below a title as spreadsheets fill it up', 'My plants,,\n,,\nPlant,Place,Height\nAbies,bed,2\n', 3],
+    ['in a column alone', 'Pflanze\nAbies\nBetula\n', 1],
+    ['with names that nobody knows', 'Was,Wo\nAbies,Beet 1\nBetula,Beet 2\n', 1],
+    ['nowhere, if the first row has a number', '1,Monstera,houseplant\n2,Abies,tree\n', 0],
+    ['nowhere, if a word of the first row occurs again', 'Abies,tree\nBetula,tree\n', 0],
+    ['nowhere in a list of plants', 'Abies\nBetula\n', 0],
+    ['nowhere, if a plant has a usual name as its tag', '1,Abies,plant\n2,Betula,bed\n', 0],
+    ['behind a row sep=', 'sep=;\nid;name\n1;Abies\n', 2],
+  ]
+  for (const [what, text, header] of sheets) {
+    test(what, async () => assert.equal((await sheetOf(text)).header, header))
+  }
+
+  test('where the person says they are', async () => {
+    const text = 'Abies,tree\nBetula,shrub\n'
+    assert.deepEqual((await sheetOf(text, { header: 1 })).columns, ['Abies', 'tree'])
+    assert.deepEqual((await sheetOf(text, { header: 0 })).columns, ['Column A', 'Column B'])
+    assert.equal((await plantsIn('Trees\n1,Abies\n2,Betula\n', { header: 0 })).length, 3)
+  })
+
+  test('also for columns without a name, with the letters of a spreadsheet', async () => {
+    const { columns } = await sheetOf(`name,,tag\nAbies,x,y,z${','.repeat(23)}last\n`)
+    assert.deepEqual(columns.slice(0, 4), ['name', 'Column B', 'tag', 'Column D'])
+    assert.equal(columns.at(-1), 'Column AA')
+  })
+})
+
+suite('the page reads a sheet without names of columns', () => {
+  test('as an export: ids, names, tags', async () => {
+    const expected = [plant(1n, 'Monstera', 'houseplant'), plant(2n, 'Abies')]
+    assert.deepEqual(await plantsIn('1,Monstera,houseplant\n2,Abies,\n'), expected)
+  })
+
+  test('as a list of names', async () => {
+    assert.deepEqual(await plantsIn('Abies\nBetula'), [plant(undefined, 'Abies'), plant(undefined, 'Betula')])
+  })
+
+  test('and leaves the choice to the person where a column could be anything', async () => {
+    assert.deepEqual(await guessed('Abies,tree\nBetula,tree\n'), ['', '', ''])
+  })
+})
+
+suite('the page knows the usual names of columns', () => {
+  const headers: readonly (readonly [language: string, header: string, name: string])[] = [
+    ['English', 'Accession No.,Botanical Name,Category', 'Botanical Name'],
+    ['German', 'Inventar-Nr.,Botanischer Name,Kategorie', 'Botanischer Name'],
+    ['French', 'N°,Nom scientifique,Catégorie', 'Nom scientifique'],
+    ['Spanish', 'N.º,Nombre científico,Categoría', 'Nombre científico'],
+    ['Dutch', 'Nummer,Wetenschappelijke naam,Groep', 'Wetenschappelijke naam'],
+    ['Italian', 'Numero,Nome botanico (latino),Categoria', 'Nome botanico (latino)'],
+  ]
+  for (const [language, header, name] of headers) {
+    test(`in ${language}`, async () => {
+      const [id, , tag] = header.split(',')
+      assert.deepEqual(await guessed(`${header}\n1,Abies,x\n`), [id, name, tag])
+    })
+  }
+
+  test('and joins genus, species and cultivar to a name, in their order', async () => {
+    for (const header of [
+      'Species,Genus,Cultivar',
+      'Art;Gattung;Sorte',
+      'Espèce,Genre,Variété',
+      'Especie,Género,Variedad',
+      'Soort,Geslacht,Cultivar',
+      'Specie,Genere,Varietà',
+    ]) {
+      const by = header.includes(';') ? ';' : ','
+      const rows = [
+        ['gallica', 'Rosa', 'Officinalis'],
+        ['alba ', 'Abies', ''],
+        ['', 'Acer', ''],
+      ].map((row) => row.join(by))
+      assert.deepEqual(
+        await plantsIn([header, ...rows].join('\n')),
+        ['Rosa gallica Officinalis', 'Abies alba', 'Acer'].map((name) => plant(undefined, name)),
+        header,
+      )
+    }
+  })
+
+  test('but takes the species alone only without a genus, and parts only without a whole name', async () => {
+    assert.deepEqual(await guessed('Species,Height\nAbies alba,2\n'), ['', 'Species', ''])
+    assert.deepEqual(await guessed('Genus,Species,Name\nAbies,alba,Silver fir\n'), ['', 'Name', ''])
+    assert.deepEqual(await guessed('Genus,Common name\nAbies,fir\n'), ['', 'Genus', ''])
+    assert.deepEqual(await guessed('Common name,Place\nfir,bed\n'), ['', 'Common name', 'Place'])
+  })
+
+  test('but takes no column for ids whose cells are none', async () => {
+    assert.deepEqual(await guessed('Code,Name\nA-12,Abies\nA-13,Betula\n'), ['', 'Name', ''])
+    assert.deepEqual(await guessed('Number,Name\n3,Abies\n3,Betula\n'), ['', 'Name', ''])
+    assert.deepEqual(await guessed('Nr,Name\n1,Abies\n2,Betula\n1O3,Acer\n'), ['Nr', 'Name', ''])
+    assert.deepEqual(await guessed('id,Name\nA-12,Abies\n,Betula\n'), ['id', 'Name', ''])
+  })
+})
+
+suite('the page reads a row like the service', () => {
+  test('with leading zeros and blanks around an id', async () => {
+    assert.deepEqual(await plantsIn('id,name\n 007 ,Abies\n'), [plant(7n, 'Abies')])
+  })
+
+  test('and refuses it for the same reasons', async () => {
+    const rows = ['x,a', '9.2E+18,a', '1,"a"b', '1,a,,,surplus', '9223372036854775808,a', '2,a\0', ',a', '3,']
+    const reasons = await plantsIn(`id,name\n0,first\n${rows.join('\n')}\n`, { header: 1 })
+    const expected = [
+      /^Id must be an integer in plain digits, such as 7 or -7, not "x"\.$/,
+      /spreadsheet program has rounded it\.$/,
+      /^A quotation mark is misplaced/,
+      /"surplus" has no column\.$/,
+      /^Id must be from -9223372036854775808/,
+      /^Name must not contain U\+0000/,
+      /^Id is required\.$/,
+      /^The row has no name\.$/,
+    ]
+    for (const [i, reason] of expected.entries()) assert.match(String(reasons[i + 1]), reason)
+  })
+})
+
+suite('the page divides a sheet into cells', () => {
+  test('by the separator with which most rows have the same number of cells', async () => {
+    const german = 'Liste, Stand 2026\nNr;Name;Ort\n1;Rosa, rot, groß;a\n2;Acer, klein;b\n3;Abies;c\n'
+    assert.equal((await sheetOf(german)).separator, ';')
+    assert.equal((await sheetOf('name\ttag\na, b, c\td\ne\tf\n')).separator, '\t')
+    assert.equal((await sheetOf('name\nAbies\n')).separator, ',')
+  })
+
+  test('also if its lines end with CR alone', async () => {
+    assert.deepEqual(await plantsIn('id,name\r1,Abies\r2,Betula\r'), [plant(1n, 'Abies'), plant(2n, 'Betula')])
+  })
+
+  test('but not a file that is no text, nor UTF-16 without a byte order mark', async () => {
+    const files: readonly (readonly [Uint8Array<ArrayBuffer>, RegExp])[] = [
+      [new TextEncoder().encode('%PDF-1.7'), /^the file is not text but a PDF/],
+      [Uint8Array.fromHex('d0cf11e0a1b11ae1'), /^the file is not text but an old workbook \(\.xls\)/],
+      [new Uint8Array(Buffer.from('id,name\n1,a\n', 'utf16le')), /^the file is UTF-16 without a byte order mark/],
+    ]
+    for (const [file, message] of files) {
+      await assert.rejects(sheetOf(file), (error: Error) => message.test(error.message))
+    }
+  })
+})

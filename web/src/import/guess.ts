@@ -1,0 +1,133 @@
+import { type CsvRow, isNothing } from '../../../src/import/csv-rows.ts'
+import { integerOf, type Mapping } from '../../../src/import/mapping.ts'
+
+/**
+ * Usual names of columns in English, German, French, Spanish, Dutch and Italian, as `folded` leaves them. The first one
+ * that a sheet has counts.
+ */
+const NAMES = {
+  id: `id|plant id|plantid|#|nr|no|n|n o|num|number|nummer|numero|plant number|plant no|accession|accession number
+    |accession no|acc no|code|pflanzennummer|pflanzen nr|pflanzennr|inventarnummer|inventar nr|akzession
+    |akzessionsnummer|akzessions nr|lfd nr|identifiant|numero d accession|numero d inventaire|identificador
+    |numero de accesion|numero de inventario|codigo|plantnummer|plant nr|accessienummer|accessie|inventarisnummer
+    |identificativo|numero di accessione|numero di inventario|codice`,
+  /** The whole name. */
+  name: `name|plant name|botanical name|scientific name|latin name|full name|taxon|taxon name|plant|pflanzenname
+    |botanischer name|wissenschaftlicher name|lateinischer name|name botanisch|pflanze|bezeichnung|nom
+    |nom scientifique|nom botanique|nom latin|nom de la plante|plante|nombre|nombre cientifico|nombre botanico
+    |nombre latino|nombre de la planta|planta|naam|wetenschappelijke naam|botanische naam|latijnse naam|plantnaam
+    |nome|nome scientifico|nome botanico|nome latino|nome della pianta|pianta`,
+  genus: 'genus|gattung|genre|genero|geslacht|genere',
+  species: `species|specific epithet|species epithet|epithet|art|artname|artepitheton|espece|epithete|especie|epiteto
+    |soort|soortnaam|specie`,
+  subspecies: `subspecies|subsp|ssp|infraspecific epithet|unterart|subspezies|sous espece|subespecie|ondersoort
+    |sottospecie`,
+  cultivar: `cultivar|cultivar name|cv|variety|sorte|sortenname|kultivar|variete|variedad|cultivar naam|ras|varieteit
+    |varieta`,
+  /** A name that stands for the whole one where nothing better does. */
+  common: `common name|trivial name|english name|deutscher name|trivialname|volksname|nom commun|nom vernaculaire
+    |nombre comun|nombre vulgar|nederlandse naam|nome comune|nome volgare`,
+  tag: `tag|tags|type|kind|category|group|label|kategorie|typ|gruppe|schlagwort|categorie|groupe|etiquette|categoria
+    |tipo|grupo|etiqueta|groep|gruppo|etichetta|location|place|bed|standort|beet|ort|emplacement|lieu|ubicacion|lugar
+    |locatie|plaats|standplaats|vak|posizione|luogo`,
+} as const
+
+type Meaning = keyof typeof NAMES
+
+const MEANINGS = new Map<Meaning, readonly string[]>(
+  Object.entries(NAMES).map(([meaning, names]) => [meaning as Meaning, names.split('|').map((name) => name.trim())]),
+)
+const KNOWN = new Set([...MEANINGS.values()].flat())
+
+/** Takes away case, accents, punctuation and a remark in brackets. */
+function folded(text: string): string {
+  if (text.trim() === '#') return '#'
+  return text
+    .normalize('NFKD')
+    .replaceAll(/\p{M}|\(.*?\)/gu, '')
+    .replaceAll(/[^\p{L}\p{N}]+/gu, ' ')
+    .trim()
+    .toLowerCase()
+}
+
+/** The longest text that looks like the name of a column. */
+const MAX_NAME = 40
+const NUMBER = /^[-+]?[\d.,:/ -]*\d[\d.,:/ -]*$/
+
+/**
+ * Returns the number of the row that probably names the columns: the one with most of the usual names, else the first
+ * one below the titles, unless it looks like a plant. Returns 0 if no row does.
+ *
+ * @param rows the first rows that are not blank
+ */
+export function headerIn(rows: readonly CsvRow[]): number {
+  const width = Math.max(0, ...rows.map(filled))
+  const wide = rows.filter((row) => width === 1 || filled(row) > 1)
+  const scores = wide.map((row) => {
+    const known = row.cells.filter((cell) => cell !== undefined && KNOWN.has(folded(cell))).length
+    return known === 1 && row.cells.some(isNumber) ? 0 : known
+  })
+  const best = Math.max(0, ...scores)
+  if (best > 0) return wide[scores.indexOf(best)]?.number ?? 0
+  const [first, ...others] = wide
+  return first === undefined || width === 1 || looksLikePlant(first, others) ? 0 : first.number
+}
+
+const filled = ({ cells }: CsvRow): number => cells.filter((cell) => !isNothing(cell)).length
+const isNumber = (cell: string | undefined): boolean => cell !== undefined && NUMBER.test(cell.trim())
+
+function looksLikePlant({ cells }: CsvRow, others: readonly CsvRow[]): boolean {
+  const isRepeated = (cell: string, at: number) => !isNothing(cell) && others.some((row) => row.cells[at] === cell)
+  return cells.some(
+    (cell, at) => cell !== undefined && (isNumber(cell) || cell.length > MAX_NAME || isRepeated(cell, at)),
+  )
+}
+
+/**
+ * Returns the mapping that the names of the columns suggest, or their contents in a sheet without names.
+ *
+ * @param rows some rows below the names
+ */
+export function guess(columns: readonly string[], rows: readonly CsvRow[], hasNames: boolean): Mapping {
+  return hasNames ? guessByNames(columns, rows) : guessByContents(columns, rows)
+}
+
+function guessByNames(columns: readonly string[], rows: readonly CsvRow[]): Mapping {
+  const keys = columns.map(folded)
+  const placeOf = (meaning: Meaning): number | undefined =>
+    MEANINGS.get(meaning)
+      ?.map((name) => keys.indexOf(name))
+      .find((at) => at !== -1)
+  const id = placeOf('id')
+  const whole = placeOf('name')
+  const species = placeOf('species')
+  const parts = [placeOf('genus'), species, placeOf('subspecies'), placeOf('cultivar')]
+  const hasParts = parts[0] !== undefined || species !== undefined
+  const name = whole !== undefined ? [whole] : hasParts ? parts : [placeOf('common')]
+  return {
+    id: id !== undefined && (keys[id] === 'id' || mayBeIds(rows, id)) ? id : undefined,
+    name: name.filter((at) => at !== undefined),
+    tag: placeOf('tag'),
+  }
+}
+
+/** Without names, ids come first, as in an export; a single column of texts is the name. */
+function guessByContents(columns: readonly string[], rows: readonly CsvRow[]): Mapping {
+  const hasIds = columns.length > 1 && rows.length > 0 && mayBeIds(rows, 0)
+  const texts = columns.map((_, at) => at).slice(hasIds ? 1 : 0)
+  const [name, tag] = texts
+  if (name === undefined || texts.length > (hasIds ? 2 : 1)) {
+    return { id: hasIds ? 0 : undefined, name: [], tag: undefined }
+  }
+  return { id: hasIds ? 0 : undefined, name: [name], tag }
+}
+
+/**
+ * Whether most cells of a column are different ids, as a few may be wrong. Accession numbers such as 2026-17 are none,
+ * and numbers of pieces repeat.
+ */
+function mayBeIds(rows: readonly CsvRow[], at: number): boolean {
+  const cells = rows.map(({ cells }) => cells[at]).filter((cell) => !isNothing(cell))
+  const ids = cells.map(integerOf).filter((id) => typeof id === 'bigint')
+  return 2 * new Set(ids).size > cells.length
+}

@@ -1,0 +1,35 @@
+import type { NewPlant } from '../../../client/src/index.ts'
+import { AppError } from '../../../src/errors.ts'
+import type { CsvRow } from '../../../src/import/csv-rows.ts'
+import { candidateOf, type Mapping } from '../../../src/import/mapping.ts'
+import { validatePlant } from '../../../src/plant.ts'
+import { shown } from '../../../src/printable.ts'
+import { sentence } from '../said.ts'
+
+/** The plant of a row. Without an id if the page assigns ids. */
+export interface RowPlant {
+  readonly id: bigint | undefined
+  readonly name: string
+  readonly tag: string | undefined
+}
+
+/**
+ * Returns the plant of a row, or the reason why the row has none.
+ *
+ * @param columns the number of columns of the sheet
+ */
+export function plantIn(row: CsvRow, mapping: Mapping, columns: number): RowPlant | string {
+  const hasId = mapping.id !== undefined
+  try {
+    const candidate = candidateOf(row, mapping, columns)
+    if (candidate.name === undefined) return 'The row has no name.'
+    const { id, name, tag } = validatePlant(hasId ? candidate : { ...candidate, id: 0n }, shown)
+    return { id: hasId ? id : undefined, name, tag }
+  } catch (error) {
+    if (error instanceof AppError) return sentence(error.message)
+    throw error
+  }
+}
+
+export const withId = ({ name, tag }: RowPlant, id: bigint): NewPlant =>
+  tag === undefined ? { id, name } : { id, name, tag }
