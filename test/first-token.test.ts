@@ -1,14 +1,15 @@
 import assert from 'node:assert/strict'
-import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite, type TestContext, test } from 'node:test'
 import { cleanUp } from './support/clean-up.ts'
 import { snapshot, tempFolder } from './support/files.ts'
 import { blockIn } from './support/guide.ts'
 import { send } from './support/load.ts'
-import { notTestedHere } from './support/not-tested.ts'
+import { isLinux, notTestedHere, runs } from './support/not-tested.ts'
 import { newDatabase } from './support/postgres.ts'
-import { Program, type ProgramOptions, run } from './support/process.ts'
+import { Program, type ProgramOptions, run, TOKEN } from './support/process.ts'
+import { fillDisk, NO_DISK, smallDisk } from './support/small-disk.ts'
 import { hasTerminal, ON_TERMINAL } from './support/terminal.ts'
 
 const FILE = 'plants.db.first-token'
@@ -23,6 +24,21 @@ const stop = async (program: Program): Promise<void> => {
   program.signal('SIGTERM')
   assert.equal((await program.outcome).code, 0)
 }
+
+const serveIn = (folder: string): string[] => ['serve', '--port', '0', '--store', `sqlite:${join(folder, 'plants.db')}`]
+
+/** Starts a server, and uses the first token that it writes to its file. */
+async function assertWorks(t: TestContext, folder: string): Promise<void> {
+  const [program, banner] = await start(t, folder)
+  assert.match(banner, /^ {2}Token {4}in plants\.db\.first-token$/m)
+  assert.equal(statSync(join(folder, FILE)).mode & 0o777, 0o600)
+  const token = readFileSync(join(folder, FILE), 'utf8').trim()
+  const address = /http:\S+/.exec(banner)?.[0]
+  assert.equal((await send('POST', `${address}/plants`, { body: '{"id":1,"name":"a"}', token })).status, 200)
+  await stop(program)
+}
+
+const canInject = isLinux && runs('strace', '-f', '-qq', '-e', 'inject=fsync:error=EIO', 'true')
 
 suite('the first token', () => {
   test('is written to a file that only its owner can read if the start has no terminal', async (t) => {
@@ -60,14 +76,69 @@ suite('the first token', () => {
     writeFileSync(join(folder, FILE), 'mine')
     const args = ['serve', '--port', '0', '--store', 'sqlite:plants.db']
     const { code, stdout, stderr } = await run(t, args, { cwd: folder, env: { PLANTSTORE_LOG_LEVEL: 'error' } })
-    assert.equal(
-      stderr,
-      `plantstore: plants.db.first-token: already exists and holds the token of another store; move it away\n`,
-    )
+    assert.equal(stderr, `plantstore: plants.db.first-token: already exists and holds no access token; move it away\n`)
     assert.deepEqual([code, stdout, readFileSync(join(folder, FILE), 'utf8')], [1, '', 'mine'])
     rmSync(join(folder, FILE))
     const [, banner] = await start(t, folder)
     assert.match(banner, /first-token/, 'the failed start created no token')
+  })
+
+  for (const [call, fault] of [
+    ['write', 'signal=KILL'],
+    ['fsync', 'signal=KILL'],
+    ['write', 'error=EIO'],
+    ['fsync', 'error=EIO'],
+  ] as const) {
+    test(`works after the next start if ${call} of its file ends in ${fault}`, async (t) => {
+      if (!canInject) return notTestedHere(t, `a first start interrupted by ${fault}, as strace is not there`)
+      const folder = tempFolder(t)
+      const path = join(folder, FILE)
+      const under = ['strace', '-f', '-qq', '-o', '/dev/null', '-P', path, '-e', `inject=${call}:${fault}`]
+      const { stdout, stderr } = await run(t, serveIn(folder), { cwd: folder, under })
+      assert.equal(stdout, '', 'the start got no further')
+      if (fault === 'error=EIO')
+        assert.match(stderr, /^plantstore: \S+first-token: the device reports an I\/O error\n$/)
+      assert.equal(FILE in snapshot(folder), fault === 'signal=KILL')
+      await assertWorks(t, folder)
+    })
+  }
+
+  test('works after the next start if the disk was full at the first one', async (t) => {
+    const disk = smallDisk(t)
+    if (disk === undefined) return notTestedHere(t, `a first start on a full disk, ${NO_DISK}`)
+    const token = { PLANTSTORE_TOKEN: TOKEN }
+    const program = new Program(t, serveIn(disk), { cwd: disk, env: token })
+    await program.says((stdout) => (/curl /.test(stdout) ? stdout : undefined))
+    await stop(program)
+    fillDisk(disk)
+    const { code, stderr } = await run(t, serveIn(disk), { cwd: disk, env: { PLANTSTORE_LOG_LEVEL: 'error' } })
+    assert.match(stderr, /^plantstore: \S+first-token: no space is left on the device\n$/)
+    assert.equal(code, 1)
+    rmSync(join(disk, 'ballast'))
+    await assertWorks(t, disk)
+  })
+
+  for (const [what, text] of [
+    ['nothing', ''],
+    ['the start of a token', 'ps_4Vx'],
+    ['a token that the store does not have', `ps_${'0'.repeat(49)}\n`],
+    ['zeros', '\0'.repeat(53)],
+  ] as const) {
+    test(`is written anew if a file beside a store without tokens holds ${what}`, async (t) => {
+      const folder = tempFolder(t)
+      writeFileSync(join(folder, FILE), text, { mode: 0o644 })
+      await assertWorks(t, folder)
+      assert.notEqual(readFileSync(join(folder, FILE), 'utf8'), text)
+    })
+  }
+
+  test('is written through no symbolic link', async (t) => {
+    const [folder, other] = [tempFolder(t), join(tempFolder(t), 'other')]
+    writeFileSync(other, '')
+    symlinkSync(other, join(folder, FILE))
+    const { code, stderr } = await run(t, serveIn(folder), { cwd: folder, env: { PLANTSTORE_LOG_LEVEL: 'error' } })
+    assert.match(stderr, /first-token: already exists and holds no access token; move it away\n$/)
+    assert.deepEqual([code, readFileSync(other, 'utf8')], [1, ''])
   })
 
   test('is not created in a store that ever had a token, even if all are revoked', async (t) => {

@@ -1,4 +1,4 @@
-import { closeSync, fsyncSync, openSync, rmSync, writeSync } from 'node:fs'
+import { closeSync, fsyncSync, lstatSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { commandActor } from '../actor.ts'
 import type { AuditLog } from '../audit.ts'
@@ -22,7 +22,9 @@ export type FirstToken =
  * store has no such folder, and several instances that start at once would each make a token.
  *
  * @returns undefined when the store needs no token
- * @throws OperatorError when the file exists already or can't be written
+ * A start that ends between the file and the token leaves a file whose token no store has. The next start writes another.
+ *
+ * @throws OperatorError when another file has the name, or the file can't be written
  */
 export async function makeFirstToken(store: Store, config: Config, audit: AuditLog): Promise<FirstToken | undefined> {
   if (config.token !== undefined || (await store.tokens.listTokens({ limit: 1 })).length > 0) return undefined
@@ -37,7 +39,8 @@ export async function makeFirstToken(store: Store, config: Config, audit: AuditL
   if (config.store.engine !== 'sqlite') return { kind: 'none' }
   const path = `${config.store.path}.first-token`
   const secret = makeSecret()
-  writeNew(path, `${secret}\n`)
+  mustBeLeftover(path)
+  writeAnew(path, `${secret}\n`)
   try {
     await issue(secret)
   } catch (error) {
@@ -47,17 +50,36 @@ export async function makeFirstToken(store: Store, config: Config, audit: AuditL
   return { kind: 'file', path }
 }
 
-function writeNew(path: string, text: string): void {
+/** A secret, the start of one, or the zeros of a file whose content a power cut took. */
+const LEFTOVER = /^(?:\0*|ps?|ps_[0-9A-Za-z]{0,49}\n?)$/
+/** Bytes, more than a secret has. */
+const MAX_LEFTOVER = 64
+
+/** @throws OperatorError when the path holds anything but what an interrupted start has left */
+function mustBeLeftover(path: string): void {
+  const stat = lstatSync(path, { throwIfNoEntry: false })
+  if (stat === undefined) return
   try {
+    if (stat.isFile() && stat.size <= MAX_LEFTOVER && LEFTOVER.test(readFileSync(path, 'latin1'))) return
+  } catch (error) {
+    throw fileFault(path, error)
+  }
+  throw new OperatorError(`${path}: already exists and holds no access token; move it away`)
+}
+
+function writeAnew(path: string, text: string): void {
+  try {
+    rmSync(path, { force: true })
     const file = openSync(path, 'wx', 0o600)
-    writeSync(file, text)
-    fsyncSync(file)
-    closeSync(file)
+    try {
+      writeFileSync(file, text)
+      fsyncSync(file)
+    } finally {
+      closeSync(file)
+    }
     syncDirectory(dirname(path))
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw fileFault(path, error)
-    throw new OperatorError(`${path}: already exists and holds the token of another store; move it away`, {
-      cause: error,
-    })
+    rmSync(path, { force: true })
+    throw fileFault(path, error)
   }
 }
