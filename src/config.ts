@@ -1,15 +1,6 @@
 import { BACKUP_SCHEDULE, type BackupSchedule, scheduleFault } from './backup-schedule.ts'
 import { readConfiguredToken, type TokenUse } from './configured-token.ts'
-import {
-  CONNECTION_LIMITS,
-  type ConnectionLimits,
-  LOAD_LIMITS,
-  type LoadLimits,
-  MEMORY_LIMITS,
-  type MemoryLimits,
-  WORK_LIMITS,
-  type WorkLimits,
-} from './limits.ts'
+import { LIMITS, type Limits, RETIRED } from './limits.ts'
 import { type Network, readNetworks } from './network.ts'
 import { OperatorError } from './operator-error.ts'
 import { isPostgresAddress, type PostgresAddress, readPostgresAddress } from './postgres-address.ts'
@@ -38,51 +29,81 @@ export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent'
 /** Requests per second and token, each token allowed to save up one second's worth. */
 export type RateLimit = number | undefined
 
-export interface Config extends ConnectionLimits, LoadLimits, WorkLimits, MemoryLimits, BackupSchedule {
+/** An address to listen on. */
+export interface ListenAddress {
   readonly host: string
   readonly port: number
-  /** The port that serves metrics and health checks without a token; undefined: the port for clients serves them. */
-  readonly metricsPort: number | undefined
-  readonly metricsHost: string
+}
+
+/** What an operator sets. */
+export interface SettingValues extends BackupSchedule {
+  readonly host: string
+  readonly port: number
+  /** Where metrics and health checks are served without a token; undefined: the port for clients serves them. */
+  readonly metricsPort: ListenAddress | undefined
   readonly store: StoreAddress
   /** Connections to a PostgreSQL database, in total. */
   readonly storeConnections: number
-  /** Of these, those for searches; undefined: a third. */
-  readonly storeSearchConnections: number | undefined
-  /** Of these, those for exports and dry runs; undefined: a third. */
-  readonly storeLongConnections: number | undefined
-  readonly token: string | undefined
-  readonly logLevel: LogLevel
-  /** A path, `-` for standard error, or undefined for none. */
-  readonly auditLog: string | undefined
-  /** Whether the page at / is served. */
-  readonly page: boolean
-  readonly logFormat: LogFormat
-  /** Whether the page at /docs is served. */
-  readonly docs: boolean
-  /** The origins whose scripts may use the service; undefined: none. */
-  readonly corsOrigins: readonly string[] | undefined
-  /** Bytes. */
-  readonly bodyLimit: number
-  /** Bytes of request line and headers together. */
-  readonly headerLimit: number
-  readonly nestingLimit: number
   /** Milliseconds. */
   readonly storeTimeout: number
-  /** Milliseconds. */
+  /** Milliseconds for which the start waits for an unreachable PostgreSQL store. */
   readonly storeWait: number
   /** Milliseconds for which a SQLite store keeps its log of changes. */
   readonly changesKeep: number
-  readonly rateLimit: RateLimit
-  /** Failed authentications per minute and address; undefined: no limit. */
-  readonly authFailureLimit: number | undefined
+  readonly token: string | undefined
+  readonly logLevel: LogLevel
+  readonly logFormat: LogFormat
+  /** A path, `-` for standard error, or undefined for none. */
+  readonly auditLog: string | undefined
+  /** Whether the pages at / and /docs are served. */
+  readonly page: boolean
+  /** The origins whose scripts may use the service; undefined: none. */
+  readonly corsOrigins: readonly string[] | undefined
   /** Proxies that the service trusts to name the address of a client. */
   readonly trustedProxies: readonly Network[]
+  /** Bytes. */
+  readonly bodyLimit: number
+  /** Milliseconds; 0: no deadline. */
+  readonly requestTimeout: number
+  /** Milliseconds. */
+  readonly stallTimeout: number
+  /** Milliseconds. */
+  readonly keepAliveTimeout: number
+  /** Milliseconds. */
+  readonly drainWindow: number
+  readonly maxConnections: number
+  readonly maxAddressConnections: number
+  readonly maxSearches: number
+  /** Milliseconds. */
+  readonly searchTimeout: number
+  readonly maxExports: number
+  readonly maxImports: number
+  readonly rateLimit: RateLimit
 }
 
-type Settings = { readonly [K in keyof Config]-?: Setting<Config[K]> }
+/** Bounds that follow from settings. */
+export interface DerivedLimits {
+  /** Milliseconds; 0: no deadline. */
+  readonly headersTimeout: number
+  readonly maxSearchesPerToken: number
+  readonly maxExportsPerToken: number
+  readonly maxImportsPerToken: number
+  readonly maxDryRuns: number
+  readonly maxDryRunsPerToken: number
+  /** Of the connections to a PostgreSQL database, those that searches may use. */
+  readonly storeSearchConnections: number
+  /** Of the connections to a PostgreSQL database, those that exports and dry runs may use. */
+  readonly storeLongConnections: number
+}
+
+export interface Config extends SettingValues, DerivedLimits, Limits {}
+
+type Settings = { readonly [K in keyof SettingValues]-?: Setting<SettingValues[K]> }
 
 const DEFAULT_STORE = 'sqlite:data/plants.db'
+
+const count = (flag: string, fallback: string, help: string): Setting<number> =>
+  setting(flag, 'COUNT', fallback, help, integer(1, 1e5))
 
 /** Every setting. The flags, the environment variables, the help text and the reference page follow from it. */
 export const SETTINGS: Settings = {
@@ -90,12 +111,11 @@ export const SETTINGS: Settings = {
   port: setting('port', 'PORT', '8080', 'TCP port to listen on; 0 picks a free one', integer(0, 65535)),
   metricsPort: setting(
     'metrics-port',
-    'PORT',
+    '[HOST:]PORT',
     'off',
-    'TCP port of its own for /metrics and /health, where they need no token; the port for clients has no /metrics then; 0 picks a free one, off means none',
-    offOr(integer(0, 65535)),
+    'TCP port of its own for /metrics and /health, where they need no token, on 127.0.0.1 unless HOST is given; the port for clients has no /metrics then; 0 picks a free one, off means none',
+    offOr(listenAddress),
   ),
-  metricsHost: text('metrics-host', 'ADDRESS', '127.0.0.1', 'address to listen on with --metrics-port'),
   store: {
     flag: 'store',
     value: 'URL',
@@ -104,20 +124,6 @@ export const SETTINGS: Settings = {
     parse: storeAddress,
   },
   storeConnections: setting('store-connections', 'COUNT', '10', 'connections to a PostgreSQL store', integer(4, 1000)),
-  storeSearchConnections: {
-    flag: 'store-search-connections',
-    value: 'COUNT',
-    fallback: undefined,
-    help: 'connections to a PostgreSQL store that searches, lists and tags may use at once (default a third). At least two must remain besides these and those for long reads',
-    parse: integer(1, 1000),
-  },
-  storeLongConnections: {
-    flag: 'store-long-connections',
-    value: 'COUNT',
-    fallback: undefined,
-    help: 'connections to a PostgreSQL store that exports and dry runs of imports may use at once (default a third)',
-    parse: integer(1, 1000),
-  },
   storeTimeout: setting(
     'store-timeout',
     'TIME',
@@ -165,7 +171,7 @@ export const SETTINGS: Settings = {
     flag: 'page',
     value: 'SWITCH',
     fallback: 'on',
-    help: 'serve the page at / for people: on or off',
+    help: 'serve the page at / for people and the one at /docs: on or off; /openapi.json is always served',
     parse: onOrOff,
   },
   logFormat: setting(
@@ -175,13 +181,6 @@ export const SETTINGS: Settings = {
     'how log lines are written: json, text (to be read by people), or auto (text on a terminal, else json)',
     oneOf<LogFormat>('auto', 'json', 'text'),
   ),
-  docs: {
-    flag: 'docs',
-    value: 'SWITCH',
-    fallback: 'on',
-    help: 'serve the page at /docs: on or off; /openapi.json is always served',
-    parse: onOrOff,
-  },
   corsOrigins: setting(
     'cors-origins',
     'ORIGINS',
@@ -190,26 +189,63 @@ export const SETTINGS: Settings = {
     offOr(origins),
   ),
   bodyLimit: setting('body-limit', 'SIZE', '1MiB', 'maximum size of a request body', size),
-  headerLimit: setting('header-limit', 'SIZE', '16KiB', 'maximum size of the request line and headers together', size),
-  nestingLimit: setting(
-    'nesting-limit',
-    'LEVELS',
-    '32',
-    'maximum nesting depth of arrays and objects in a body',
-    integer(1, 1000),
+  requestTimeout: setting(
+    'request-timeout',
+    'TIME',
+    '30s',
+    'deadline for a whole request to arrive; its headers have a third of it',
+    duration,
   ),
-  ...MEMORY_LIMITS,
-  ...CONNECTION_LIMITS,
-  ...LOAD_LIMITS,
-  ...WORK_LIMITS,
-  rateLimit: setting('rate-limit', 'COUNT', 'off', 'requests per second and token, or off', offOr(integer(1, 1e6))),
-  authFailureLimit: setting(
-    'auth-failure-limit',
+  stallTimeout: setting(
+    'stall-timeout',
+    'TIME',
+    '30s',
+    'how long the client of an import may send nothing, or any client may read nothing of its answer; imports have no request timeout',
+    duration,
+  ),
+  keepAliveTimeout: setting(
+    'keep-alive-timeout',
+    'TIME',
+    '65s',
+    'how long a connection may be idle before the service closes it',
+    duration,
+  ),
+  drainWindow: setting(
+    'drain-window',
+    'TIME',
+    '1s',
+    'how long to keep answering after the signal to stop, while a client is connected',
+    duration,
+  ),
+  maxConnections: setting(
+    'max-connections',
     'COUNT',
-    '60',
-    'bad tokens per minute and address that are answered 401, or off; more are answered 429 until the minute ends',
-    offOr(integer(1, 1e6)),
+    '10000',
+    'open client connections, in total; fewer where the process may open fewer files',
+    integer(1, 1e6),
   ),
+  maxAddressConnections: setting(
+    'max-address-connections',
+    'COUNT',
+    '1000',
+    'open connections of one address, or one IPv6 /64 network; those of trusted proxies do not count',
+    integer(1, 1e6),
+  ),
+  maxSearches: count('max-searches', '8', 'searches that run at once, half of them of one token; others are queued'),
+  searchTimeout: setting(
+    'search-timeout',
+    'TIME',
+    '10s',
+    'deadline of a search, its time in the queue included; then it is answered 503; at least 100ms',
+    timeout,
+  ),
+  maxExports: count('max-exports', '4', 'exports at once, half of them of one token; more are answered 503 or 429'),
+  maxImports: count(
+    'max-imports',
+    '8',
+    'imports at once, half of them of one token, and half as many dry runs; more are answered 503 or 429',
+  ),
+  rateLimit: setting('rate-limit', 'COUNT', 'off', 'requests per second and token, or off', offOr(integer(1, 1e6))),
   trustedProxies: {
     flag: 'trusted-proxies',
     value: 'NETWORKS',
@@ -234,7 +270,7 @@ export function readConfig(
   environment: NodeJS.ProcessEnv,
   use: TokenUse = 'server',
 ): Config {
-  const faults: string[] = []
+  const faults = use === 'server' ? retiredIn(environment) : []
   const entries = Object.entries(SETTINGS).map(([key, setting]: [string, Setting<unknown>]) => {
     const variable = environmentName(setting.flag)
     const [name, value] =
@@ -249,23 +285,43 @@ export function readConfig(
       return [key, undefined]
     }
   })
-  const config = Object.fromEntries(entries) as Config
-  // Node.js refuses such a pair. A timeout of 0 means none.
-  if (config.requestTimeout > 0 && config.headersTimeout > config.requestTimeout) {
-    faults.push('--headers-timeout: must not be longer than --request-timeout; set both')
-  }
-  const { storeConnections, storeSearchConnections, storeLongConnections } = config
-  const third = Math.floor(storeConnections / 3)
-  if ((storeSearchConnections ?? third) + (storeLongConnections ?? third) > storeConnections - 2) {
-    faults.push(
-      '--store-connections: must exceed the sum of --store-search-connections and --store-long-connections by two',
-    )
-  }
+  const values = Object.fromEntries(entries) as SettingValues
   // The store is undefined where its address is wrong, a fault that is reported already.
-  const schedule = config.store === undefined ? undefined : scheduleFault(config, config.store.engine)
+  const schedule = values.store === undefined ? undefined : scheduleFault(values, values.store.engine)
   if (use === 'server' && schedule !== undefined) faults.push(schedule)
   if (faults.length > 0) throw new OperatorError(faults.join('\n'), { exitCode: 2 })
-  return Object.freeze(config)
+  return Object.freeze({ ...LIMITS, ...derivedFrom(values), ...values })
+}
+
+/** Names each variable that was a setting of an earlier version, and what replaces it. */
+const retiredIn = (environment: NodeJS.ProcessEnv): string[] =>
+  Object.entries(RETIRED).flatMap(([flag, instead]) => {
+    const name = environmentName(flag)
+    return environment[name] ? [`${name}: ${retirement(instead)}`] : []
+  })
+
+/** @param instead what replaces a setting of before */
+export const retirement = (instead: string): string => `is no setting any more: ${instead}`
+
+function derivedFrom(values: SettingValues): DerivedLimits {
+  const { requestTimeout, maxSearches, maxExports, maxImports, storeConnections } = values
+  const maxDryRuns = Math.ceil(maxImports / 2)
+  return {
+    headersTimeout: Math.ceil(requestTimeout / 3),
+    maxSearchesPerToken: Math.ceil(maxSearches / 2),
+    maxExportsPerToken: Math.ceil(maxExports / 2),
+    maxImportsPerToken: Math.ceil(maxImports / 2),
+    maxDryRuns,
+    maxDryRunsPerToken: Math.ceil(maxDryRuns / 2),
+    storeSearchConnections: Math.floor(storeConnections / 3),
+    storeLongConnections: Math.floor(storeConnections / 3),
+  }
+}
+
+/** `PORT`, `HOST:PORT` or `[IPv6]:PORT` (RFC 3986 section 3.2.2). */
+function listenAddress(given: string): ListenAddress {
+  const [, ipv6, name, port = given] = /^(?:\[([^[\]]+)\]|([^:[\]]+)):(.*)$/.exec(given) ?? []
+  return { host: ipv6 ?? name ?? '127.0.0.1', port: integer(0, 65535)(port) }
 }
 
 function storeAddress(given: string, environment: NodeJS.ProcessEnv): StoreAddress {

@@ -1,235 +1,125 @@
-import { duration, integer, memorySize, offOr, type Setting, setting, size, timeout } from './setting.ts'
-
-/** Bounds of the long work of clients. */
-export interface WorkLimits {
-  readonly maxSearches: number
-  readonly maxSearchesPerToken: number
-  readonly searchQueue: number
-  readonly searchQueuePerToken: number
-  readonly maxExports: number
-  readonly maxExportsPerToken: number
-  readonly maxImports: number
-  readonly maxImportsPerToken: number
-  readonly maxDryRuns: number
-  readonly maxDryRunsPerToken: number
-  readonly maxPatches: number
-  /** Active tokens. */
-  readonly maxTokens: number
-  /** Revoked and expired tokens. */
-  readonly maxEndedTokens: number
-  readonly changeQueue: number
-  readonly changeQueuePerToken: number
-  /** Milliseconds. */
-  readonly searchTimeout: number
-  readonly exportTimeout: number
-  /** Bytes per second; undefined: no minimum. */
-  readonly leastSpeed: number | undefined
-}
-
-const count = (flag: string, fallback: string, help: string): Setting<number> =>
-  setting(flag, 'COUNT', fallback, help, integer(1, 1e5))
-
-export const WORK_LIMITS: { readonly [K in keyof WorkLimits]-?: Setting<WorkLimits[K]> } = {
-  maxSearches: count('max-searches', '8', 'searches that run at once; further ones are queued'),
-  maxSearchesPerToken: count('max-searches-per-token', '4', 'searches of one token that run at once'),
-  searchQueue: count('search-queue', '1000', 'queued searches; more are answered 503'),
-  searchQueuePerToken: count('search-queue-per-token', '100', 'queued searches of one token; more are answered 429'),
-  searchTimeout: setting(
-    'search-timeout',
-    'TIME',
-    '10s',
-    'deadline of a search, its time in the queue included; then it is answered 503; at least 100ms',
-    timeout,
-  ),
-  maxExports: count('max-exports', '4', 'exports at once; more are answered 503'),
-  maxExportsPerToken: count('max-exports-per-token', '2', 'exports of one token at once; more are answered 429'),
-  exportTimeout: setting(
-    'export-timeout',
-    'TIME',
-    '30m',
-    'deadline of an export, which is then cut off, because the store keeps old versions of changed plants for it; at least 100ms',
-    timeout,
-  ),
-  maxImports: count('max-imports', '8', 'imports at once; more are answered 503'),
-  maxImportsPerToken: count('max-imports-per-token', '4', 'imports of one token at once; more are answered 429'),
-  maxDryRuns: count('max-dry-runs', '4', 'dry runs of imports at once; more are answered 503'),
-  maxDryRunsPerToken: count('max-dry-runs-per-token', '2', 'dry runs of one token at once; more are answered 429'),
-  maxPatches: count(
-    'max-patches',
-    '16',
-    'PATCH requests that run at once, as each reads a whole plant; further ones are queued, at most --max-waiting of them',
-  ),
-  maxTokens: count('max-tokens', '10000', 'active tokens that clients may create; more are answered 409'),
-  maxEndedTokens: count(
-    'max-ended-tokens',
-    '10000',
-    'revoked and expired tokens that stay listed; beyond that, a client that creates a token removes those that ended first',
-  ),
-  changeQueue: count('change-queue', '100', 'queued changes of tokens and reservations of ids; more are answered 503'),
-  changeQueuePerToken: count(
-    'change-queue-per-token',
-    '20',
-    'queued changes of tokens and reservations of ids by one token; more are answered 429',
-  ),
-  leastSpeed: setting(
-    'least-speed',
-    'SIZE',
-    '1KiB',
-    'bytes per second that the client of an import or export must send or read on average, or off',
-    offOr(size),
-  ),
-}
-
-/** Bytes that all connections together may make the service keep. */
-export interface MemoryLimits {
-  readonly unreadLimit: number
-  readonly compressionLimit: number
+/**
+ * Bounds that are no settings, each with its reason. Tests make them smaller; a service has these.
+ */
+export interface Limits {
+  /** Bytes of the request line and the headers together. */
+  readonly headerLimit: number
+  /** Levels of arrays and objects in a body. */
+  readonly nestingLimit: number
+  /** Bytes of pipelined requests that wait, in total. */
   readonly pipelineLimit: number
+  /** Bytes of bodies over 4 KiB of requests that are not answered yet, in total; of one token, half of it. */
   readonly bodyMemory: number
+  /** Bytes of answers that clients have not read yet, in total. */
+  readonly unreadLimit: number
+  /** Bytes of answers that are being compressed, in total; more are sent uncompressed. */
+  readonly compressionLimit: number
+  /** Characters of log lines that their reader has not taken yet. */
   readonly logBuffer: number
+  /** Characters of lines of the audit log that are not written yet. */
   readonly auditBuffer: number
-}
-
-export const MEMORY_LIMITS: { readonly [K in keyof MemoryLimits]-?: Setting<MemoryLimits[K]> } = {
-  unreadLimit: setting(
-    'unread-limit',
-    'SIZE',
-    '256MiB',
-    'memory for answers that clients have not read yet, in total; beyond it the slowest clients are cut off',
-    size,
-  ),
-  compressionLimit: setting(
-    'compression-limit',
-    'SIZE',
-    '16MiB',
-    'memory for answers that are being compressed, in total; more are sent uncompressed',
-    size,
-  ),
-  pipelineLimit: setting(
-    'pipeline-limit',
-    'SIZE',
-    '32MiB',
-    'memory for pipelined requests in the queue, in total; more are answered 503',
-    size,
-  ),
-  bodyMemory: setting(
-    'body-memory',
-    'SIZE',
-    '256MiB',
-    'memory for bodies over 4 KiB of requests that are not answered yet, in total; more are answered 503; of one token, more than half of it are answered 429',
-    size,
-  ),
-  logBuffer: setting(
-    'log-buffer',
-    'SIZE',
-    '1MiB',
-    'memory for log lines that their reader has not taken yet, in characters; further lines are dropped and counted',
-    size,
-  ),
-  auditBuffer: setting(
-    'audit-buffer',
-    'SIZE',
-    '8MiB',
-    'memory for lines of the audit log that are not written yet, in characters; further lines are dropped and counted',
-    size,
-  ),
-}
-
-/** Deadlines of connections, in milliseconds, and bounds on their number. */
-export interface ConnectionLimits {
-  readonly headersTimeout: number
-  readonly requestTimeout: number
-  readonly stallTimeout: number
-  readonly maxConnections: number
-  readonly maxAddressConnections: number
-  /** Open files that connections leave to the store, the log and exports. */
+  /** Open files that connections leave to the store, its log and exports. */
   readonly descriptorReserve: number
-  readonly keepAliveTimeout: number
-  readonly drainWindow: number
-}
-
-export const CONNECTION_LIMITS: { readonly [K in keyof ConnectionLimits]-?: Setting<ConnectionLimits[K]> } = {
-  headersTimeout: setting(
-    'headers-timeout',
-    'TIME',
-    '10s',
-    'deadline for the headers of a request to arrive; at most the request timeout',
-    duration,
-  ),
-  requestTimeout: setting('request-timeout', 'TIME', '30s', 'deadline for a whole request to arrive', duration),
-  stallTimeout: setting(
-    'stall-timeout',
-    'TIME',
-    '30s',
-    'how long the client of an import may send nothing, or any client may read nothing of its answer; imports have no request timeout',
-    duration,
-  ),
-  maxConnections: setting(
-    'max-connections',
-    'COUNT',
-    '10000',
-    'open client connections, in total; fewer where the process may open fewer files',
-    integer(1, 1e6),
-  ),
-  maxAddressConnections: setting(
-    'max-address-connections',
-    'COUNT',
-    '1000',
-    'open connections of one address, or one IPv6 /64 network; those of trusted proxies do not count',
-    integer(1, 1e6),
-  ),
-  descriptorReserve: setting(
-    'descriptor-reserve',
-    'COUNT',
-    '256',
-    'open files that connections leave to the store, its log and exports, out of those that the process may open; at most half of them',
-    integer(64, 1e6),
-  ),
-  keepAliveTimeout: setting(
-    'keep-alive-timeout',
-    'TIME',
-    '65s',
-    'how long a connection may be idle before the service closes it',
-    duration,
-  ),
-  drainWindow: setting(
-    'drain-window',
-    'TIME',
-    '1s',
-    'how long to keep answering after the signal to stop, while a client is connected',
-    duration,
-  ),
-}
-
-/** Bounds of the load, beyond which the service refuses requests. */
-export interface LoadLimits {
+  /** Bytes per second that the client of an import or export must send or read on average; undefined: any. */
+  readonly leastSpeed: number | undefined
+  /** Failed authentications per minute and address; undefined: no limit. */
+  readonly authFailureLimit: number | undefined
+  /** Creates that may be queued for the store. */
   readonly maxWaiting: number
   /** Milliseconds that requests may keep others waiting. */
   readonly maxDelay: number
   /** Bytes of the heap and of buffers; undefined: two thirds of the memory of the machine or the container. */
   readonly maxMemory: number | undefined
+  readonly searchQueue: number
+  readonly searchQueuePerToken: number
+  /** Milliseconds. */
+  readonly exportTimeout: number
+  /** PATCH requests that run at once. */
+  readonly maxPatches: number
+  /** Active tokens that clients may create. */
+  readonly maxTokens: number
+  /** Revoked and expired tokens that stay listed. */
+  readonly maxEndedTokens: number
+  /** Queued changes of tokens and reservations of ids. */
+  readonly changeQueue: number
+  readonly changeQueuePerToken: number
 }
 
-export const LOAD_LIMITS: { readonly [K in keyof LoadLimits]-?: Setting<LoadLimits[K]> } = {
-  maxWaiting: setting(
-    'max-waiting',
-    'COUNT',
-    '10000',
-    'creates that may be queued for the store; more are answered 503',
-    integer(1, 1e6),
-  ),
-  maxDelay: setting(
-    'max-delay',
-    'TIME',
-    '5s',
-    'how long requests may keep others waiting: for queued reads of a SQLite store, for queued writes of more than one commit, and for a fifth of it in one turn of the event loop; more are answered 503; at least 100ms',
-    timeout,
-  ),
-  maxMemory: {
-    flag: 'max-memory',
-    value: 'SIZE',
-    fallback: undefined,
-    help: 'memory for the heap and for buffers beyond which requests are answered 503, at most 1024GiB (default two thirds of the memory of the machine or the container)',
-    parse: memorySize,
-  },
+export const LIMITS: Limits = {
+  // The default of Node.js; a bearer token and a query of 500 characters need a tenth.
+  headerLimit: 16 * 2 ** 10,
+  // A plant has one level; the rest lets a client send members that the service ignores.
+  nestingLimit: 32,
+  // 64 KiB of 512 connections; more waits in their sockets.
+  pipelineLimit: 32 * 2 ** 20,
+  // 128 bodies of the default limit from one token, and as many from all others.
+  bodyMemory: 256 * 2 ** 20,
+  // 256 answers of the largest plants.
+  unreadLimit: 256 * 2 ** 20,
+  // Compressing takes about as much again; an answer beyond it is only larger.
+  compressionLimit: 16 * 2 ** 20,
+  // Thousands of lines, while the reader of a pipe is busy.
+  logBuffer: 2 ** 20,
+  // Eight times as much: a line of the audit log is worth more than one of the log.
+  auditBuffer: 8 * 2 ** 20,
+  // The store, its log, its index, their readers, a backup and each export need a few each.
+  descriptorReserve: 256,
+  // A slower client would hold one of the few places of imports and exports for hours.
+  leastSpeed: 2 ** 10,
+  // A person mistypes a token a few times; a guesser needs 2^256 attempts.
+  authFailureLimit: 60,
+  // Ten groups of the largest size; more would only wait longer.
+  maxWaiting: 10_000,
+  // Clients give up, and send again, after ten seconds or more.
+  maxDelay: 5000,
+  maxMemory: undefined,
+  // What eight searches at once answer within the deadline of a search, and a tenth of it for one token.
+  searchQueue: 1000,
+  searchQueuePerToken: 100,
+  // A snapshot keeps old versions of changed plants for as long.
+  exportTimeout: 30 * 60_000,
+  // Each reads, writes and answers a whole plant of up to 1 MiB.
+  maxPatches: 16,
+  // A hundred times what a large garden's apps and people need; GET /tokens lists them all in ten pages.
+  maxTokens: 10_000,
+  maxEndedTokens: 10_000,
+  // Each takes a commit of its own, so a hundred wait for a second on a slow disk.
+  changeQueue: 100,
+  changeQueuePerToken: 20,
+}
+
+/** Settings of before, by their flags, and what replaces each. The start refuses them. */
+export const RETIRED: Readonly<Record<string, string>> = {
+  'metrics-host': '--metrics-port takes HOST:PORT',
+  docs: '--page switches the page at /docs as well',
+  'store-search-connections': 'searches may use a third of --store-connections',
+  'store-long-connections': 'exports and dry runs may use a third of --store-connections',
+  'header-limit': 'it is 16 KiB',
+  'nesting-limit': 'it is 32',
+  'unread-limit': 'it is 256 MiB',
+  'compression-limit': 'it is 16 MiB',
+  'pipeline-limit': 'it is 32 MiB',
+  'body-memory': 'it is 256 MiB',
+  'log-buffer': 'it is 1 MiB',
+  'audit-buffer': 'it is 8 MiB',
+  'headers-timeout': 'it is a third of --request-timeout',
+  'descriptor-reserve': 'it is 256, at most half of the open files of the process',
+  'max-waiting': 'it is 10,000',
+  'max-delay': 'it is 5 seconds',
+  'max-memory': "it is two thirds of the machine's or the container's memory",
+  'max-searches-per-token': 'it is half of --max-searches',
+  'search-queue': 'it is 1,000',
+  'search-queue-per-token': 'it is 100',
+  'max-exports-per-token': 'it is half of --max-exports',
+  'export-timeout': 'it is 30 minutes',
+  'max-imports-per-token': 'it is half of --max-imports',
+  'max-dry-runs': 'it is half of --max-imports',
+  'max-dry-runs-per-token': 'it is a quarter of --max-imports',
+  'max-patches': 'it is 16',
+  'max-tokens': 'it is 10,000',
+  'max-ended-tokens': 'it is 10,000',
+  'change-queue': 'it is 100',
+  'change-queue-per-token': 'it is 20',
+  'least-speed': 'it is 1 KiB per second',
+  'auth-failure-limit': 'it is 60',
 }

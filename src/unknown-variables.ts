@@ -1,4 +1,5 @@
-import { environmentName, SETTINGS } from './config.ts'
+import { environmentName, retirement, SETTINGS } from './config.ts'
+import { RETIRED } from './limits.ts'
 
 const PREFIX = environmentName('')
 const KNOWN = Object.values(SETTINGS).map(({ flag }) => environmentName(flag))
@@ -21,6 +22,12 @@ export function unknownVariables(environment: NodeJS.ProcessEnv): string | undef
 
 /** Whether a variable of this name is a setting. */
 export const isSetting = (name: string): boolean => KNOWN.includes(name)
+
+/** What to tell an operator who sets a variable of an earlier version; undefined for another name. */
+export function retiredSetting(name: string): string | undefined {
+  const found = Object.entries(RETIRED).find(([flag]) => environmentName(flag) === name)
+  return found === undefined ? undefined : retirement(found[1])
+}
 
 /** The setting with nearly this name; undefined when there is none. */
 export function misspeltSetting(name: string): string | undefined {

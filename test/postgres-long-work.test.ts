@@ -44,7 +44,7 @@ suite('PostgreSQL: exports and dry runs', () => {
   })
 
   test('get the configured number of connections, and each token keeps its bounds', async (t) => {
-    const service = await withMuch(t, { storeConnections: '6', storeLongConnections: '1', storeSearchConnections: '2' })
+    const service = await withMuch(t, { storeConnections: '6', storeLongConnections: 1, storeSearchConnections: 2 })
     assert.deepEqual(await connectionsOf(service, 'long'), { taken: 0, limit: 1 })
     assert.deepEqual(await connectionsOf(service, 'search'), { taken: 0, limit: 2 })
     assert.deepEqual((await connectionsOf(service, 'all')).limit, 6)

@@ -103,7 +103,7 @@ test('the banner says that a token is configured', async (t) => {
 })
 
 test('the banner links the contract if the page is switched off', async (t) => {
-  const { program } = await startServer(t, tempFolder(t), ['--docs', 'off'])
+  const { program } = await startServer(t, tempFolder(t), ['--page', 'off'])
   const api = /^ {2}API {6}(\S+)$/m.exec(program.stdout)?.[1] ?? assert.fail(program.stdout)
   assert.match(api, /\/openapi\.json$/)
   assert.equal((await fetch(api)).status, 200)

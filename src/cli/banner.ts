@@ -16,13 +16,14 @@ export interface BannerFacts {
 /** Returns the lines that a person sees when the service is ready. */
 export function banner({ config, port, metricsPort, isNew, firstToken }: BannerFacts): string {
   const address = `http://${addressIn(config.host)}:${port}`
+  const { host: monitors = config.host } = config.metricsPort ?? {}
   const lines = [
     'Plantstore is ready.',
     '',
     `  Address  ${address}`,
     ...pageLine(config, address, firstToken),
-    `  API      ${address}${config.docs ? '/docs' : '/openapi.json'}`,
-    ...(metricsPort === undefined ? [] : [`  Metrics  http://${addressIn(config.metricsHost)}:${metricsPort}/metrics`]),
+    `  API      ${address}${config.page ? '/docs' : '/openapi.json'}`,
+    ...(metricsPort === undefined ? [] : [`  Metrics  http://${addressIn(monitors)}:${metricsPort}/metrics`]),
     `  Store    ${shownStore(config.store)}${isNew ? ' (new)' : ''}`,
     ...tokenLines(config, firstToken),
     '',

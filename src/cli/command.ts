@@ -1,5 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import { type Config, environmentName, SETTINGS } from '../config.ts'
+import { environmentName, retirement, SETTINGS, type SettingValues } from '../config.ts'
+import { RETIRED } from '../limits.ts'
 
 export const HELP = 'show the usage of a command'
 
@@ -26,8 +27,19 @@ export function addHelp(to: Command): void {
     })
 }
 
+/** Refuses each flag of an earlier version, and says what replaces it. */
+export function addRetired(to: Command): Command {
+  for (const [flag, instead] of Object.entries(RETIRED)) {
+    const refuse = () => {
+      throw new InvalidArgumentError(`It ${retirement(instead)}.`)
+    }
+    to.addOption(new Option(`--${flag} <VALUE>`).hideHelp().argParser(refuse))
+  }
+  return to
+}
+
 /** Adds the flags of these settings to a command. */
-export function addSettings(to: Command, keys: readonly (keyof Config)[]): Command {
+export function addSettings(to: Command, keys: readonly (keyof SettingValues)[]): Command {
   for (const key of keys) {
     const { flag, value, help, fallback } = SETTINGS[key]
     const details = [environmentName(flag), ...(fallback === undefined ? [] : [`default ${fallback}`])].join(', ')

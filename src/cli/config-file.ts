@@ -1,7 +1,7 @@
 import { readFileSync, statSync } from 'node:fs'
 import { parseEnv } from 'node:util'
 import { OperatorError } from '../operator-error.ts'
-import { isSetting, misspeltSetting } from '../unknown-variables.ts'
+import { isSetting, misspeltSetting, retiredSetting } from '../unknown-variables.ts'
 import { fileFault } from './file-fault.ts'
 
 /** The default file, in the working directory. */
@@ -73,6 +73,8 @@ function namesIn(text: string): { names: string[]; faults: string[] } {
 /** @param isOurs whether all variables must be settings; `.env` may also hold variables of other programs */
 function nameFault(name: string, isOurs: boolean): string | undefined {
   if (isSetting(name) || FOREIGN_VARIABLES.test(name)) return undefined
+  const retired = retiredSetting(name)
+  if (retired !== undefined) return `${name} ${retired}`
   if (isOurs && name.startsWith('OTEL_'))
     return `${name} belongs into the environment of Node.js, which loads the traces`
   const nearest = misspeltSetting(name)

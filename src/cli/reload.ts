@@ -1,9 +1,9 @@
 import type { Logger } from 'pino'
-import { type Config, environmentName, SETTINGS } from '../config.ts'
+import { type Config, environmentName, SETTINGS, type SettingValues } from '../config.ts'
 import { OperatorError } from '../operator-error.ts'
 
 /** The settings that a running service applies. All others need a restart. */
-const RELOADED: readonly (keyof Config)[] = ['logLevel']
+const RELOADED: readonly (keyof SettingValues)[] = ['logLevel']
 
 /** Reads the configuration again on SIGHUP. A faulty configuration changes nothing, and the log shows its faults. */
 export function reloadOnSignal(start: Config, read: () => Config, log: Logger): void {
@@ -11,11 +11,11 @@ export function reloadOnSignal(start: Config, read: () => Config, log: Logger): 
   process.on('SIGHUP', () => {
     try {
       const next = read()
-      const changed = (Object.keys(SETTINGS) as (keyof Config)[]).filter(
+      const changed = (Object.keys(SETTINGS) as (keyof SettingValues)[]).filter(
         (key) => JSON.stringify(next[key]) !== JSON.stringify(current[key]),
       )
       log.level = next.logLevel
-      const names = (keys: readonly (keyof Config)[]) => keys.map((key) => environmentName(SETTINGS[key].flag))
+      const names = (keys: readonly (keyof SettingValues)[]) => keys.map((key) => environmentName(SETTINGS[key].flag))
       const restart = names(changed.filter((key) => !RELOADED.includes(key)))
       const reloaded = names(changed.filter((key) => RELOADED.includes(key)))
       current = { ...current, logLevel: next.logLevel }

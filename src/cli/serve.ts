@@ -4,7 +4,7 @@ import { type AddressInfo, createServer } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import type { Logger } from 'pino'
-import { type Config, shownStore } from '../config.ts'
+import { type Config, type ListenAddress, shownStore } from '../config.ts'
 import type { App } from '../http/app.ts'
 import type { ServiceState } from '../http/service-state.ts'
 import { OperatorError } from '../operator-error.ts'
@@ -49,7 +49,7 @@ export async function serve(config: Config, { notice, read }: ServeOptions): Pro
   }
   try {
     await mustHaveFreePort(clientsAddress(config))
-    if (config.metricsPort !== undefined) await mustHaveFreePort(monitorsAddress(config))
+    if (config.metricsPort !== undefined) await mustHaveFreePort(monitorsAddress(config.metricsPort))
     const backupFolder = wantedBackupFolder(config)
     const opening = openStore(config.store, {
       serving: true,
@@ -99,7 +99,8 @@ export async function serve(config: Config, { notice, read }: ServeOptions): Pro
     })
     opened.defer(() => closed('the HTTP server', closeApp(app), log))
     const port = await listen(app, clientsAddress(config))
-    const metricsPort = app.monitors && (await listen(app.monitors, monitorsAddress(config)))
+    const metricsPort =
+      app.monitors && config.metricsPort && (await listen(app.monitors, monitorsAddress(config.metricsPort)))
     // As late as possible: a start that fails between the creation and the banner would lose the secret for good.
     const firstToken = await makeFirstToken(store, config, trail.audit)
     // Before the banner, whose reader may send a signal at once.
@@ -141,18 +142,14 @@ async function listen(at: Pick<App, 'listen' | 'server'>, address: Address): Pro
   return (at.server.address() as AddressInfo).port
 }
 
-interface Address extends Pick<Config, 'host' | 'port'> {
+interface Address extends ListenAddress {
   /** The flag that chooses the port. */
   readonly flag: string
 }
 
 const clientsAddress = ({ host, port }: Config): Address => ({ host, port, flag: '--port' })
 
-const monitorsAddress = ({ metricsHost, metricsPort = 0 }: Config): Address => ({
-  host: metricsHost,
-  port: metricsPort,
-  flag: '--metrics-port',
-})
+const monitorsAddress = (address: ListenAddress): Address => ({ ...address, flag: '--metrics-port' })
 
 function listenError(error: unknown, { host, port, flag }: Address): unknown {
   const { code } = error as NodeJS.ErrnoException

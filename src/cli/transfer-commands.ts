@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { type Config, SETTINGS, type StoreAddress } from '../config.ts'
+import { type Config, SETTINGS, type SettingValues, type StoreAddress } from '../config.ts'
 import { FORMATS } from '../import/format.ts'
 import { OperatorError } from '../operator-error.ts'
 import { PLANT_ORDERS } from '../plant-query.ts'
@@ -86,7 +86,7 @@ const EXPORT_EXAMPLES = [
 ]
 
 /** @param more further settings that the command takes */
-export function addTargetOptions(to: Command, more: readonly (keyof Config)[] = []): void {
+export function addTargetOptions(to: Command, more: readonly (keyof SettingValues)[] = []): void {
   to.option(
     '--url <URL>',
     'address of a running service, such as http://127.0.0.1:8080; set PLANTSTORE_TOKEN to its access token',

@@ -88,8 +88,8 @@ export function buildApp(options: AppOptions): App {
     ...tokenHandlers(store, responder, admission, config),
     ...monitoring,
     ...(config.metricsPort === undefined ? {} : { getMetrics: refuseMetrics }),
-    ...docsHandlers(contract, responder, config.docs),
-    ...pageHandlers(responder, config),
+    ...docsHandlers(contract, responder, config.page),
+    ...pageHandlers(responder, config.page),
   }
   addRoutes(router, contract, handlers, {
     authorize: authorizeOperations(config, auth, responder),

@@ -1,4 +1,4 @@
-import type { Config } from '../../src/config.ts'
+import type { SettingValues } from '../../src/config.ts'
 
 /** Two or more valid texts of a setting with their values, and some invalid texts. */
 export interface Case<T> {
@@ -6,4 +6,4 @@ export interface Case<T> {
   readonly wrong: readonly string[]
 }
 
-export type CasesOf<Key extends keyof Config> = { readonly [K in Key]: Case<Config[K]> }
+export type CasesOf<Key extends keyof SettingValues> = { readonly [K in Key]: Case<SettingValues[K]> }

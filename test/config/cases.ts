@@ -1,4 +1,4 @@
-import type { Config } from '../../src/config.ts'
+import type { SettingValues } from '../../src/config.ts'
 import { BOUND_CASES } from './bound-cases.ts'
 import type { CasesOf } from './case.ts'
 import { LOG_CASES } from './log-cases.ts'
@@ -7,7 +7,7 @@ import { STORE_CASES } from './store-cases.ts'
 import { WORK_CASES } from './work-cases.ts'
 
 /** The cases of every setting. */
-export const CASES: CasesOf<keyof Config> = {
+export const CASES: CasesOf<keyof SettingValues> = {
   ...NETWORK_CASES,
   ...STORE_CASES,
   ...LOG_CASES,

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
-import { type Config, environmentName, readConfig, SETTINGS } from '../../src/config.ts'
+import { type Config, environmentName, readConfig, SETTINGS, type SettingValues } from '../../src/config.ts'
 import { CASES } from './cases.ts'
 
-const KEYS = Object.keys(SETTINGS) as (keyof Config)[]
+const KEYS = Object.keys(SETTINGS) as (keyof SettingValues)[]
 
 suite('the configuration', () => {
   test('prefers a flag to the environment, and the environment to the default', () => {
@@ -21,11 +21,10 @@ suite('the configuration', () => {
       host: '127.0.0.1',
       port: 8080,
       metricsPort: undefined,
-      metricsHost: '127.0.0.1',
       store: { engine: 'sqlite', path: 'data/plants.db', isDefault: true },
       storeConnections: 10,
-      storeSearchConnections: undefined,
-      storeLongConnections: undefined,
+      storeSearchConnections: 3,
+      storeLongConnections: 3,
       storeTimeout: 10_000,
       storeWait: 60_000,
       changesKeep: 0,
@@ -37,7 +36,6 @@ suite('the configuration', () => {
       auditLog: '-',
       page: true,
       logFormat: 'auto',
-      docs: true,
       corsOrigins: undefined,
       bodyLimit: 2 ** 20,
       headerLimit: 16 * 2 ** 10,
@@ -97,6 +95,18 @@ suite('the configuration', () => {
   test('treats an empty variable as absent', () => {
     const environment = Object.fromEntries(KEYS.map((key) => [environmentName(SETTINGS[key].flag), '']))
     assert.deepEqual(readConfig({}, environment), readConfig({}, {}))
+  })
+
+  test('derives bounds for one token, for dry runs and for heads', () => {
+    const few = readConfig({ maxSearches: '1', maxExports: '3', maxImports: '5', requestTimeout: '0s' }, {})
+    assert.deepEqual([few.maxSearchesPerToken, few.maxExportsPerToken, few.maxImportsPerToken], [1, 2, 3])
+    assert.deepEqual([few.maxDryRuns, few.maxDryRunsPerToken, few.headersTimeout], [3, 2, 0])
+    const { storeSearchConnections, storeLongConnections } = readConfig({ storeConnections: '4' }, {})
+    assert.deepEqual([storeSearchConnections, storeLongConnections], [1, 1], 'two are left for all else')
+  })
+
+  test('has at most 30 settings', () => {
+    assert.ok(KEYS.length <= 30, `${KEYS.length} settings`)
   })
 
   test('is frozen', () => {

@@ -1,7 +1,7 @@
 import type { CasesOf } from './case.ts'
 
 /** Settings of the log and the audit log. */
-export const LOG_CASES: CasesOf<'logFormat' | 'logLevel' | 'logBuffer' | 'auditLog' | 'auditBuffer'> = {
+export const LOG_CASES: CasesOf<'logFormat' | 'logLevel' | 'auditLog'> = {
   logFormat: {
     right: [
       ['auto', 'auto'],
@@ -17,13 +17,6 @@ export const LOG_CASES: CasesOf<'logFormat' | 'logLevel' | 'logBuffer' | 'auditL
     ],
     wrong: ['', 'verbose', 'INFO', 'trace'],
   },
-  logBuffer: {
-    right: [
-      ['64KiB', 65_536],
-      ['1', 1],
-    ],
-    wrong: ['0', 'all', '1GB'],
-  },
   auditLog: {
     right: [
       ['-', '-'],
@@ -31,12 +24,5 @@ export const LOG_CASES: CasesOf<'logFormat' | 'logLevel' | 'logBuffer' | 'auditL
       ['/var/log/plantstore/audit.log', '/var/log/plantstore/audit.log'],
     ],
     wrong: [''],
-  },
-  auditBuffer: {
-    right: [
-      ['64KiB', 65_536],
-      ['1', 1],
-    ],
-    wrong: ['0', 'all', '1GB'],
   },
 }

@@ -2,7 +2,7 @@ import type { CasesOf } from './case.ts'
 
 /** Settings of the network: where the service listens, and what browsers and clients may use. */
 export const NETWORK_CASES: CasesOf<
-  'host' | 'port' | 'metricsPort' | 'metricsHost' | 'page' | 'docs' | 'corsOrigins' | 'trustedProxies' | 'token'
+  'host' | 'port' | 'metricsPort' | 'page' | 'corsOrigins' | 'trustedProxies' | 'token'
 > = {
   host: {
     right: [
@@ -20,27 +20,15 @@ export const NETWORK_CASES: CasesOf<
   },
   metricsPort: {
     right: [
-      ['0', 0],
-      ['9464', 9464],
+      ['9464', { host: '127.0.0.1', port: 9464 }],
+      ['0.0.0.0:0', { host: '0.0.0.0', port: 0 }],
+      ['[::1]:9464', { host: '::1', port: 9464 }],
+      ['monitors.example:80', { host: 'monitors.example', port: 80 }],
       ['off', undefined],
     ],
-    wrong: ['65536', '-1', 'on', '', ' 80'],
-  },
-  metricsHost: {
-    right: [
-      ['0.0.0.0', '0.0.0.0'],
-      ['::1', '::1'],
-    ],
-    wrong: [''],
+    wrong: ['65536', '-1', 'on', '', ' 80', ':80', '::1', '127.0.0.1:', '127.0.0.1:65536', '127.0.0.1'],
   },
   page: {
-    right: [
-      ['on', true],
-      ['off', false],
-    ],
-    wrong: ['', 'no', 'ON', 'true'],
-  },
-  docs: {
     right: [
       ['on', true],
       ['off', false],

@@ -4,8 +4,6 @@ import type { CasesOf } from './case.ts'
 export const STORE_CASES: CasesOf<
   | 'store'
   | 'storeConnections'
-  | 'storeSearchConnections'
-  | 'storeLongConnections'
   | 'storeTimeout'
   | 'storeWait'
   | 'changesKeep'
@@ -27,20 +25,6 @@ export const STORE_CASES: CasesOf<
       ['1000', 1000],
     ],
     wrong: ['', '3', '1001', 'all'],
-  },
-  storeSearchConnections: {
-    right: [
-      ['1', 1],
-      ['5', 5],
-    ],
-    wrong: ['', '0', '1001', 'a third'],
-  },
-  storeLongConnections: {
-    right: [
-      ['1', 1],
-      ['5', 5],
-    ],
-    wrong: ['', '0', '1001', 'a third'],
   },
   storeTimeout: {
     right: [

@@ -1,4 +1,3 @@
-import type { WorkLimits } from '../../src/limits.ts'
 import type { Case, CasesOf } from './case.ts'
 
 const COUNT: Case<number> = {
@@ -9,38 +8,16 @@ const COUNT: Case<number> = {
   wrong: ['', '0', '100001', '-1', '1.5', 'off'],
 }
 
-const TIME: Case<number> = {
-  right: [
-    ['100ms', 100],
-    ['60m', 3_600_000],
-  ],
-  wrong: ['', '99ms', '0s', '61m', '10', 'off'],
-}
-
-/** Limits on concurrent work (src/limits.ts). */
-export const WORK_CASES: CasesOf<keyof WorkLimits> = {
+/** Bounds of the long work of clients. */
+export const WORK_CASES: CasesOf<'maxSearches' | 'searchTimeout' | 'maxExports' | 'maxImports'> = {
   maxSearches: COUNT,
-  maxSearchesPerToken: COUNT,
-  searchQueue: COUNT,
-  searchQueuePerToken: COUNT,
-  searchTimeout: TIME,
-  maxExports: COUNT,
-  maxExportsPerToken: COUNT,
-  exportTimeout: TIME,
-  maxImports: COUNT,
-  maxImportsPerToken: COUNT,
-  maxDryRuns: COUNT,
-  maxDryRunsPerToken: COUNT,
-  maxPatches: COUNT,
-  maxTokens: COUNT,
-  maxEndedTokens: COUNT,
-  changeQueue: COUNT,
-  changeQueuePerToken: COUNT,
-  leastSpeed: {
+  searchTimeout: {
     right: [
-      ['1', 1],
-      ['off', undefined],
+      ['100ms', 100],
+      ['60m', 3_600_000],
     ],
-    wrong: ['', '0', '-1KiB', '4kb', 'none'],
+    wrong: ['', '99ms', '0s', '61m', '10', 'off'],
   },
+  maxExports: COUNT,
+  maxImports: COUNT,
 }

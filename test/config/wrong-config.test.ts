@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
-import { type Config, environmentName, readConfig, SETTINGS } from '../../src/config.ts'
+import { environmentName, readConfig, SETTINGS, type SettingValues } from '../../src/config.ts'
+import { RETIRED } from '../../src/limits.ts'
 import { OperatorError } from '../../src/operator-error.ts'
 import { CASES } from './cases.ts'
 
-const KEYS = Object.keys(SETTINGS) as (keyof Config)[]
+const KEYS = Object.keys(SETTINGS) as (keyof SettingValues)[]
 
 suite('a wrong configuration', () => {
   const faultsOf = (flags: Record<string, string>, environment: NodeJS.ProcessEnv = {}): OperatorError => {
@@ -44,7 +45,7 @@ suite('a wrong configuration', () => {
   })
 
   test('is refused with the largest size or time', () => {
-    assert.match(faultsOf({ bodyMemory: '900MiB' }).message, /: "900MiB" is not a size .*, up to 512MiB$/)
+    assert.match(faultsOf({ bodyLimit: '900MiB' }).message, /: "900MiB" is not a size .*, up to 512MiB$/)
     assert.match(faultsOf({ requestTimeout: '61m' }).message, /: "61m" is not a time .*, up to 60m$/)
   })
 
@@ -61,18 +62,6 @@ suite('a wrong configuration', () => {
     }
   })
 
-  test('leaves fewer than two connections for work other than searches and long reads', () => {
-    const why =
-      /^--store-connections: must exceed the sum of --store-search-connections and --store-long-connections by two$/
-    assert.match(faultsOf({ storeSearchConnections: '6' }).message, why)
-    assert.match(
-      faultsOf({ storeConnections: '5', storeSearchConnections: '2', storeLongConnections: '2' }).message,
-      why,
-    )
-    const most = { storeConnections: '6', storeSearchConnections: '2', storeLongConnections: '2' }
-    assert.equal(readConfig(most, {}).storeSearchConnections, 2)
-  })
-
   test('makes backups without a folder, or of a store that is not a file', () => {
     assert.match(faultsOf({ backupEvery: '24h' }).message, /^--backup-every: needs --backup-folder$/)
     const postgres = { backupEvery: '24h', backupFolder: '/backup', store: 'postgres://me@db.example/plants' }
@@ -83,9 +72,12 @@ suite('a wrong configuration', () => {
     assert.equal(readConfig({ backupEvery: '24h' }, {}, 'client').backupEvery, 86_400_000, 'a command makes none')
   })
 
-  test('allows headers more time than the whole request', () => {
-    assert.match(faultsOf({ requestTimeout: '5s' }).message, /^--headers-timeout: must not be longer than/)
-    assert.equal(readConfig({ requestTimeout: '0s' }, {}).requestTimeout, 0, '0 is no limit')
-    assert.equal(readConfig({ requestTimeout: '5s', headersTimeout: '5s' }, {}).headersTimeout, 5000)
+  test('is refused for each variable of an earlier version, with what replaces it', () => {
+    for (const [flag, instead] of Object.entries(RETIRED)) {
+      const name = environmentName(flag)
+      assert.equal(faultsOf({}, { [name]: '1' }).message, `${name}: is no setting any more: ${instead}`)
+      assert.doesNotThrow(() => readConfig({}, { [name]: '1' }, 'client'), 'a command needs none of them')
+      assert.doesNotThrow(() => readConfig({}, { [name]: '' }), 'an empty variable is not set')
+    }
   })
 })

@@ -137,7 +137,7 @@ suite('the memory of tokens and addresses', () => {
 
 suite('the cost of bad tokens', () => {
   test('is no look-up for a malformed token, and one look-up per second for an unknown token', async (t) => {
-    const service = await withService(t, { authFailureLimit: 'off' })
+    const service = await withService(t, { authFailureLimit: undefined })
     const time = clock(t)
     const lookUps = countLookUps(t, service)
     const unknown = makeSecret()

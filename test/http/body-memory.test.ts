@@ -31,7 +31,7 @@ function part(t: TestContext, service: Service, secret: string, bytes: number): 
 const refusalTo = async (connection: RawConnection) => assertRefusal(answersIn(await connection.untilClosed()))
 
 suite('bodies in transit', () => {
-  const LIMITS = { bodyMemory: '512KiB', bodyLimit: '128KiB' }
+  const LIMITS = { bodyMemory: 512 * 2 ** 10, bodyLimit: '128KiB' }
 
   test('are refused with 429 at half of the memory for one token, and with 503 at all of the memory', async (t) => {
     const service = await withService(t, LIMITS)
@@ -69,7 +69,7 @@ suite('bodies in transit', () => {
   })
 
   test('always have room for one body of the largest size', async (t) => {
-    const service = await withService(t, { bodyMemory: '1', bodyLimit: '128KiB' })
+    const service = await withService(t, { bodyMemory: 1, bodyLimit: '128KiB' })
     const body = JSON.stringify({ id: 1, name: 'x'.repeat(127 * KIB) })
     assert.equal(await create(service, body), 200)
   })

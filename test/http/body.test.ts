@@ -55,7 +55,7 @@ suite('the nesting of a body', () => {
   })
 
   test('is limited by --nesting-limit', async (t) => {
-    const service = await withService(t, { nestingLimit: '1' })
+    const service = await withService(t, { nestingLimit: 1 })
     assert.equal((await service.create(PLANT)).status, 200)
     assert.equal(errorOf(await service.create(nested(2))), 40001)
   })

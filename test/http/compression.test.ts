@@ -21,7 +21,7 @@ async function fetched(service: Service, path: string, headers: Record<string, s
 
 suite('an answer of a kilobyte or more', () => {
   test('is sent uncompressed while other answers take the memory for compression', async (t) => {
-    const service = await withService(t, { compressionLimit: '2000' })
+    const service = await withService(t, { compressionLimit: 2000 })
     await service.create({ id: 1, name: NAME })
     const asked = { 'Accept-Encoding': 'br' }
     // Node.js compresses in threads, so several requests arrive before the first answer is compressed.

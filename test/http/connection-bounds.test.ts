@@ -136,8 +136,8 @@ suite('connections beyond the bound', () => {
 })
 
 /** A service with a low limit of open files, and a function that reads one of its metrics. */
-async function withFewDescriptors(t: TestContext, most: number, flags: readonly string[]) {
-  const { address } = await startServer(t, tempFolder(t), flags, {
+async function withFewDescriptors(t: TestContext, most: number) {
+  const { address } = await startServer(t, tempFolder(t), [], {
     under: ['bash', '-c', `ulimit -n ${most} && exec "$@"`, 'bash'],
   })
   const headers = { Authorization: `Bearer ${TOKEN}`, 'Content-Type': 'application/json' }
@@ -162,7 +162,7 @@ test('a burst of connections waits while the service is busy, and none of them i
 
 test('silent connections leave descriptors to the store, and make room for a client that sends requests', async (t) => {
   if (!isLinux) return notTestedHere(t, 'the limit of open files, because only Linux tells it')
-  const { address, headers, value } = await withFewDescriptors(t, 128, [])
+  const { address, headers, value } = await withFewDescriptors(t, 128)
   const silent = Array.from({ length: 500 }, () => new RawConnection(Number(new URL(address).port)))
   t.after(() => silent.forEach(({ socket }) => void socket.destroy()))
   await Promise.all(silent.map(({ socket }) => socket.readyState === 'open' || once(socket, 'connect').catch(() => {})))
@@ -176,15 +176,15 @@ test('silent connections leave descriptors to the store, and make room for a cli
   assert.equal(await value('plantstore_connections_limit'), 64, 'half of the limit of open files')
 })
 
-test('--descriptor-reserve sets how many open files connections leave to the store', async (t) => {
+test('connections leave 256 open files to the store where the process may open many', async (t) => {
   if (!isLinux) return notTestedHere(t, 'the limit of open files, because only Linux tells it')
-  const { value } = await withFewDescriptors(t, 300, ['--descriptor-reserve', '70'])
-  assert.equal(await value('plantstore_connections_limit'), 230)
+  const { value } = await withFewDescriptors(t, 600)
+  assert.equal(await value('plantstore_connections_limit'), 344)
 })
 
 suite('requests that wait behind others of their connection', () => {
   test('are refused if they take too much memory, after the answer in progress', async (t) => {
-    const service = await withService(t, { pipelineLimit: '64KiB' })
+    const service = await withService(t, { pipelineLimit: 64 * 2 ** 10 })
     const release = await busy(t, service, 1)
     const few = await opened(t, service, `${create(5)}${LIVE}\r\n`)
     const many = await opened(t, service, `${LIVE}\r\n`.repeat(200))
@@ -201,7 +201,7 @@ suite('requests that wait behind others of their connection', () => {
 })
 
 test('the connection with most waiting requests is refused even while its input is read in parts', async (t) => {
-  const service = await withService(t, { pipelineLimit: '64KiB' })
+  const service = await withService(t, { pipelineLimit: 64 * 2 ** 10 })
   const release = await busy(t, service, 1)
   const most = await opened(t, service, `${create(5)}${`${LIVE}\r\n`.repeat(20)}`)
   // After this time the service reads more input behind the waiting requests, in parts.
@@ -244,7 +244,7 @@ suite('an unread answer', () => {
   })
 
   test('is cut off if its client stays below the least speed', async (t) => {
-    const service = await withLargePlants(t, { stallTimeout: '1s', leastSpeed: '100MiB' })
+    const service = await withLargePlants(t, { stallTimeout: '1s', leastSpeed: 100 * 2 ** 20 })
     const connection = await unread(t, service)
     let closed = false
     connection.socket.once('close', () => {
@@ -261,7 +261,7 @@ suite('an unread answer', () => {
 
   test('is never that of a completed PATCH: without memory for the answer, the PATCH is refused first', async (t) => {
     const pageSize = 3_000_058
-    const service = await withLargePlants(t, { unreadLimit: String(pageSize) })
+    const service = await withLargePlants(t, { unreadLimit: pageSize })
     const headers = { 'Content-Type': 'application/json' }
     const patch = (tag: string) => service.send('PATCH', '/plants/7', { headers, body: JSON.stringify({ tag }) })
     const tag = async () => (await service.plants()).find(({ id }) => id === 7n)?.tag
@@ -282,7 +282,7 @@ suite('an unread answer', () => {
   })
 
   test('is cut off or refused if all together take too much memory, and other clients are served', async (t) => {
-    const service = await withLargePlants(t, { unreadLimit: '3MiB' })
+    const service = await withLargePlants(t, { unreadLimit: 3 * 2 ** 20 })
     await Promise.all([1, 2, 3, 4].map(() => unread(t, service)))
     let status = 503
     // The refusal asks for a retry in a second. By then the service has cut off an unread answer.

@@ -192,7 +192,7 @@ suite('a body that is not a plant', () => {
 
 suite('creates beyond the bound on waiting creates', () => {
   test('are 50302 at once and not stored', async (t) => {
-    const service = await withService(t, { maxWaiting: '2' })
+    const service = await withService(t, { maxWaiting: 2 })
     await service.create({ id: 0, name: 'so that the token is known' })
     const release = await service.under.lock()
     const waiting = [1, 2].map((id) => service.create({ id, name: 'x' }))

@@ -13,7 +13,7 @@ const withToken = (service: Service, token: string, from?: string): Promise<Answ
 
 /** A service that trusts this machine as a proxy, and allows two bad tokens a minute. */
 const behindProxy = (t: TestContext): Promise<Service> =>
-  withService(t, { authFailureLimit: '2', trustedProxies: '127.0.0.1' })
+  withService(t, { authFailureLimit: 2, trustedProxies: '127.0.0.1' })
 
 /** Sends bad tokens until the third gets 429. */
 async function block(service: Service, from?: string): Promise<void> {
@@ -24,7 +24,7 @@ async function block(service: Service, from?: string): Promise<void> {
 
 suite('an address that sends bad tokens', () => {
   test('gets 42901 with Retry-After after too many of them', async (t) => {
-    const service = await withService(t, { authFailureLimit: '2' })
+    const service = await withService(t, { authFailureLimit: 2 })
     await block(service)
     const expired = (await service.issueToken(['plants:write'], new Date(0))).secret
     for (const bad of ['nonsense', makeSecret(), expired]) {
@@ -42,7 +42,7 @@ suite('an address that sends bad tokens', () => {
   })
 
   test('may still use any good token: a used, an unseen, a new or the configured one', async (t) => {
-    const service = await withService(t, { authFailureLimit: '2' })
+    const service = await withService(t, { authFailureLimit: 2 })
     const [used, unused] = [await service.issueToken(['plants:write']), await service.issueToken(['plants:write'])]
     assert.equal((await withToken(service, used.secret)).status, 200)
     await block(service)
@@ -60,7 +60,7 @@ suite('an address that sends bad tokens', () => {
   test('may send 60 in a minute by default, and any number if the limit is off', async (t) => {
     for (const [flags, expected] of [
       [{}, 42901],
-      [{ authFailureLimit: 'off' }, 40102],
+      [{ authFailureLimit: undefined }, 40102],
     ] as const) {
       const service = await withService(t, flags)
       for (let i = 0; i < 60; i++) assert.equal(errorOf(await withToken(service, 'nonsense')), 40102)
@@ -85,7 +85,7 @@ suite('an address that sends bad tokens', () => {
   })
 
   test('cannot choose another one without a trusted proxy', async (t) => {
-    const service = await withService(t, { authFailureLimit: '2' })
+    const service = await withService(t, { authFailureLimit: 2 })
     await block(service, '203.0.113.9')
     assert.equal(errorOf(await withToken(service, 'nonsense', '203.0.113.10')), 42901)
     assert.doesNotMatch(service.log, /203\.0\.113/)

@@ -15,7 +15,7 @@ const MIB = 2 ** 20
 const FIELDS = `Host: a\r\nAuthorization: Bearer ${TOKEN}\r\n`
 const LARGE = 'x'.repeat(MIB - 100)
 /** Longer than the service may take to notice that the clients of a flood have left. */
-const TIMEOUTS = ['--headers-timeout', '2m', '--request-timeout', '2m', '--stall-timeout', '2m']
+const TIMEOUTS = ['--request-timeout', '6m', '--stall-timeout', '2m']
 /** Milliseconds in which a create must succeed: a second on a quiet machine. */
 const SOON = 10_000
 

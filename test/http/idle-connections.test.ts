@@ -6,7 +6,7 @@ import { withService } from '../support/service.ts'
 
 const REQUEST = 'GET /health/live HTTP/1.1\r\nHost: x\r\n\r\n'
 const KEEP_ALIVE = '1s'
-const HEADERS = '5s'
+const HEADERS = 5000
 
 /** Sends a request, and returns the connection once it has the answer. */
 async function answered(port: number): Promise<RawConnection> {
@@ -68,7 +68,7 @@ suite('a connection that is not idle', { concurrency: true }, () => {
   })
 
   test('is not closed while a body arrives, even after the answer to it', async (t) => {
-    const { port } = await withService(t, { keepAliveTimeout: KEEP_ALIVE, headersTimeout: '1s' })
+    const { port } = await withService(t, { keepAliveTimeout: KEEP_ALIVE, headersTimeout: 1000 })
     const connection = await answered(port)
     connection.write('DELETE /nowhere HTTP/1.1\r\nHost: x\r\nContent-Length: 70\r\n\r\n')
     for (let i = 0; i < 70; i++) {
@@ -82,7 +82,7 @@ suite('a connection that is not idle', { concurrency: true }, () => {
   })
 
   test('closes in the end if it sends line ends instead of a request', async (t) => {
-    const { port } = await withService(t, { keepAliveTimeout: KEEP_ALIVE, headersTimeout: '1s' })
+    const { port } = await withService(t, { keepAliveTimeout: KEEP_ALIVE, headersTimeout: 1000 })
     const connection = await answered(port)
     connection.write('\r\n')
     await connection.untilClosed()

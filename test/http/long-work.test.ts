@@ -8,7 +8,7 @@ import { errorOf, SECRET, withService } from '../support/service.ts'
 
 suite('exports', () => {
   test('in progress are bounded per token and in total', async (t) => {
-    const service = await withMuch(t, { maxExports: '3', maxExportsPerToken: '2' })
+    const service = await withMuch(t, { maxExports: '3', maxExportsPerToken: 2 })
     const other = await service.issueToken(['plants:read'])
     const own = [unreadExport(service), unreadExport(service)]
     await untilRunning(service, 'export', 2)
@@ -43,7 +43,7 @@ suite('exports', () => {
   })
 
   test('beyond --export-timeout break off and release their snapshots', async (t) => {
-    const service = await withMuch(t, { exportTimeout: '300ms' })
+    const service = await withMuch(t, { exportTimeout: 300 })
     const connection = unreadExport(service)
     await untilIdle(service, 'export')
     await service.create({ id: 5000, name: 'later' })
@@ -57,8 +57,8 @@ suite('exports', () => {
 
 suite('imports and dry runs', () => {
   for (const { work, path, bound } of [
-    { work: 'import', path: '/plants/import', bound: { maxImports: '3', maxImportsPerToken: '2' } },
-    { work: 'dryRun', path: '/plants/import?dryRun=true', bound: { maxDryRuns: '3', maxDryRunsPerToken: '2' } },
+    { work: 'import', path: '/plants/import', bound: { maxImports: '3', maxImportsPerToken: 2 } },
+    { work: 'dryRun', path: '/plants/import?dryRun=true', bound: { maxDryRuns: 3, maxDryRunsPerToken: 2 } },
   ]) {
     test(`in progress are bounded per token and in total: ${work}`, async (t) => {
       const service = await withService(t, bound)

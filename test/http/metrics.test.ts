@@ -57,7 +57,7 @@ suite('the count of plants', () => {
 
 test('scrapes and counts of all plants under load make no request miss its deadline', async (t) => {
   // A test machine may stop the whole process for longer than a turn of the event loop may take by default.
-  const service = await withService(t, { maxDelay: '60s' })
+  const service = await withService(t, { maxDelay: 60_000 })
   const scraped: Scrape[] = []
   let loads = 4
   const client = async (number: number) => {

@@ -112,8 +112,8 @@ suite('GET /', () => {
     assert.equal(errorOf(await service.send('GET', '/?x=1', FREE)), 40003)
   })
 
-  test('redirects every client to the contract if both pages are switched off', async (t) => {
-    const service = await withService(t, { page: 'off', docs: 'off' })
+  test('redirects every client to the contract if the pages are switched off', async (t) => {
+    const service = await withService(t, { page: 'off' })
     const { headers } = await service.send('GET', '/', { ...FREE, headers: { Accept: BROWSER } })
     assert.equal(headers.location, '/openapi.json')
   })

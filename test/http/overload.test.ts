@@ -58,7 +58,7 @@ suite('overload', () => {
   })
 
   test('gives 50302 with Retry-After to requests other than health and metrics, and changes nothing', async (t) => {
-    const service = await withService(t, { maxDelay: '500ms' })
+    const service = await withService(t, { maxDelay: 500 })
     const { getPlant } = service.store
     const sendAll = () => Promise.all(Array.from({ length: 60 }, (_, id) => service.send('GET', `/plants/${id}`)))
     // On open connections, all requests arrive in one turn of the event loop.
@@ -85,7 +85,7 @@ suite('overload', () => {
   })
 
   test('refuses everything but health and metrics while memory is short', async (t) => {
-    const service = await withService(t, { maxMemory: '1MiB' })
+    const service = await withService(t, { maxMemory: 2 ** 20 })
     const answer = async () => service.create({ id: 1, name: 'a' })
     let refused = await answer()
     while (refused.status === 200) refused = await answer()

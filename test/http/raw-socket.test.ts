@@ -126,7 +126,7 @@ suite('for any bytes', () => {
 })
 
 suite('limits of time and size below the request', () => {
-  const QUICK = { headersTimeout: '300ms', requestTimeout: '600ms' }
+  const QUICK = { headersTimeout: 300, requestTimeout: '600ms' }
 
   test('a head that takes too long is 40801', async (t) => {
     const service = await withService(t, QUICK)
@@ -150,7 +150,7 @@ suite('limits of time and size below the request', () => {
   })
 
   test('a head that is too large is 43101', async (t) => {
-    const service = await withService(t, { headerLimit: '2KiB' })
+    const service = await withService(t, { headerLimit: 2 * 2 ** 10 })
     const large = 'x'.repeat(2048)
     const heads = [`${LIVE}X: ${large}\r\n\r\n`, `GET /${large} HTTP/1.1\r\nHost: a\r\n\r\n`, whole(`X: ${large}`)]
     for (const bytes of heads) {

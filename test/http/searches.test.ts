@@ -23,7 +23,7 @@ suite('searches', () => {
   })
 
   test('of one token take turns with those of another token, however many there are', async (t) => {
-    const service = await withSlowSearches(t, { maxSearches: '1', maxSearchesPerToken: '1', searchTimeout: '60s' })
+    const service = await withSlowSearches(t, { maxSearches: '1', maxSearchesPerToken: 1, searchTimeout: '60s' })
     const other = await service.issueToken(['plants:read'])
     let answered = 0
     const many = Array.from({ length: 64 }, async () => {
@@ -41,8 +41,8 @@ suite('searches', () => {
   })
 
   test('beyond the queue are refused with the number of the bound', async (t) => {
-    const flags = { maxSearches: '1', maxSearchesPerToken: '1', searchQueue: '8', searchTimeout: '60s' }
-    const service = await withSlowSearches(t, { ...flags, searchQueuePerToken: '8' })
+    const flags = { maxSearches: '1', maxSearchesPerToken: 1, searchQueue: 8, searchTimeout: '60s' }
+    const service = await withSlowSearches(t, { ...flags, searchQueuePerToken: 8 })
     const other = await service.issueToken(['plants:read'])
     const search = (secret: string) => service.send('GET', SLOW, { authorization: `Bearer ${secret}` })
     const answers: Answer[] = []
@@ -60,7 +60,7 @@ suite('searches', () => {
   })
 
   test('beyond their deadline are refused with 50302, even queued ones', async (t) => {
-    const flags = { maxSearches: '1', maxSearchesPerToken: '1', searchTimeout: '100ms' }
+    const flags = { maxSearches: '1', maxSearchesPerToken: 1, searchTimeout: '100ms' }
     const service = await withSlowSearches(t, flags, 30_000)
     const answers = await Promise.all(Array.from({ length: 60 }, () => service.send('GET', SLOW)))
     const refused = answers.filter(({ status }) => status !== 200)
@@ -73,8 +73,8 @@ suite('searches', () => {
   })
 
   test('are all lists and counts of tags, except short pages by id', async (t) => {
-    const flags = { maxSearches: '1', maxSearchesPerToken: '1', searchQueue: '1', searchTimeout: '60s' }
-    const service = await withSlowSearches(t, { ...flags, searchQueuePerToken: '1' })
+    const flags = { maxSearches: '1', maxSearchesPerToken: 1, searchQueue: 1, searchTimeout: '60s' }
+    const service = await withSlowSearches(t, { ...flags, searchQueuePerToken: 1 })
     const status = async (path: string) => (await service.send('GET', path)).status
     let isOver = false
     const busy = Array.from({ length: 4 }, async () => {

@@ -179,8 +179,8 @@ suite('the contract', () => {
     }
   })
 
-  test('is served without its page if the page is switched off', async (t) => {
-    const service = await withService(t, { docs: 'off' })
+  test('is served without its page if the pages are switched off', async (t) => {
+    const service = await withService(t, { page: 'off' })
     for (const path of ['/docs', '/docs/page.js']) {
       assert.equal(errorOf(await service.send('GET', path, FREE)), 40401, path)
     }
@@ -243,7 +243,7 @@ suite('the log', () => {
   })
 
   test('counts the refusals of clients that ignore Retry-After instead of logging each', async (t) => {
-    const service = await withService(t, { authFailureLimit: '1' })
+    const service = await withService(t, { authFailureLimit: 1 })
     const startedAt = performance.now()
     for (let i = 0; i < 200; i++) await service.create(PLANT, { authorization: 'Bearer nonsense' })
     const lines = service.log.trim().split('\n').length

@@ -6,7 +6,7 @@ import { openImport, unreadExport, untilIdle, untilRunning, withMuch } from '../
 import { SECRET, withService } from '../support/service.ts'
 
 /** No client reaches this speed, and none stalls. */
-const SLOW = { stallTimeout: '1s', leastSpeed: '512MiB' }
+const SLOW = { stallTimeout: '1s', leastSpeed: 512 * 2 ** 20 }
 
 suite('a client below the least speed', () => {
   test('of an import gets 40801 with the counts so far', async (t) => {
@@ -41,7 +41,7 @@ suite('a client below the least speed', () => {
   })
 
   test('may continue if no least speed is configured', async (t) => {
-    const service = await withService(t, { stallTimeout: '1s', leastSpeed: 'off' })
+    const service = await withService(t, { stallTimeout: '1s', leastSpeed: undefined })
     const connection = openImport(service, SECRET)
     for (let row = 2; row < 60; row++) {
       connection.write(chunk(rowsFrom(row, 1)))

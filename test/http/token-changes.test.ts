@@ -8,7 +8,7 @@ import { as, createToken, MANAGER } from '../support/tokens.ts'
 
 suite('changes of tokens', () => {
   test('wait in turns and within bounds while the store is busy, and leave with their clients', async (t) => {
-    const service = await withService(t, { changeQueue: '4', changeQueuePerToken: '2' })
+    const service = await withService(t, { changeQueue: 4, changeQueuePerToken: 2 })
     const others = [await service.issueToken(['tokens']), await service.issueToken(['tokens'])]
     const unlock = await service.under.lock()
     const body = JSON.stringify(MANAGER)

@@ -146,7 +146,7 @@ suite('a token that is created over HTTP', () => {
   })
 
   test('is refused beyond the bound on active tokens until one of them is revoked', async (t) => {
-    const service = await withService(t, { maxTokens: '3' })
+    const service = await withService(t, { maxTokens: 3 })
     const [first] = [
       await createdToken(service, NEW),
       await createdToken(service, NEW),
@@ -200,7 +200,7 @@ suite('the list of tokens', () => {
 
 suite('the list of tokens of a client that creates and revokes tokens repeatedly', () => {
   test('has all active tokens and a bounded number of ended ones', async (t) => {
-    const service = await withService(t, { maxEndedTokens: '3' })
+    const service = await withService(t, { maxEndedTokens: 3 })
     const active = await createdToken(service, NEW)
     const ended: string[] = []
     for (let i = 0; i < 8; i++) {

@@ -34,7 +34,7 @@ suite('updating a plant', () => {
   }
 
   test('is queued while many others are in progress, and then succeeds', async (t) => {
-    const service = await withService(t, { maxPatches: '2' })
+    const service = await withService(t, { maxPatches: 2 })
     await service.create(MONSTERA)
     const release = await service.under.lock()
     const patches = Array.from({ length: 6 }, (_, i) => patch(service, 1, `{"tag":"${i}"}`))

@@ -57,7 +57,7 @@ suite('the files of the page at /', () => {
   test('are not served if the page is switched off, and / redirects to the contract', async (t) => {
     const service = await withService(t, { page: 'off' })
     for (const [accept, location] of [
-      [BROWSER, '/docs'],
+      [BROWSER, '/openapi.json'],
       ['*/*', '/openapi.json'],
     ] as const) {
       const { status, headers } = await service.send('GET', '/', { ...FREE, headers: { Accept: accept } })

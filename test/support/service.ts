@@ -4,9 +4,10 @@ import { Writable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import pino from 'pino'
 import { AuditLog } from '../../src/audit.ts'
-import { type Config, readConfig } from '../../src/config.ts'
+import { type Config, type DerivedLimits, readConfig, SETTINGS, type SettingValues } from '../../src/config.ts'
 import { type App, buildApp } from '../../src/http/app.ts'
 import type { ServiceState } from '../../src/http/service-state.ts'
+import type { Limits } from '../../src/limits.ts'
 import type { Store } from '../../src/store.ts'
 import { hashSecret, makeSecret, makeTokenId, type Scope, type Token } from '../../src/token.ts'
 import type { Scene } from './clean-up.ts'
@@ -40,13 +41,10 @@ export interface Sending {
 /**
  * Starts the whole service on a free port, with a real store in its own folder.
  *
- * @param flags settings in the form of the command line, by their names in Config
+ * @param bounds settings in the form of the command line, and other bounds as they are in Config
  */
-export async function withService(
-  scene: Scene,
-  flags: Partial<Record<keyof Config, string | undefined>> = {},
-): Promise<Service> {
-  const config = readConfig({ token: SECRET, ...flags }, {})
+export async function withService(scene: Scene, bounds: Bounds = {}): Promise<Service> {
+  const config = configWith(bounds)
   const under = await openEngine(config)
   const { store } = under
   const state: ServiceState = { current: 'serving' }
@@ -75,6 +73,16 @@ export async function withService(
     await under.remove()
   })
   return service
+}
+
+/** Settings as texts, as on the command line; limits as values. */
+export type Bounds = Partial<Record<keyof SettingValues, string | undefined>> & Partial<Limits & DerivedLimits>
+
+function configWith(bounds: Bounds): Config {
+  const isSetting = ([key]: [string, unknown]): boolean => Object.hasOwn(SETTINGS, key)
+  const texts = Object.entries(bounds).filter(isSetting) as [string, string | undefined][]
+  const limits = Object.entries(bounds).filter((entry) => !isSetting(entry))
+  return { ...readConfig({ token: SECRET, ...Object.fromEntries(texts) }, {}), ...Object.fromEntries(limits) }
 }
 
 interface ServiceParts {

@@ -1,4 +1,3 @@
-import type { Config } from '../../config.ts'
 import { AppError } from '../../errors.ts'
 import { preferredType } from '../request/negotiation.ts'
 import type { Responder } from '../response/responder.ts'
@@ -6,19 +5,15 @@ import type { Handlers } from '../routes.ts'
 import { answerFile, readPage, type StaticFile } from './static-files.ts'
 
 /** The handlers of the page at /. `npm run generate` builds its script from the sources in `web/src`. */
-export function pageHandlers(
-  responder: Responder,
-  { page, docs }: Pick<Config, 'page' | 'docs'>,
-): Pick<Handlers, 'getStart' | 'getPageFile'> {
-  const files = page ? readPage('start') : new Map<string, StaticFile>()
+export function pageHandlers(responder: Responder, isOn: boolean): Pick<Handlers, 'getStart' | 'getPageFile'> {
+  const files = isOn ? readPage('start') : new Map<string, StaticFile>()
   const start = files.get('index.html')
   return {
     getStart(exchange, { 'If-None-Match': tags }) {
       // A client that prefers no type is a program.
       const type = preferredType(exchange.request.headers.accept, ['application/json', 'text/html'])
-      const isPerson = type === 'text/html'
-      if (isPerson && start !== undefined) answerFile(responder, exchange, tags, start)
-      else responder.reply(exchange, 303, ['Location', isPerson && docs ? '/docs' : '/openapi.json'], '')
+      if (type === 'text/html' && start !== undefined) answerFile(responder, exchange, tags, start)
+      else responder.reply(exchange, 303, ['Location', '/openapi.json'], '')
     },
     getPageFile(exchange, { file: name, 'If-None-Match': tags }) {
       const file = files.get(name)
