@@ -14,6 +14,7 @@ import { tempFolder } from './support/files.ts'
 import { send } from './support/load.ts'
 import { newDatabase } from './support/postgres.ts'
 import { type Program, run, startServer, TOKEN } from './support/process.ts'
+import { raw } from './support/raw.ts'
 import { Scrape } from './support/scrape.ts'
 
 const read = (path: string): string => readFileSync(new URL(`../${path}`, import.meta.url), 'utf8')
@@ -38,10 +39,10 @@ const ask = async (address: string, path: string) => {
 }
 
 /** Sends a request line over TCP: the recorder would hold answers against the contract of the main port. */
-const askRaw = (address: string, line: string): Promise<string> => {
+const askRaw = (address: string, line: string, host = 'localhost'): Promise<string> => {
   const { hostname, port } = new URL(address)
   const socket = connect(Number(port), hostname)
-  socket.write(`${line} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`)
+  socket.write(`${line} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`)
   return text(socket)
 }
 
@@ -172,6 +173,28 @@ suite('the port for monitors', () => {
     assert.equal((await fetch(`${address}/metrics`)).status, 401)
     const status = await run(t, ['status', '--url', monitors], { env: { PLANTSTORE_TOKEN: TOKEN } })
     assert.match(status.stdout, /: ready\nversion {2}\d/)
+  })
+
+  test('on an address of this machine alone takes no Host that a page in its browser could lead there', async (t) => {
+    const { monitors } = await startMonitored(t, [])
+    const { port } = new URL(monitors)
+    const statusFor = async (host: string, version = '1.1') => {
+      const head = [`GET /metrics HTTP/${version}`, ...(host === '' ? [] : [`Host: ${host}`]), 'Connection: close']
+      const [{ status } = assert.fail()] = await raw(Number(port), `${head.join('\r\n')}\r\n\r\n`)
+      return status
+    }
+    for (const host of ['localhost', `127.0.0.1:${port}`, '[::1]', 'a.localhost', '10.0.0.7']) {
+      assert.equal(await statusFor(host), 200, host)
+    }
+    for (const host of ['evil.example', `evil.example:${port}`, 'localhost.evil.example', '127.0.0.1.evil.example']) {
+      assert.equal(await statusFor(host), 400, host)
+    }
+    assert.deepEqual([await statusFor('', '1.0'), await statusFor('')], [200, 400])
+  })
+
+  test('on other addresses takes any Host', async (t) => {
+    const { monitors } = await startMonitored(t, ['--metrics-host', '0.0.0.0'])
+    assert.match(await askRaw(monitors, 'GET /metrics', 'plants.example'), /^HTTP\/1\.1 200 /)
   })
 
   test('accepts 32 connections, and closes the oldest idle one for a new one', async (t) => {

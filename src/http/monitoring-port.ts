@@ -3,7 +3,8 @@ import { answerNotFound } from './not-found.ts'
 import type { Contract } from './operations.ts'
 import { Port, type PortOptions } from './port.ts'
 import type { BodyMemory } from './request/body-memory.ts'
-import { Router } from './router.ts'
+import { faultOfLocalHead } from './request/head.ts'
+import { type Route, Router } from './router.ts'
 import { addRoutes, type Handlers } from './routes.ts'
 
 /** The operations of this port. They need no token here. */
@@ -22,13 +23,14 @@ export function monitoringPort(
   options: Omit<PortOptions, 'limits' | 'router' | 'turns'>,
 ): Port {
   const { config, responder } = options
+  const isLocal = /^(?:127\.|::1$|localhost$)/.test(config.metricsHost)
   const operations = contract.operations
     .filter(({ id }) => Object.hasOwn(handlers, id))
     .map((operation) => ({ ...operation, scopes: undefined }))
   const notFound = answerNotFound(operations, responder, 'this port has /metrics, /health/live and /health/ready')
   const router = new Router({ maxParamLength: config.headerLimit, notFound })
   addRoutes(router, { ...contract, operations }, handlers, {
-    authorize: (_operation, next) => next,
+    authorize: (_operation, next) => (isLocal ? fromThisMachine(next) : next),
     confirm: async () => {},
     responder,
     cors: undefined,
@@ -38,3 +40,11 @@ export function monitoringPort(
   const limits = { ...config, maxConnections: MAX_CONNECTIONS, maxAddressConnections: MAX_CONNECTIONS }
   return new Port({ ...options, router, limits, turns: new SharedTurns() })
 }
+
+const fromThisMachine =
+  (next: Route): Route =>
+  (exchange) => {
+    const fault = faultOfLocalHead(exchange.request)
+    if (fault !== undefined) throw fault
+    next(exchange)
+  }

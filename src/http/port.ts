@@ -5,7 +5,7 @@ import { promisify } from 'node:util'
 import type { Config } from '../config.ts'
 import { AppError } from '../errors.ts'
 import type { ClientAddresses } from './auth/client-address.ts'
-import { type ParserError, refusalOfError, unknownMethod } from './connection/connection-errors.ts'
+import { originIn, type ParserError, refusalOfError, unknownMethod } from './connection/connection-errors.ts'
 import { type ConnectionBounds, Connections } from './connection/connections.ts'
 import { RequestLines } from './connection/request-lines.ts'
 import type { SharedTurns } from './connection/shared-turns.ts'
@@ -51,7 +51,7 @@ export class Port {
         }
       },
       refuse: (exchange, refusal) => responder.refuse(exchange, refusal),
-      note: (refusal, address) => responder.note(refusal, address),
+      note: (refusal, address, origin) => responder.note(refusal, address, origin),
     })
     this.server = httpServer(config, this.connections)
     this.#responder = responder
@@ -100,21 +100,22 @@ function httpServer(config: Config, connections: Connections): Server {
   server.on('clientError', (error: ParserError, stream) => {
     const socket = stream as Socket
     const connection = connections.of(socket)
+    const refuse = (refusal: AppError) => connection?.refuse(refusal, originIn(error))
     if (connection === undefined || error.code === 'ECONNRESET') socket.destroy()
     // The client has ended its side while parts still wait for the parser, so their requests are not incomplete.
     else if (error.code === 'HPE_INVALID_EOF_STATE' && connection.input.hasUnparsed) socket.end()
     else if (error.code === 'HPE_INVALID_METHOD') {
-      lines.take(socket, error, (isLine) => connection.refuse(isLine ? unknownMethod() : refusalOfError(error)))
-    } else if (!connection.isStreaming) connection.refuse(refusalOfError(error))
+      lines.take(socket, error, (isLine) => refuse(isLine ? unknownMethod() : refusalOfError(error)))
+    } else if (!connection.isStreaming) refuse(refusalOfError(error))
     // A body that a handler reads in pieces has deadlines of its own (pace.ts).
     else if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') return
     else if (error.code === 'HPE_INVALID_EOF_STATE') socket.destroy()
-    else connection.refuse(refusalOfError(error))
+    else refuse(refusalOfError(error))
   })
-  server.on('connect', ({ socket }, stream) => {
+  server.on('connect', ({ socket, headers: { origin } }, stream) => {
     // While the body arrives, the stream is no socket, and fails with an event of its own.
     stream.on('error', () => {})
-    connections.of(socket)?.refuseTunnel()
+    connections.of(socket)?.refuseTunnel(origin)
   })
   return server
 }

@@ -65,13 +65,28 @@ suite('a token', () => {
     }
   })
 
+  test('may follow its scheme after any number of blanks, and is the same token then', async (t) => {
+    const service = await withService(t)
+    const { secret, token } = await service.issueToken(['tokens'])
+    const headers = { 'Content-Type': 'application/json', 'Idempotency-Key': 'a key' }
+    const body = '{"name":"another","scopes":["tokens"]}'
+    const made = []
+    for (const blanks of [' ', '  ', ' '.repeat(500)]) {
+      const authorization = `bearer${blanks}${secret}`
+      const { json } = await service.send('GET', '/tokens/self', { authorization })
+      assert.deepEqual((json as { id: string }).id, token.id)
+      made.push((await service.send('POST', '/tokens', { authorization, headers, body })).json)
+    }
+    assert.deepEqual(made, [made[0], made[0], made[0]])
+  })
+
   test('that is malformed, mistyped or unknown is 40102 with a challenge that says so', async (t) => {
     const service = await withService(t)
     const { secret } = await service.issueToken(['plants:write'])
     const unknown = 'ps_0000000000000000000000000000000000000000000000000'
     const mistyped = secret.slice(0, 10) + (secret[10] === 'x' ? 'y' : 'x') + secret.slice(11)
     const bad = ['', 'ps_', unknown, mistyped, secret.slice(0, -1), `${secret}0`, secret.toLowerCase(), `${SECRET}x`]
-    for (const token of [...bad, ` ${secret}`, `${secret} ${secret}`, 'x'.repeat(4000)]) {
+    for (const token of [...bad, `\t${secret}`, `${secret} ${secret}`, 'x'.repeat(4000)]) {
       const answer = await service.create(PLANT, { authorization: `Bearer ${token}` })
       assert.deepEqual([answer.status, errorOf(answer)], [401, 40102], token)
       assert.equal(answer.headers['www-authenticate'], INVALID, token)
@@ -102,6 +117,16 @@ suite('a token', () => {
       const details = 'error="invalid_token", error_description="the access token has expired"'
       assert.equal(answer.headers['www-authenticate'], `${REALM}, ${details}`)
     }
+  })
+
+  test('that has expired is 40103 at once, even if the service has just looked it up', async (t) => {
+    const service = await withService(t)
+    const expiry = Date.now() + 600_000
+    const { secret } = await service.issueToken(['plants:write'], new Date(expiry))
+    const authorization = `Bearer ${secret}`
+    assert.equal((await service.create(PLANT, { authorization })).status, 200)
+    t.mock.timers.enable({ apis: ['Date'], now: expiry })
+    assert.equal(errorOf(await service.create(PLANT, { authorization })), 40103)
   })
 
   test('that is revoked stops working within a second, even while it is in use', async (t) => {

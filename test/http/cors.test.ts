@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
+import { raw } from '../support/raw.ts'
 import { withService } from '../support/service.ts'
 
 const GARDEN = 'https://garden.example'
@@ -54,6 +55,26 @@ suite('scripts of other origins', () => {
     }
     const none = await service.send('GET', '/plants')
     assert.deepEqual([ofCors(none.headers), none.headers.vary], [[], 'Accept-Encoding, Origin'])
+  })
+
+  test('may read the refusal of bytes that are no request, with the time of the service', async (t) => {
+    const service = await withService(t, { corsOrigins: GARDEN, headerLimit: '2KiB' })
+    const fields = (origin: string) => `Host: a\r\nOrigin: ${origin}\r\n\r\n`
+    const lines: readonly (readonly [number, string])[] = [
+      [431, `GET /plants?q=${'x'.repeat(2048)} HTTP/1.1`],
+      [400, 'GET /plants?q=a b HTTP/1.1'],
+      [405, 'BREW /plants HTTP/1.1'],
+      [405, 'CONNECT a:80 HTTP/1.1'],
+    ]
+    for (const [expected, line] of lines) {
+      for (const origin of [GARDEN, 'https://evil.example']) {
+        const [{ status, headers } = assert.fail(line)] = await raw(service.port, `${line}\r\n${fields(origin)}`)
+        assert.equal(status, expected, line)
+        assert.equal(headers['access-control-allow-origin'], origin === GARDEN ? GARDEN : undefined, line)
+        assert.equal(headers.vary, 'Origin', line)
+        assert.ok(Math.abs(Date.parse(headers.date ?? '') - Date.now()) < 600_000, line)
+      }
+    }
   })
 
   test('get preflight headers only in a preflight', async (t) => {

@@ -71,6 +71,15 @@ suite('bytes that are not a valid HTTP/1.1 request', () => {
     }
   })
 
+  test('get 40004 for Transfer-Encoding in HTTP/1.0, and nothing behind such a request is a request', async (t) => {
+    const service = await withService(t)
+    for (const fields of [[], ['Connection: keep-alive'], ['Content-Length: 5']]) {
+      const chunked = post('0\r\n\r\n', 'Transfer-Encoding: chunked', ...fields).replace('HTTP/1.1', 'HTTP/1.0')
+      assert.deepEqual(await refusalOfBytes(service.port, chunked + whole()), INVALID_HTTP)
+    }
+    assert.deepEqual(await service.plants(), [])
+  })
+
   test('get 40003 if only the path is invalid, and the service continues', async (t) => {
     const service = await withService(t)
     for (const path of ['/%ff', '/plants/%', '/docs/%E0%A4%A', '/%']) {

@@ -57,6 +57,7 @@ export class Auth {
   readonly #failures: FailureLimit | undefined
   /**
    * By the whole header, so that most requests cost one look-up and no hash. The service never logs or stores a key.
+   * All spellings of a header share the entry of the plain one: else one token could take the places of all others.
    */
   readonly #verified = new BoundedMap<string, Verified>(MAX_TOKENS)
   /** Well-formed tokens that are unknown to the store, or revoked. */
@@ -98,14 +99,18 @@ export class Auth {
     if (header === undefined || !/^bearer(?: |$)/i.test(header)) {
       throw new HttpError(40101, 'an access token is required: send "Authorization: Bearer <token>"', challenge())
     }
+    const secret = secretIn(header)
+    const key = `Bearer ${secret}`
+    const known = key === header ? undefined : this.#verified.get(key)
+    if (known !== undefined && performance.now() < known.until) return this.#unexpired(known.identity, request)
     // Counts from before the look-up, because the token may be revoked during it.
     const until = performance.now() + CACHE_TTL
-    const identity = await this.#find(secretIn(header), until)
+    const identity = await this.#find(secret, until)
     if (!('scopes' in identity)) {
-      this.#verified.delete(header)
+      this.#verified.delete(key)
       throw this.#failure(request, 40102, 'the access token is malformed, unknown or revoked', identity.revoked)
     }
-    this.#verified.set(header, { identity, until })
+    this.#verified.set(key, { identity, until })
     return this.#unexpired(identity, request)
   }
 
@@ -158,7 +163,8 @@ export class Auth {
   }
 }
 
-const secretIn = (header: string): string => header.slice('bearer '.length)
+/** Any number of blanks may follow the scheme (RFC 9110 section 11.4). */
+const secretIn = (header: string): string => header.slice('bearer'.length).replace(/^ +/, '')
 
 /** The secret of a request with a valid token. */
 export const secretOf = ({ headers }: Request): string => secretIn(headers.authorization ?? '')

@@ -55,34 +55,34 @@ const FAULTS: Readonly<Record<string, string>> = {
 export const unknownMethod = (): AppError =>
   new HttpError(40501, `unknown method; the service supports ${METHODS}`, { headers: { Allow: METHODS, ...CLOSE } })
 
-/** A refusal of bytes that are no request, with the request id of its log line. */
-export interface NamedRefusal {
-  readonly refusal: AppError
-  readonly requestId: string
-}
+/** The `Origin` of the request in a packet that the parser could not read. */
+export const originIn = ({ rawPacket }: ParserError): string | undefined =>
+  /\r\nOrigin:[ \t]*([!-~]+)[ \t]*\r\n/i.exec(rawPacket?.toString('latin1') ?? '')?.[1]
 
 /**
  * Ends a connection of which the service parses no more, with a refusal if one is given. It reads on for LINGER
  * milliseconds: a close with unread bytes resets the connection, and the client may lose the answer. Without the time
  * limit, a client could keep the connection open forever.
+ *
+ * @param headers those that every answer has, names and values in turn
  */
-export function endRefused(socket: Socket, named?: NamedRefusal): void {
+export function endRefused(socket: Socket, refusal?: AppError, headers: readonly string[] = []): void {
   socket.resume()
   setTimeout(() => socket.destroy(), LINGER).unref()
-  socket.end(named === undefined ? '' : textOf(named))
+  socket.end(refusal === undefined ? '' : textOf(refusal, headers))
 }
 
-function textOf({ refusal, requestId }: NamedRefusal): string {
+function textOf(refusal: AppError, headers: readonly string[]): string {
   const { status, number, message } = refusal
   const body = errorJson(number, message)
-  const fields = Object.entries({
+  const own = {
     ...refusalHeaders(refusal),
     'Content-Type': 'application/json',
     'Cache-Control': 'no-store',
-    'X-Content-Type-Options': 'nosniff',
-    'X-Request-Id': requestId,
     'Content-Length': Buffer.byteLength(body),
+    Date: new Date().toUTCString(),
     ...CLOSE,
-  }).map(([name, value]) => `${name}: ${value}\r\n`)
+  }
+  const fields = [...Object.entries(own).flat(), ...headers].map((text, i) => `${text}${i % 2 === 0 ? ': ' : '\r\n'}`)
   return `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? 'Error'}\r\n${fields.join('')}\r\n${body}`
 }

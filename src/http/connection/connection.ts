@@ -17,8 +17,8 @@ export interface ConnectionHandlers {
   readonly work: (exchange: Exchange) => void
   /** Refuses a request whose end cannot be read. */
   readonly refuse: (exchange: Exchange, refusal: AppError) => void
-  /** Logs and counts a refusal of bytes that are no request. @returns its id */
-  readonly note: (refusal: AppError, address: string | undefined) => string
+  /** Logs and counts a refusal of bytes that are no request. @returns headers of its answer, names and values in turn */
+  readonly note: (refusal: AppError, address: string | undefined, origin: string | undefined) => readonly string[]
 }
 
 /** The parts that all connections share. */
@@ -56,6 +56,8 @@ export class Connection implements InputOwner {
   #waiting: ServerResponse[] = []
   /** The refusal of bytes that are no request. It ends the connection. */
   #refusal: AppError | undefined
+  /** The `Origin` of the refused bytes, where it is known. */
+  #refusedOrigin: string | undefined
   /** The refusal of the whole connection, which its first request gets. */
   #denial: AppError | undefined
   /** Whether the end of the current exchange begins the next one. */
@@ -84,9 +86,10 @@ export class Connection implements InputOwner {
   }
 
   /** Refuses bytes that are no request, after the answers to the requests before them. */
-  refuse(refusal: AppError): void {
+  refuse(refusal: AppError, origin?: string): void {
     if (this.#refusal !== undefined) return
     this.#refusal = refusal
+    this.#refusedOrigin = origin
     if (!this.#socket.writable) this.#socket.destroy()
     else if (this.#waiting.length > 0) return
     else if (!this.#isWorking) this.#end()
@@ -97,9 +100,9 @@ export class Connection implements InputOwner {
   }
 
   /** Refuses a CONNECT, for which Node.js gives the socket up: it no longer reads, and answers get no `drain`. */
-  refuseTunnel(): void {
+  refuseTunnel(origin: string | undefined): void {
     this.#socket.on('drain', () => this.#current?.response.emit('drain'))
-    this.refuse(unknownMethod())
+    this.refuse(unknownMethod(), origin)
     // Drops what follows, and shows when the client leaves before the due answers.
     this.#socket.resume()
   }
@@ -252,7 +255,8 @@ export class Connection implements InputOwner {
     this.input.dropAll()
     const wasAnswered = this.isReceiving
     if (wasAnswered || !this.#socket.writable) endRefused(this.#socket)
-    else endRefused(this.#socket, { refusal, requestId: this.#handlers.note(refusal, this.#socket.remoteAddress) })
+    else
+      endRefused(this.#socket, refusal, this.#handlers.note(refusal, this.#socket.remoteAddress, this.#refusedOrigin))
   }
 
   #release(): void {

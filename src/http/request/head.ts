@@ -16,11 +16,23 @@ export function faultOfHead({ headers, httpVersion }: IncomingMessage): AppError
     )
   }
   if (httpVersion !== '1.1' && httpVersion !== '1.0') return refusal('the version of HTTP is not 1.0 or 1.1')
+  if (transfer !== undefined && httpVersion === '1.0') return refusal('HTTP/1.0 has no Transfer-Encoding')
   if (transfer !== undefined && transfer.toLowerCase() !== 'chunked') {
     return refusal('the only supported transfer coding is chunked')
   }
   return undefined
 }
+
+/**
+ * Returns the fault of a head on a port for this machine alone. A page that a browser of this machine shows can lead any
+ * name of its own to this port (DNS rebinding), but no address, and not localhost.
+ */
+export const faultOfLocalHead = ({ headers: { host = '' } }: IncomingMessage): AppError | undefined =>
+  LOCAL.test(host)
+    ? undefined
+    : refusal('the Host header of this port is localhost or an address; behind a proxy, let the proxy set it')
+
+const LOCAL = /^(?:(?:[^:]*\.)?localhost|[\d.]*|\[.*\])(?::\d*)?$/i
 
 /** An optional host (a name, an IPv4 address, or an IPv6 address in brackets) and port (RFC 3986 section 3.2.2). */
 const HOST = /^(?:\[[\da-f:.]+\]|(?:[\w\-.~!$&'()*+,;=]|%[\da-f]{2})*)(?::\d*)?$/i

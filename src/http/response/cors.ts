@@ -18,9 +18,11 @@ export class Cors {
   }
 
   /** The headers for any answer, names and values in turn. A bearer token needs no Allow-Credentials. */
-  headersOf({ headers: { origin } }: IncomingMessage): readonly string[] {
-    if (origin === undefined || !this.#origins.has(origin)) return []
-    return ['Access-Control-Allow-Origin', origin, 'Access-Control-Expose-Headers', EXPOSED]
+  headersOf(origin: string | undefined): readonly string[] {
+    // Two fields of one name mean the same as one field with a list (RFC 9110 section 5.2).
+    const vary = ['Vary', 'Origin']
+    if (origin === undefined || !this.#origins.has(origin)) return vary
+    return [...vary, 'Access-Control-Allow-Origin', origin, 'Access-Control-Expose-Headers', EXPOSED]
   }
 
   /**

@@ -162,10 +162,11 @@ export class Responder {
   /**
    * Records a refusal on a connection without a request to answer.
    *
-   * @returns the id of the refusal in the log
+   * @param origin the sender's `Origin`, where it is known
+   * @returns the headers that every answer has, names and values in turn
    */
-  note(refusal: AppError, address: string | undefined): string {
-    return this.#requests.note(refusal, address)
+  note(refusal: AppError, address: string | undefined, origin?: string): readonly string[] {
+    return this.#headersOf(this.#requests.note(refusal, address), origin)
   }
 
   #replyCompressed(exchange: Exchange, status: number, headers: string[], compressing: Promise<Buffer>): void {
@@ -223,15 +224,18 @@ export class Responder {
   #begin(exchange: Exchange, status: number, headers: string[]): void {
     const { request, response, operation, rateLimitHeaders } = exchange
     if (operation !== undefined && operation.vary !== '') headers.push('Vary', operation.vary)
-    // Two fields of one name mean the same as one field with a list (RFC 9110 section 5.2).
-    if (this.#cors !== undefined) headers.push('Vary', 'Origin', ...this.#cors.headersOf(request))
-    headers.push('X-Content-Type-Options', 'nosniff', 'X-Request-Id', this.#requests.idOf(exchange))
+    headers.push(...this.#headersOf(this.#requests.idOf(exchange), request.headers.origin))
     if (rateLimitHeaders !== undefined) headers.push(...rateLimitHeaders)
     if (!headers.includes('Connection')) {
       if (this.#state.current !== 'serving') headers.push('Connection', 'close')
       else if (this.#keepAlive !== undefined && response.shouldKeepAlive) headers.push('Keep-Alive', this.#keepAlive)
     }
     response.writeHead(status, headers)
+  }
+
+  #headersOf(requestId: string, origin: string | undefined): readonly string[] {
+    const headers = ['X-Content-Type-Options', 'nosniff', 'X-Request-Id', requestId]
+    return this.#cors === undefined ? headers : [...headers, ...this.#cors.headersOf(origin)]
   }
 
   #close(exchange: Exchange, pieces: AsyncGenerator<string | Buffer, void>): Promise<unknown> {
