@@ -42,7 +42,7 @@ suite('exports', () => {
     while (await service.under.keepsMoment()) await sleep(20)
   })
 
-  test('beyond --export-timeout break off and release their snapshots', async (t) => {
+  test('beyond their deadline break off and release their snapshots', async (t) => {
     const service = await withMuch(t, { exportTimeout: 300 })
     const connection = unreadExport(service)
     await untilIdle(service, 'export')
