@@ -13,6 +13,7 @@ import {
   untilFocused,
   withoutWaits,
 } from '../support/page.ts'
+import { codesIn } from '../support/pdf-pages.ts'
 import { untilRefused } from '../support/tokens.ts'
 
 suite('tokens on the page', () => {
@@ -102,6 +103,54 @@ suite('tokens on the page', () => {
     },
     { timezoneId: 'America/New_York' },
   )
+
+  for (const viewport of [DESKTOP, PHONE]) {
+    inBrowser(
+      `sign a phone in by a code, and can be copied with one key, at ${viewport.width} pixels`,
+      async ({ page, context, address }) => {
+        await page.getByRole('link', { name: 'Tokens' }).click()
+        const name = page.getByLabel('What is the token for?')
+        await name.fill('phone')
+        await page.getByRole('button', { name: 'Create a token' }).click()
+        const secret = await page.getByLabel('The secret of phone').inputValue()
+        const code = page.getByRole('img', { name: 'Code that signs in as phone' })
+        await page.getByText('A code that signs a phone in needs the address below.').waitFor()
+        assert.equal(await code.count(), 0, 'a code with 127.0.0.1 leads a phone to itself')
+        const base = page.getByLabel('Address of the service, for phones')
+        await base.fill('phones')
+        await page.getByText('must be an address such as').waitFor()
+        await base.fill('http://192.168.1.20:8080/')
+        await assertAccessible(page)
+        await assertFits(page)
+        for (const colorScheme of ['light', 'dark'] as const) {
+          await page.emulateMedia({ colorScheme })
+          const [found] = await codesIn(await code.screenshot())
+          assert.equal(found?.text, `http://192.168.1.20:8080/#token=${secret}`)
+        }
+        for (const [button, copied] of [
+          ['Copy: phone', secret],
+          ['Copy a link that signs in: phone', `http://192.168.1.20:8080/#token=${secret}`],
+        ] as const) {
+          await pressOn(page, page.getByRole('button', { name: button }))
+          await page.getByText('is copied.').waitFor()
+          await untilFocused(page, page.getByRole('button', { name: button }))
+          await name.fill('')
+          await name.press('Control+V')
+          assert.equal(await name.inputValue(), copied)
+        }
+        await page.evaluate('document.execCommand = () => false')
+        await pressOn(page, page.getByRole('button', { name: 'Copy: phone' }), 'Enter', 'Shift+Tab')
+        await page.getByText('This browser does not copy. Select the secret and copy it yourself.').waitFor()
+        const phone = await (context.browser() ?? assert.fail()).newContext({ viewport: PHONE })
+        const onPhone = await phone.newPage()
+        await onPhone.goto(`${address}#token=${secret}`)
+        await onPhone.getByText('Signed in as phone').waitFor()
+        await onPhone.getByRole('button', { name: 'Remember on this device' }).waitFor()
+        await phone.close()
+      },
+      { viewport },
+    )
+  }
 
   inBrowser('show their secrets until the person has kept them', async ({ page }) => {
     await page.getByRole('link', { name: 'Tokens' }).click()

@@ -52,18 +52,20 @@ export async function drawPages(pdf: Uint8Array, dpi: number): Promise<DrawnPage
 
 let isPrepared = false
 
-/** Reads the codes of a page with ZXing, which many scanners use. */
-export async function codesOn({ pixels, scale }: DrawnPage): Promise<FoundCode[]> {
+/** Reads the codes of a picture with ZXing, which many scanners use. @param picture as PNG or PGM */
+export async function codesIn(picture: Uint8Array) {
   if (!isPrepared) {
     // Otherwise ZXing loads this file from the internet.
     const bytes = readFileSync(fileURLToPath(import.meta.resolve('zxing-wasm/reader/zxing_reader.wasm')))
     prepareZXingModule({ overrides: { wasmBinary: Uint8Array.from(bytes).buffer } })
     isPrepared = true
   }
-  const { width, height, grey } = pixels
-  // A picture in the format PGM.
-  const picture = Buffer.concat([Buffer.from(`P5\n${width} ${height}\n255\n`), grey])
-  const found = await readBarcodes(picture, { formats: ['QRCode'], maxNumberOfSymbols: 255 })
+  return readBarcodes(picture, { formats: ['QRCode'], maxNumberOfSymbols: 255 })
+}
+
+/** Reads the codes of a page. */
+export async function codesOn({ pixels: { width, height, grey }, scale }: DrawnPage): Promise<FoundCode[]> {
+  const found = await codesIn(Buffer.concat([Buffer.from(`P5\n${width} ${height}\n255\n`), grey]))
   return found.map(({ text, position: { topLeft, bottomRight } }) => ({
     text,
     left: topLeft.x / scale,

@@ -3481,6 +3481,7 @@ var isLoopback = O(() => {
   const { hostname } = new URL(origin.value);
   return /^(?:localhost|.*\.localhost|127\.[\d.]+|\[::1\])$/.test(hostname);
 });
+var linkWith = (token2) => `${origin.value}/#token=${token2}`;
 var addressOf = (id) => `${origin.value}/#/plant?id=${id}`;
 var job2 = O(() => {
   if (chosen.value.length === 0 || faults.value.size > 0) return void 0;
@@ -3508,7 +3509,7 @@ var MEASURES = [
   ["padding", "Margin inside a label"]
 ];
 function ChooseSheet() {
-  const { kind, length, own, base } = options.value;
+  const { kind, length, own } = options.value;
   return /* @__PURE__ */ a3("fieldset", { children: [
     /* @__PURE__ */ a3("legend", { children: "Sheet" }),
     /* @__PURE__ */ a3("div", { class: "field", children: [
@@ -3556,23 +3557,26 @@ function ChooseSheet() {
         }
       }
     ),
-    /* @__PURE__ */ a3("div", { class: "field", children: [
-      /* @__PURE__ */ a3("label", { for: "label-base", children: "Address of the service, for phones" }),
-      /* @__PURE__ */ a3(
-        "input",
-        {
-          id: "label-base",
-          type: "url",
-          autocomplete: "off",
-          placeholder: location.origin,
-          "aria-invalid": faults.value.has("base"),
-          "aria-describedby": "label-base-note",
-          value: base,
-          onInput: (event) => change({ base: event.currentTarget.value })
-        }
-      ),
-      /* @__PURE__ */ a3(Note, { name: "label-base-note", fault: faults.value.get("base"), children: isLoopback.value ? "The codes lead to this device alone. Give the address by which phones reach the service." : "The code of each label leads to its plant there." })
-    ] })
+    /* @__PURE__ */ a3(PhoneAddress, { purpose: "The code of each label leads to its plant there." })
+  ] });
+}
+function PhoneAddress({ purpose }) {
+  return /* @__PURE__ */ a3("div", { class: "field", children: [
+    /* @__PURE__ */ a3("label", { for: "label-base", children: "Address of the service, for phones" }),
+    /* @__PURE__ */ a3(
+      "input",
+      {
+        id: "label-base",
+        type: "url",
+        autocomplete: "off",
+        placeholder: location.origin,
+        "aria-invalid": faults.value.has("base"),
+        "aria-describedby": "label-base-note",
+        value: options.value.base,
+        onInput: (event) => change({ base: event.currentTarget.value })
+      }
+    ),
+    /* @__PURE__ */ a3(Note, { name: "label-base-note", fault: faults.value.get("base"), children: isLoopback.value ? "The codes lead to this device alone. Give the address by which phones reach the service." : purpose })
   ] });
 }
 function NumberField({ name, title, value, onChange }) {
@@ -3829,6 +3833,7 @@ P3.with = (...t5) => (o6, e5) => P3(o6, { modes: [...g5, ...t5], ...e5 });
 
 // web/src/labels/code.ts
 var QUIET = 4;
+var pathOf = ({ runs }) => runs.map(({ x: x4, y: y6, length }) => `M${x4} ${y6}h${length}v1h-${length}z`).join("");
 function qrCodeOf(text) {
   const code = P3(text, { minCorrectionLevel: e4.M });
   const runs = [];
@@ -4185,8 +4190,7 @@ function SheetPage({ sheet: sheet2, labels, title, hasEdges = false }) {
 }
 function CodePath({ code, layout }) {
   const { x: x4, y: y6, module } = moduleGrid(code, layout.code);
-  const path = code.runs.map((run) => `M${run.x} ${run.y}h${run.length}v1h-${run.length}z`).join("");
-  return /* @__PURE__ */ a3("path", { d: path, transform: `translate(${x4} ${y6}) scale(${module})` });
+  return /* @__PURE__ */ a3("path", { d: pathOf(code), transform: `translate(${x4} ${y6}) scale(${module})` });
 }
 
 // web/src/labels/preview.tsx
@@ -5561,9 +5565,19 @@ askBeforeLosing(
 
 // web/src/tokens/secrets.tsx
 function Secrets() {
-  return /* @__PURE__ */ a3("div", { role: "status", tabIndex: -1, children: created.value.map((token2) => /* @__PURE__ */ a3(Secret, { token: token2 }, token2.id)) });
+  return /* @__PURE__ */ a3($, { children: [
+    /* @__PURE__ */ a3("div", { role: "status", tabIndex: -1, children: created.value.map((token2) => /* @__PURE__ */ a3(Secret, { token: token2 }, token2.id)) }),
+    created.value.length > 0 && /* @__PURE__ */ a3(PhoneAddress, { purpose: "The code of a new token opens the page there." })
+  ] });
 }
 function Secret({ token: { id, name, secret } }) {
+  const field = T2(null);
+  const said2 = useSignal("");
+  const copy = (text, what) => (event) => {
+    const isCopied = field.current !== null && copyFrom(field.current, text);
+    if (event.currentTarget instanceof HTMLElement) event.currentTarget.focus();
+    said2.value = isCopied ? `${what} is copied.` : "This browser does not copy. Select the secret and copy it yourself.";
+  };
   return /* @__PURE__ */ a3("div", { class: "secret", children: [
     /* @__PURE__ */ a3("label", { for: `secret-${id}`, children: [
       "The secret of ",
@@ -5574,12 +5588,27 @@ function Secret({ token: { id, name, secret } }) {
       "input",
       {
         id: `secret-${id}`,
+        ref: field,
         readOnly: true,
         value: secret,
         spellcheck: false,
         onFocus: (event) => event.currentTarget.select()
       }
     ),
+    /* @__PURE__ */ a3("div", { class: "fields", children: [
+      /* @__PURE__ */ a3("button", { type: "button", "aria-label": `Copy: ${name}`, onClick: copy(secret, "The secret"), children: "Copy" }),
+      /* @__PURE__ */ a3(
+        "button",
+        {
+          type: "button",
+          "aria-label": `Copy a link that signs in: ${name}`,
+          onClick: copy(linkWith(secret), "The link"),
+          children: "Copy a link that signs in"
+        }
+      ),
+      /* @__PURE__ */ a3("span", { children: said2.value })
+    ] }),
+    isLoopback.value ? /* @__PURE__ */ a3("p", { class: "note", children: "A code that signs a phone in needs the address below." }) : /* @__PURE__ */ a3(SignInCode, { name, link: linkWith(secret) }),
     /* @__PURE__ */ a3(
       "button",
       {
@@ -5592,6 +5621,28 @@ function Secret({ token: { id, name, secret } }) {
       }
     )
   ] });
+}
+function SignInCode({ name, link }) {
+  const code = qrCodeOf(link);
+  const side = code.size + 2 * QUIET;
+  return /* @__PURE__ */ a3("figure", { children: [
+    /* @__PURE__ */ a3("svg", { class: "code", role: "img", "aria-label": `Code that signs in as ${name}`, viewBox: `0 0 ${side} ${side}`, children: /* @__PURE__ */ a3("path", { d: pathOf(code), transform: `translate(${QUIET} ${QUIET})` }) }),
+    /* @__PURE__ */ a3("figcaption", { children: "To sign in on a phone, scan this code with its camera. Whoever scans it may do what the token may." })
+  ] });
+}
+function copyFrom(field, text) {
+  const replace = (event) => {
+    event.clipboardData?.setData("text/plain", text);
+    event.preventDefault();
+  };
+  addEventListener("copy", replace);
+  field.focus();
+  field.select();
+  try {
+    return document.execCommand("copy");
+  } finally {
+    removeEventListener("copy", replace);
+  }
 }
 
 // web/src/tokens/new-token-form.tsx

@@ -25,7 +25,7 @@ const MEASURES: readonly (readonly [keyof Sheet, string])[] = [
 
 /** Lets the person choose the sheet or roll, and the address in the codes. */
 export function ChooseSheet(): JSX.Element {
-  const { kind, length, own, base } = options.value
+  const { kind, length, own } = options.value
   return (
     <fieldset>
       <legend>Sheet</legend>
@@ -77,25 +77,32 @@ export function ChooseSheet(): JSX.Element {
           }}
         />
       )}
-      <div class="field">
-        <label for="label-base">Address of the service, for phones</label>
-        <input
-          id="label-base"
-          type="url"
-          autocomplete="off"
-          placeholder={location.origin}
-          aria-invalid={faults.value.has('base')}
-          aria-describedby="label-base-note"
-          value={base}
-          onInput={(event) => change({ base: event.currentTarget.value })}
-        />
-        <Note name="label-base-note" fault={faults.value.get('base')}>
-          {isLoopback.value
-            ? 'The codes lead to this device alone. Give the address by which phones reach the service.'
-            : 'The code of each label leads to its plant there.'}
-        </Note>
-      </div>
+      <PhoneAddress purpose="The code of each label leads to its plant there." />
     </fieldset>
+  )
+}
+
+/** Asks for the address in codes that phones scan. The device remembers it. @param purpose of a good address */
+export function PhoneAddress({ purpose }: { readonly purpose: string }): JSX.Element {
+  return (
+    <div class="field">
+      <label for="label-base">Address of the service, for phones</label>
+      <input
+        id="label-base"
+        type="url"
+        autocomplete="off"
+        placeholder={location.origin}
+        aria-invalid={faults.value.has('base')}
+        aria-describedby="label-base-note"
+        value={options.value.base}
+        onInput={(event) => change({ base: event.currentTarget.value })}
+      />
+      <Note name="label-base-note" fault={faults.value.get('base')}>
+        {isLoopback.value
+          ? 'The codes lead to this device alone. Give the address by which phones reach the service.'
+          : purpose}
+      </Note>
+    </div>
   )
 }
 

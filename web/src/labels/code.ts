@@ -16,6 +16,10 @@ export interface QrCode {
 /** The quiet zone around a code, in modules (ISO 18004). */
 export const QUIET = 4
 
+/** Returns the dark modules as the path of an SVG. */
+export const pathOf = ({ runs }: QrCode): string =>
+  runs.map(({ x, y, length }) => `M${x} ${y}h${length}v1h-${length}z`).join('')
+
 /** Encodes a text at error correction level M, which restores 15% of a code: labels outdoors get damaged. */
 export function qrCodeOf(text: string): QrCode {
   const code = generate(text, { minCorrectionLevel: correction.M })

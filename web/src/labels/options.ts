@@ -89,6 +89,9 @@ export const isLoopback = computed(() => {
   return /^(?:localhost|.*\.localhost|127\.[\d.]+|\[::1\])$/.test(hostname)
 })
 
+/** The address of the page that signs in with a token. No server sees the token: it is in the fragment. */
+export const linkWith = (token: string): string => `${origin.value}/#token=${token}`
+
 export const addressOf = (id: bigint): string => `${origin.value}/#/plant?id=${id}`
 
 /** undefined while no label is chosen or an option is invalid. */

@@ -1,4 +1,5 @@
 import type { JSX } from 'preact'
+import { pathOf } from './code.ts'
 import { moduleGrid, type PlacedLabel } from './document.ts'
 import { FONT_FAMILY } from './raster.ts'
 import type { Sheet } from './sheets.ts'
@@ -42,6 +43,5 @@ export function SheetPage({ sheet, labels, title, hasEdges = false }: SheetPageP
 
 function CodePath({ code, layout }: Pick<PlacedLabel, 'code' | 'layout'>): JSX.Element {
   const { x, y, module } = moduleGrid(code, layout.code)
-  const path = code.runs.map((run) => `M${run.x} ${run.y}h${run.length}v1h-${run.length}z`).join('')
-  return <path d={path} transform={`translate(${x} ${y}) scale(${module})`} />
+  return <path d={pathOf(code)} transform={`translate(${x} ${y}) scale(${module})`} />
 }
