@@ -1,4 +1,5 @@
-// Checks that every link between pages of the project leads to an existing file and heading. Does not check addresses.
+// Checks that every link between pages of the project leads to an existing file and heading, and that the numbers of
+// decisions have no hole. Does not check addresses.
 import { existsSync, readFileSync } from 'node:fs'
 import { join, posix } from 'node:path'
 import { filesOf, ROOT, report } from './repository.ts'
@@ -10,14 +11,14 @@ interface Link {
 
 const pages = filesOf('**/*.md', '.github/**/*.md')
 const anchors = new Map<string, Set<string>>()
-report(
-  pages.flatMap((page) =>
-    linksOf(read(page)).flatMap(({ target, line }) =>
-      faultOf(page, target).map((fault) => `${page}:${line}: ${fault}`),
-    ),
-  ),
-  `the links of ${pages.length} pages lead somewhere`,
+const wrongLinks = pages.flatMap((page) =>
+  linksOf(read(page)).flatMap(({ target, line }) => faultOf(page, target).map((fault) => `${page}:${line}: ${fault}`)),
 )
+const wrongNumbers = filesOf('docs/decisions/[0-9]*.md').flatMap((page, i) => {
+  const number = String(i + 1).padStart(4, '0')
+  return posix.basename(page).startsWith(`${number}-`) ? [] : [`${page}: the next number is ${number}`]
+})
+report([...wrongLinks, ...wrongNumbers.slice(0, 1)], `the links of ${pages.length} pages lead somewhere, and no number of a decision is missing`)
 
 function read(page: string): string {
   return readFileSync(join(ROOT, page), 'utf8')
