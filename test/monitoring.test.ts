@@ -193,7 +193,7 @@ suite('the port for monitors', () => {
   })
 
   test('on other addresses takes any Host', async (t) => {
-    const { monitors } = await startMonitored(t, ['--metrics-host', '0.0.0.0'])
+    const { monitors } = await startMonitored(t, ['--metrics-port', '0.0.0.0:0'])
     assert.match(await askRaw(monitors, 'GET /metrics', 'plants.example'), /^HTTP\/1\.1 200 /)
   })
 

@@ -103,7 +103,8 @@ export function buildApp(options: AppOptions): App {
   const maxConnections = Math.min(config.maxConnections, descriptorsForConnections(config.descriptorReserve))
   const clients = new Port({ ...ports, limits: { ...config, maxConnections }, router, turns })
   clients.connections.describe(metrics)
-  const monitors = config.metricsPort === undefined ? undefined : monitoringPort(contract, monitoring, bodies, ports)
+  const { metricsPort } = config
+  const monitors = metricsPort && monitoringPort(contract, monitoring, bodies, metricsPort, ports)
   return {
     server: clients.server,
     monitors,

@@ -1,3 +1,4 @@
+import type { ListenAddress } from '../config.ts'
 import { SharedTurns } from './connection/shared-turns.ts'
 import { answerNotFound } from './not-found.ts'
 import type { Contract } from './operations.ts'
@@ -20,10 +21,11 @@ export function monitoringPort(
   contract: Contract,
   handlers: MonitoringHandlers,
   bodies: BodyMemory,
+  { host }: ListenAddress,
   options: Omit<PortOptions, 'limits' | 'router' | 'turns'>,
 ): Port {
   const { config, responder } = options
-  const isLocal = /^(?:127\.|::1$|localhost$)/.test(config.metricsHost)
+  const isLocal = /^(?:127\.|::1$|localhost$)/.test(host)
   const operations = contract.operations
     .filter(({ id }) => Object.hasOwn(handlers, id))
     .map((operation) => ({ ...operation, scopes: undefined }))

@@ -58,7 +58,7 @@ suite('scripts of other origins', () => {
   })
 
   test('may read the refusal of bytes that are no request, with the time of the service', async (t) => {
-    const service = await withService(t, { corsOrigins: GARDEN, headerLimit: '2KiB' })
+    const service = await withService(t, { corsOrigins: GARDEN, headerLimit: 2 * 2 ** 10 })
     const fields = (origin: string) => `Host: a\r\nOrigin: ${origin}\r\n\r\n`
     const lines: readonly (readonly [number, string])[] = [
       [431, `GET /plants?q=${'x'.repeat(2048)} HTTP/1.1`],
