@@ -1,5 +1,6 @@
 import { accessSync, constants, readdirSync, rmSync, statSync } from 'node:fs'
 import { basename, join } from 'node:path'
+import { removeAbandonedDrafts } from '../new-file.ts'
 import { OperatorError } from '../operator-error.ts'
 
 interface Backup {
@@ -79,11 +80,7 @@ export class BackupFolder {
 
   /** Removes the drafts that a backup has left, such as after a power cut. */
   removeUnfinished(): void {
-    for (const name of readdirSync(this.#path)) {
-      const [, backup = '', pid] = /^(.+\.db)\.new-(\d+)-[0-9a-f]{8}(?:-journal|-wal|-shm)?$/.exec(name) ?? []
-      const isOwn = this.#timeIn(backup) !== undefined || timeIn(backup, this.#base) !== undefined
-      if (isOwn && !isRunning(Number(pid))) rmSync(join(this.#path, name), { force: true })
-    }
+    removeAbandonedDrafts(this.#path)
   }
 
   /**
@@ -112,14 +109,6 @@ function timeIn(name: string, start: string): number | undefined {
   if (!name.startsWith(start) || !STAMP.test(stamp)) return undefined
   const time = Date.parse(stamp.replace(STAMP, '$1-$2-$3T$4:$5:$6Z'))
   return Number.isNaN(time) ? undefined : time
-}
-
-function isRunning(pid: number): boolean {
-  try {
-    return process.kill(pid, 0)
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM'
-  }
 }
 
 const refusal = (path: string, why: string): OperatorError => new OperatorError(`backup folder ${path}: ${why}`)

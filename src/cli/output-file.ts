@@ -1,7 +1,7 @@
-import { createWriteStream, openSync, realpathSync, renameSync, rmSync, type Stats, statSync } from 'node:fs'
+import { createWriteStream, realpathSync, renameSync, type Stats, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { pipeline } from 'node:stream/promises'
-import { draftPath, syncDirectory } from '../new-file.ts'
+import { type Draft, makeDraft, syncDirectory } from '../new-file.ts'
 import { OperatorError } from '../operator-error.ts'
 import { printable } from '../printable.ts'
 import { fileFault } from './file-fault.ts'
@@ -28,25 +28,21 @@ const CHUNK = 2 ** 18
 export function outputFile(path: string, { force }: { force: boolean }): Output {
   const target = targetOf(path, force)
   return async (source, signal) => {
-    const draft = draftPath(target)
-    const remove = () => rmSync(draft, { force: true })
-    // The program exits at the second signal without a return to this function.
-    process.once('exit', remove)
+    let draft: Draft | undefined
     try {
-      // The stream would open the file even after an earlier failure, and leave the file behind. Only the owner may
-      // read the file, as with the store.
-      const fd = openSync(draft, 'wx', 0o600)
-      await pipeline(source, createWriteStream(draft, { fd, flush: true, highWaterMark: CHUNK }), { signal })
+      draft = makeDraft(target)
+      // The stream would create a missing file even after an earlier failure, and leave the file behind.
+      const writing = createWriteStream(draft.path, { flags: 'r+', flush: true, highWaterMark: CHUNK })
+      await pipeline(source, writing, { signal })
       // Checks again, as another program may have created the file during a long export.
-      renameSync(draft, targetOf(path, force))
+      renameSync(draft.path, targetOf(path, force))
       syncDirectory(dirname(target))
       return true
     } catch (error) {
       signal.throwIfAborted()
       throw fileFault(path, error)
     } finally {
-      remove()
-      process.off('exit', remove)
+      draft?.remove()
     }
   }
 }

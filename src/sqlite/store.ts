@@ -24,7 +24,7 @@ import { FileWatch } from './open/file-watch.ts'
 import { beginLog, keepReserve, openWithReserve } from './open/full-disk.ts'
 import { preflight } from './open/preflight.ts'
 import { openingError, prepareFile } from './open/prepare-file.ts'
-import { isServed, takeServeLock } from './open/serve-lock.ts'
+import { isServed, takeServeLock, undoServeLock } from './open/serve-lock.ts'
 import { GroupRead } from './read/group-read.ts'
 import { isSmallPage, isSmallPlant, type PlantPage, PointReader } from './read/point-reader.ts'
 import { QueryClient } from './read/query-client.ts'
@@ -32,6 +32,7 @@ import { IndexLag } from './search-index/index-lag.ts'
 import { SearchIndex } from './search-index/search-index.ts'
 import type { SqliteStoreOptions } from './store-options.ts'
 import { SqliteTokenStore } from './token-store.ts'
+import { mendReplacement } from './upkeep/replace-store.ts'
 import { LogReaders } from './wal/log-readers.ts'
 import { AdaptiveWriter, type Writer } from './write/adaptive-writer.ts'
 import { Housekeeping } from './write/housekeeping.ts'
@@ -69,10 +70,11 @@ export class SqliteStore implements Store {
   static async open(link: string, options: SqliteStoreOptions): Promise<SqliteStore> {
     const path = storePath(link)
     try {
+      mendReplacement(path)
       const present = preflight(path) === 'present'
       if (!present && !options.create) throw new OperatorError(`store ${path}: it does not exist`)
       const lock = options.serving ? takeServeLock(path) : undefined
-      let unlock = () => lock?.undo()
+      let unlock = () => lock && undoServeLock(lock)
       try {
         prepareFile(path, present, options.onNotice)
         const open = () => SqliteStore.#openPresent(path, () => unlock(), options)

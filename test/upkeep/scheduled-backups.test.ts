@@ -7,6 +7,7 @@ import { pino } from 'pino'
 import { BackupFolder } from '../../src/cli/backup-folder.ts'
 import { identityOf } from '../../src/cli/open-store.ts'
 import { ScheduledBackups } from '../../src/cli/scheduled-backups.ts'
+import { takeLock } from '../../src/file-lock.ts'
 import { cleanUp } from '../support/clean-up.ts'
 import { plantsIn, tempFolder } from '../support/files.ts'
 import { send } from '../support/load.ts'
@@ -37,22 +38,24 @@ test('the service makes backups at its start and at each interval, and keeps the
   const [folder, backups] = [tempFolder(t), tempFolder(t)]
   const own = await newStore(t, folder)
   const old = ['20200101T000000Z', '20210101T000000Z', '20220101T000000Z'].map((stamp) => `${own}${stamp}.db`)
-  // Files that are no backups of this store, and one that an ended process left.
+  // Files that are no backups of this store, and the draft of a process that lives.
   const others = [
     'other-20200101T000000Z.db',
     'plants-2020.db',
     'plants-20200101T000000Z.db',
     `${own}20209901T000000Z.db`,
     'plants.db',
-    `${own}20200101T000000Z.db.new-${process.pid}-0123abcd`,
+    `${own}20200101T000000Z.db.new-1-0123abcd`,
+    `${own}20200101T000000Z.db.new-1-0123abcd.lock`,
     'plants-00000000-20200101T000000Z.db',
-    'plants-00000000-20200101T000000Z.db.new-99999999-0123abcd',
   ]
   const left = ['plants-20200101T000000Z.db', `${own}20200101T000000Z.db`].map(
-    (name) => `${name}.new-99999999-0123abcd`,
+    (name) => `${name}.new-${process.pid}-0123abcd`,
   )
-  const drafts = left.flatMap((name) => [name, `${name}-journal`])
+  const drafts = left.flatMap((name) => [name, `${name}-journal`, `${name}.lock`])
   for (const name of [...old, ...others, ...drafts]) writeFileSync(join(backups, name), '')
+  const living = takeLock(join(backups, `${own}20200101T000000Z.db.new-1-0123abcd.lock`))
+  cleanUp(t, () => living?.release())
   const { program, address, storePath } = await startServer(t, folder, schedule(backups, 2))
   await program.tells(/"msg":"backed the store up"/)
   const names = () => readdirSync(backups).filter((name) => !others.includes(name))

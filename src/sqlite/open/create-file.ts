@@ -1,6 +1,6 @@
-import { closeSync, linkSync, openSync, rmSync } from 'node:fs'
+import { linkSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { draftPath, syncDirectory } from '../../new-file.ts'
+import { makeDraft, syncDirectory } from '../../new-file.ts'
 import { APPLICATION_ID, openWriter, transaction } from '../connection.ts'
 import { migrate } from '../migrate.ts'
 import { advanceMark } from '../wal/log-mark.ts'
@@ -10,17 +10,16 @@ import { advanceMark } from '../wal/log-mark.ts'
  * of them links its draft to the final name. Only the owner may read the file (mode 0600).
  */
 export function createStoreFile(path: string): void {
-  const draft = draftPath(path)
-  closeSync(openSync(draft, 'wx', 0o600))
+  const draft = makeDraft(path)
   try {
-    const db = openWriter(draft)
+    const db = openWriter(draft.path)
     db.exec(`PRAGMA application_id = ${APPLICATION_ID}`)
     migrate(db)
     transaction(db, () => advanceMark(db))
     db.close()
-    linkUnlessThere(draft, path)
+    linkUnlessThere(draft.path, path)
   } finally {
-    for (const suffix of ['', '-wal', '-shm', '-journal']) rmSync(draft + suffix, { force: true })
+    draft.remove()
   }
   syncDirectory(dirname(path))
 }

@@ -10,6 +10,7 @@ import { openingError } from '../open/prepare-file.ts'
 import { backupTarget, mustHaveRoom } from './backup-target.ts'
 import { type Counts, countsIn, firstFault, giveOwnMark, inCopy } from './copy-file.ts'
 import { nameUnlessThere, throughDraft } from './draft-file.ts'
+import { mendReplacement } from './replace-store.ts'
 
 /** 4 MiB. A part takes some milliseconds, and a signal waits for at most one part. */
 const PAGES_OF_A_PART = 1024
@@ -18,6 +19,7 @@ const PAGES_OF_A_PART = 1024
 export async function makeBackup(link: string, file: string, work: LongWork = {}): Promise<BackupReport> {
   const path = storePath(link)
   try {
+    mendReplacement(path)
     if (preflight(path) === 'absent') throw new OperatorError(`store ${path}: it does not exist`)
     const target = backupTarget(file, path)
     const counts = await throughDraft(

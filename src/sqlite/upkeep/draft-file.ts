@@ -1,6 +1,6 @@
-import { closeSync, existsSync, fsyncSync, linkSync, openSync, renameSync, rmSync } from 'node:fs'
+import { closeSync, existsSync, fsyncSync, linkSync, openSync, renameSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { draftPath, syncDirectory } from '../../new-file.ts'
+import { makeDraft, syncDirectory } from '../../new-file.ts'
 
 /**
  * Writes a database file as a draft beside `path`. Only its owner may read the file (mode 0600). Removes the draft when
@@ -14,23 +14,16 @@ export async function throughDraft<T>(
   make: (draft: string) => Promise<T>,
   name: (draft: string) => void,
 ): Promise<T> {
-  const draft = draftPath(path)
-  const remove = () => {
-    for (const suffix of ['', '-wal', '-shm', '-journal']) rmSync(draft + suffix, { force: true })
-  }
-  // The program exits at the second signal without a return to this function.
-  process.once('exit', remove)
+  const draft = makeDraft(path)
   try {
-    closeSync(openSync(draft, 'wx', 0o600))
-    const made = await make(draft)
-    syncFile(draft)
-    name(draft)
-    remove()
+    const made = await make(draft.path)
+    syncFile(draft.path)
+    name(draft.path)
+    draft.remove()
     syncDirectory(dirname(path))
     return made
   } finally {
-    remove()
-    process.off('exit', remove)
+    draft.remove()
   }
 }
 

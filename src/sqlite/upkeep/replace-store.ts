@@ -1,14 +1,19 @@
-import { existsSync, linkSync, renameSync, rmSync } from 'node:fs'
-import { dirname } from 'node:path'
-import { syncDirectory } from '../../new-file.ts'
+import { existsSync, linkSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+import { takeLock } from '../../file-lock.ts'
+import { removeAbandonedDrafts, syncDirectory } from '../../new-file.ts'
 import { OperatorError } from '../../operator-error.ts'
 import { openExclusive } from '../connection.ts'
 import { sqliteFault } from '../errors.ts'
+import { lockOf, undoServeLock } from '../open/serve-lock.ts'
 import { indexPath } from '../search-index/index-file.ts'
 import { judgeLog } from '../wal/log-match.ts'
 
 /** The suffixes of the files that may hold commits of a store. */
 const DATA = ['', '-wal', '-journal']
+
+/** The part before the time in the name of a replaced store. */
+const REPLACED = '.replaced-'
 
 /** @throws OperatorError when the path has a store, or a WAL or journal of a missing one */
 export function mustBeEmpty(path: string): void {
@@ -42,8 +47,7 @@ export function mustBeUnused(path: string): void {
 
 /**
  * Replaces the present store by the draft, and keeps the present one under another name. After an interruption, the
- * path has one of the two stores. The next start may then refuse it, and names the leftover file: a WAL of the present
- * store, or its second name.
+ * path has one of the two stores, and `mendReplacement` does the rest.
  *
  * @returns the new name of the present store; undefined when there was none
  */
@@ -53,14 +57,59 @@ export function replaceStore(draft: string, path: string): string | undefined {
   for (const suffix of present) linkSync(path + suffix, kept + suffix)
   syncDirectory(dirname(path))
   renameSync(draft, path)
-  const index = indexPath(path)
-  const gone = ['-wal', '-journal', '-shm'].map((suffix) => path + suffix)
-  for (const name of [...gone, index, `${index}-wal`, `${index}-shm`]) rmSync(name, { force: true })
+  removeReplaced(path)
   return present.length > 0 ? kept : undefined
 }
 
+/**
+ * Ends a replacement that was interrupted, and removes the drafts of processes that have ended. Before the new store had
+ * its name, the links to the present one go; after that, what is left of the replaced one does. Call it before this
+ * process opens the store.
+ */
+export function mendReplacement(path: string): void {
+  const folder = dirname(path)
+  if (!existsSync(folder)) return
+  removeAbandonedDrafts(folder)
+  const interrupted = () => replacedNames(path).filter((kept) => DATA.some((suffix) => isSame(path, kept, suffix)))
+  if (interrupted().length === 0) return
+  const lock = takeLock(lockOf(path))
+  // A restore under way holds the lock.
+  if (lock === undefined) return
+  try {
+    for (const kept of interrupted()) {
+      if (existsSync(path) && !isSame(path, kept, '')) removeReplaced(path)
+      // The file goes last: it shows the interruption.
+      else for (const suffix of DATA.toReversed()) if (isSame(path, kept, suffix)) rmSync(kept + suffix)
+    }
+    syncDirectory(folder)
+  } finally {
+    undoServeLock(lock)
+  }
+}
+
+/** Removes what SQLite and the index have of the replaced store. The files that also have its new name go last. */
+function removeReplaced(path: string): void {
+  const index = indexPath(path)
+  const derived = [index, `${index}-wal`, `${index}-shm`, `${path}-shm`]
+  for (const name of [...derived, `${path}-journal`, `${path}-wal`]) rmSync(name, { force: true })
+}
+
+/** The names under which replacements have kept, or would have kept, a store. */
+function replacedNames(path: string): string[] {
+  const start = `${basename(path)}${REPLACED}`
+  const names = readdirSync(dirname(path)).filter((name) => name.startsWith(start))
+  const stores = names.map((name) => name.replace(/-(?:wal|journal)$/, ''))
+  return [...new Set(stores)].map((name) => join(dirname(path), name))
+}
+
+/** Whether two stores share the file with a suffix. */
+function isSame(path: string, other: string, suffix: string): boolean {
+  const [one, two] = [path, other].map((name) => statSync(name + suffix, { throwIfNoEntry: false }))
+  return one !== undefined && one.ino === two?.ino && one.dev === two.dev
+}
+
 function nameForReplaced(path: string): string {
-  const name = `${path}.replaced-${new Date().toISOString().replaceAll(/[-:]|\.\d+/g, '')}`
+  const name = `${path}${REPLACED}${new Date().toISOString().replaceAll(/[-:]|\.\d+/g, '')}`
   const isTaken = (candidate: string) => DATA.some((suffix) => existsSync(candidate + suffix))
   let free = name
   for (let i = 2; isTaken(free); i++) free = `${name}-${i}`

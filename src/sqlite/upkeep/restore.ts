@@ -8,12 +8,12 @@ import { isFull, sqliteFault } from '../errors.ts'
 import { schemaOf } from '../migrate.ts'
 import { checkHeader } from '../open/preflight.ts'
 import { openingError } from '../open/prepare-file.ts'
-import { takeServeLock } from '../open/serve-lock.ts'
+import { takeServeLock, undoServeLock } from '../open/serve-lock.ts'
 import { judgeLog } from '../wal/log-match.ts'
 import { mustHaveRoom } from './backup-target.ts'
 import { type Counts, countsIn, firstFault, giveOwnIdentity, giveOwnMark, inCopy } from './copy-file.ts'
 import { nameUnlessThere, throughDraft } from './draft-file.ts'
-import { mustBeEmpty, mustBeUnused, replaceStore } from './replace-store.ts'
+import { mendReplacement, mustBeEmpty, mustBeUnused, replaceStore } from './replace-store.ts'
 
 /** Makes the store in the file `link` from a backup (Upkeep.restore in src/upkeep.ts). */
 export async function restoreBackup(link: string, file: string, options: RestoreOptions): Promise<RestoreReport> {
@@ -23,6 +23,7 @@ export async function restoreBackup(link: string, file: string, options: Restore
     const folder = dirname(path)
     if (!existsSync(folder))
       throw new OperatorError(`store ${path}: the folder ${folder} does not exist; create it first`)
+    mendReplacement(path)
     const source = backupFile(file, path)
     if (!replace) mustBeEmpty(path)
     // The lock keeps services away from the store during the restore.
@@ -41,7 +42,7 @@ export async function restoreBackup(link: string, file: string, options: Restore
       lock.release()
       return { store: path, ...counts, kept }
     } catch (error) {
-      lock.undo()
+      undoServeLock(lock)
       throw error
     }
   } catch (error) {

@@ -120,4 +120,11 @@ export class LogReaders {
   }
 }
 
-const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0
+/** 0 for a file that is missing or can't be reached, which FileWatch reports. */
+function sizeOf(path: string): number {
+  try {
+    return statSync(path).size
+  } catch {
+    return 0
+  }
+}
