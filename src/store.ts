@@ -37,6 +37,9 @@ export interface DryRun {
   /** Later calls see the plants of earlier ones as if the store had them. Results are in the order of the plants. */
   importPlants(plants: readonly NewPlant[]): Promise<ImportResult[]>
 
+  /** Yields all plants of the store by id, without those of the dry run. Like Store.exportPlants otherwise. */
+  storedPlants(signal?: AbortSignal): AsyncIterable<readonly NewPlant[]>
+
   /** Releases what the dry run holds. A second call does nothing. */
   close(): Promise<void>
 }

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { AppError } from '../src/errors.ts'
+import type { Batch } from '../src/import/batch.ts'
+import { runImport } from '../src/import/run-import.ts'
 import type { NewPlant } from '../src/plant.ts'
 import { NO_EXPECTATION } from '../src/plant-version.ts'
 import type { ImportMode, ImportResult } from '../src/store.ts'
@@ -99,6 +101,48 @@ export function importTests(suite: Suite, open: OpenStore): void {
     ])
     assert.deepEqual(told(await dryRun.importPlants([plant(2n, 'real'), plant(2n, 'tried')])), ['unchanged', 40901])
     await dryRun.close()
+  })
+
+  suite('a dry run yields the stored plants between its parts, without its own', async (t) => {
+    const { store } = await open(t)
+    await importAll(store, BEFORE)
+    const dryRun = await store.startDryRun('update')
+    const stored = async () => (await Array.fromAsync(dryRun.storedPlants())).flat()
+    assert.deepEqual(told(await dryRun.importPlants([plant(4n, 'Hoya'), plant(2n, 'x')])), ['added', 'updated'])
+    assert.deepEqual(await stored(), BEFORE)
+    for await (const [first] of dryRun.storedPlants()) {
+      assert.deepEqual(first, BEFORE[0])
+      break
+    }
+    await store.importPlants([plant(5n)], 'add', TESTER)
+    assert.deepEqual(told(await dryRun.importPlants([plant(4n, 'Hoya'), plant(6n)])), ['unchanged', 'added'])
+    assert.deepEqual(await stored(), [...BEFORE, plant(5n)])
+    await dryRun.close()
+  })
+
+  suite('a dry run finds the rows that would add the name and the tag of a stored plant', async (t) => {
+    const { store } = await open(t)
+    await importAll(store, BEFORE)
+    const coming: readonly (readonly [plant: NewPlant, duplicateOf?: bigint])[] = [
+      [plant(10n, 'Monstera', 'houseplant'), 1n],
+      [plant(11n, 'Monstera')],
+      [plant(12n, 'Aloe'), 2n],
+      [plant(13n, 'Aloe', '')],
+      [plant(14n, 'Ficus', ''), 3n],
+      [plant(15n, 'Ficus')],
+      [plant(16n, 'Hoya')],
+      [plant(17n, 'Hoya')],
+      [plant(18n, 'Aloe'), 2n],
+      [plant(3n, 'Ficus', '')],
+      [plant(1n, 'Aloe')],
+    ]
+    const batches = async function* (): AsyncGenerator<Batch> {
+      for (const [i, [one]] of coming.entries()) yield { plants: [one], lines: [i + 1], refused: [] }
+    }
+    const options = { mode: 'add', dryRun: true, duplicates: true, actor: TESTER } as const
+    const found = await runImport(store, batches(), options, () => {})
+    const rows = coming.flatMap(([, id], i) => (id === undefined ? [] : [{ line: i + 1, id }]))
+    assert.deepEqual(found, { duplicates: rows.length, duplicateRows: rows })
   })
 
   suite('concurrent dry runs do not affect each other', async (t) => {

@@ -21,7 +21,7 @@ import {
 } from './contract.generated.ts'
 import { PlantstoreError } from './errors.ts'
 import { exactId, int64, parseExact, withId } from './exact-json.ts'
-import { batchesOf, emptyReport, type ImportSource, joined } from './import.ts'
+import { batchesOf, emptyReport, type ImportSource, joined, withExactIds } from './import.ts'
 import { linesOf } from './lines.ts'
 import { Listing, nextIn, queryOf } from './listing.ts'
 import type { CallOptions, ClientOptions } from './options.ts'
@@ -129,12 +129,12 @@ export class PlantstoreClient {
    * limit. If a part fails, the parts before it are stored, and importing all of them again is safe.
    */
   async importPlants(source: ImportSource, options: ImportOptions = {}): Promise<ImportReport> {
-    const { mode, dryRun = false, format = 'ndjson', onProgress, signal } = options
+    const { mode, dryRun = false, duplicates, format = 'ndjson', onProgress, signal } = options
     const send = (body: Blob | string, type: string): Promise<ImportReport> => {
       const headers = { 'Content-Type': type }
-      const query = queryOf({ mode, dryRun })
+      const query = queryOf({ mode, dryRun, duplicates })
       const call = { operation: OPERATIONS.importPlants, query, headers, body, signal, isLong: true }
-      return this.#transport.send(call, json<ImportReport>)
+      return this.#transport.send(call, async (response) => withExactIds(await json<ImportReport>(response)))
     }
     if (typeof source === 'string' || source instanceof Blob) return send(source, FILE_TYPES[format])
     // One request for all plants: a dry run stores nothing, so a later request would not see earlier plants.

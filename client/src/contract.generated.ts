@@ -63,6 +63,17 @@ export interface ImportReport {
   readonly refused: number
   /** The first 1000 refused rows, in the order of the file. */
   readonly refusedRows: readonly RefusedRow[]
+  /** Rows that would add a plant with the name and tag of a stored one; only with `duplicates=true`. */
+  readonly duplicates?: number | undefined
+  /** The first 50,000 duplicates, in the order of the file; only with `duplicates=true`. */
+  readonly duplicateRows?: readonly DuplicateRow[] | undefined
+}
+
+export interface DuplicateRow {
+  /** The line of the file where the row begins; the first line is 1. */
+  readonly line: number
+  /** The stored plant with the same name and tag; the one with the lowest id. */
+  readonly id: bigint
 }
 
 export interface RefusedRow {
@@ -167,6 +178,8 @@ export interface ImportPlantsQuery {
   readonly mode?: 'add' | 'update' | undefined
   /** With `true`, the service stores nothing, and answers the report that the import would have. */
   readonly dryRun?: boolean | undefined
+  /** With `true`, the report of a dry run also has `duplicates` and `duplicateRows`: the rows that would add a plant although one with the same name and tag is stored under another id. This reads all plants, once for about 50,000 rows, and also needs the scope `plants:read`. Without `dryRun=true` it is refused. */
+  readonly duplicates?: boolean | undefined
 }
 
 export interface ExportPlantsQuery {

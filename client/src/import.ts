@@ -1,5 +1,5 @@
 import type { ImportReport, NewPlant, RefusedRow } from './contract.generated.ts'
-import { withId } from './exact-json.ts'
+import { int64, withId } from './exact-json.ts'
 
 /** A file of plants (its text is a string or a Blob), or an iterable of plants. */
 export type ImportSource = Blob | string | Iterable<NewPlant> | AsyncIterable<NewPlant>
@@ -42,6 +42,12 @@ export const emptyReport = (dryRun: boolean): ImportReport => ({
   refused: 0,
   refusedRows: [],
 })
+
+/** The report of an answer, in which short ids are numbers. */
+export const withExactIds = ({ duplicateRows, ...report }: ImportReport): ImportReport =>
+  duplicateRows === undefined
+    ? report
+    : { ...report, duplicateRows: duplicateRows.map(({ line, id }) => ({ line, id: int64(id) })) }
 
 /** Joins the reports of two parts. @param rows the number of rows before those of `next` */
 export function joined(before: ImportReport, next: ImportReport, rows: number): ImportReport {

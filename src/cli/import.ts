@@ -2,6 +2,7 @@ import { commandActor } from '../actor.ts'
 import { type Config, shownStore } from '../config.ts'
 import { readPlants } from '../import/format.ts'
 import {
+  type Duplicates,
   type ImportCounts,
   type ImportSummary,
   ImportTotals,
@@ -24,6 +25,7 @@ import { fileKind, type KindFlags, type TargetFlags, targetOf } from './transfer
 export interface ImportFlags extends KindFlags, TargetFlags {
   readonly mode?: ImportMode
   readonly dryRun?: true
+  readonly duplicates?: true
   readonly quiet?: true
   readonly json?: true
   readonly retryTime?: string
@@ -38,8 +40,9 @@ export interface ImportFlags extends KindFlags, TargetFlags {
 export async function importFile(file: string, flags: ImportFlags, config: Config): Promise<number> {
   const { format, gzip } = fileKind(file, flags)
   const target = targetOf(flags, config)
-  const { mode = 'add', dryRun = false, quiet = false, retryTime = '5m' } = flags
+  const { mode = 'add', dryRun = false, duplicates = false, quiet = false, retryTime = '5m' } = flags
   const retryFor = retryTimeOf(retryTime)
+  if (duplicates && !dryRun) throw new OperatorError('--duplicates: works only with --dry-run', { exitCode: 2 })
   const actor = commandActor('import')
   // A service writes its own lines to its audit log.
   using audit =
@@ -55,7 +58,7 @@ export async function importFile(file: string, flags: ImportFlags, config: Confi
     if (target.kind === 'store') {
       const onNotice = (text: string) => progress.note(text)
       const work = async (store: Store) => {
-        await runImport(store, batches(), { mode, dryRun, actor }, take)
+        reporter.duplicates = await runImport(store, batches(), { mode, dryRun, duplicates, actor }, take)
         return true
       }
       const details = () => ({ store: shownStore(target.address), mode, ...reporter.counts })
@@ -64,7 +67,14 @@ export async function importFile(file: string, flags: ImportFlags, config: Confi
         else await audit.around('importPlants', details, 'imported', () => work(store))
       })
     } else if (dryRun) {
-      take(await dryRunThrough(target.service, mode, format, input.content(), stop))
+      const query = { mode, dryRun, duplicates }
+      const {
+        duplicates: found,
+        duplicateRows = [],
+        ...summary
+      } = await dryRunThrough(target.service, query, format, input.content(), stop)
+      take(summary)
+      if (found !== undefined) reporter.duplicates = { duplicates: found, duplicateRows }
     } else {
       const onWait = (error: Error) => progress.note(`${error.message}; retrying for ${retryTime}`)
       await importThrough(target.service, mode, batches(), take, { time: retryFor, signal: stop, onWait })
@@ -79,12 +89,20 @@ export async function importFile(file: string, flags: ImportFlags, config: Confi
     input.close()
   }
   progress.end()
-  if (flags.json === true) process.stdout.write(`${JSON.stringify({ dryRun, ...reporter.report }, null, 2)}\n`)
+  if (!quiet && flags.json !== true) reporter.printDuplicates(progress)
+  if (flags.json === true) process.stdout.write(`${jsonOf({ dryRun, ...reporter.report })}\n`)
   else if (!quiet) progress.note(`${dryRun ? 'dry run, nothing was stored' : 'done'}: ${reporter}`)
   if (reporter.refused === 0) return 0
   if (!dryRun) progress.note(CORRECTION_HINT)
   return 1
 }
+
+/** The JSON of a report, with its bigints as numbers. */
+const jsonOf = (report: object): string =>
+  JSON.stringify(report, (_, value) => (typeof value === 'bigint' ? String(value) : value), 2).replaceAll(
+    /"id": "(-?[0-9]+)"/g,
+    '"id": $1',
+  )
 
 const CONTINUE_HINT = 'Run the same command again to continue: rows that are already stored count as unchanged.'
 const CORRECTION_HINT =
@@ -103,6 +121,8 @@ class ImportReporter {
   readonly #totals = new ImportTotals()
   readonly #refusedRows: RefusedRow[] = []
   readonly #startedAt = performance.now()
+  /** Undefined unless the command asks for them. */
+  duplicates: Duplicates | undefined
 
   get rows(): number {
     return this.#totals.rows
@@ -117,8 +137,18 @@ class ImportReporter {
   }
 
   /** The counts and refused rows, with the members of the service's import report. */
-  get report(): ImportSummary {
-    return { ...this.#totals.counts, refusedRows: this.#refusedRows }
+  get report(): ImportSummary & Partial<Duplicates> {
+    return { ...this.#totals.counts, refusedRows: this.#refusedRows, ...this.duplicates }
+  }
+
+  printDuplicates(progress: Progress): void {
+    if (this.duplicates === undefined) return
+    const { duplicates, duplicateRows } = this.duplicates
+    for (const { line, id } of duplicateRows.slice(0, LISTED_ROWS)) {
+      progress.note(`line ${line}: has the name and tag of plant ${id}`)
+    }
+    const rest = duplicates > LISTED_ROWS ? `; the first ${count(LISTED_ROWS)} are listed` : ''
+    progress.note(`${counted(duplicates, 'row')} would add a plant with the name and tag of a stored one${rest}`)
   }
 
   add(summary: ImportSummary, progress: Progress): void {

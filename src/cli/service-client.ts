@@ -3,7 +3,7 @@ import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
 import { text } from 'node:stream/consumers'
 import { pipeline } from 'node:stream/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type ImportSummary, readSummary } from '../import/import-summary.ts'
+import { type Duplicates, type ImportSummary, readSummary } from '../import/import-summary.ts'
 import { OperatorError } from '../operator-error.ts'
 
 /** Thrown when the service is out of reach or busy. The same request may succeed later. */
@@ -45,7 +45,7 @@ export class ServiceClient {
     this.#agent = new (address.protocol === 'https:' ? HttpsAgent : Agent)({ keepAlive: true, maxSockets: 1 })
   }
 
-  async importPlants(body: Body, request: Request): Promise<ImportSummary> {
+  async importPlants(body: Body, request: Request): Promise<ImportSummary & Partial<Duplicates>> {
     const answer = await this.#send('POST', 'plants/import', request, body)
     return readSummary(await this.#read(text(answer), request.signal)) ?? this.#throwNotPlantstore()
   }

@@ -1,6 +1,6 @@
 import type { Batch } from '../import/batch.ts'
 import { type Format, MEDIA_TYPES, writePlants } from '../import/format.ts'
-import type { ImportSummary } from '../import/import-summary.ts'
+import type { Duplicates, ImportSummary } from '../import/import-summary.ts'
 import { type BatchOutcome, putBatches } from '../import/run-import.ts'
 import { textLength } from '../plant.ts'
 import type { ImportMode } from '../store.ts'
@@ -40,12 +40,12 @@ export function importThrough(
 /** Makes a dry run on a running service, in one request for the whole file: a row may depend on any earlier row. */
 export function dryRunThrough(
   service: ServiceClient,
-  mode: ImportMode,
+  options: { readonly mode: ImportMode; readonly dryRun: boolean; readonly duplicates: boolean },
   format: Format,
   content: AsyncIterable<Buffer>,
   signal: AbortSignal,
-): Promise<ImportSummary> {
-  const query = new URLSearchParams({ mode, dryRun: 'true' })
+): Promise<ImportSummary & Partial<Duplicates>> {
+  const query = new URLSearchParams(Object.entries(options).map(([name, value]) => [name, String(value)]))
   return service.importPlants(content, { mediaType: MEDIA_TYPES[format], query, signal })
 }
 

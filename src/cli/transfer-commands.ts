@@ -22,6 +22,7 @@ export function addImport(root: Command, settings: ReadSettings): void {
   addTargetOptions(to, ['auditLog'])
   to.addOption(choice('--mode <MODE>', MODE, ['add', 'update']))
     .option('--dry-run', 'report what would happen, and store nothing')
+    .option('--duplicates', DUPLICATES)
     .addOption(choice('--format <FORMAT>', FORMAT, FORMATS))
     .option('--gzip', 'the file is gzip-compressed, regardless of its name')
     .option('--retry-time <TIME>', RETRY_TIME)
@@ -59,6 +60,7 @@ const FILE = 'a file named .ndjson, .jsonl or .csv, plus .gz if compressed'
 const FORMAT = 'ndjson or csv, regardless of the name; required with -'
 const MODE =
   'for a row whose id exists: add refuses it unless the plant is equal, update replaces the plant (default add)'
+const DUPLICATES = 'with --dry-run: also report rows to add that have the name and tag of a stored plant'
 const RETRY_TIME = 'how long to retry when the service stops answering, at most 60m (default 5m)'
 
 const IMPORT_NOTES = `

@@ -16,6 +16,7 @@ export const PARAMETERS = {
   importPlants: (values: Values) => ({
     mode: typed.oneOf(['add', 'update'], values['mode']),
     dryRun: typed.boolean(values['dryRun']),
+    duplicates: typed.boolean(values['duplicates']),
   }),
   exportPlants: (values: Values) => ({
     format: typed.optionalOneOf(['ndjson', 'csv'], values['format']),

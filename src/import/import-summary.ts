@@ -21,6 +21,20 @@ export interface ImportSummary extends ImportCounts {
   readonly refusedRows: readonly RefusedRow[]
 }
 
+/** A row that would add a plant with the name and the tag of a stored one. */
+export interface DuplicateRow {
+  readonly line: number
+  /** The stored plant; the one with the lowest id. */
+  readonly id: bigint
+}
+
+/** The rows of a dry run that would add a plant with the name and the tag of a stored one. */
+export interface Duplicates {
+  readonly duplicates: number
+  /** The first of them, by line. */
+  readonly duplicateRows: readonly DuplicateRow[]
+}
+
 /** The most refused rows that a summary lists. It only counts further ones. */
 export const LISTED_ROWS = 1000
 
@@ -54,12 +68,19 @@ export class ImportTotals {
 }
 
 /** Reads the report of an import over HTTP; undefined for any other text. */
-export function readSummary(text: string): ImportSummary | undefined {
+export function readSummary(text: string): (ImportSummary & Partial<Duplicates>) | undefined {
   try {
-    const { added, updated, unchanged, refused, refusedRows } = JSON.parse(text) as ImportSummary
+    const report = JSON.parse(withExactIds(text), exactId) as ImportSummary & Partial<Duplicates>
+    const { added, updated, unchanged, refused, refusedRows } = report
     const isReport = [added, updated, unchanged, refused].every(Number.isSafeInteger) && Array.isArray(refusedRows)
-    return isReport ? { added, updated, unchanged, refused, refusedRows } : undefined
+    return isReport ? report : undefined
   } catch {
     return undefined
   }
 }
+
+/** Reads ids as bigints. Within a JSON string the quotation marks of such a member would be escaped. */
+const withExactIds = (text: string): string => text.replaceAll(/"id":(-?[0-9]+)/g, '"id":"$1"')
+
+const exactId = (name: string, value: unknown): unknown =>
+  name === 'id' && typeof value === 'string' ? BigInt(value) : value

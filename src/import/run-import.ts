@@ -2,12 +2,15 @@ import type { Actor } from '../actor.ts'
 import { AppError } from '../errors.ts'
 import type { ImportMode, ImportResult, Store } from '../store.ts'
 import type { Batch } from './batch.ts'
-import type { ImportCounts, ImportSummary, RefusedRow } from './import-summary.ts'
+import { DuplicateFinder } from './duplicates.ts'
+import type { Duplicates, ImportCounts, ImportSummary, RefusedRow } from './import-summary.ts'
 
 export interface ImportOptions {
   readonly mode: ImportMode
   /** Whether to store nothing, and report the result that each row would have. */
   readonly dryRun: boolean
+  /** Whether a dry run looks for rows that would add a plant with the name and the tag of a stored one. */
+  readonly duplicates: boolean
   readonly actor: Actor
 }
 
@@ -28,21 +31,32 @@ export type TakeSummary = (summary: ImportSummary, lastLine: number) => void
  *
  * @param take called after each commit
  * @param signal ends the import before the next batch, with its reason
+ * @returns the duplicates that the options ask for
  */
 export async function runImport(
   store: Store,
   batches: AsyncIterable<Batch>,
-  { mode, dryRun, actor }: ImportOptions,
+  { mode, dryRun, duplicates, actor }: ImportOptions,
   take: TakeSummary,
   signal?: AbortSignal,
-): Promise<void> {
-  const run = dryRun ? await store.startDryRun(mode) : undefined
-  const put: PutBatch = async ({ plants }) =>
-    outcomeOf(await (run === undefined ? store.importPlants(plants, mode, actor) : run.importPlants(plants)))
-  try {
+): Promise<Duplicates | undefined> {
+  if (!dryRun) {
+    const put: PutBatch = async ({ plants }) => outcomeOf(await store.importPlants(plants, mode, actor))
     await putBatches(batches, put, take, signal)
+    return undefined
+  }
+  const run = await store.startDryRun(mode)
+  try {
+    const finder = duplicates ? new DuplicateFinder(() => run.storedPlants(signal)) : undefined
+    const put: PutBatch = async (batch) => {
+      const results = await run.importPlants(batch.plants)
+      await finder?.add(batch, results)
+      return outcomeOf(results)
+    }
+    await putBatches(batches, put, take, signal)
+    return await finder?.end()
   } finally {
-    await run?.close()
+    await run.close()
   }
 }
 

@@ -171,6 +171,7 @@ export class PostgresStore implements Store {
     const dryRun = new PostgresDryRun(client, mode)
     return {
       importPlants: (plants) => this.#ask(() => dryRun.importPlants(plants)),
+      storedPlants: (signal) => this.#longRead(dryRun.storedPlants(signal), signal),
       close: async () => this.#dedicated.release(client),
     }
   }
@@ -179,10 +180,7 @@ export class PostgresStore implements Store {
     const [filter, order, signal] = query
     const client = await this.#askAll(() => this.#dedicated.acquire(signal))
     try {
-      yield* exported(client, filter, order, signal)
-    } catch (error) {
-      signal?.throwIfAborted()
-      throw this.#closing === undefined ? appErrorOf(error) : shuttingDown()
+      yield* this.#longRead(exported(client, filter, order, signal), signal)
     } finally {
       this.#dedicated.release(client)
     }
@@ -253,6 +251,19 @@ export class PostgresStore implements Store {
       this.#wrote(changes.length)
       return results
     })
+  }
+
+  /** Yields pages of plants, and turns faults of the database into AppErrors. */
+  async *#longRead(
+    pages: AsyncIterable<readonly NewPlant[]>,
+    signal?: AbortSignal,
+  ): AsyncIterable<readonly NewPlant[]> {
+    try {
+      yield* pages
+    } catch (error) {
+      signal?.throwIfAborted()
+      throw this.#closing === undefined ? appErrorOf(error) : shuttingDown()
+    }
   }
 
   #wrote(plants: number): void {

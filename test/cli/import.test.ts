@@ -75,6 +75,26 @@ suite('plantstore import into a store', () => {
     for (const file of ['a', 'b']) assert.deepEqual(plantsIn(join(folder, `${file}.db`)), asMap(PLANTS))
   })
 
+  test('names rows that would add the name and tag of a stored plant, in a dry run that asks for them', async (t) => {
+    const folder = tempFolder(t)
+    writeFileSync(join(folder, 'a.csv'), 'id,name,tag\n9223372036854775807,Fern,shade\n')
+    writeFileSync(join(folder, 'b.csv'), 'id,name,tag\n1,Fern,shade\n2,Fern,\n')
+    assert.equal((await run(t, ['import', 'a.csv'], { cwd: folder })).code, 0)
+    const { stderr, code } = await run(t, ['import', 'b.csv', '--dry-run', '--duplicates'], { cwd: folder })
+    assert.equal(code, 0)
+    assert.match(
+      stderr,
+      /^line 2: has the name and tag of plant 9223372036854775807\n1 row would add a plant with the name/,
+    )
+    const json = await run(t, ['import', 'b.csv', '--dry-run', '--duplicates', '--json'], { cwd: folder })
+    assert.match(
+      json.stdout,
+      /"duplicates": 1,\s+"duplicateRows": \[\s+\{\s+"line": 2,\s+"id": 9223372036854775807\s+\}/,
+    )
+    const wrong = await run(t, ['import', 'b.csv', '--duplicates'], { cwd: folder })
+    assert.deepEqual([wrong.code, wrong.stderr.includes('--duplicates: works only with --dry-run')], [2, true])
+  })
+
   test('names each refused row by its line, stores the other rows, and exits with 1', async (t) => {
     const folder = tempFolder(t)
     const path = join(folder, 'plants.ndjson')

@@ -118,6 +118,8 @@ suite('the client', () => {
     assert.deepEqual(seen, [5000, 10_000, 11_999])
     assert.deepEqual([report.refused, report.refusedRows[0]?.line, report.refusedRows[0]?.error], [1, 12_000, 40002])
     assert.equal((await client.importPlants(made(), { dryRun: true })).unchanged, 11_999)
+    const twice = await client.importPlants([{ id: 50_000n, name: 'x' }], { dryRun: true, duplicates: true })
+    assert.deepEqual([twice.duplicates, twice.duplicateRows], [1, [{ line: 1, id: 0n }]])
     const updated = await client.importPlants([{ id: 1n, name: 'new' }], { mode: 'update' })
     assert.equal(updated.updated, 1)
   })

@@ -145,6 +145,21 @@ suite('an import', () => {
     assert.deepEqual(await service.plants(), [{ id: 1n, name: 'Fern', tag: null }])
   })
 
+  test('reports the rows of a dry run that would add the name and tag of a stored plant, if asked', async (t) => {
+    const service = await withService(t)
+    await send(service, '{"id":9223372036854775807,"name":"Fern","tag":"shade"}\n{"id":2,"name":"Moss"}')
+    const file = 'id,name,tag\n3,Moss,\n4,Moss,""\n5,Fern,shade\n6,Moss,\n2,Moss,\nx,Moss,\n7,Oak,\n'
+    const plain = await send(service, file, { type: CSV, query: '?dryRun=true' })
+    assert.ok(!plain.body.includes('duplicate'))
+    const answer = await send(service, file, { type: CSV, query: '?dryRun=true&duplicates=true' })
+    assert.deepEqual(countsOf(answer), [5, 0, 1, 1])
+    const rows = '[{"line":2,"id":2},{"line":4,"id":9223372036854775807},{"line":5,"id":2}]'
+    assert.ok(answer.body.endsWith(`,"duplicates":3,"duplicateRows":${rows}}`), answer.body)
+    assert.equal((await service.plants()).length, 2)
+    const none = await send(service, 'id,name\n', { type: CSV, query: '?dryRun=true&duplicates=true' })
+    assert.ok(none.body.endsWith(',"duplicates":0,"duplicateRows":[]}'), none.body)
+  })
+
   test('lists the first 1000 refused rows, and counts all of them', async (t) => {
     const service = await withService(t)
     const answer = await send(service, `${'x\n'.repeat(2500)}{"id":1,"name":"a"}`)
@@ -194,6 +209,8 @@ suite('an import is refused before its body is read', () => {
     ['with an unknown parameter', 40003, { query: '?dryrun=true' }],
     ['with another mode', 40003, { query: '?mode=replace' }],
     ['with a dry run that is neither true nor false', 40003, { query: '?dryRun=1' }],
+    ['with duplicates, but no dry run', 40003, { query: '?duplicates=true' }],
+    ['with duplicates that are neither true nor false', 40003, { query: '?dryRun=true&duplicates=1' }],
     ['as JSON', 41501, { type: 'application/json' }],
     ['in another charset', 41501, { type: 'text/csv; charset=iso-8859-1' }],
     ['compressed', 41501, { headers: { 'Content-Encoding': 'gzip' } }],
@@ -207,6 +224,14 @@ suite('an import is refused before its body is read', () => {
       assert.deepEqual(await service.plants(), [])
     })
   }
+
+  test('with duplicates and a token without the scope plants:read: 40301', async (t) => {
+    const service = await withService(t)
+    const { secret } = await service.issueToken(['plants:write'])
+    const authorization = `Bearer ${secret}`
+    assert.equal(errorOf(await send(service, ROWS, { authorization, query: '?dryRun=true&duplicates=true' })), 40301)
+    assert.deepEqual(countsOf(await send(service, ROWS, { authorization, query: '?dryRun=true' })), [2, 0, 0, 0])
+  })
 
   test('with a token without the scope plants:write: 40301', async (t) => {
     const service = await withService(t)

@@ -1222,6 +1222,7 @@ var emptyReport = (dryRun) => ({
   refused: 0,
   refusedRows: []
 });
+var withExactIds = ({ duplicateRows, ...report }) => duplicateRows === void 0 ? report : { ...report, duplicateRows: duplicateRows.map(({ line, id }) => ({ line, id: int64(id) })) };
 function joined(before, next, rows) {
   const moved = next.refusedRows.map((row) => ({ ...row, line: row.line + rows }));
   return {
@@ -1505,12 +1506,12 @@ var PlantstoreClient = class {
    * limit. If a part fails, the parts before it are stored, and importing all of them again is safe.
    */
   async importPlants(source, options2 = {}) {
-    const { mode, dryRun = false, format = "ndjson", onProgress, signal } = options2;
+    const { mode, dryRun = false, duplicates, format = "ndjson", onProgress, signal } = options2;
     const send = (body, type) => {
       const headers = { "Content-Type": type };
-      const query = queryOf({ mode, dryRun });
+      const query = queryOf({ mode, dryRun, duplicates });
       const call = { operation: OPERATIONS.importPlants, query, headers, body, signal, isLong: true };
-      return this.#transport.send(call, json);
+      return this.#transport.send(call, async (response) => withExactIds(await json(response)));
     };
     if (typeof source === "string" || source instanceof Blob) return send(source, FILE_TYPES[format]);
     if (dryRun) return send(new Blob(await textsOf(source)), FILE_TYPES.ndjson);

@@ -1,10 +1,18 @@
 import type { Config } from '../../config.ts'
 import { AppError, type ErrorNumber } from '../../errors.ts'
 import { FORMATS, type Format, MEDIA_TYPES, readPlants } from '../../import/format.ts'
-import { type ImportCounts, type ImportSummary, ImportTotals, type RefusedRow } from '../../import/import-summary.ts'
-import { runImport } from '../../import/run-import.ts'
+import {
+  type Duplicates,
+  type ImportCounts,
+  type ImportSummary,
+  ImportTotals,
+  type RefusedRow,
+} from '../../import/import-summary.ts'
+import { runImport, type TakeSummary } from '../../import/run-import.ts'
 import type { Store } from '../../store.ts'
 import type { Admission } from '../admission/admission.ts'
+import { requireScopes } from '../auth/bearer.ts'
+import type { Exchange } from '../exchange.ts'
 import { charsetOf } from '../request/body.ts'
 import { bodyPieces } from '../request/body-pieces.ts'
 import { type MediaType, readMediaType } from '../request/media-type.ts'
@@ -28,6 +36,7 @@ export function importHandlers(
     importPlants(exchange, options) {
       const type = readMediaType(exchange.request.headers['content-type'] ?? '')
       const format = formatOfType(type)
+      if (options.duplicates) requireDuplicates(exchange, options.dryRun)
       const isUtf16 = type !== undefined && charsetOf(type) === 'utf-16'
       admission
         .during(options.dryRun ? 'dryRun' : 'import', exchange, async (ending) => {
@@ -40,13 +49,14 @@ export function importHandlers(
           responder.audit.begins(exchange)
           try {
             const { actor } = exchange
-            await runImport(store, batches, { ...options, actor }, (...part) => reporter.add(...part), signal)
+            const take: TakeSummary = (...part) => reporter.add(...part)
+            const duplicates = await runImport(store, batches, { ...options, actor }, take, signal)
+            return { ...reporter.report, ...duplicates }
           } catch (error) {
             throw error instanceof AppError ? reporter.refusalOf(error) : error
           }
-          return reporter.report
         })
-        .then((report) => responder.reply(exchange, 200, ['Content-Type', JSON_TYPE], JSON.stringify(report)))
+        .then((report) => responder.reply(exchange, 200, ['Content-Type', JSON_TYPE], reportJson(report)))
         .catch((error: unknown) => responder.refuse(exchange, error))
     },
   }
@@ -56,9 +66,23 @@ export function importHandlers(
 const formatOfType = (mediaType: MediaType | undefined): Format =>
   FORMATS.find((format) => MEDIA_TYPES[format] === mediaType?.type) ?? 'ndjson'
 
+/** @throws AppError 40003 without a dry run, 40301 when the token may not read plants */
+function requireDuplicates({ identity }: Exchange, dryRun: boolean): void {
+  if (identity !== undefined) requireScopes(identity, ['plants:read'])
+  if (!dryRun) throw new AppError(40003, 'duplicates must be left out or false without dryRun=true')
+}
+
 /** The body of the answer to an import. */
-export interface ImportReport extends ImportSummary {
+export interface ImportReport extends ImportSummary, Partial<Duplicates> {
   readonly dryRun: boolean
+}
+
+/** JSON.stringify writes no bigint, and takes 4 times as long with a replacer that does. */
+function reportJson({ duplicateRows, ...report }: ImportReport): string {
+  const json = JSON.stringify(report)
+  if (duplicateRows === undefined) return json
+  const rows = duplicateRows.map(({ line, id }) => `{"line":${line},"id":${id}}`)
+  return `${json.slice(0, -1)},"duplicateRows":[${rows.join(',')}]}`
 }
 
 /** Collects the results of the rows of a file: for the answer, or for the refusal of an import that stops early. */

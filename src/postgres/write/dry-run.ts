@@ -1,6 +1,8 @@
 import type { NewPlant } from '../../plant.ts'
+import { filterOf } from '../../plant-query.ts'
 import type { ImportMode, ImportResult } from '../../store.ts'
 import type { Client, Statement } from '../pool/client.ts'
+import { exported } from '../read/long-reads.ts'
 import { selectPlants } from '../read/point-reader.ts'
 import { byId, COLUMNS, columnsOf, refusalOf } from '../rows.ts'
 import { decideImport } from './decide-import.ts'
@@ -30,6 +32,15 @@ export class PostgresDryRun {
     const { results, changed } = decideImport(plants, this.#mode, present)
     if (changed.length > 0) await run({ name: 'try', text: TRY, values: columnsOf(changed) })
     return results
+  }
+
+  /** Ends its transaction at the end, because later rows are tried on the same connection. */
+  async *storedPlants(signal?: AbortSignal): AsyncGenerator<readonly NewPlant[], void, void> {
+    try {
+      yield* exported(this.#client, filterOf(), 'id', signal)
+    } finally {
+      await this.#client.run({ text: 'COMMIT' })
+    }
   }
 }
 

@@ -1,0 +1,86 @@
+import type { NewPlant } from '../plant.ts'
+import type { ImportResult } from '../store.ts'
+import type { Batch } from './batch.ts'
+import type { DuplicateRow, Duplicates } from './import-summary.ts'
+
+/** The most rows that a report lists. */
+const MAX_LISTED = 50_000
+/** Rows, and UTF-16 units of their texts, after which the store is searched. They take at most 20 MB. */
+const MAX_ROWS = 50_000
+const MAX_TEXT = 2 ** 22
+
+interface Wanted {
+  /** The first stored plant with this name and tag. */
+  id: bigint | undefined
+}
+
+/**
+ * Finds the rows of a dry run that would add a plant with the name and the tag of a stored one. It reads all plants once
+ * for every MAX_ROWS of such rows: no index has names and tags as they are, and one search per row would take longer.
+ */
+export class DuplicateFinder {
+  readonly #plants: () => AsyncIterable<readonly NewPlant[]>
+  readonly #maxRows: number
+  readonly #maxListed: number
+  #wanted = new Map<string, Wanted>()
+  #rows: { readonly line: number; readonly wanted: Wanted }[] = []
+  #text = 0
+  #count = 0
+  readonly #listed: DuplicateRow[] = []
+
+  /** @param plants reads all plants of the store, by id */
+  constructor(plants: () => AsyncIterable<readonly NewPlant[]>, { maxRows = MAX_ROWS, maxListed = MAX_LISTED } = {}) {
+    this.#plants = plants
+    this.#maxRows = maxRows
+    this.#maxListed = maxListed
+  }
+
+  async add({ plants, lines }: Batch, results: readonly ImportResult[]): Promise<void> {
+    for (const [i, plant] of plants.entries()) {
+      if (results[i] === 'added') this.#add(lines[i] ?? 0, keyOf(plant))
+    }
+    if (this.#rows.length >= this.#maxRows || this.#text >= MAX_TEXT) await this.#find()
+  }
+
+  async end(): Promise<Duplicates> {
+    await this.#find()
+    return { duplicates: this.#count, duplicateRows: this.#listed }
+  }
+
+  #add(line: number, key: string): void {
+    const known = this.#wanted.get(key)
+    const wanted = known ?? { id: undefined }
+    this.#rows.push({ line, wanted })
+    if (known !== undefined) return
+    this.#wanted.set(key, wanted)
+    this.#text += key.length
+  }
+
+  async #find(): Promise<void> {
+    if (this.#rows.length === 0) return
+    await this.#match()
+    for (const { line, wanted } of this.#rows) {
+      if (wanted.id === undefined) continue
+      this.#count++
+      if (this.#listed.length < this.#maxListed) this.#listed.push({ line, id: wanted.id })
+    }
+    this.#wanted = new Map()
+    this.#rows = []
+    this.#text = 0
+  }
+
+  async #match(): Promise<void> {
+    let left = this.#wanted.size
+    for await (const page of this.#plants()) {
+      for (const plant of page) {
+        const wanted = this.#wanted.get(keyOf(plant))
+        if (wanted === undefined || wanted.id !== undefined) continue
+        wanted.id = plant.id
+        if (--left === 0) return
+      }
+    }
+  }
+}
+
+/** Two plants have the same key if they have the same name and tag. No text has U+0000. */
+const keyOf = ({ name, tag }: NewPlant): string => (tag === undefined ? `${name}\0\0` : `${name}\0${tag}`)

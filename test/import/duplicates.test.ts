@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import { DuplicateFinder } from '../../src/import/duplicates.ts'
+import type { NewPlant } from '../../src/plant.ts'
+
+const plant = (id: number, name: string): NewPlant => ({ id: BigInt(id), name, tag: undefined })
+const STORED = Array.from({ length: 100 }, (_, i) => plant(i, `plant ${i % 50}`))
+
+/** A finder over the stored plants, and the number of plants that it has read. */
+function finderOf(bounds: { maxRows?: number; maxListed?: number }) {
+  const read = { plants: 0, times: 0 }
+  const finder = new DuplicateFinder(async function* () {
+    read.times++
+    for (const each of STORED) {
+      read.plants++
+      yield [each]
+    }
+  }, bounds)
+  return { finder, read }
+}
+
+const added = (names: readonly string[], first = 0) => ({
+  batch: {
+    plants: names.map((name, i) => plant(1000 + i, name)),
+    lines: names.map((_, i) => first + i + 1),
+    refused: [],
+  },
+  results: names.map(() => 'added' as const),
+})
+
+suite('the search for duplicates', () => {
+  test('reads the store once for so many rows, and finds the same as for all rows at once', async () => {
+    const names = Array.from({ length: 90 }, (_, i) => `plant ${i}`)
+    const all = []
+    for (const maxRows of [1000, 30, 7]) {
+      const { finder, read } = finderOf({ maxRows })
+      for (let at = 0; at < names.length; at += 10) {
+        const { batch, results } = added(names.slice(at, at + 10), at)
+        await finder.add(batch, results)
+      }
+      all.push(await finder.end())
+      assert.equal(read.times, maxRows === 1000 ? 1 : maxRows === 30 ? 3 : 9)
+    }
+    const rows = Array.from({ length: 50 }, (_, i) => ({ line: i + 1, id: BigInt(i) }))
+    for (const found of all) assert.deepEqual(found, { duplicates: 50, duplicateRows: rows })
+  })
+
+  test('stops reading at the last match, and reads nothing if no row would add a plant', async () => {
+    const { finder, read } = finderOf({})
+    await finder.end()
+    assert.equal(read.times, 0)
+    const { batch } = added(['plant 3'])
+    await finder.add(batch, ['unchanged'])
+    await finder.end()
+    assert.equal(read.times, 0)
+    await finder.add(batch, ['added'])
+    assert.deepEqual(await finder.end(), { duplicates: 1, duplicateRows: [{ line: 1, id: 3n }] })
+    assert.equal(read.plants, 4)
+  })
+
+  test('counts all rows, and lists the first of them', async () => {
+    const { finder } = finderOf({ maxListed: 2 })
+    const { batch, results } = added(['plant 9', 'plant 1', 'x', 'plant 9', 'plant 2'])
+    await finder.add(batch, results)
+    const duplicateRows = [
+      { line: 1, id: 9n },
+      { line: 2, id: 1n },
+    ]
+    assert.deepEqual(await finder.end(), { duplicates: 4, duplicateRows })
+  })
+})
