@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { words } from '../src/fold.ts'
 import { MAX_ID, MIN_ID, type NewPlant } from '../src/plant.ts'
-import { PAGE_TEXT, PLANT_ORDERS, positionOf } from '../src/plant-query.ts'
+import { PAGE_TEXT, PLANT_ORDERS, plantWords, positionOf } from '../src/plant-query.ts'
 import { NO_EXPECTATION } from '../src/plant-version.ts'
 import { TESTER } from './support/actor.ts'
 import { createPlant } from './support/create-plant.ts'
 import { expectedPlants } from './support/expected.ts'
-import { EVERYTHING, importAll, listAll } from './support/store-calls.ts'
+import { EVERYTHING, exportAll, importAll, listAll } from './support/store-calls.ts'
 import { type OpenStore, plant, type Suite } from './support/store-under-test.ts'
 
 const PLANTS = [
@@ -203,5 +203,47 @@ function filterTests(suite: Suite, open: OpenStore): void {
     assert.deepEqual(await listAll(store, { words: ['x'.repeat(100_000)] }), [long])
     assert.deepEqual(ids(await listAll(store, { words: ['x'.repeat(8)] })), [1n, 3n])
     assert.deepEqual(await listAll(store, { words: ['w0', 'w19999'] }), [wide])
+  })
+
+  suite('a search finds a plant by each of very many words, whatever its text was before', async (t) => {
+    const { store } = await open(t)
+    const text = (letter: string, count = 12_000) =>
+      Array.from({ length: count }, (_, i) => `${letter}${((i * 7919) % 60_466_176).toString(36)}`).join(' ')
+    // Beyond U+FFFF, the order of code points is not that of JavaScript; one syllable of Hangul becomes three letters.
+    const scripts = ['w', '銀', '\u{20000}', '\ufa0e', '한']
+    const texts = ['fern', 'fern w', 'zzzz', '0', 'ja mon', `${text('w', 20)} fern`]
+    for (const letter of scripts) texts.push(letter, `${letter}1 ${letter}${(7919 * 11).toString(36)}`, `${letter}zzzz`)
+    const assertFound = async (plants: readonly NewPlant[]) => {
+      const all = plants.map((one) => ({ one, own: plantWords(one) }))
+      for (const [i, searched] of texts.entries()) {
+        const tags = i % 2 === 0 ? [] : ['wide', 'herb']
+        const asked = words(searched)
+        const found = all
+          .filter(({ one }) => tags.length === 0 || tags.includes(one.tag ?? ''))
+          .filter(({ own }) => asked.every((word) => own.some((each) => each.startsWith(word))))
+          .map(({ one }) => one)
+        const order = PLANT_ORDERS[i % PLANT_ORDERS.length] ?? 'id'
+        const query = { tags, words: asked, order, after: undefined }
+        const expected = ids(expectedPlants(found, { ...query, words: [] }, 100))
+        const label = JSON.stringify([searched.slice(0, 20), tags, order])
+        assert.deepEqual(ids(await listAll(store, query, 2)), expected, label)
+        assert.deepEqual(ids(await exportAll(store, query, order)), expected, label)
+      }
+    }
+    const wide = scripts.map((letter, i) => plant(BigInt(-i), text(letter), i % 2 === 0 ? 'wide' : undefined))
+    const mixed = plant(10n, `fern ${scripts.map((letter) => text(letter, 4000)).join(' ')}`, 'wide')
+    const plants = [...wide, mixed, ...PLANTS.filter(({ id }) => id > 0n)]
+    await importAll(store, plants)
+    await assertFound(plants)
+    const replaced = [plant(0n, 'fern'), plant(-1n, text('w')), plant(1n, text('\ufa0e'), 'wide')]
+    for (const one of replaced) await store.replacePlant(one, NO_EXPECTATION, TESTER)
+    await store.deletePlant(-3n, NO_EXPECTATION, TESTER)
+    const imported = [plant(-4n, 'w'), plant(2n, text('한'))]
+    await importAll(store, imported, 'update')
+    const created = plant(20n, text('w', 9000), text('한', 9000))
+    await createPlant(store, created, { mustBeNew: true })
+    const changed = [...replaced, ...imported, created]
+    const others = plants.filter(({ id }) => id !== -3n && !changed.some((one) => one.id === id))
+    await assertFound([...changed, ...others])
   })
 }

@@ -11,9 +11,10 @@ import { search } from '../src/postgres/read/search.ts'
 import { SearchStatistics } from '../src/postgres/read/search-statistics.ts'
 import { readPostgresAddress } from '../src/postgres-address.ts'
 import { cleanUp } from './support/clean-up.ts'
+import { createPlant } from './support/create-plant.ts'
 import { expectedPlants } from './support/expected.ts'
 import { openStore } from './support/open-postgres.ts'
-import { newDatabase, query } from './support/postgres.ts'
+import { newDatabase, plantsOf, query } from './support/postgres.ts'
 import { ownServer } from './support/postgres-faults.ts'
 import { parts, plansOf, rowsOf } from './support/search-plans.ts'
 import { importAll } from './support/store-calls.ts'
@@ -197,4 +198,64 @@ test('a search finds exactly the matching texts, even those too long for the ind
   assert.deepEqual(await idsOf('fern', 3), [2, 10, 11])
   assert.deepEqual(await idsOf('fern', 22), [2, ...Array.from({ length: 20 }, (_, i) => 10 + i)])
   assert.deepEqual(await idsOf('fern', 2, '-name'), [2, 29])
+})
+
+test('a search for a word reads little of plants with very many other words, and nothing of their texts', async (t) => {
+  const url = await newDatabase((work) => cleanUp(t, work))
+  const store = await openStore(t, url)
+  const wide = Array.from({ length: 18 }, (_, i) => {
+    const many = Array.from({ length: 40_000 }, (_, word) => `w${(word * 18 + i).toString(36)}x`)
+    return plant(BigInt(-i), many.join(' '))
+  })
+  for (const one of wide) await store.importPlants([one], 'add')
+  await store.importPlants(
+    Array.from({ length: 3000 }, (_, i) => plant(BigInt(1 + i), `fern ${i}`)),
+    'add',
+  )
+  const pool = new Pool({ address: readPostgresAddress(url, {}), max: 1, timeout: 60_000, onTrouble: () => {} })
+  cleanUp(t, () => pool.close())
+  for (const statement of ['SELECT', 'ANALYZE']) {
+    await query(url, statement)
+    for (const text of ['fern', 'fern 2999', 'zzzz', 'w zzzz', 'v']) {
+      for (const order of ['id', '-name'] as const) {
+        const wanted = { tags: [], words: words(text), order, after: undefined }
+        let length = 0
+        const found = await new PoolShare(pool, 1).with((run) => {
+          const counted: typeof run = async (asked) => {
+            const outcome = await run(asked)
+            length += JSON.stringify(outcome.rows).length
+            return outcome
+          }
+          return search(counted, wanted, 50, new SearchStatistics())
+        })
+        assert.deepEqual(found, expectedPlants([...wide, ...(await plantsOf(url))], wanted, 50).slice(0, found.length))
+        assert.ok(length < 100_000, `${text} ${order}: the database sent ${length} units`)
+        const plans = (await plansOf(url, wanted)).flatMap(parts)
+        const blocks = plans.filter((part) => part['Relation Name'] === 'wide_words').map((part) => rowsOf(0, part))
+        assert.ok(Math.max(...blocks) <= wide.length, `${text} ${order}: ${blocks} blocks`)
+      }
+    }
+  }
+})
+
+test('a search finds plants of very many words that an instance of an earlier version writes', async (t) => {
+  const url = await newDatabase((work) => cleanUp(t, work))
+  const store = await openStore(t, url)
+  const many = (letter: string) => Array.from({ length: 20_000 }, (_, i) => `${letter}${i}`).join(' ')
+  await store.importPlants([plant(1n, many('a')), plant(2n, many('b')), plant(3n, many('c')), plant(4n, 'd1')], 'add')
+  await query(url, "UPDATE plants SET words = '''*''' WHERE id = 1")
+  await query(url, 'UPDATE plants SET name = $1, words = $2 WHERE id = 2', [many('d'), "'*'"])
+  await query(url, 'UPDATE plants SET name = $1, words = $2 WHERE id = 3', ['e1', "'<e1'"])
+  await query(url, 'DELETE FROM plants WHERE id = 4')
+  const idsOf = async (text: string) =>
+    (await store.listPlants({ tags: [], words: words(text), order: 'id', after: undefined }, 9)).map(({ id }) => id)
+  assert.deepEqual(await idsOf('a19999'), [1n])
+  assert.deepEqual(await idsOf('b1'), [])
+  assert.deepEqual(await idsOf('d19999'), [2n])
+  assert.deepEqual(await idsOf('c1'), [])
+  assert.deepEqual(await idsOf('e1'), [3n])
+  await createPlant(store, plant(5n, many('b')), { mustBeNew: true })
+  await query(url, 'DELETE FROM plants WHERE id = 5')
+  assert.equal(await createPlant(store, plant(5n, many('f')), { mustBeNew: true }), 'created')
+  assert.deepEqual([await idsOf('b19'), await idsOf('f19')], [[], [5n]])
 })

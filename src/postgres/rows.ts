@@ -4,25 +4,35 @@ import { type NewPlant, validatePlant } from '../plant.ts'
 import { bigintArray, textArray, tsvector, tsvectorArray } from './binary-arrays.ts'
 import { refusedRecord } from './errors.ts'
 import type { Outcome, Row } from './pool/client.ts'
-import { indexedWords } from './search-terms.ts'
+import { type IndexedWords, indexedWords } from './search-terms.ts'
+
+/** A plant with its sort key and words. */
+export interface PlantRow extends NewPlant, IndexedWords {
+  readonly key: string
+}
+
+export function rowOf({ id, name, tag }: NewPlant): PlantRow {
+  const key = sortKey(name)
+  return { id, name, tag, key, ...indexedWords({ name, tag }, key) }
+}
 
 /** Encodes plants as one binary array for each column, which costs both sides a fraction of arrays as text. */
-export function columnsOf(plants: readonly NewPlant[]): Buffer[] {
-  const keys = plants.map(({ name }) => sortKey(name))
-  return [
-    bigintArray(plants.map(({ id }) => id)),
-    textArray(plants.map(({ name }) => name)),
-    textArray(plants.map(({ tag }) => tag)),
-    textArray(keys),
-    tsvectorArray(plants.map((plant, i) => indexedWords(plant, keys[i] ?? ''))),
-  ]
-}
+export const columnsOf = (rows: readonly PlantRow[]): Buffer[] => [
+  bigintArray(rows.map(({ id }) => id)),
+  textArray(rows.map(({ name }) => name)),
+  textArray(rows.map(({ tag }) => tag)),
+  textArray(rows.map(({ key }) => key)),
+  tsvectorArray(rows.map(({ words }) => words)),
+]
 
 /** Returns the values of a plant for one row. */
-export function valuesOf(plant: NewPlant): unknown[] {
-  const key = sortKey(plant.name)
-  return [String(plant.id), plant.name, plant.tag, key, tsvector(indexedWords(plant, key))]
-}
+export const valuesOf = ({ id, name, tag, key, words }: PlantRow): unknown[] => [
+  String(id),
+  name,
+  tag,
+  key,
+  tsvector(words),
+]
 
 /** The parameters of a statement whose values are `columnsOf`. */
 export const COLUMNS = '$1::bigint[], $2::text[], $3::text[], $4::text[], $5::tsvector[]'

@@ -1,8 +1,8 @@
 import type { AbortingAsker, Asker } from '../asker.ts'
 import { countCommit, type WriteStats } from '../commit-stats.ts'
 import type { AppError } from '../errors.ts'
-import type { NewPlant, PlantPatch } from '../plant.ts'
-import { type ChangeOutcome, type PlantChange, replaceResult, updatedPlant } from '../plant-change.ts'
+import { type NewPlant, type PlantPatch, textLength } from '../plant.ts'
+import { type ChangeOutcome, type PlantChange, replaceResult, updatedPlant, weightOf } from '../plant-change.ts'
 import type { PlantQuery } from '../plant-query.ts'
 import type { Expectation } from '../plant-version.ts'
 import { isThisMachine, type PostgresAddress } from '../postgres-address.ts'
@@ -52,6 +52,8 @@ export interface PostgresStoreOptions extends GroupOptions, PoolShareOptions {
   /** Called with a message for the operator, who need not act on it at once. */
   readonly onNotice: (text: string) => void
 }
+
+const sum = <T>(all: readonly T[], of: (one: T) => number): number => all.reduce((total, one) => total + of(one), 0)
 
 const WITHOUT_TLS =
   'the database is on another machine and is reached without TLS, so anyone on the network can read and change the ' +
@@ -161,7 +163,7 @@ export class PostgresStore implements Store {
     return this.#ask(async () => {
       const commit = () => this.#writer.importPlants(plants, mode)
       const results = await countCommit(this.#queue.commits.import, plants.length, commit)
-      this.#wrote(plants.length)
+      this.#wrote(plants.length, sum(plants, textLength))
       return results
     })
   }
@@ -239,16 +241,19 @@ export class PostgresStore implements Store {
   #create(rows: readonly CreateRow[], budget: Budget): Promise<(CreateResult | AppError)[]> {
     return this.#do(async () => {
       const results = await this.#writer.createPlants(rows, budget)
-      this.#wrote(rows.length)
+      this.#wrote(
+        rows.length,
+        sum(rows, ({ plant }) => textLength(plant)),
+      )
       return results
     })
   }
 
   #change(changes: readonly PlantChange[], budget: Budget): Promise<(ChangeOutcome | AppError)[]> {
     return this.#do(async () => {
-      const run = this.#shares.main.within(budget)
-      const results = await changePlants(run, changes, budget, this.#shards.map !== undefined)
-      this.#wrote(changes.length)
+      const session = this.#shares.main.session(budget)
+      const results = await changePlants(session, changes, budget, this.#shards.map !== undefined)
+      this.#wrote(changes.length, sum(changes, weightOf))
       return results
     })
   }
@@ -266,8 +271,9 @@ export class PostgresStore implements Store {
     }
   }
 
-  #wrote(plants: number): void {
-    this.#wordIndex.wrote(plants)
+  /** @param text their UTF-16 units */
+  #wrote(plants: number, text: number): void {
+    this.#wordIndex.wrote(plants, text)
     if (this.#shards.map === undefined) this.#tagCounts.wrote(plants)
     this.#shards.refreshIfOld()
   }

@@ -2,8 +2,9 @@ import { budgetOf } from './pool/budget.ts'
 import type { Client } from './pool/client.ts'
 import type { DedicatedClients } from './pool/dedicated-clients.ts'
 
-/** Written plants between two cleanups. */
-const BATCH = 20_000
+/** UTF-16 units of written text between two cleanups. Each plant counts as this many more. */
+const BATCH = 2 ** 20
+const EACH = 32
 const STATEMENT_TIMEOUT = 10 * 60_000
 
 /**
@@ -21,9 +22,9 @@ export class WordIndex {
     this.#clients = clients
   }
 
-  /** Call it after each commit that wrote plants. */
-  wrote(plants: number): void {
-    this.#written += plants
+  /** Call it after each commit that wrote plants, with their UTF-16 units. */
+  wrote(plants: number, text: number): void {
+    this.#written += plants * EACH + text
     if (this.#written < BATCH || this.#isCleaning) return
     this.#written = 0
     this.#isCleaning = true

@@ -10,6 +10,16 @@ export type Begin = 'BEGIN' | 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY'
 /** Milliseconds that a cancelled statement may take to end. After that, the pool ends its connection. */
 const CANCEL_TIMEOUT = 900
 
+/** Runs statements one by one, or several in a transaction. */
+export interface Session {
+  readonly run: Run
+  /** Runs the statements of `work` in one transaction, and again after a conflict. A throw rolls it back. */
+  atomically<T>(work: (run: Run) => Promise<T>): Promise<T>
+}
+
+/** The session of a transaction that is under way. */
+export const sessionOf = (run: Run): Session => ({ run, atomically: (work) => work(run) })
+
 /** Bounds the number of a pool's clients that one kind of work uses at once. */
 export class PoolShare {
   readonly #pool: Pool
@@ -42,6 +52,11 @@ export class PoolShare {
   /** Returns `run` with one budget for all its statements. */
   within(budget: Budget): Run {
     return (statement) => this.run(statement, budget)
+  }
+
+  /** Returns a session with one budget for all its statements. */
+  session(budget: Budget): Session {
+    return { run: this.within(budget), atomically: (work) => this.transaction('BEGIN', work, budget) }
   }
 
   /** Runs statements in one transaction; a throw rolls it back. Resolves after the commit. */

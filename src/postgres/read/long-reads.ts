@@ -5,6 +5,7 @@ import { type Client, PLANNER_SETTINGS, type Run } from '../pool/client.ts'
 import { plantOf } from '../rows.ts'
 import { wordQuery } from '../search-terms.ts'
 import { ordering, storableTags, tagIsOneOf } from './search-conditions.ts'
+import { withWide } from './search-statement.ts'
 
 /** Milliseconds for one statement: a filter may skip many plants until it finds one. */
 const STEP = 10 * 60_000
@@ -47,7 +48,11 @@ function selectStatement({ tags, words }: PlantFilter, order: PlantOrder): { tex
   if (tags.length > 0) conditions.push(...tagIsOneOf(storableTags(tags), parameter))
   if (words.length > 0) conditions.push(`words @@ ${parameter(wordQuery(words))}::tsquery`)
   const where = conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`
-  return { text: `SELECT id, name, tag FROM plants ${where} ORDER BY ${ordering(order)}`, values }
+  const plants = `SELECT id, name, tag, sort_key FROM plants ${where}`
+  const tables: string[] = []
+  const all = withWide({ tags, words }, parameter, tables, plants)
+  const text = `SELECT id, name, tag FROM (${all}) AS found ORDER BY ${ordering(order)}`
+  return { text: tables.length === 0 ? text : `WITH ${tables.join(', ')} ${text}`, values }
 }
 
 /** Counts the plants, on a dedicated client. Leaves the transaction open; the end of the client ends it. */

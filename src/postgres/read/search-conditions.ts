@@ -8,10 +8,13 @@ import {
   MARKER_QUERY,
   prefixQuery,
   type QueryOptions,
+  WIDE_QUERY,
   wholeQuery,
   wordQuery,
 } from '../search-terms.ts'
 
+/** Words of a query that wide plants are looked up by. Longer words are rarer. */
+const MAX_WIDE_WORDS = 4
 /** The number of plants with longer words from which a search looks up the prefix: it has to read them. */
 const MAX_LONGER_PLANTS = 500
 /** Maximum number of longer words. PostgreSQL compares each entry with those of all words. */
@@ -90,13 +93,37 @@ function wholeOrPrefix(word: string, parameter: Parameter, options: QueryOptions
         LEFT JOIN LATERAL unnest(words) ON ${starts.join(' OR ')}) AS found`
 }
 
+/**
+ * Common table expressions for the plants of a query whose words are in wide_words, and perhaps other such plants. The
+ * last one, `wide`, has the columns of plants.
+ */
+export function widePlants(
+  { tags, words, order, after }: Pick<PlantQuery, 'tags' | 'words'> & Partial<PlantQuery>,
+  parameter: Parameter,
+): string[] {
+  const asked = words.toSorted((a, b) => b.length - a.length).slice(0, MAX_WIDE_WORDS)
+  const tables = asked.map((word, i) => {
+    const { start, end } = rangeOf(word)
+    const until = parameter(end)
+    // A word with this beginning is in the block of the last word before `end`, or nowhere.
+    return `w${i} AS MATERIALIZED (SELECT plant FROM wide_words
+      WHERE first < ${until} AND until >= ${until} AND strpos(words, ${parameter(` ${start}`)}) > 0)`
+  })
+  const ids = asked.map((_, i) => `SELECT plant FROM w${i}`).join(' INTERSECT ')
+  const conditions = [`id IN (${ids})`, `words @@ ${parameter(WIDE_QUERY)}::tsquery`]
+  if (tags.length > 0) conditions.push(...tagIsOneOf(storableTags(tags), parameter))
+  if (order !== undefined && after !== undefined) conditions.push(isAfter(order, after, parameter))
+  const found = `SELECT id, name, tag, sort_key FROM plants WHERE ${conditions.join(' AND ')}`
+  return [...tables, `wide AS MATERIALIZED (${found})`]
+}
+
 /** A condition for a sort key that begins with a word, as a range of the index of names. */
 export function beginsWith(word: string, parameter: Parameter): string {
   const { start, end } = rangeOf(word)
   return `(sort_key >= ${parameter(start)} AND sort_key < ${parameter(end)})`
 }
 
-/** The sort keys that begin with a word: from `start` on, and before `end`. */
+/** The texts that begin with a word: from `start` on, and before `end`. */
 function rangeOf(word: string): { start: string; end: string } {
   const start = indexedWord(word)
   const last = Array.from(start).at(-1) ?? ''

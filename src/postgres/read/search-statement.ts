@@ -4,7 +4,7 @@ import { PAGE_TEXT, type PlantQuery } from '../../plant-query.ts'
 import type { Outcome, Row, Statement } from '../pool/client.ts'
 import { plantOf } from '../rows.ts'
 import { wordQuery } from '../search-terms.ts'
-import { edgeOf, isAfter, ordering, storableTags, tagIsOneOf } from './search-conditions.ts'
+import { edgeOf, isAfter, ordering, type Parameter, storableTags, tagIsOneOf, widePlants } from './search-conditions.ts'
 import type { Source, Walk } from './search-sources.ts'
 
 /**
@@ -55,7 +55,10 @@ export function statementOf(query: PlantQuery, step: Step): Statement {
   ])
   counts.push(...words.map((_, i) => `(SELECT count(*) FROM s0 WHERE word${i}) AS words${i}`))
   if (window !== undefined) counts.push('(SELECT count(*) FROM edge) AS edges')
-  const all = sources.map((_, i) => `SELECT id, name, tag, sort_key FROM s${i} WHERE hit`).join(' UNION ALL ')
+  const hits = sources.map((_, i) => `SELECT id, name, tag, sort_key FROM s${i} WHERE hit`).join(' UNION ALL ')
+  const ids = sources.map((_, i) => `SELECT id FROM s${i} WHERE hit`).join(' UNION ALL ')
+  // A walk through all names that begin with a word may have found a wide plant too.
+  const all = withWide(query, parameter, tables, hits, ` WHERE id NOT IN (${ids})`)
   const inner = pageOf({ text: `SELECT * FROM (${all}) AS hits`, values }, query, page)
   return named({
     text: `WITH ${tables.join(', ')} SELECT p.id, p.name, p.tag, c.* FROM (SELECT ${counts.join(', ')}) AS c
@@ -73,10 +76,11 @@ export function walkStatement(query: PlantQuery, walk: Walk, bound: number, page
   const parameter = (value: unknown) => `$${values.push(value)}`
   const [walked, path, end, full] = [walk.text(parameter), walk.path(parameter), parameter(bound), parameter(page)]
   const hits = `SELECT * FROM (${walked} LIMIT ${end}) AS walked WHERE hit`
-  const inner = pageOf({ text: 'SELECT id, name, tag, sort_key FROM s0', values }, query, page)
+  const tables = [`s0 AS MATERIALIZED (${hits} ORDER BY ${ordering(query.order)} LIMIT ${full})`]
+  const all = withWide(query, parameter, tables, 'SELECT id, name, tag, sort_key FROM s0')
+  const inner = pageOf({ text: `SELECT * FROM (${all}) AS hits`, values }, query, page)
   return named({
-    text: `WITH s0 AS MATERIALIZED (${hits} ORDER BY ${ordering(query.order)} LIMIT ${full})
-      SELECT p.id, p.name, p.tag, c.* FROM (
+    text: `WITH ${tables.join(', ')} SELECT p.id, p.name, p.tag, c.* FROM (
         SELECT hits, CASE WHEN hits < ${full}
           THEN (SELECT count(*) FROM (${path} OFFSET ${end} LIMIT 1) AS further) END AS further
         FROM (SELECT count(*) AS hits FROM s0) AS h) AS c
@@ -95,8 +99,29 @@ export function everything(query: PlantQuery, limit: number): Statement {
   if (after !== undefined) conditions.push(isAfter(order, after, parameter))
   const where = conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`
   // OFFSET 0 keeps the planner from a walk in the order, which the earlier steps have tried.
-  const text = `SELECT * FROM (SELECT id, name, tag, sort_key FROM plants ${where} OFFSET 0) AS every`
-  return named(pageOf({ text, values }, query, limit))
+  const every = `SELECT * FROM (SELECT id, name, tag, sort_key FROM plants ${where} OFFSET 0) AS every`
+  const tables: string[] = []
+  const all = withWide(query, parameter, tables, every)
+  const { text, values: used } = pageOf({ text: `SELECT * FROM (${all}) AS hits`, values }, query, limit)
+  return named({ text: tables.length === 0 ? text : `WITH ${tables.join(', ')} ${text}`, values: used })
+}
+
+/**
+ * Adds the wide plants of a query to a SELECT of its other plants.
+ *
+ * @param tables the statement's common table expressions, to which it adds those of the wide plants
+ * @param condition which wide plants to add, as a WHERE clause
+ */
+export function withWide(
+  query: Pick<PlantQuery, 'tags' | 'words'> & Partial<PlantQuery>,
+  parameter: Parameter,
+  tables: string[],
+  others: string,
+  condition = '',
+): string {
+  if (query.words.length === 0) return others
+  tables.push(...widePlants(query, parameter))
+  return `${others} UNION ALL SELECT id, name, tag, sort_key FROM wide${condition}`
 }
 
 const boundOf = ({ isSet, isExact }: Source, { walk = 0, set = 0, page }: Step): number =>

@@ -72,7 +72,7 @@ class Distribution {
     if ((await this.#methodOf('plants')) === undefined) await this.#movePlants(workers)
     else this.#options.onStep('plants: distributed already')
     // Citus keeps the moved rows in the local part of each table on the coordinator, which no query reads.
-    for (const table of ['tokens', 'plants']) {
+    for (const table of ['tokens', 'plants', 'wide_words']) {
       await this.#long(`SELECT truncate_local_data_after_distributing_table('${table}')`)
     }
     this.#options.onStep(await this.#summary())
@@ -132,6 +132,7 @@ class Distribution {
         'DROP TABLE IF EXISTS tag_counts, tag_changes',
         'DROP FUNCTION IF EXISTS count_tags() CASCADE',
         `SELECT create_distributed_table('plants', 'id', shard_count := ${shards})`,
+        "SELECT create_distributed_table('wide_words', 'plant', colocate_with := 'plants')",
       )
     } finally {
       clearInterval(watch)

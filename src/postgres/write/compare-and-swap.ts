@@ -3,7 +3,7 @@ import type { NewPlant } from '../../plant.ts'
 import { type ChangeOutcome, decideChange, idOf, isEqual, type PlantChange } from '../../plant-change.ts'
 import { outOfReach, WriteConflict } from '../errors.ts'
 import { type Budget, timeLeft } from '../pool/budget.ts'
-import type { Run } from '../pool/client.ts'
+import type { Session } from '../pool/pool-share.ts'
 import { selectPlants } from '../read/point-reader.ts'
 import { byId, refusalOf } from '../rows.ts'
 import { insertPlants } from './insert.ts'
@@ -24,7 +24,7 @@ interface Swap {
  * @returns for each change its outcome, or the AppError that decideChange throws
  */
 export async function changePlants(
-  run: Run,
+  session: Session,
   changes: readonly PlantChange[],
   budget: Budget,
   isDistributed: boolean,
@@ -43,7 +43,7 @@ export async function changePlants(
     const ids = [...open.keys()].sort((a, b) => (a < b ? -1 : 1))
     const present = byId(
       await selectPlants(
-        run,
+        session.run,
         ids.map((id) => ({ id })),
       ),
     )
@@ -57,7 +57,7 @@ export async function changePlants(
       }
       return { id, before, after }
     })
-    for (const id of await swapAll(run, swaps, isDistributed)) open.delete(id)
+    for (const id of await swapAll(session, swaps, isDistributed)) open.delete(id)
   }
   for (const i of [...open.values()].flat())
     results[i] = outOfReach(new WriteConflict('concurrent writes kept changing the plant'))
@@ -79,7 +79,7 @@ function decide(change: PlantChange, before: NewPlant | undefined): ChangeOutcom
 }
 
 /** @returns the ids of the plants that were equal to `before`, and now are equal to `after` */
-async function swapAll(run: Run, swaps: readonly Swap[], isDistributed: boolean): Promise<bigint[]> {
+async function swapAll(session: Session, swaps: readonly Swap[], isDistributed: boolean): Promise<bigint[]> {
   const kept: bigint[] = []
   const added: NewPlant[] = []
   const removed: NewPlant[] = []
@@ -93,8 +93,8 @@ async function swapAll(run: Run, swaps: readonly Swap[], isDistributed: boolean)
   }
   return [
     kept,
-    await insertPlants(run, added, isDistributed),
-    await deletePlants(run, removed),
-    await updatePlants(run, updated),
+    await insertPlants(session, added, isDistributed),
+    await deletePlants(session, removed),
+    await updatePlants(session, updated),
   ].flat()
 }

@@ -4,7 +4,7 @@ import type { ImportMode, ImportResult } from '../../store.ts'
 import type { Client, Statement } from '../pool/client.ts'
 import { exported } from '../read/long-reads.ts'
 import { selectPlants } from '../read/point-reader.ts'
-import { byId, COLUMNS, columnsOf, refusalOf } from '../rows.ts'
+import { byId, COLUMNS, columnsOf, refusalOf, rowOf } from '../rows.ts'
 import { decideImport } from './decide-import.ts'
 
 /**
@@ -30,7 +30,7 @@ export class PostgresDryRun {
     const wanted = plants.filter((plant) => refusalOf(plant) === undefined)
     const present = byId([...(await selectPlants(run, wanted)), ...(await selectPlants(run, wanted, 'tried'))])
     const { results, changed } = decideImport(plants, this.#mode, present)
-    if (changed.length > 0) await run({ name: 'try', text: TRY, values: columnsOf(changed) })
+    if (changed.length > 0) await run({ name: 'try', text: TRY, values: columnsOf(changed.map(rowOf)) })
     return results
   }
 

@@ -1,7 +1,9 @@
 import type { NewPlant } from '../../plant.ts'
 import type { Run, Statement } from '../pool/client.ts'
+import type { Session } from '../pool/pool-share.ts'
 import { selectPlants } from '../read/point-reader.ts'
-import { COLUMNS, columnsOf, idsIn, valuesOf } from '../rows.ts'
+import { COLUMNS, columnsOf, idsIn, type PlantRow, rowOf, valuesOf } from '../rows.ts'
+import { replaceWideWords } from './wide-words.ts'
 
 /** Inserts in the order of ids, so that two groups with the same ids can not deadlock. */
 const INSERT = `INSERT INTO plants (id, name, tag, sort_key, words) SELECT * FROM unnest(${COLUMNS}) ORDER BY 1
@@ -14,15 +16,15 @@ const SIZES = [1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 28, 32, 40, 48, 5
 
 /** Inserts the plants whose ids are free. @returns the present plants of all other ids */
 export async function putPlants(
-  run: Run,
+  session: Session,
   plants: readonly NewPlant[],
   isDistributed: boolean,
 ): Promise<Map<bigint, NewPlant>> {
   const there = new Map<bigint, NewPlant>()
   for (let rest = plants; rest.length > 0; ) {
-    const created = new Set(await insertPlants(run, rest, isDistributed))
+    const created = new Set(await insertPlants(session, rest, isDistributed))
     rest = rest.filter(({ id }) => !created.has(id))
-    for (const plant of await selectPlants(run, rest)) there.set(plant.id, plant)
+    for (const plant of await selectPlants(session.run, rest)) there.set(plant.id, plant)
     // A concurrent write deleted the plants of the remaining ids. Retry.
     rest = rest.filter(({ id }) => !there.has(id))
   }
@@ -33,26 +35,47 @@ export async function putPlants(
  * @param isDistributed whether the table is distributed; these plants should then lie on one shard
  * @returns the ids of the plants that it inserted; the other ids exist
  */
-export async function insertPlants(run: Run, plants: readonly NewPlant[], isDistributed: boolean): Promise<bigint[]> {
-  if (!isDistributed) return insertGroup(run, plants, { name: 'insert', text: INSERT, values: columnsOf(plants) })
+export async function insertPlants(
+  session: Session,
+  plants: readonly NewPlant[],
+  isDistributed: boolean,
+): Promise<bigint[]> {
+  if (plants.length === 0) return []
+  const rows = plants.map(rowOf)
+  const insert = (run: Run) => (isDistributed ? insertByValues(run, rows) : insertGroup(run, rows, insertColumns(rows)))
+  const wide = rows.filter(({ blocks }) => blocks.length > 0)
+  if (wide.length === 0) return insert(session.run)
+  return session.atomically(async (run) => {
+    const ids = await insert(run)
+    await replaceWideWords(run, ids, wide)
+    return ids
+  })
+}
+
+async function insertByValues(run: Run, rows: readonly PlantRow[]): Promise<bigint[]> {
   const ids: bigint[] = []
-  for (let i = 0; i < plants.length; i += MAX_ROWS) {
-    const some = plants.slice(i, i + MAX_ROWS)
+  for (let i = 0; i < rows.length; i += MAX_ROWS) {
+    const some = rows.slice(i, i + MAX_ROWS)
     ids.push(...(await insertGroup(run, some, insertValues(some))))
   }
   return ids
 }
 
-async function insertGroup(run: Run, plants: readonly NewPlant[], statement: Statement): Promise<bigint[]> {
-  if (plants.length === 0) return []
+async function insertGroup(run: Run, rows: readonly PlantRow[], statement: Statement): Promise<bigint[]> {
   const outcome = await run(statement)
-  return outcome.count === plants.length ? plants.map(({ id }) => id) : idsIn(outcome)
+  return outcome.count === rows.length ? rows.map(({ id }) => id) : idsIn(outcome)
 }
 
+const insertColumns = (rows: readonly PlantRow[]): Statement => ({
+  name: 'insert',
+  text: INSERT,
+  values: columnsOf(rows),
+})
+
 /** Citus routes the rows of VALUES to their shard. It would first collect the rows of a SELECT on the coordinator. */
-function insertValues(plants: readonly NewPlant[]): Statement {
-  const values = plants.toSorted((a, b) => (a.id < b.id ? -1 : 1)).map(valuesOf)
-  const size = SIZES.find((each) => each >= plants.length) ?? MAX_ROWS
+function insertValues(rows: readonly PlantRow[]): Statement {
+  const values = rows.toSorted((a, b) => (a.id < b.id ? -1 : 1)).map(valuesOf)
+  const size = SIZES.find((each) => each >= rows.length) ?? MAX_ROWS
   // A repeated row conflicts with the row before it, so it inserts nothing.
   const last = values.at(-1) ?? []
   while (values.length < size) values.push(last)

@@ -1,8 +1,7 @@
 import { AppError } from '../../errors.ts'
 import type { NewPlant } from '../../plant.ts'
 import type { ImportMode, ImportResult } from '../../store.ts'
-import type { Run } from '../pool/client.ts'
-import type { PoolShare } from '../pool/pool-share.ts'
+import { type PoolShare, type Session, sessionOf } from '../pool/pool-share.ts'
 import { selectPlants } from '../read/point-reader.ts'
 import { byId, refusalOf } from '../rows.ts'
 import type { Shard } from '../sharding/shard-map.ts'
@@ -30,9 +29,9 @@ export async function importByShard(
   const budget = share.budget()
   const all = [...groups].map(async ([shard, indexes]) => {
     const some = indexes.map((i) => plants[i] as NewPlant)
-    const put = (run: Run) => (mode === 'add' ? add(run, some) : update(run, some))
+    const put = (session: Session) => (mode === 'add' ? add(session, some) : update(session, some))
     try {
-      const done = await share.with(put, budget)
+      const done = await share.transaction('BEGIN', (run) => put(sessionOf(run)), budget)
       for (const [at, i] of indexes.entries()) results[i] = done[at] as ImportResult
     } catch (error) {
       if (!(error instanceof AppError)) shards.failed(shard, error)
@@ -57,22 +56,22 @@ function groupsOf({ map }: Shards, plants: readonly NewPlant[]): Map<Shard, numb
   return groups
 }
 
-async function add(run: Run, plants: readonly NewPlant[]): Promise<ImportResult[]> {
+async function add(session: Session, plants: readonly NewPlant[]): Promise<ImportResult[]> {
   const firsts = new Map<bigint, NewPlant>()
   for (const plant of plants) {
     if (!firsts.has(plant.id) && refusalOf(plant) === undefined) firsts.set(plant.id, plant)
   }
-  return decideImport(plants, 'add', await putPlants(run, [...firsts.values()], true)).results
+  return decideImport(plants, 'add', await putPlants(session, [...firsts.values()], true)).results
 }
 
 /** Decides a plant again when a concurrent write changed it first. */
-async function update(run: Run, plants: readonly NewPlant[]): Promise<ImportResult[]> {
+async function update(session: Session, plants: readonly NewPlant[]): Promise<ImportResult[]> {
   const results: ImportResult[] = []
   for (let open = [...plants.keys()]; open.length > 0; ) {
     const wanted = open.map((i) => plants[i] as NewPlant)
     const present = byId(
       await selectPlants(
-        run,
+        session.run,
         wanted.filter((plant) => refusalOf(plant) === undefined),
       ),
     )
@@ -82,7 +81,7 @@ async function update(run: Run, plants: readonly NewPlant[]): Promise<ImportResu
       const before = present.get(after.id)
       return before === undefined ? [] : [{ before, after }]
     })
-    const done = new Set([...(await insertPlants(run, added, true)), ...(await updatePlants(run, updated))])
+    const done = new Set([...(await insertPlants(session, added, true)), ...(await updatePlants(session, updated))])
     const isLost = new Set(changed.map(({ id }) => id).filter((id) => !done.has(id)))
     for (const [at, i] of open.entries()) results[i] = now[at] as ImportResult
     open = open.filter((i) => isLost.has((plants[i] as NewPlant).id))

@@ -4,7 +4,7 @@ import { createResult, decidePut } from '../../plant-change.ts'
 import type { CreateResult, ImportMode, ImportResult } from '../../store.ts'
 import { WriteConflict } from '../errors.ts'
 import type { Budget } from '../pool/budget.ts'
-import type { PoolShare } from '../pool/pool-share.ts'
+import { type PoolShare, sessionOf } from '../pool/pool-share.ts'
 import { selectPlants } from '../read/point-reader.ts'
 import { byId, refusalOf } from '../rows.ts'
 import type { Shards } from '../sharding/shards.ts'
@@ -41,7 +41,7 @@ export class PostgresWriter {
     for (const [i, { plant }] of rows.entries()) {
       if (refusals[i] === undefined && !firsts.has(plant.id)) firsts.set(plant.id, plant)
     }
-    const present = await putPlants(this.#share.within(budget), [...firsts.values()], this.#shards.map !== undefined)
+    const present = await putPlants(this.#share.session(budget), [...firsts.values()], this.#shards.map !== undefined)
     return rows.map(({ plant, mustBeNew }, i) => {
       const refusal = refusals[i]
       if (refusal !== undefined) return refusal
@@ -69,7 +69,8 @@ export class PostgresWriter {
         if (before === undefined) added.push(after)
         else updated.push({ before, after })
       }
-      const done = [...(await insertPlants(run, added, false)), ...(await updatePlants(run, updated))]
+      const session = sessionOf(run)
+      const done = [...(await insertPlants(session, added, false)), ...(await updatePlants(session, updated))]
       if (done.length < changed.length) throw new WriteConflict('a concurrent write changed one of the plants')
       return results
     })
