@@ -29,7 +29,7 @@ Welwitschia mirabilis;greenhouse 2
 `
 
 /**
- * Follows the steps of the guide, and takes its pictures. PLANTSTORE_PICTURES=write writes them. Otherwise the test
+ * Follows the steps of the guide, and takes its pictures and that of the README. PLANTSTORE_PICTURES=write writes them. Otherwise the test
  * fails if a picture no longer looks like the page.
  */
 suite('the guide for the first ten minutes', () => {
@@ -38,8 +38,8 @@ suite('the guide for the first ten minutes', () => {
   inBrowser(
     'leads from an empty store to labels, and its pictures show the page',
     async ({ page, t }) => {
-      const guide = readFileSync(join(GUIDES, 'first-ten-minutes.md'), 'utf8')
-      const shown = [...guide.matchAll(/\]\(pictures\/([\w-]+)\.png\)/g)].map(([, name = '']) => name)
+      const pages = ['first-ten-minutes.md', '../../README.md'].map((page) => readFileSync(join(GUIDES, page), 'utf8'))
+      const shown = pages.flatMap((text) => [...text.matchAll(/\bpictures\/([\w-]+)\.png\)/g)].map(([, name]) => name))
       const taken: string[] = []
       const take = async (name: string) => {
         taken.push(name)
@@ -49,6 +49,7 @@ suite('the guide for the first ten minutes', () => {
 
       await page.getByText('There are no plants yet.').waitFor()
       await take('page')
+      await page.getByRole('button', { name: 'Remember on this device' }).click()
 
       await page.getByRole('link', { name: 'Import' }).click()
       await drop(page, 'plants.csv', SHEET)
@@ -63,6 +64,9 @@ suite('the guide for the first ten minutes', () => {
       await page.getByRole('heading', { name: 'Imported' }).waitFor()
 
       await page.getByRole('link', { name: 'Plants' }).click()
+      await untilCount(page.locator('[role=row][data-id]'), 11)
+      await page.getByText('That is all.').waitFor()
+      await take('plants')
       await page.getByLabel('Search plants').fill('acer greenh')
       await untilCount(page.locator('[role=row][data-id]'), 2)
       await page.getByText('That is all.').waitFor()
@@ -77,7 +81,7 @@ suite('the guide for the first ten minutes', () => {
       await page.locator('.preview').scrollIntoViewIfNeeded()
       await page.evaluate(`document.getElementById('preview').scrollIntoView()`)
       await take('labels')
-      assert.deepEqual(taken, shown)
+      assert.deepEqual(taken.toSorted(), shown.toSorted())
     },
     { viewport: SIZE, deviceScaleFactor: 1 },
   )

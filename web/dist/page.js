@@ -5319,11 +5319,12 @@ function PlantGrid({ list, filter, onSort, changes }) {
     }
   );
 }
+var ARROWS = { ascending: "M1 10l4-6 4 6z", descending: "M1 4l4 6 4-6z", none: "M1 6l4-5 4 5zM1 8l4 5 4-5z" };
 function SortHead({ title, by, sort, onSort }) {
   const order = sort === by ? "ascending" : sort === `-${by}` ? "descending" : "none";
   return /* @__PURE__ */ a3("span", { role: "columnheader", "aria-sort": order, children: /* @__PURE__ */ a3("button", { type: "button", class: "sort", onClick: () => onSort(order === "ascending" ? `-${by}` : by), children: [
     title,
-    /* @__PURE__ */ a3("span", { "aria-hidden": "true", children: { ascending: " ▲", descending: " ▼", none: " ↕" }[order] })
+    /* @__PURE__ */ a3("svg", { class: "order", viewBox: "0 0 10 14", "aria-hidden": "true", children: /* @__PURE__ */ a3("path", { d: ARROWS[order] }) })
   ] }) });
 }
 function Rows({ chunk, start, reachable, onFocus, changes }) {

@@ -75,6 +75,9 @@ export function PlantGrid({ list, filter, onSort, changes }: GridProps): JSX.Ele
   )
 }
 
+/** Drawn, because not every font has arrows. */
+const ARROWS = { ascending: 'M1 10l4-6 4 6z', descending: 'M1 4l4 6 4-6z', none: 'M1 6l4-5 4 5zM1 8l4 5 4-5z' } as const
+
 interface SortHeadProps {
   readonly title: string
   readonly by: 'id' | 'name'
@@ -88,7 +91,9 @@ function SortHead({ title, by, sort, onSort }: SortHeadProps): JSX.Element {
     <span role="columnheader" aria-sort={order}>
       <button type="button" class="sort" onClick={() => onSort(order === 'ascending' ? `-${by}` : by)}>
         {title}
-        <span aria-hidden="true">{{ ascending: ' ▲', descending: ' ▼', none: ' ↕' }[order]}</span>
+        <svg class="order" viewBox="0 0 10 14" aria-hidden="true">
+          <path d={ARROWS[order]} />
+        </svg>
       </button>
     </span>
   )
