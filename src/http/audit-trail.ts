@@ -18,9 +18,12 @@ export interface Change {
   readonly isGradual?: boolean
 }
 
-/** Milliseconds. Within them, all uses of one revoked token by one address get a single line. */
-const REVOKED_INTERVAL = 60_000
-const MAX_REVOKED = 10_000
+/**
+ * Milliseconds. Within them, all refusals of one operation to one token with one number get a single line, and so do all
+ * uses of one revoked token by one address: else a token without rights could fill the disk.
+ */
+const GATHER_INTERVAL = 60_000
+const MAX_GATHERED = 10_000
 /** Refusals under load, which get no line: nothing was done, and a client that retries gets many of them. */
 const LOAD_REFUSALS: readonly number[] = [42901, 50302, 50303, 50304]
 
@@ -29,7 +32,7 @@ export class AuditTrail {
   readonly #log: AuditLog
   readonly #addresses: ClientAddresses
   readonly #requestIdOf: (exchange: Exchange) => string
-  readonly #revoked = new BoundedMap<string, { readonly until: number; omitted: number }>(MAX_REVOKED)
+  readonly #gathered = new BoundedMap<string, { readonly until: number; omitted: number }>(MAX_GATHERED)
 
   constructor(log: AuditLog, addresses: ClientAddresses, requestIdOf: (exchange: Exchange) => string) {
     this.#log = log
@@ -56,7 +59,11 @@ export class AuditTrail {
       // A request whose client left before its work began changes nothing.
       if (!exchange.isOver) this.#write(exchange, 'unknown', 50001)
     } else if (number === 50301) this.#write(exchange, 'unknown', number)
-    else if (!LOAD_REFUSALS.includes(number)) this.#write(exchange, 'refused', number)
+    else if (!LOAD_REFUSALS.includes(number)) {
+      this.#gather(`${identity.actor.id} ${operation.id} ${number}`, (omitted) =>
+        this.#write(exchange, 'refused', number, omitted),
+      )
+    }
   }
 
   /** Writes that a gradual change begins, so that the log has a line of it even after a crash. */
@@ -64,7 +71,7 @@ export class AuditTrail {
     if (this.#log.isOn) this.#write(exchange, 'began')
   }
 
-  #write(exchange: Exchange, outcome: string, error?: number): void {
+  #write(exchange: Exchange, outcome: string, error?: number, omitted?: object): void {
     const { identity, operation, change } = exchange
     if (identity === undefined || operation === undefined) return
     this.#log.write({
@@ -73,7 +80,7 @@ export class AuditTrail {
       actor: identity.actor,
       plant: change?.plant,
       error,
-      details: change?.details?.(),
+      details: omitted === undefined ? change?.details?.() : { ...change?.details?.(), ...omitted },
       address: this.#addressOf(exchange),
       request: this.#requestIdOf(exchange),
     })
@@ -81,17 +88,22 @@ export class AuditTrail {
 
   #revokedUse(exchange: Exchange, actor: Actor): void {
     const address = this.#addressOf(exchange)
-    const key = `${actor.id} ${addressGroup(address)}`
+    this.#gather(`${actor.id} ${addressGroup(address)}`, (details) => {
+      const request = this.#requestIdOf(exchange)
+      this.#log.write({ operation: 'useRevokedToken', outcome: 'refused', actor, details, address, request })
+    })
+  }
+
+  /** Calls `write` once in GATHER_INTERVAL for each key, with the number of calls that it has left out before. */
+  #gather(key: string, write: (omitted: object | undefined) => void): void {
     const now = performance.now()
-    const before = this.#revoked.get(key)
+    const before = this.#gathered.get(key)
     if (before !== undefined && now < before.until) {
       before.omitted++
       return
     }
-    this.#revoked.set(key, { until: now + REVOKED_INTERVAL, omitted: 0 })
-    const details = before === undefined || before.omitted === 0 ? undefined : { omitted: before.omitted }
-    const request = this.#requestIdOf(exchange)
-    this.#log.write({ operation: 'useRevokedToken', outcome: 'refused', actor, details, address, request })
+    this.#gathered.set(key, { until: now + GATHER_INTERVAL, omitted: 0 })
+    write(before === undefined || before.omitted === 0 ? undefined : { omitted: before.omitted })
   }
 
   #addressOf({ request }: Exchange): string {

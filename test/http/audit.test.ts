@@ -165,6 +165,37 @@ suite('the audit log', () => {
     assert.equal(linesOf(service, before)[0]?.['req'], refused.headers['x-request-id'])
   })
 
+  test('has one line a minute about the refusals of an operation to a token, and counts those between', async (t) => {
+    const service = await withService(t)
+    const { secret, id, name } = await createdToken(service, { ...NEW, scopes: ['plants:read'] })
+    const other = await createdToken(service, { ...NEW, name: 'another', scopes: ['plants:write'] })
+    const before = service.audited.length
+    for (let i = 0; i < 20; i++) {
+      const { status } = await service.create(
+        { id: i, name: 'x' },
+        { ...as(secret), headers: { 'X-Request-Id': `${i}` } },
+      )
+      assert.equal(status, 403)
+    }
+    await service.send('DELETE', '/plants/1', as(secret))
+    await service.send('DELETE', '/plants/1', as(other.secret))
+    await service.send('DELETE', '/plants/one', as(other.secret))
+    const now = performance.now.bind(performance)
+    t.mock.method(performance, 'now', () => now() + 60_000)
+    await service.create({ id: 1, name: 'x' }, as(secret))
+    const who = { outcome: 'refused', token: id, tokenName: name, address: '127.0.0.1' }
+    const writer = { ...who, token: other.id, tokenName: 'another' }
+    const lines = linesOf(service, before)
+    assert.deepEqual(lines.map(known), [
+      { operation: 'createPlant', error: 40301, ...who },
+      { operation: 'deletePlant', error: 40301, ...who },
+      { operation: 'deletePlant', error: 40402, plant: '1', ...writer },
+      { operation: 'deletePlant', error: 40003, ...writer },
+      { operation: 'createPlant', error: 40301, omitted: 19, ...who },
+    ])
+    assert.equal(lines[0]?.['req'], '0')
+  })
+
   test('has no lines about reads, unknown clients and refusals under load', async (t) => {
     const service = await withService(t, { rateLimit: '1' })
     const { secret } = await service.issueToken(['plants:read', 'plants:write'])
