@@ -18,7 +18,10 @@ const wrongNumbers = filesOf('docs/decisions/[0-9]*.md').flatMap((page, i) => {
   const number = String(i + 1).padStart(4, '0')
   return posix.basename(page).startsWith(`${number}-`) ? [] : [`${page}: the next number is ${number}`]
 })
-report([...wrongLinks, ...wrongNumbers.slice(0, 1)], `the links of ${pages.length} pages lead somewhere, and no number of a decision is missing`)
+report(
+  [...wrongLinks, ...wrongNumbers.slice(0, 1)],
+  `the links of ${pages.length} pages lead somewhere, and no number of a decision is missing`,
+)
 
 function read(page: string): string {
   return readFileSync(join(ROOT, page), 'utf8')
