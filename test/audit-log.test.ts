@@ -14,12 +14,12 @@ import {
 import { userInfo } from 'node:os'
 import { join } from 'node:path'
 import { suite, type TestContext, test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { cleanUp } from './support/clean-up.ts'
 import { tempFolder } from './support/files.ts'
 import { plantBody, send } from './support/load.ts'
 import { isLinux, notTestedHere, runs } from './support/not-tested.ts'
 import { type Program, run, startServer } from './support/process.ts'
+import { until } from './support/until.ts'
 
 type Line = Readonly<Record<string, unknown>>
 
@@ -38,10 +38,6 @@ const contentOf = (path: string) => (existsSync(path) ? readFileSync(path) : und
 const create = (address: string, id: number) =>
   send('POST', `${address}/plants`, { body: plantBody(BigInt(id), { name: 'Fern', tag: undefined }) })
 
-async function until(holds: () => boolean): Promise<void> {
-  while (!holds()) await sleep(20)
-}
-
 async function stopped(program: Program): Promise<void> {
   program.signal('SIGTERM')
   assert.equal((await program.outcome).code, 0)
@@ -53,11 +49,11 @@ suite('plantstore serve', () => {
     const [path, rotated] = [join(folder, 'audit.log'), join(folder, 'audit.log.1')]
     const { program, address } = await startServer(t, folder, ['--audit-log', path, '--drain-window', '0s'])
     await create(address, 1)
-    await until(() => linesOf(path).length === 1)
+    await until(() => linesOf(path).length === 1, 'no line is written')
     assert.equal(statSync(path).mode & 0o777, 0o600)
     renameSync(path, rotated)
     program.signal('SIGHUP')
-    await until(() => existsSync(path))
+    await until(() => existsSync(path), 'the file is not made again')
     await create(address, 2)
     await stopped(program)
     assert.deepEqual(plantsOf(linesOf(rotated)), ['1'])

@@ -7,6 +7,7 @@ import { AuditOutput, fileTarget } from '../src/cli/audit-output.ts'
 import { cleanUp } from './support/clean-up.ts'
 import { tempFolder } from './support/files.ts'
 import { isLinux, notTestedHere, runs } from './support/not-tested.ts'
+import { until } from './support/until.ts'
 
 const { O_WRONLY, O_APPEND, O_CREAT, O_NONBLOCK, O_RDWR } = constants
 
@@ -29,10 +30,6 @@ function outputTo(path: string, maxWaiting: number): { output: AuditOutput; told
 }
 
 const flushed = (output: AuditOutput) => new Promise<void>((resolve) => output.flush(resolve))
-
-async function until(holds: () => boolean): Promise<void> {
-  while (!holds()) await sleep(10)
-}
 
 suite('the output of the audit log', () => {
   test('writes all lines in order, and lines after a switch to the new file', async (t) => {
@@ -71,7 +68,7 @@ suite('the output of the audit log', () => {
     const { output, told } = outputTo('/dev/full', 1000)
     output.write('the first line')
     const written = flushed(output)
-    await until(() => told.faults.length > 0)
+    await until(() => told.faults.length > 0, 'the fault is not told')
     for (let i = 0; i < 1000; i++) output.write(`line ${i} of ten`)
     assert.deepEqual(told, { faults: ['ENOSPC'], mended: 0 })
     assert.ok(output.dropped > 900, String(output.dropped))
@@ -99,13 +96,15 @@ suite('the output of the audit log', () => {
     assert.deepEqual(told.faults, [], 'a slow reader is not reported as a fault')
     let text = ''
     const buffer = Buffer.alloc(2 ** 16)
-    while (!text.includes('audit lines were dropped')) {
+    const drain = () => {
       try {
         text += buffer.toString('utf8', 0, readSync(pipe, buffer))
       } catch {
-        await sleep(10)
+        // The pipe is empty.
       }
+      return text.includes('audit lines were dropped')
     }
+    await until(drain, 'no line tells that lines were dropped')
     assert.match(text, /"dropped":\d+/)
   })
 })

@@ -16,6 +16,7 @@ import { newDatabase } from './support/postgres.ts'
 import { type Program, run, startServer, TOKEN } from './support/process.ts'
 import { raw } from './support/raw.ts'
 import { Scrape } from './support/scrape.ts'
+import { until } from './support/until.ts'
 
 const read = (path: string): string => readFileSync(new URL(`../${path}`, import.meta.url), 'utf8')
 
@@ -47,11 +48,13 @@ const askRaw = (address: string, line: string, host = 'localhost'): Promise<stri
 }
 
 const settled = async (address: string, isSettled: (now: Scrape) => boolean): Promise<Scrape> => {
-  for (;;) {
-    const now = new Scrape((await ask(address, '/metrics')).body)
-    if (isSettled(now)) return now
-    await sleep(20)
+  let now: Scrape | undefined
+  const hasSettled = async () => {
+    now = new Scrape((await ask(address, '/metrics')).body)
+    return isSettled(now)
   }
+  await until(hasSettled, 'the metrics do not become as expected')
+  return now ?? assert.fail()
 }
 
 const isCounted = (one: Scrape): boolean => !Number.isNaN(one.value('plantstore_plants') ?? Number.NaN)

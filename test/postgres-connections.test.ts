@@ -15,6 +15,7 @@ import { openStore } from './support/open-postgres.ts'
 import { lockPlants, newDatabase, query } from './support/postgres.ts'
 import { plant, refusal } from './support/store-under-test.ts'
 import { tcpProxy } from './support/tcp-proxy.ts'
+import { until } from './support/until.ts'
 
 const database = (t: TestContext) => newDatabase((work) => cleanUp(t, work))
 const ALL: PlantQuery = { tags: [], words: ['plant'], order: 'name', after: undefined }
@@ -67,7 +68,7 @@ test('a waiting request gets a connection once the server allows more', async (t
   const share = new PoolShare(pool, 2)
   const kept = await share.acquire()
   const waiting = share.acquire()
-  while (pool.capacity === 2) await sleep(10)
+  await until(() => pool.capacity < 2, 'the pool does not notice that the server refuses connections')
   await lift()
   share.release(await waiting, true)
   share.release(kept, true)
@@ -120,7 +121,7 @@ suite('the pool divides its connections', () => {
     const store = await openStore(t, url, { connections: 6, searchConnections: 3, timeout: 60_000 })
     const unlock = await lockPlants(url)
     const searches = Array.from({ length: 200 }, () => store.listPlants(ALL, 10))
-    while ((await waiting(url)) < 3) await sleep(20)
+    await until(async () => (await waiting(url)) >= 3, 'three searches do not wait for the lock')
     const use = store.pool.uses().find(({ work }) => work === 'search')
     assert.deepEqual(use, { work: 'search', limit: 3, taken: 3, waiting: 197 })
     for (let i = 0; i < 20; i++) {
@@ -128,7 +129,7 @@ suite('the pool divides its connections', () => {
       assert.equal(await store.tokens.findToken(Buffer.alloc(32, i)), undefined)
     }
     const create = createPlant(store, plant(1n), { mustBeNew: true })
-    while ((await waiting(url)) < 4) await sleep(20)
+    await until(async () => (await waiting(url)) >= 4, 'the create gets no connection')
     assert.equal(await waiting(url), 4, 'three searches, and the create beside them')
     await unlock()
     await Promise.all([...searches, create])
@@ -184,7 +185,7 @@ suite('a statement without a waiting caller', () => {
     for (const text of [SLEEP, { text: 'BEGIN; SELECT pg_sleep(600)' }]) {
       const leaving = new AbortController()
       const search = share.run(text, share.budget(leaving.signal))
-      while ((await sleeping(url)) === 0) await sleep(20)
+      await until(async () => (await sleeping(url)) > 0, 'the statement does not run')
       leaving.abort(new Error('the client has left'))
       await assert.rejects(search, /the client has left/)
       assert.deepEqual((await share.run(PROCESS)).rows, before.rows)
@@ -198,7 +199,7 @@ suite('a statement without a waiting caller', () => {
     const leaving = new AbortController()
     const first = share.run(SLEEP, share.budget(leaving.signal))
     const others = Array.from({ length: 1000 }, () => share.run(SLEEP, share.budget(leaving.signal)))
-    while ((await sleeping(url)) === 0) await sleep(20)
+    await until(async () => (await sleeping(url)) > 0, 'the statement does not run')
     leaving.abort(new Error('the client has left'))
     for (const search of [first, ...others]) await assert.rejects(search, /the client has left/)
     await assert.rejects(share.run(SLEEP, share.budget(leaving.signal)), /the client has left/)

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { epithet, genus, plantOf, tag } from '../bench/collection.ts'
 import { words } from '../src/fold.ts'
 import { isByName, PLANT_ORDERS, type PlantQuery, positionOf } from '../src/plant-query.ts'
@@ -19,6 +18,7 @@ import { ownServer } from './support/postgres-faults.ts'
 import { parts, plansOf, rowsOf } from './support/search-plans.ts'
 import { importAll } from './support/store-calls.ts'
 import { plant } from './support/store-under-test.ts'
+import { until } from './support/until.ts'
 
 const COUNT = 30_000
 
@@ -170,7 +170,7 @@ test('the index takes in new words in the background, not in the writes', async 
     )
     return Number(rows[0]?.pending)
   }
-  while ((await pending()) > COUNT / 2) await sleep(50)
+  await until(async () => (await pending()) <= COUNT / 2, 'the index does not take the words in')
 })
 
 test('a search finds exactly the matching texts, even those too long for the index', async (t) => {

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { PostgresStore } from '../src/postgres/store.ts'
 import { cleanUp } from './support/clean-up.ts'
 import { openStore } from './support/open-postgres.ts'
 import { newDatabase, query } from './support/postgres.ts'
 import { importAll } from './support/store-calls.ts'
 import { plant } from './support/store-under-test.ts'
+import { until } from './support/until.ts'
 
 /** More plants than the store writes before it adds up changes of the counts. */
 const PLANTS = 21_000
@@ -29,7 +29,8 @@ test('the counts of tags are right before and after changes are added up, and fo
   const store = await openStore(t, url)
   const plants = Array.from({ length: PLANTS }, (_, i) => plant(BigInt(i), 'x', tagOf(i)))
   for (let i = 0; i < PLANTS; i += 3000) await importAll(store, plants.slice(i, i + 3000))
-  while ((await query(url, 'SELECT FROM tag_changes')).length > 0) await sleep(20)
+  const changes = () => query(url, 'SELECT FROM tag_changes')
+  await until(async () => (await changes()).length === 0, 'the changes of counts of tags are not summed up')
   assert.ok((await query(url, 'SELECT FROM tag_counts')).length > 0)
   await assertCounted(store, url)
   await query(url, "UPDATE plants SET tag = 'new' WHERE id % 300 = 1")

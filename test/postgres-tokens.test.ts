@@ -6,6 +6,7 @@ import { hashSecret, makeSecret } from '../src/token.ts'
 import { cleanUp } from './support/clean-up.ts'
 import { openStore } from './support/open-postgres.ts'
 import { newDatabase, query } from './support/postgres.ts'
+import { until } from './support/until.ts'
 import { token } from './token-suite.ts'
 
 test('concurrent look-ups of tokens share a statement and use at most one connection', async (t) => {
@@ -28,7 +29,7 @@ test('concurrent look-ups of tokens share a statement and use at most one connec
           `SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
         )
       ).length
-    while ((await waiting()) === 0) await sleep(20)
+    await until(async () => (await waiting()) > 0, 'no look-up waits for the lock')
     await sleep(200)
     assert.equal(await waiting(), 1)
     await blocker.query('COMMIT')

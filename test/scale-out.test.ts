@@ -4,7 +4,6 @@ import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { cleanUp } from './support/clean-up.ts'
 import { tempFolder } from './support/files.ts'
 import { freePort } from './support/free-port.ts'
@@ -12,6 +11,7 @@ import { Load } from './support/load.ts'
 import { notTestedHere } from './support/not-tested.ts'
 import { newDatabase, plantsOf } from './support/postgres.ts'
 import { type Served, serveStore } from './support/process.ts'
+import { until } from './support/until.ts'
 
 const guide = readFileSync(new URL('../docs/guides/scale-out.md', import.meta.url), 'utf8')
 /** The flags of the instances in the guide. */
@@ -44,17 +44,15 @@ async function startNginx(t: TestContext, configuration: string, port: number): 
     await once(nginx, 'exit')
   })
   const address = `http://127.0.0.1:${port}`
-  for (;;) {
+  const isServing = () => {
     if (nginx.exitCode !== null) assert.fail(readFileSync(join(folder, 'error.log'), 'utf8'))
-    if (
-      await fetch(`${address}/health/live`).then(
-        ({ ok }) => ok,
-        () => false,
-      )
+    return fetch(`${address}/health/live`).then(
+      ({ ok }) => ok,
+      () => false,
     )
-      return address
-    await sleep(50)
   }
+  await until(isServing, 'nginx does not serve')
+  return address
 }
 
 test('a rolling restart of two instances behind nginx, as in the guide, fails no request under load', async (t) => {

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { AppError } from '../src/errors.ts'
 import type { NewPlant } from '../src/plant.ts'
 import { NO_EXPECTATION } from '../src/plant-version.ts'
@@ -15,6 +14,7 @@ import { openSqlite } from './support/open-sqlite.ts'
 import { assertIndexMatches, indexAll, inFile } from './support/sqlite-indexes.ts'
 import { EVERYTHING, importAll, listAll } from './support/store-calls.ts'
 import { plant } from './support/store-under-test.ts'
+import { until } from './support/until.ts'
 
 /** More plants than a search reads without an index, so that it waits for the index. */
 const MANY = Array.from({ length: 12_000 }, (_, i) => plant(BigInt(i), `Monstera ${i}`, `tag ${i % 3}`))
@@ -45,15 +45,18 @@ const DAMAGES: Readonly<Record<string, (path: string) => void>> = {
 
 /** Retries after the time that the refusal names. */
 async function patiently<T>(read: () => Promise<T>): Promise<T> {
-  for (;;) {
+  let found: { readonly value: T } | undefined
+  const isFound = async () => {
     try {
-      return await read()
+      found = { value: await read() }
     } catch (error) {
       if (!(error instanceof AppError) || error.number !== 50301) throw error
       assert.match(error.message, /^the search index is (being built: \d+% done|\d+ changes behind); /)
-      await sleep(100)
     }
+    return found !== undefined
   }
+  await until(isFound, 'the search index is not built')
+  return (found ?? assert.fail()).value
 }
 
 async function assertFound(store: Store, plants: readonly NewPlant[]): Promise<void> {

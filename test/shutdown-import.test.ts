@@ -5,6 +5,7 @@ import { beginImport, chunk, LAST_CHUNK, outcomeOf, rowsFrom } from './support/i
 import { send } from './support/load.ts'
 import { type Server, startServer } from './support/process.ts'
 import { SECRET } from './support/service.ts'
+import { until } from './support/until.ts'
 
 const start = (t: Parameters<typeof startServer>[0], window: string): Promise<Server> =>
   startServer(t, tempFolder(t), ['--drain-window', window], { env: { PLANTSTORE_TOKEN: SECRET } })
@@ -13,7 +14,8 @@ const portOf = ({ address }: Server) => ({ port: Number(new URL(address).port) }
 
 /** Waits until the import has stored the third plant. */
 async function untilThird({ address }: Server): Promise<void> {
-  while ((await send('GET', `${address}/plants/3`, { token: SECRET })).status !== 200);
+  const third = () => send('GET', `${address}/plants/3`, { token: SECRET })
+  await until(async () => (await third()).status === 200, 'the import does not store the third plant')
 }
 
 test('shutdown waits for an import that ends within the drain window', async (t) => {
@@ -21,7 +23,8 @@ test('shutdown waits for an import that ends within the drain window', async (t)
   const connection = beginImport(portOf(server), rowsFrom(1, 3))
   await untilThird(server)
   server.program.signal('SIGTERM')
-  while ((await send('GET', `${server.address}/health/ready`)).status === 200);
+  const ready = () => send('GET', `${server.address}/health/ready`)
+  await until(async () => (await ready()).status !== 200, 'the service stays ready')
   connection.write(chunk(rowsFrom(4, 2)) + LAST_CHUNK)
   const { status, added } = await outcomeOf(connection)
   assert.deepEqual([status, added], [200, 5])

@@ -8,6 +8,7 @@ import { isIntact, tempFolder } from './support/files.ts'
 import { Load, send } from './support/load.ts'
 import { startServer, TOKEN } from './support/process.ts'
 import { answersIn, RawConnection } from './support/raw.ts'
+import { until } from './support/until.ts'
 
 for (const signal of ['SIGTERM', 'SIGINT'] as const) {
   test(`${signal} under load loses nothing, and fails no client that heeds Connection: close`, async (t) => {
@@ -48,7 +49,7 @@ test('a second signal ends the service at once', async (t) => {
   const idle = connect(Number(new URL(address).port))
   await once(idle, 'connect')
   program.signal('SIGTERM')
-  while ((await send('GET', `${address}/health/ready`)).status === 200) await sleep(10)
+  await until(async () => (await send('GET', `${address}/health/ready`)).status !== 200, 'the service stays ready')
   program.signal('SIGINT')
   assert.equal((await program.outcome).code, 130)
   idle.destroy()
@@ -107,7 +108,7 @@ test('shutdown finishes an export within the drain window, and closes the store 
   connection.socket.pause()
   program.signal('SIGTERM')
   const { port } = new URL(address)
-  while (await accepts(Number(port))) await sleep(10)
+  await until(async () => !(await accepts(Number(port))), 'the service still accepts connections')
   connection.socket.resume()
   const received = await connection.untilClosed()
   assert.equal(received.subarray(-5).toString(), '0\r\n\r\n', 'the last chunk came')

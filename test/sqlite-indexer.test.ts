@@ -18,13 +18,10 @@ import { changesIn } from './support/sqlite-changes.ts'
 import { assertIndexMatches, behind, IDLE, indexAll, inFile } from './support/sqlite-indexes.ts'
 import { exportAll, importAll, listAll } from './support/store-calls.ts'
 import { plant, refusal } from './support/store-under-test.ts'
+import { until } from './support/until.ts'
 
 const MANY = Array.from({ length: 12_000 }, (_, i) => plant(BigInt(i - 3000), `Monstera ${i}`, `tag ${i % 3}`))
 const SMALL = { batch: 3, mergeFrom: 7 }
-
-const until = async (isSo: () => boolean): Promise<void> => {
-  while (!isSo()) await sleep(10)
-}
 
 test('building the index continues after a restart, includes new writes, and reports its progress', async (t) => {
   const path = join(tempFolder(t), 'plants.db')
@@ -91,15 +88,15 @@ test('while indexing fails, the store logs one notice, takes writes, and answers
   mkdirSync(indexPath(path))
   const notices: string[] = []
   const { store } = await openSqlite(t, { path, onNotice: (text) => notices.push(text) })
-  await until(() => notices.length > 0)
+  await until(() => notices.length > 0, 'the index reports nothing')
   await importAll(store, MANY.slice(0, 100))
   assert.equal((await listAll(store, { words: ['mons'] })).length, 100)
   await sleep(1500)
   assert.equal(notices.length, 1)
   assert.match(notices.join(), /^the search index cannot be written \(.*\); /)
   rmSync(indexPath(path), { recursive: true })
-  await until(() => notices.length > 1 || inFileExists(path))
-  await until(() => behind(path) === 0)
+  await until(() => notices.length > 1 || inFileExists(path), 'the index is not built')
+  await until(() => behind(path) === 0, 'the index stays behind')
 })
 
 function inFileExists(path: string): boolean {
@@ -115,7 +112,7 @@ test('the store trims the log of changes up to the durable position of the index
   const path = join(tempFolder(t), 'plants.db')
   const { store, reopen } = await openSqlite(t, { path })
   for (let i = 0; i < 20; i++) await importAll(store, [plant(BigInt(i))])
-  await until(() => changesIn(path).length === 1)
+  await until(() => changesIn(path).length === 1, 'the log of changes is not trimmed')
   assert.equal(changesIn(path)[0]?.position, 20n)
   const again = await reopen()
   await again.deletePlant(3n, NO_EXPECTATION, TESTER)
@@ -130,7 +127,7 @@ test('the store keeps changes in the log of changes for the configured time', as
   const { store } = await openSqlite(t, { path, changesKeep: 3_600_000 })
   for (let i = 0; i < 20; i++) await importAll(store, [plant(BigInt(i))])
   inFile(path, (db) => db.exec('UPDATE changes SET at = at - 3700000 WHERE position <= 5'))
-  await until(() => changesIn(path)[0]?.position === 6n)
+  await until(() => changesIn(path)[0]?.position === 6n, 'the log of changes is not trimmed')
   await importAll(store, [plant(100n)])
   await sleep(3000)
   assert.equal(changesIn(path).length, 16)
@@ -174,9 +171,9 @@ test('the store removes the indexes of an older version step by step', async (t)
         .all()
         .map((row) => row['name']),
     )
-  await until(() => !tables().some((name) => /^plant_|^tag_/.test(String(name))))
+  await until(() => !tables().some((name) => /^plant_|^tag_/.test(String(name))), 'the old tables stay')
   const ofIndexes = () => notices.filter((text) => text.includes('index'))
-  await until(() => ofIndexes().length >= 4)
+  await until(() => ofIndexes().length >= 4, 'the index is not made again')
   const texts = ofIndexes().map((text) => text.replace(/\(.*?\)/, '()'))
   assert.deepEqual(texts.toSorted(), [
     'rebuilding the search index (); searches of a large store wait meanwhile',
@@ -227,7 +224,7 @@ test('the store restarts an index thread that has ended', async (t) => {
   ends[0]?.('out of memory')
   await importAll(store, [plant(1n)])
   assert.deepEqual(await listAll(store, { words: ['plant'] }), [plant(1n)])
-  await until(() => started === 2)
+  await until(() => started === 2, 'the indexer is not started again')
   assert.deepEqual(notices, [
     'the search index cannot be written (out of memory); the service refuses large searches meanwhile',
   ])

@@ -4,7 +4,7 @@ import { getPriority } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
-import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises'
+import { setImmediate as turn } from 'node:timers/promises'
 import { AppError } from '../src/errors.ts'
 import { createStoreFile } from '../src/sqlite/open/create-file.ts'
 import { QueryReader } from '../src/sqlite/read/query-reader.ts'
@@ -15,6 +15,7 @@ import { errorOf, failureOf } from '../src/sqlite/worker/failure.ts'
 import { cleanUp } from './support/clean-up.ts'
 import { tempFolder } from './support/files.ts'
 import { isLinux, notTestedHere } from './support/not-tested.ts'
+import { until } from './support/until.ts'
 
 const crossed = (error: unknown): Error => errorOf(structuredClone(failureOf(error)))
 
@@ -147,7 +148,7 @@ test('the thread of the search index has the lowest priority of all threads', as
   assert.ok(niceValues().every((nice) => nice === usual))
   const thread = new ThreadClient('index', join(tempFolder(t), 'missing.db'), { onFatal: assert.fail })
   cleanUp(t, () => thread.close())
-  for (let tries = 0; tries < 1000 && !niceValues().includes(usual + 5); tries++) await sleep(20)
+  await until(() => niceValues().includes(usual + 5), 'no thread has a lower priority')
   assert.deepEqual(
     niceValues().filter((nice) => nice !== usual),
     [usual + 5],

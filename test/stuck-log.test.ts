@@ -10,6 +10,7 @@ import { tempFolder } from './support/files.ts'
 import { send } from './support/load.ts'
 import { isLinux, notTestedHere, runs } from './support/not-tested.ts'
 import { type Server, startServer, TOKEN } from './support/process.ts'
+import { until } from './support/until.ts'
 
 const DEBUG = { PLANTSTORE_LOG_LEVEL: 'debug' }
 const NO_PIPE = 'a log that nobody reads, because no pipe can be made'
@@ -45,14 +46,15 @@ function fill(pipe: number): void {
 async function drain(pipe: number, isEnough: (text: string) => boolean): Promise<string> {
   const buffer = Buffer.alloc(2 ** 16)
   let text = ''
-  while (!isEnough(text)) {
+  const hasEnough = () => {
     try {
       text += buffer.toString('utf8', 0, readSync(pipe, buffer))
     } catch (error) {
       assert.equal((error as NodeJS.ErrnoException).code, 'EAGAIN')
-      await sleep(10)
     }
+    return isEnough(text)
   }
+  await until(hasEnough, () => `too little comes: ${text.trim()}`)
   return text
 }
 
@@ -130,7 +132,7 @@ async function stuckTerminal(t: TestContext, note: string): Promise<string | und
     '/dev/null',
   ])
   cleanUp(t, () => void script.kill('SIGKILL'))
-  while (!existsSync(note)) await sleep(10)
+  await until(() => existsSync(note), 'the terminal does not open')
   const path = readFileSync(note, 'utf8').trim()
   script.kill('SIGSTOP')
   const terminal = openSync(path, constants.O_WRONLY | constants.O_NONBLOCK | constants.O_NOCTTY)

@@ -3,7 +3,6 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { withStore } from '../../src/cli/open-store.ts'
 import { readConfig } from '../../src/config.ts'
 import { MAX_ID, MIN_ID, type NewPlant } from '../../src/plant.ts'
@@ -18,6 +17,7 @@ import { Program, run, serveStore } from '../support/process.ts'
 import { EVERYTHING, exportAll } from '../support/store-calls.ts'
 import { plant } from '../support/store-under-test.ts'
 import { tcpProxy } from '../support/tcp-proxy.ts'
+import { until } from '../support/until.ts'
 
 const sqlite = (t: TestContext): string => `sqlite:${join(tempFolder(t), 'plants.db')}`
 const postgres = (t: TestContext): Promise<string> => newDatabase((work) => cleanUp(t, work))
@@ -98,7 +98,7 @@ for (const [direction, signal] of [
     const slowly = (store: string) => (store === database ? slow.href : store)
     const copying = new Program(t, ['copy', '--from', slowly(from), '--to', slowly(to)])
     const hasBegun = to === file ? () => hasPlants(to) : async () => (await query(to, SOME).catch(() => [])).length > 0
-    while (!(await hasBegun()) && copying.isRunning) await sleep(20)
+    await until(async () => (await hasBegun()) || !copying.isRunning, 'the copy does not begin')
     copying.signal(signal)
     const { code, stderr } = await copying.outcome
     assert.equal(code, signal === 'SIGTERM' ? 143 : null, stderr)

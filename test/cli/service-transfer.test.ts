@@ -10,6 +10,7 @@ import { cuttingProxy } from '../support/cutting-proxy.ts'
 import { plantsIn, tempFolder } from '../support/files.ts'
 import { contentOf, manyPlants, PLANTS, textOf, writePlantFile } from '../support/plant-files.ts'
 import { Program, run, type Server, startServer, TOKEN } from '../support/process.ts'
+import { until } from '../support/until.ts'
 
 const env = { PLANTSTORE_TOKEN: TOKEN }
 /** More plants than one request of an import sends. */
@@ -249,7 +250,7 @@ suite('over a failing network', () => {
     ] as const) {
       const program = new Program(t, ['export', 'a.csv', '--url', proxy.address], { cwd: folder, env })
       await proxy.held
-      while (!readdirSync(folder).some((name) => name.startsWith('a.csv.new-'))) await new Promise(setImmediate)
+      await until(() => readdirSync(folder).some((name) => name.startsWith('a.csv.new-')), 'the export makes no file')
       program.signal(signal)
       const { code, stderr } = await program.outcome
       assert.equal(stderr, `stopped; no file was written\n`)

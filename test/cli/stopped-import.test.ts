@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { isIntact, plantsIn, tempFolder } from '../support/files.ts'
 import { manyPlants, textOf } from '../support/plant-files.ts'
 import { Program, run } from '../support/process.ts'
+import { until } from '../support/until.ts'
 
 /** More plants than an import reads before it stores some. */
 const PLANTS = manyPlants(20_000)
@@ -13,11 +13,13 @@ const TEXT = textOf('ndjson', PLANTS)
 
 /** Waits until a store has plants. @returns their number */
 async function stored(path: string): Promise<number> {
-  for (;;) {
-    const count = existsSync(path) ? plantsIn(path).size : 0
-    if (count > 0) return count
-    await sleep(20)
+  let count = 0
+  const hasSome = () => {
+    count = existsSync(path) ? plantsIn(path).size : 0
+    return count > 0
   }
+  await until(hasSome, 'the import stores nothing')
+  return count
 }
 
 for (const [signal, exitCode] of [
@@ -55,7 +57,7 @@ test('SIGINT stops an import that still waits for its first input', async (t) =>
   const path = join(folder, 'plants.db')
   const args = ['import', '-', '--format', 'csv', '--store', `sqlite:${path}`]
   const program = new Program(t, args, { hasInput: true })
-  while (!existsSync(path)) await sleep(20)
+  await until(() => existsSync(path), 'the import makes no store')
   program.signal('SIGINT')
   const { code, stderr } = await program.outcome
   assert.match(stderr, /^interrupted: 0 added, 0 updated, 0 unchanged, 0 refused;/m)

@@ -3,7 +3,6 @@ import { rmSync, statSync, truncateSync } from 'node:fs'
 import { Agent } from 'node:http'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { openWriter, transaction } from '../../src/sqlite/connection.ts'
 import { errorOfFault, isFatal, sqliteFault } from '../../src/sqlite/errors.ts'
 import { SqliteStore } from '../../src/sqlite/store.ts'
@@ -14,6 +13,7 @@ import { notTestedHere } from '../support/not-tested.ts'
 import { run, type Server, startServer } from '../support/process.ts'
 import { startServerWithSizeLimit } from '../support/size-limit.ts'
 import { fillDisk, NO_DISK, smallDisk } from '../support/small-disk.ts'
+import { until } from '../support/until.ts'
 
 test('a write to a full file is 50304 and rolls back its transaction, and the service continues', async (t) => {
   const path = join(tempFolder(t), 'plants.db')
@@ -185,12 +185,7 @@ async function assertSurvives({ program, address, storePath }: Server, disk: Dis
 
 /** Waits until readiness has this status: the service reuses the result of a check for a second. */
 async function readiness(address: string, status: number): Promise<void> {
-  for (;;) {
-    const answer = await send('GET', `${address}/health/ready`)
-    if (answer.status === status) {
-      assert.equal(answer.error, status === 503 ? 50304 : undefined)
-      return
-    }
-    await sleep(50)
-  }
+  const ready = () => send('GET', `${address}/health/ready`)
+  await until(async () => (await ready()).status === status, `/health/ready does not become ${status}`)
+  assert.equal((await ready()).error, status === 503 ? 50304 : undefined)
 }

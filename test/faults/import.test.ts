@@ -5,6 +5,7 @@ import { beginImport, chunk, LAST_CHUNK, outcomeOf, rowsFrom } from '../support/
 import { send } from '../support/load.ts'
 import { SECRET } from '../support/service.ts'
 import { startServerWithSizeLimit } from '../support/size-limit.ts'
+import { until } from '../support/until.ts'
 
 test('an import that fills the disk says how far it got, and repeating it completes it', async (t) => {
   const { address, storePath, sizeLimit } = await startServerWithSizeLimit(t, tempFolder(t), {
@@ -12,7 +13,8 @@ test('an import that fills the disk says how far it got, and repeating it comple
   })
   const port = Number(new URL(address).port)
   const connection = beginImport({ port }, rowsFrom(1, 100), 'Connection: close')
-  while ((await send('GET', `${address}/plants/100`, { token: SECRET })).status !== 200);
+  const last = () => send('GET', `${address}/plants/100`, { token: SECRET })
+  await until(async () => (await last()).status === 200, 'the import stores nothing')
   sizeLimit.set()
   // More rows than fit into free pages of the file.
   connection.write(chunk(rowsFrom(101, 5000)) + LAST_CHUNK)

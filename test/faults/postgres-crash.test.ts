@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { cleanUp } from '../support/clean-up.ts'
 import { Load, send } from '../support/load.ts'
 import { query } from '../support/postgres.ts'
 import { assertKept, assertOutOfReach, ownServer, ready, refusals } from '../support/postgres-faults.ts'
 import { serveStore } from '../support/process.ts'
+import { until } from '../support/until.ts'
 
 test('the service loses no acknowledged plant when the database crashes four times under load', async (t) => {
   const server = await ownServer(t)
@@ -47,8 +47,8 @@ test('the service replaces connections that an administrator has terminated', as
   await load.reaches(load.acknowledged.size + 200)
   await assertKept(load, served, url)
   await query(url, endAll)
-  while ((await query(url, "SELECT FROM pg_stat_activity WHERE application_name = 'plantstore'")).length > 0)
-    await sleep(20)
+  const connections = () => query(url, "SELECT FROM pg_stat_activity WHERE application_name = 'plantstore'")
+  await until(async () => (await connections()).length === 0, 'the server keeps connections of the ended service')
   const answer = await send('POST', `${served.address}/plants`, { body: '{"id":-1,"name":"a"}' })
   assert.equal(answer.status, 200, 'no request fails on a terminated idle connection')
 })

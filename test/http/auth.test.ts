@@ -5,6 +5,7 @@ import { SCOPES } from '../../src/token.ts'
 import { assertConforms, contract } from '../support/conforms.ts'
 import { answersIn, RawConnection } from '../support/raw.ts'
 import { errorOf, SECRET, withService } from '../support/service.ts'
+import { until } from '../support/until.ts'
 
 const PLANT = { id: 1, name: 'x' }
 const REALM = 'Bearer realm="plantstore"'
@@ -153,7 +154,7 @@ suite('a token', () => {
     const lastUse = async () => (await service.store.tokens.listTokens()).find(({ id }) => id === token.id)?.lastUsedAt
     assert.equal(await lastUse(), undefined)
     await service.create(PLANT, { authorization: `Bearer ${secret}` })
-    while ((await lastUse()) === undefined) await sleep(10)
+    await until(async () => (await lastUse()) !== undefined, 'the use of the token is not recorded')
     const noted = await lastUse()
     assert.ok(noted !== undefined && noted.getTime() >= before && noted.getTime() <= Date.now())
     await sleep(1100)

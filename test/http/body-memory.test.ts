@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { suite, type TestContext, test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { answersIn, assertRefusal, RawConnection } from '../support/raw.ts'
 import { PLANT } from '../support/requests.ts'
 import { type Sending, type Service, withService } from '../support/service.ts'
+import { until } from '../support/until.ts'
 
 const KIB = 1024
 
@@ -11,7 +11,7 @@ const bodyBytes = async (service: Service): Promise<number> =>
   Number(/plantstore_body_bytes (\d+)/.exec((await service.send('GET', '/metrics')).body)?.[1])
 
 async function untilBodiesTake(service: Service, is: (bytes: number) => boolean): Promise<void> {
-  while (!is(await bodyBytes(service))) await sleep(10)
+  await until(async () => is(await bodyBytes(service)), 'the bytes of bodies do not become as expected')
 }
 
 const create = async (service: Service, body: string, sending: Sending = {}): Promise<number> =>

@@ -10,6 +10,7 @@ import { startServer, TOKEN } from '../support/process.ts'
 import { answersIn, assertRefusal, RawConnection } from '../support/raw.ts'
 import { LIVE, untilNoConnection, whole } from '../support/requests.ts'
 import { SECRET, type Service, withService } from '../support/service.ts'
+import { until } from '../support/until.ts'
 
 const metric = async (service: Service, name: string): Promise<number> =>
   Number(new RegExp(`^${name} (\\d+)`, 'm').exec((await service.send('GET', '/metrics')).body)?.[1])
@@ -35,7 +36,7 @@ async function busy(t: Scene, service: Service, count: number): Promise<() => Pr
   const release = await service.under.lock()
   for (let i = 1; i <= count; i++) {
     await opened(t, service, create(i))
-    while (service.under.store.waiting < i) await sleep(10)
+    await until(() => service.under.store.waiting >= i, `${i} creates do not wait for the store`)
   }
   return release
 }
@@ -117,7 +118,10 @@ suite('connections beyond the bound', () => {
       const refused = await Promise.all(Array.from({ length: 20 }, () => opened(t, service, '')))
       let closed = 0
       for (const { socket } of refused) socket.once('close', () => closed++)
-      while (closed < 12) await sleep(5)
+      await until(
+        () => closed >= 12,
+        () => `${closed} connections are closed without an answer, not 12`,
+      )
       for (const connection of refused) if (!connection.socket.closed) connection.write(`${LIVE}\r\n`)
       const received = await Promise.all(refused.map((connection) => connection.untilClosed()))
       told = received.filter((bytes) => bytes.includes('"error":50302')).length
@@ -208,7 +212,8 @@ test('the connection with most waiting requests is refused even while its input 
   await sleep(300)
   await opened(t, service, `${create(6)}${`${LIVE}\r\n`.repeat(15)}`)
   const answers = most.untilClosed()
-  while ((await metric(service, 'plantstore_connections_refused_total')) === 0) await sleep(5)
+  const refused = () => metric(service, 'plantstore_connections_refused_total')
+  await until(async () => (await refused()) > 0, 'no connection is refused')
   await release()
   assert.deepEqual(
     answersIn(await answers).map(({ status }) => status),
@@ -246,22 +251,16 @@ suite('an unread answer', () => {
   test('is cut off if its client stays below the least speed', async (t) => {
     const service = await withLargePlants(t, { stallTimeout: '1s', leastSpeed: 100 * 2 ** 20 })
     const connection = await unread(t, service)
-    let closed = false
-    connection.socket.once('close', () => {
-      closed = true
-    })
-    while (!closed) {
-      // Reads one chunk, however long a turn of the event loop takes.
-      connection.socket.once('data', () => connection.socket.pause()).resume()
-      await sleep(200)
-      if ((await metric(service, 'plantstore_answers_cut_total')) === 1) break
-    }
-    assert.equal(await metric(service, 'plantstore_answers_cut_total'), 1)
+    // Reads one chunk at a time, however long a turn of the event loop takes.
+    const reading = setInterval(() => connection.socket.once('data', () => connection.socket.pause()).resume(), 200)
+    t.after(() => clearInterval(reading))
+    await until(async () => (await metric(service, 'plantstore_answers_cut_total')) === 1, 'no answer is cut off')
   })
 
   test('is never that of a completed PATCH: without memory for the answer, the PATCH is refused first', async (t) => {
     const pageSize = 3_000_058
     const service = await withLargePlants(t, { unreadLimit: pageSize })
+    const unreadBytes = () => metric(service, 'plantstore_unread_answer_bytes')
     const headers = { 'Content-Type': 'application/json' }
     const patch = (tag: string) => service.send('PATCH', '/plants/7', { headers, body: JSON.stringify({ tag }) })
     const tag = async () => (await service.plants()).find(({ id }) => id === 7n)?.tag
@@ -271,13 +270,13 @@ suite('an unread answer', () => {
     for (let round = 0; round < 10 && refused.status === 200; round++) {
       assert.equal((await patch('stays')).status, 200)
       await unread(t, service)
-      while ((await metric(service, 'plantstore_unread_answer_bytes')) < pageSize) await sleep(5)
+      await until(async () => (await unreadBytes()) >= pageSize, 'the unread answer is not counted')
       refused = await patch('changed')
     }
     assert.equal(refused.status, 503)
     assert.match(refused.body, /"error":50302,"message":"too many answers wait/)
     assert.equal(await tag(), 'stays')
-    while ((await patch('changed')).status === 503) await sleep(200)
+    await until(async () => (await patch('changed')).status !== 503, 'the unread answer is never cut off')
     assert.equal(await tag(), 'changed')
   })
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { untilCreatesWait } from '../support/requests.ts'
 import { errorOf, messageOf, withService } from '../support/service.ts'
 
 const MONSTERA = { id: 1, name: 'Monstera deliciosa', tag: 'houseplant' }
@@ -196,7 +196,7 @@ suite('creates beyond the bound on waiting creates', () => {
     await service.create({ id: 0, name: 'so that the token is known' })
     const release = await service.under.lock()
     const waiting = [1, 2].map((id) => service.create({ id, name: 'x' }))
-    while (!/plantstore_creates_waiting 2\n/.test((await service.send('GET', '/metrics')).body)) await sleep(10)
+    await untilCreatesWait(service, 2)
     for (let id = 3; id <= 10; id++) {
       const { status, body, headers } = await service.create({ id, name: 'x' })
       assert.equal(status, 503)

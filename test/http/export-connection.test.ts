@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
-import { exportHead, MUCH, withMuch } from '../support/long-work.ts'
+import { exportHead, MUCH, untilMomentEnds, withMuch } from '../support/long-work.ts'
 import { isLinux, notTestedHere } from '../support/not-tested.ts'
 import { RawConnection } from '../support/raw.ts'
 import { LIVE, untilNoConnection } from '../support/requests.ts'
 import { type Service, withService } from '../support/service.ts'
+import { until } from '../support/until.ts'
 
 /** Begins an export whose client stops reading after the beginning. */
 async function stalledExport(service: Service, bytes = exportHead('Connection: close')): Promise<RawConnection> {
@@ -79,7 +79,7 @@ suite('a long export', () => {
     await service.create({ id: MUCH, name: 'later' })
     assert.equal(await service.under.keepsMoment(), true, 'the export still holds its snapshot')
     connection.socket.destroy()
-    while (await service.under.keepsMoment()) await sleep(20)
+    await untilMomentEnds(service)
     assert.equal(await metric(service, 499), 1)
   })
 
@@ -89,7 +89,7 @@ suite('a long export', () => {
       const connection = await stalledExport(service)
       assert.equal((await service.send('GET', '/plants/export')).status, 429, 'the place is taken')
       connection.socket.destroy()
-      while ((await metric(service, 499)) < round) await sleep(5)
+      await until(async () => (await metric(service, 499)) >= round, 'an export goes on without its client')
       assert.equal((await service.send('HEAD', '/plants/export')).status, 200)
       assert.deepEqual(await Promise.all([429, 499].map((status) => metric(service, status))), [round, round])
     }
@@ -103,7 +103,7 @@ suite('a long export', () => {
       const connections = await Promise.all([1, 2, 3].map(() => stalledExport(service)))
       opened.push(await service.under.opened())
       for (const { socket } of connections) socket.destroy()
-      while ((await metric(service, 499)) < opened.length * 3) await sleep(20)
+      await until(async () => (await metric(service, 499)) >= opened.length * 3, 'exports go on without their clients')
     }
     assert.ok((opened.at(-1) ?? 0) <= Math.max(...opened.slice(0, 3)), `${opened}`)
   })

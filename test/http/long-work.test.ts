@@ -1,10 +1,18 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { LAST_CHUNK, NDJSON, rowsFrom } from '../support/import.ts'
-import { openImport, unreadExport, untilIdle, untilRunning, withMuch, workMetric } from '../support/long-work.ts'
+import {
+  openImport,
+  unreadExport,
+  untilIdle,
+  untilMomentEnds,
+  untilRunning,
+  withMuch,
+  workMetric,
+} from '../support/long-work.ts'
 import { isLinux, notTestedHere } from '../support/not-tested.ts'
 import { errorOf, SECRET, withService } from '../support/service.ts'
+import { until } from '../support/until.ts'
 
 suite('exports', () => {
   test('in progress are bounded per token and in total', async (t) => {
@@ -33,13 +41,14 @@ suite('exports', () => {
     const before = await service.under.opened()
     const connections = Array.from({ length: 250 }, () => unreadExport(service))
     await untilRunning(service, 'export', 2)
-    while ((await workMetric(service, 'refused_total', 'work="export",bound="token"')) < 248) await sleep(25)
+    const refused = () => workMetric(service, 'refused_total', 'work="export",bound="token"')
+    await until(async () => (await refused()) >= 248, 'the service does not refuse 248 exports')
     // An export needs two descriptors on SQLite, for file and log, and a session on PostgreSQL.
     assert.ok((await service.under.opened()) <= before + 2 * 3)
     assert.equal((await service.create({ id: 5000, name: 'x' })).status, 200)
     for (const { socket } of connections) socket.destroy()
     await untilIdle(service, 'export')
-    while (await service.under.keepsMoment()) await sleep(20)
+    await untilMomentEnds(service)
   })
 
   test('beyond their deadline break off and release their snapshots', async (t) => {
@@ -47,7 +56,7 @@ suite('exports', () => {
     const connection = unreadExport(service)
     await untilIdle(service, 'export')
     await service.create({ id: 5000, name: 'later' })
-    while (await service.under.keepsMoment()) await sleep(20)
+    await untilMomentEnds(service)
     connection.socket.resume()
     const received = (await connection.untilClosed()).toString()
     assert.ok(!received.endsWith('\r\n0\r\n\r\n'), 'the last chunk is missing')

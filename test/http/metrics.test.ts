@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
 import { suite, test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { Metrics } from '../../src/http/metrics/metrics.ts'
 import { PlantCount } from '../../src/http/metrics/plant-count.ts'
 import { tempFolder } from '../support/files.ts'
@@ -9,6 +8,7 @@ import { send } from '../support/load.ts'
 import { startServer, TOKEN } from '../support/process.ts'
 import { Scrape } from '../support/scrape.ts'
 import { errorOf, messageOf, withService } from '../support/service.ts'
+import { until } from '../support/until.ts'
 
 suite('the histogram of response times', () => {
   test('counts each answer in every bucket whose bound is at least its time', async () => {
@@ -126,7 +126,7 @@ suite('the gauge of waiting creates', () => {
     const other = new DatabaseSync(storePath)
     other.exec('BEGIN IMMEDIATE')
     const creates = [1, 2, 3].map((id) => send('POST', `${address}/plants`, { body: `{"id":${id},"name":"x"}` }))
-    while ((await gauge()) !== '3') await sleep(10)
+    await until(async () => (await gauge()) === '3', 'the gauge does not show 3')
     other.exec('COMMIT')
     other.close()
     assert.deepEqual(

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { type MemoryUse, Overload } from '../../src/http/admission/overload.ts'
 import { errorOf, messageOf, withService } from '../support/service.ts'
+import { until } from '../support/until.ts'
 
 /** Blocks the event loop for this time. */
 function work(milliseconds: number): void {
@@ -49,7 +50,7 @@ suite('overload', () => {
     t.after(() => overload.close())
     const becomes = async (isAdmitted: boolean, next: MemoryUse) => {
       use = next
-      while (admits(overload) !== isAdmitted) await new Promise((resolve) => setTimeout(resolve, 10))
+      await until(() => admits(overload) === isAdmitted, `requests are ${isAdmitted ? 'still' : 'not'} refused`)
     }
     await becomes(false, { heap: 86, maxHeap: 100, external: 0 })
     await becomes(true, { heap: 84, maxHeap: 100, external: 0 })

@@ -5,12 +5,14 @@ import fc from 'fast-check'
 import { TESTER } from '../support/actor.ts'
 import { tempFolder } from '../support/files.ts'
 import { send } from '../support/load.ts'
+import { untilMomentEnds } from '../support/long-work.ts'
 import { isLinux, notTestedHere } from '../support/not-tested.ts'
 import { startServer, TOKEN } from '../support/process.ts'
 import { holds } from '../support/property.ts'
 import { answersIn, RawConnection, raw } from '../support/raw.ts'
-import { LIVE, PLANT, post, untilNoConnection, whole } from '../support/requests.ts'
+import { LIVE, PLANT, post, untilCreatesWait, untilNoConnection, whole } from '../support/requests.ts'
 import { SECRET, withService } from '../support/service.ts'
+import { until } from '../support/until.ts'
 
 const EXPORT = `GET /plants/export HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${SECRET}\r\n\r\n`
 const CHUNKED = post(`${PLANT.length.toString(16)}\r\n${PLANT}\r\n0\r\n\r\n`, 'Transfer-Encoding: chunked')
@@ -23,11 +25,12 @@ suite('the requests of one connection', () => {
     const connection = new RawConnection(service.port)
     connection.socket.pause()
     connection.write(EXPORT.repeat(400))
-    while (!(await service.under.keepsMoment())) await sleep(10)
-    await sleep(300)
+    await until(() => service.under.keepsMoment(), 'no export begins')
+    // The service has read all requests, which come in one packet, and has had turns to handle them.
+    for (let turn = 0; turn < 20; turn++) await service.send('GET', '/health/live')
     assert.ok((await service.under.opened()) < 20, 'each export opens its own reader')
     connection.socket.destroy()
-    while (await service.under.keepsMoment()) await sleep(10)
+    await untilMomentEnds(service)
     await untilNoConnection(service)
     assert.match((await service.send('GET', '/metrics')).body, /operation="exportPlants",status="499"\} 1\n/)
   })
@@ -57,7 +60,7 @@ suite('the requests of one connection', () => {
     const connection = new RawConnection(service.port)
     const creates = Array.from({ length: 1500 }, (_, i) => whole().replace('"id":1', `"id":${i % 10}`))
     connection.write(creates.join(''))
-    while (!/plantstore_creates_waiting 1\n/.test((await service.send('GET', '/metrics')).body)) await sleep(10)
+    await untilCreatesWait(service, 1)
     const leaving = performance.now()
     connection.socket.destroy()
     service.agent.destroy()
@@ -170,7 +173,7 @@ suite('valid requests before invalid bytes', () => {
     await connection.until('"name":"xxx')
     const release = await service.under.lock()
     connection.write(`${whole()}${LARGE}${LARGE}${LIVE}Connection: close\r\n\r\n`)
-    while (!/plantstore_creates_waiting 1\n/.test((await service.send('GET', '/metrics')).body)) await sleep(10)
+    await untilCreatesWait(service, 1)
     // Longer than the service pauses its reading.
     await sleep(1500)
     await release()

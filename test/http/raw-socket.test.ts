@@ -7,8 +7,9 @@ import fc from 'fast-check'
 import { assertConforms, assertError } from '../support/conforms.ts'
 import { holds } from '../support/property.ts'
 import { answersIn, assertRefusal, RawConnection, raw, refusalOfBytes } from '../support/raw.ts'
-import { LIVE, PLANT, post, untilNoConnection, whole } from '../support/requests.ts'
+import { LIVE, PLANT, post, untilCreatesWait, untilNoConnection, whole } from '../support/requests.ts'
 import { SECRET, withService } from '../support/service.ts'
+import { until } from '../support/until.ts'
 
 const INVALID_HTTP = { status: 400, error: 40004 }
 
@@ -262,13 +263,13 @@ suite('methods', () => {
     const release = await service.under.lock()
     const connection = new RawConnection(service.port)
     connection.write(whole() + CONNECT + 'x'.repeat(2 ** 18))
-    while (!(await metrics()).includes('plantstore_creates_waiting 1\n')) await sleep(10)
+    await untilCreatesWait(service, 1)
     connection.socket.resetAndDestroy()
     service.agent.destroy()
     await untilNoConnection(service)
     await release()
     const ended = /operation="createPlant",status="(\d+)"/
-    while (!ended.test(await metrics())) await sleep(10)
+    await until(async () => ended.test(await metrics()), 'the metrics do not count the create')
     assert.equal(ended.exec(await metrics())?.[1], '499')
   })
 })

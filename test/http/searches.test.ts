@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { untilIdle, workMetric } from '../support/long-work.ts'
 import { RawConnection } from '../support/raw.ts'
 import { type Answer, errorOf, SECRET } from '../support/service.ts'
 import { SLOW, searchHead, withSlowSearches } from '../support/slow-searches.ts'
+import { until } from '../support/until.ts'
 
 suite('searches', () => {
   test('end when their client leaves, and its queued searches do not begin', async (t) => {
@@ -31,7 +31,8 @@ suite('searches', () => {
       answered++
       return status
     })
-    while ((await workMetric(service, 'waiting', 'work="search"')) < 10) await sleep(1)
+    const waiting = () => workMetric(service, 'waiting', 'work="search"')
+    await until(async () => (await waiting()) >= 10, 'ten searches do not wait')
     const before = answered
     const found = await service.send('GET', SLOW, { authorization: `Bearer ${other.secret}` })
     assert.equal(found.status, 200)

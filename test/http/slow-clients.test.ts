@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { chunk, rowsFrom } from '../support/import.ts'
-import { openImport, unreadExport, untilIdle, untilRunning, withMuch } from '../support/long-work.ts'
+import { openImport, unreadExport, untilIdle, untilMomentEnds, untilRunning, withMuch } from '../support/long-work.ts'
 import { SECRET, withService } from '../support/service.ts'
 
 /** No client reaches this speed, and none stalls. */
@@ -36,7 +36,7 @@ suite('a client below the least speed', () => {
     await untilIdle(service, 'export')
     assert.match(service.log, /the client read less than 536870912 bytes per second/)
     await service.create({ id: 5000, name: 'later' })
-    while (await service.under.keepsMoment()) await sleep(20)
+    await untilMomentEnds(service)
     socket.destroy()
   })
 

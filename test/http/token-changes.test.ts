@@ -5,6 +5,7 @@ import { untilIdle, untilRunning, workMetric } from '../support/long-work.ts'
 import { RawConnection } from '../support/raw.ts'
 import { errorOf, SECRET, withService } from '../support/service.ts'
 import { as, createToken, MANAGER } from '../support/tokens.ts'
+import { until } from '../support/until.ts'
 
 suite('changes of tokens', () => {
   test('wait in turns and within bounds while the store is busy, and leave with their clients', async (t) => {
@@ -19,7 +20,8 @@ suite('changes of tokens', () => {
       return connection
     }
     const waiting = async (count: number) => {
-      while ((await workMetric(service, 'waiting', 'work="change"')) !== count) await sleep(10)
+      const waiting = () => workMetric(service, 'waiting', 'work="change"')
+      await until(async () => (await waiting()) === count, `${count} changes do not wait`)
     }
     const running = send(SECRET)
     await untilRunning(service, 'change', 1)

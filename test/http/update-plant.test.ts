@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { patch } from '../support/exchanges.ts'
 import { errorOf, messageOf, withService } from '../support/service.ts'
+import { until } from '../support/until.ts'
 
 const MONSTERA = { id: 1, name: 'Monstera deliciosa', tag: 'houseplant' }
 
@@ -44,7 +44,7 @@ suite('updating a plant', () => {
           (await service.send('GET', '/metrics')).body,
         )?.[1],
       )
-    while ((await work('waiting')) < 4) await sleep(10)
+    await until(async () => (await work('waiting')) >= 4, 'four changes do not wait')
     assert.equal(await work('running'), 2)
     await release()
     for (const { status } of await Promise.all(patches)) assert.equal(status, 200)

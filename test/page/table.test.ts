@@ -12,6 +12,7 @@ import {
   tabTo,
   until,
 } from '../support/page.ts'
+import { until as untilHolds } from '../support/until.ts'
 
 const ENDS = [-(2n ** 63n), 2n ** 63n - 1n, 2n ** 53n + 1n]
 const LONG = 'Taraxacum '.repeat(60).trim()
@@ -207,9 +208,11 @@ suite('the table of the page', () => {
     const { page } = opened
     await fill(opened)
     await page.getByLabel('Search plants').fill('plant')
-    while ((await page.getByText('That is all.').count()) === 0) {
+    const isAtEnd = async () => {
       await page.evaluate('scrollTo(0, document.body.scrollHeight)')
+      return (await page.getByText('That is all.').count()) > 0
     }
+    await untilHolds(isAtEnd, 'the page does not read all plants')
     const last = page.locator(`[role=row][data-id="${COUNT}"]`)
     await last.waitFor()
     assert.equal(await last.getAttribute('aria-rowindex'), String(COUNT + 1))

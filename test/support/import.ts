@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { assertConforms } from './conforms.ts'
 import { answersIn, RawConnection } from './raw.ts'
 import { SECRET, type Service } from './service.ts'
+import { until } from './until.ts'
 
 export const NDJSON = 'application/x-ndjson'
 
@@ -50,9 +50,5 @@ export async function outcomeOf(connection: RawConnection): Promise<ImportOutcom
 
 /** Waits until the store has this many plants. */
 export async function untilStored(service: Service, count: number): Promise<void> {
-  for (let tries = 0; tries < 400; tries++) {
-    if ((await service.plants()).length >= count) return
-    await sleep(20)
-  }
-  assert.fail(`the store does not get ${count} plants`)
+  await until(async () => (await service.plants()).length >= count, `the store does not get ${count} plants`)
 }

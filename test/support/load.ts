@@ -4,6 +4,7 @@ import { text } from 'node:stream/consumers'
 import type { Plant } from '../../src/plant.ts'
 import { plantsIn } from './files.ts'
 import { TOKEN } from './process.ts'
+import { PATIENCE, settled, until } from './until.ts'
 
 export interface Answer {
   readonly status: number
@@ -19,9 +20,9 @@ export async function send(
 ): Promise<Answer> {
   const headers = { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' }
   const response = await new Promise<IncomingMessage>((resolve, reject) => {
-    request(url, { method, headers, ...(agent === undefined ? {} : { agent }) }, resolve)
-      .on('error', reject)
-      .end(body)
+    const sent = request(url, { method, headers, ...(agent === undefined ? {} : { agent }) }, resolve)
+    sent.setTimeout(PATIENCE, () => sent.destroy(new Error(`${method} ${url} is not answered`)))
+    sent.on('error', reject).end(body)
   })
   const content = await text(response)
   const error = response.statusCode === 200 ? undefined : (JSON.parse(content) as { error: number }).error
@@ -63,7 +64,7 @@ export class Load {
   /** Stops after every client has finished its request. */
   async stop(): Promise<void> {
     this.#stopped = true
-    await this.done
+    await settled(this.done, 'a request of the load is not answered')
   }
 
   /** Resolves once this many creates are acknowledged. Fails if no client is left before. */
@@ -75,11 +76,14 @@ export class Load {
 
   /** Resolves when the condition holds, or no client is left. */
   async until(condition: () => boolean): Promise<void> {
-    const over = this.done.then(() => true)
-    while (!condition()) {
-      const ended = await Promise.race([over, new Promise<false>((resolve) => setTimeout(resolve, 5, false))])
-      if (ended) return
-    }
+    let isOver = false
+    void this.done.then(() => {
+      isOver = true
+    })
+    await until(
+      () => isOver || condition(),
+      () => `the load is stuck behind ${this.acknowledged.size} creates`,
+    )
   }
 
   /** The number of acknowledged plants that the store file lacks, or has with another name or tag. */

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { TESTER } from './actor.ts'
 import type { Scene } from './clean-up.ts'
 import { chunk, importHead, NDJSON, rowsFrom } from './import.ts'
 import { RawConnection } from './raw.ts'
 import { SECRET, type Service, withService } from './service.ts'
+import { until } from './until.ts'
 
 /** Plants of a service of withMuch, with the ids from 0 on. */
 export const MUCH = 1500
@@ -38,11 +38,8 @@ export const openImport = ({ port }: Service, secret: string, path = '/plants/im
 
 /** Waits until this many pieces of work of a kind run. */
 export async function untilRunning(service: Service, work: string, count: number): Promise<void> {
-  for (let tries = 0; tries < 400; tries++) {
-    if ((await workMetric(service, 'running', `work="${work}"`)) === count) return
-    await sleep(25)
-  }
-  assert.fail(`${count} of the kind ${work} do not run`)
+  const running = () => workMetric(service, 'running', `work="${work}"`)
+  await until(async () => (await running()) === count, `${count} of the kind ${work} do not run`)
 }
 
 /** Reads a metric of long work. */
@@ -55,10 +52,13 @@ export async function workMetric(service: Service, name: string, labels: string)
 
 /** Waits until no work of the kind runs or waits. */
 export async function untilIdle(service: Service, work: string): Promise<void> {
-  for (let tries = 0; tries < 400; tries++) {
+  const open = async () => {
     const waiting = work === 'search' ? await workMetric(service, 'waiting', 'work="search"') : 0
-    if (waiting + (await workMetric(service, 'running', `work="${work}"`)) === 0) return
-    await sleep(50)
+    return waiting + (await workMetric(service, 'running', `work="${work}"`))
   }
-  assert.fail(`work of the kind ${work} goes on`)
+  await until(async () => (await open()) === 0, `work of the kind ${work} goes on`)
 }
+
+/** Waits until nothing holds the store of the service at a moment of the past. */
+export const untilMomentEnds = ({ under }: Service): Promise<void> =>
+  until(async () => !(await under.keepsMoment()), 'the store is still held at a moment of the past')

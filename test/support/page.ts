@@ -5,6 +5,7 @@ import type { Browser, BrowserContext, BrowserContextOptions, Locator, Page } fr
 import { hasBrowser, withBrowser } from './browser.ts'
 import { notTestedHere } from './not-tested.ts'
 import { SECRET, type Service, withService } from './service.ts'
+import { PATIENCE, until as untilHolds } from './until.ts'
 
 /** The two sizes of the window in which the tests use the page. */
 export const DESKTOP = { width: 1280, height: 800 }
@@ -55,7 +56,7 @@ export function pageTests(): (title: string, run: (opened: Opened) => Promise<vo
       const storageState = { cookies: [], origins: [{ origin, localStorage }] }
       const context = await browser.newContext({ viewport: DESKTOP, storageState, ...options })
       t.after(() => context.close())
-      context.setDefaultTimeout(60_000)
+      context.setDefaultTimeout(PATIENCE)
       const faults: string[] = []
       context.on('weberror', (error) => faults.push(error.error().message))
       context.on('console', (message) => {
@@ -86,7 +87,12 @@ export const NO_NETWORK = /net::ERR_/
 
 /** Waits for an element that appears after the last attempt of a request. Needs a page whose clock the test moves. */
 export async function withoutWaits(page: Page, wanted: Locator): Promise<void> {
-  while ((await wanted.count()) === 0) await page.clock.fastForward(10_000)
+  const isThere = async () => {
+    const found = (await wanted.count()) > 0
+    if (!found) await page.clock.fastForward(10_000)
+    return found
+  }
+  await untilHolds(isThere, `${wanted} does not come`)
 }
 
 /** Lets requests reach the service, and drops their answers. */
@@ -176,5 +182,6 @@ export async function assertFits(page: Page): Promise<void> {
  * which its content security policy forbids.
  */
 export async function until(page: Page, expression: string): Promise<void> {
-  while (!(await page.evaluate<boolean>(`new Promise((done) => requestAnimationFrame(() => done(${expression})))`)));
+  const isTrue = () => page.evaluate<boolean>(`new Promise((done) => requestAnimationFrame(() => done(${expression})))`)
+  await untilHolds(isTrue, `${expression} is not true in the page`)
 }

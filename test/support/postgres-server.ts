@@ -3,11 +3,11 @@ import { once } from 'node:events'
 import { chmodSync, chownSync, closeSync, mkdirSync, mkdtempSync, openSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { Client } from 'pg'
 import { freePort } from './free-port.ts'
 import { copyBinaries, serverUser } from './postgres-binaries.ts'
+import { until } from './until.ts'
 
 const WATCHDOG = fileURLToPath(new URL('./postgres-watchdog.ts', import.meta.url))
 const USER = 'plantstore'
@@ -92,12 +92,17 @@ export class PostgresServer {
     const log = openSync(join(this.#folder, 'log'), 'a')
     try {
       this.#process = this.#spawn(args, log)
-      while (!(await this.#answers())) {
+      const isUp = async () => {
+        if (await this.#answers()) return true
+        const child = this.#process
         // After a crash, the children of the dead server end a moment later. No new server starts before.
-        if (hasEnded(this.#process) && this.log.includes(LEFT_OVER)) this.#process = this.#spawn(args, log)
-        else if (hasEnded(this.#process)) throw new Error(`PostgreSQL does not start:\n${this.log}`)
-        await sleep(20)
+        if (child !== undefined && hasEnded(child)) {
+          if (!this.log.includes(LEFT_OVER)) throw new Error(`PostgreSQL does not start:\n${this.log}`)
+          this.#process = this.#spawn(args, log)
+        }
+        return false
       }
+      await until(isUp, () => `PostgreSQL does not answer:\n${this.log}`)
     } finally {
       closeSync(log)
     }

@@ -6,6 +6,7 @@ import type { TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { cleanUp } from './clean-up.ts'
 import { expectService } from './recorder.ts'
+import { settled } from './until.ts'
 
 export const PROGRAM = fileURLToPath(new URL('../../bin/plantstore.js', import.meta.url))
 
@@ -33,7 +34,7 @@ export interface Outcome {
 /** A running `plantstore`, which is killed after the test. */
 export class Program {
   readonly child: ChildProcess
-  readonly outcome: Promise<Outcome>
+  readonly #outcome: Promise<Outcome>
   readonly #isGroup: boolean
   #stdout = ''
   #stderr = ''
@@ -61,7 +62,7 @@ export class Program {
     })
     // Writing to a program that has ended fails.
     this.child.stdin?.on('error', () => {})
-    this.outcome = once(this.child, 'close').then(([code]) => ({
+    this.#outcome = once(this.child, 'close').then(([code]) => ({
       code: code as number | null,
       stdout: this.#stdout,
       stderr: this.#stderr,
@@ -77,6 +78,11 @@ export class Program {
     return this.#stderr
   }
 
+  /** The end of the program. Fails if it runs on. */
+  get outcome(): Promise<Outcome> {
+    return settled(this.#outcome, () => `the program runs on; it said "${this.#stdout}" and "${this.#stderr}"`)
+  }
+
   get isRunning(): boolean {
     return this.child.exitCode === null && this.child.signalCode === null
   }
@@ -90,30 +96,33 @@ export class Program {
     // Kills the whole group: a killed command would leave the program behind.
     if (this.isRunning && this.#isGroup && this.child.pid !== undefined) process.kill(-this.child.pid, 'SIGKILL')
     else if (this.isRunning) this.child.kill('SIGKILL')
-    await this.outcome
+    await this.#outcome
   }
 
   /** Resolves with the result of `find` in the standard output, once there is one. */
   says<T>(find: (stdout: string) => T | undefined): Promise<T> {
-    return this.#until(this.child.stdout, () => find(this.#stdout))
+    return this.#until(this.child.stdout, () => find(this.#stdout), find)
   }
 
   /** Resolves once the standard error matches. */
   async tells(what: RegExp): Promise<void> {
-    await this.#until(this.child.stderr, () => (what.test(this.#stderr) ? true : undefined))
+    await this.#until(this.child.stderr, () => (what.test(this.#stderr) ? true : undefined), what)
   }
 
-  async #until<T>(stream: Readable | null, find: () => T | undefined): Promise<T> {
+  async #until<T>(stream: Readable | null, find: () => T | undefined, wanted: unknown): Promise<T> {
     for (;;) {
       const found = find()
       if (found !== undefined) return found
       if (!this.isRunning) {
-        const { code, stderr } = await this.outcome
+        const { code, stderr } = await this.#outcome
         const last = find()
         if (last !== undefined) return last
         throw new Error(`plantstore ended with ${code}: ${stderr}`)
       }
-      await Promise.race([once(stream ?? this.child, 'data'), once(this.child, 'exit')])
+      await settled(
+        Promise.race([once(stream ?? this.child, 'data'), once(this.child, 'exit')]),
+        () => `the program does not say ${wanted}, but "${this.#stdout}" and "${this.#stderr}"`,
+      )
     }
   }
 }

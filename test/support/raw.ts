@@ -3,9 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { assertError, type Seen } from './conforms.ts'
 import { isExpected, recordConnection } from './recorder.ts'
-
-/** Milliseconds, enough for a loaded machine. A test that waits for longer fails. */
-const TIMEOUT = 80_000
+import { settled } from './until.ts'
 
 /**
  * Sends bytes unchanged, and reads until the service closes the connection.
@@ -73,7 +71,7 @@ export class RawConnection {
     const hasCome = () => (typeof text === 'string' ? this.received.includes(text) : text.test(this.received))
     while (!hasCome()) {
       const came = Promise.race([new Promise((resolve) => this.socket.once('data', resolve)), this.#closed])
-      await this.#patiently(came, `"${text}" does not come; "${this.received}" did`)
+      await this.#patiently(came, () => `"${text}" does not come; "${this.received}" did`)
       if (this.socket.closed && !hasCome()) assert.fail(`closed after "${this.received}"`)
     }
   }
@@ -83,18 +81,12 @@ export class RawConnection {
     return this.#chunks[0] ?? Buffer.alloc(0)
   }
 
-  async #patiently(happening: Promise<unknown>, complaint: string): Promise<void> {
-    let timer: NodeJS.Timeout | undefined
-    const timeout = new Promise((_, reject) => {
-      timer = setTimeout(() => reject(new Error(`${complaint} after ${TIMEOUT} ms`)), TIMEOUT)
-    })
+  async #patiently(happening: Promise<unknown>, fault: string | (() => string)): Promise<void> {
     try {
-      await Promise.race([happening, timeout])
+      await settled(happening, fault)
     } catch (error) {
       this.socket.destroy()
       throw error
-    } finally {
-      clearTimeout(timer)
     }
   }
 }

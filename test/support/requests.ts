@@ -1,6 +1,5 @@
-import assert from 'node:assert/strict'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { SECRET, type Service } from './service.ts'
+import { until } from './until.ts'
 
 export const PLANT = '{"id":1,"name":"x"}'
 /** The beginning of the head of a request that needs no token. */
@@ -23,10 +22,13 @@ export const whole = (...fields: string[]): string => post(PLANT, `Content-Lengt
 
 /** Waits until the service has no connections. */
 export async function untilNoConnection({ server }: Service): Promise<void> {
-  for (let tries = 0; tries < 400; tries++) {
-    const open = await new Promise((resolve) => server.getConnections((_error, count) => resolve(count)))
-    if (open === 0) return
-    await sleep(50)
-  }
-  assert.fail('a connection stays open')
+  const open = () => new Promise((resolve) => server.getConnections((_error, count) => resolve(count)))
+  await until(async () => (await open()) === 0, 'a connection stays open')
+}
+
+/** Waits until this many creates wait for the store. */
+export async function untilCreatesWait(service: Service, count: number): Promise<void> {
+  const metrics = async () => (await service.send('GET', '/metrics')).body
+  const line = `\nplantstore_creates_waiting ${count}\n`
+  await until(async () => (await metrics()).includes(line), `${count} creates do not wait for the store`)
 }

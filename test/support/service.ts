@@ -15,12 +15,10 @@ import { assertConforms, contract, operationIdOf, type Seen } from './conforms.t
 import { type EngineUnderTest, openEngine, type StoredRow } from './engine-under-test.ts'
 import { decoded } from './http-bytes.ts'
 import { expectService } from './recorder.ts'
+import { PATIENCE } from './until.ts'
 
 /** The configured token of the services of withService. It has all scopes. */
 export const SECRET = 'the-configured-secret-of-the-tests'
-
-/** Milliseconds, enough for an answer on a loaded machine. A request that takes longer fails. */
-const TIMEOUT = 80_000
 
 export interface Answer extends Seen {
   /** The body as JSON.parse reads it. */
@@ -179,7 +177,7 @@ export class Service {
     return new Promise((resolve, reject) => {
       const outgoing = request({ method, path, port: this.port, host: '127.0.0.1', agent: this.agent, headers })
       outgoing.on('error', reject)
-      outgoing.setTimeout(TIMEOUT, () => outgoing.destroy(new Error(`${method} ${path} is not answered`)))
+      outgoing.setTimeout(PATIENCE, () => outgoing.destroy(new Error(`${method} ${path} is not answered`)))
       outgoing.on('response', (incoming) => {
         buffer(incoming).then((bytes) => resolve(answerOf(incoming.statusCode ?? 0, incoming.headers, bytes)), reject)
       })

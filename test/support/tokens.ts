@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import type { Scope } from '../../src/token.ts'
 import type { Answer, Sending, Service } from './service.ts'
+import { until } from './until.ts'
 
 /** An idempotency key. */
 export const KEY = '8e03978e-40d5-43e8-bc93-6894a57f9324'
@@ -41,5 +42,6 @@ export const revoke = (service: Service, id: string, sending?: Sending): Promise
 
 /** Waits until the service refuses a revoked token, at most a second. */
 export async function untilRefused(service: Service, secret: string): Promise<void> {
-  while ((await service.send('GET', '/tokens/self', as(secret))).status !== 401);
+  const own = () => service.send('GET', '/tokens/self', as(secret))
+  await until(async () => (await own()).status === 401, 'the service accepts the token on')
 }

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { pino } from 'pino'
 import { BackupFolder } from '../../src/cli/backup-folder.ts'
 import { identityOf } from '../../src/cli/open-store.ts'
@@ -13,6 +12,7 @@ import { plantsIn, tempFolder } from '../support/files.ts'
 import { send } from '../support/load.ts'
 import { isLinux, isRoot, notTestedHere } from '../support/not-tested.ts'
 import { PROGRAM, run, startServer, TOKEN } from '../support/process.ts'
+import { until } from '../support/until.ts'
 
 const stampAt = (time: number): string => new Date(time).toISOString().replaceAll(/[-:]|\.\d+/g, '')
 
@@ -59,7 +59,7 @@ test('the service makes backups at its start and at each interval, and keeps the
   const { program, address, storePath } = await startServer(t, folder, schedule(backups, 2))
   await program.tells(/"msg":"backed the store up"/)
   const names = () => readdirSync(backups).filter((name) => !others.includes(name))
-  while (names().length > 2) await sleep(20)
+  await until(() => names().length <= 2, 'the oldest backup stays')
   const [kept, made = ''] = names()
   assert.equal(kept, `${own}20220101T000000Z.db`)
   assert.match(made, new RegExp(`^${own}20\\d{6}T\\d{6}Z\\.db$`))
@@ -82,7 +82,7 @@ test('the service makes backups at its start and at each interval, and keeps the
   const next = await startServer(t, folder, schedule(backups, 2))
   assert.ok(names().includes(recent))
   await next.program.tells(/"msg":"backed the store up"/)
-  while (names().length > 2) await sleep(20)
+  await until(() => names().length <= 2, 'the oldest backup stays')
   const [, second = ''] = names().sort()
   assert.ok(second > recent)
   assert.deepEqual([...plantsIn(join(backups, second)).keys()], [1n])
@@ -122,7 +122,7 @@ test('backups under the names of earlier versions are counted and removed, if th
   const foreign = await make(other, stampAt(Date.now()))
   const { program } = await startServer(t, folder, schedule(backups, 2))
   await program.tells(/"msg":"backed the store up"/)
-  while (readdirSync(backups).length > 3) await sleep(20)
+  await until(() => readdirSync(backups).length <= 3, 'the oldest backup stays')
   const [made, ...rest] = readdirSync(backups).filter((name) => name.startsWith(own))
   assert.ok(made !== undefined && rest.length === 0, 'the foreign backup delays none')
   assert.deepEqual(readdirSync(backups).sort(), [made, kept, foreign].sort())
@@ -145,7 +145,7 @@ test('backups with stamps of the future go first, and the metric does not take t
   for (const name of [past ?? '', ...future]) writeFileSync(join(backups, name), '')
   const { program, address } = await startServer(t, folder, schedule(backups, 2))
   await program.tells(/"msg":"backed the store up"/)
-  while (readdirSync(backups).length > 2) await sleep(20)
+  await until(() => readdirSync(backups).length <= 2, 'the oldest backup stays')
   const [first, made = ''] = readdirSync(backups).sort()
   assert.equal(first, past)
   assert.ok(!future.includes(made) && made.startsWith(own))
@@ -173,21 +173,14 @@ test('after the clock is set back by years, backups go on at their interval, and
   scheduled.start()
   cleanUp(t, () => scheduled.close())
   const names = () => readdirSync(backups).filter((name) => name.endsWith('.db'))
-  const until = async (what: string, isSo: () => boolean) => {
-    const end = performance.now() + 60_000
-    while (!isSo()) {
-      assert.ok(performance.now() < end, `${what}: ${names().join(', ')}`)
-      await sleep(20)
-    }
-  }
-  await until('no first backup', () => names().length === 2)
+  await until(() => names().length === 2, 'no first backup')
   ahead = 0
   const wrong = names()
   assert.ok(wrong.every((name) => name.startsWith(own)))
   assert.ok(scheduled.newest <= real() / 1000, 'the newest backup is not of the future')
-  await until('no backups at the time of now', () => names().every((name) => !wrong.includes(name)))
+  await until(() => names().every((name) => !wrong.includes(name)), 'no backups at the time of now')
   const [second = ''] = names()
-  await until('no further backup', () => !names().includes(second))
+  await until(() => !names().includes(second), 'no further backup')
   assert.equal(names().length, 2)
   assert.equal(scheduled.failures, 0)
 })

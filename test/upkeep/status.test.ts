@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { cleanUp } from '../support/clean-up.ts'
 import { tempFolder } from '../support/files.ts'
 import { send } from '../support/load.ts'
 import { newDatabase } from '../support/postgres.ts'
 import { run, startServer, TOKEN } from '../support/process.ts'
+import { until } from '../support/until.ts'
 
 const env = { PLANTSTORE_TOKEN: TOKEN }
 
@@ -19,8 +19,9 @@ test('status prints the contents of a store and the state of its service, as tex
   // The service counts its plants in the background.
   const headers = { Authorization: `Bearer ${TOKEN}` }
   const metrics = async () => (await fetch(`${address}/metrics`, { headers })).text()
-  while (!/^plantstore_plants 1$/m.test(await metrics())) await sleep(50)
-  while (!/^plantstore_search_index_behind 0$/m.test(await metrics())) await sleep(50)
+  await until(async () => /^plantstore_plants 1$/m.test(await metrics()), 'the metrics do not count the plant')
+  const isCurrent = async () => /^plantstore_search_index_behind 0$/m.test(await metrics())
+  await until(isCurrent, 'the search index stays behind')
   await run(t, ['token', 'create', '--name', 'x', ...store])
   const [words, json, service, serviceJson] = await Promise.all([
     run(t, ['status', ...store]),

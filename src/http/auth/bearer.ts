@@ -59,13 +59,17 @@ export class Auth {
    * By the whole header, so that most requests cost one look-up and no hash. The service never logs or stores a key.
    * All spellings of a header share the entry of the plain one: else one token could take the places of all others.
    */
-  readonly #verified = new BoundedMap<string, Verified>(MAX_TOKENS)
+  readonly #verified: BoundedMap<string, Verified>
   /** Well-formed tokens that are unknown to the store, or revoked. */
-  readonly #invalid = new BoundedMap<string, InvalidToken>(MAX_TOKENS)
-  readonly #touched = new BoundedMap<string, number>(MAX_TOKENS)
+  readonly #invalid: BoundedMap<string, InvalidToken>
+  readonly #touched: BoundedMap<string, number>
 
-  constructor(options: AuthOptions) {
+  /** @param max tokens that it remembers, of each kind */
+  constructor(options: AuthOptions, max = MAX_TOKENS) {
     this.#options = options
+    this.#verified = new BoundedMap(max)
+    this.#invalid = new BoundedMap(max)
+    this.#touched = new BoundedMap(max)
     this.#configuredHash = options.configuredToken === undefined ? undefined : hashSecret(options.configuredToken)
     this.#failures = options.failureLimit === undefined ? undefined : new FailureLimit(options.failureLimit)
   }
