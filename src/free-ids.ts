@@ -34,3 +34,25 @@ export function later(one: IdRange | undefined, other: IdRange | undefined): IdR
   if (one === undefined || other === undefined) return one ?? other
   return one.last > other.last ? one : other
 }
+
+/** The reservations that grow so that they cover others, which go. The latter are named by their first ids. */
+export interface JoinedRanges {
+  readonly grown: readonly IdRange[]
+  readonly gone: readonly bigint[]
+}
+
+/** Joins ranges without a gap between them. */
+export function joinRanges(ranges: readonly IdRange[]): JoinedRanges {
+  const grown = new Map<bigint, IdRange>()
+  const gone = new Set<bigint>()
+  let current: IdRange | undefined
+  for (const range of ranges.toSorted((one, other) => (one.first < other.first ? -1 : 1))) {
+    if (current === undefined || range.first > current.last + 1n) current = range
+    else if (range.first !== current.first) {
+      current = { first: current.first, last: later(current, range)?.last ?? range.last }
+      grown.set(current.first, current)
+      gone.add(range.first)
+    }
+  }
+  return { grown: [...grown.values()], gone: [...gone] }
+}

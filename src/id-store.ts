@@ -1,12 +1,20 @@
 import type { Actor } from './actor.ts'
 import type { IdRange } from './free-ids.ts'
 
-/** A reserved range. */
+/**
+ * Milliseconds for which a key gets its range again. Without an end, every reservation would need a row of its own for
+ * ever.
+ */
+export const KEY_TIME = 24 * 3_600_000
+/** Old keys that a reservation forgets at most, so that none takes long. Each adds one, so they become fewer. */
+export const MAX_FORGOTTEN = 100
+
+/** A reserved range: of one request while its key is known, and of any number of requests later. */
 export interface IdReservation extends IdRange {
   /** SHA-256 over the actor and the key of its request; undefined without a key. */
   readonly key: Buffer | undefined
   readonly at: Date
-  /** The id of the actor. */
+  /** The id of the actor. Of several requests it is that of one of them. */
   readonly actor: string
 }
 
@@ -22,7 +30,7 @@ export interface IdStore {
 
   /**
    * Reserves `count` consecutive ids. Resolves after the commit. No two calls get the same id, on any instance, except
-   * that a call with a known key gets the range of that key again, whatever its count.
+   * that a call with a known key gets the range of that key again, whatever its count. A key is known for KEY_TIME.
    *
    * @returns undefined when there is no room; nothing changes
    */
@@ -31,6 +39,6 @@ export interface IdStore {
   /** Returns all reservations, for a copy of the store, by their first ids. */
   exportReservations(): Promise<IdReservation[]>
 
-  /** Stores a reservation from a copied store. Does nothing where its first id is reserved already. */
+  /** Stores a reservation from a copied store, in place of those within its range. Copying it again changes nothing. */
   addReservation(reservation: IdReservation): Promise<void>
 }

@@ -54,6 +54,76 @@ export function idTests(suite: Suite, open: OpenStore): void {
     assert.deepEqual(await later.ids.reserveIds(9, keyOf('a'), ACTOR), { first: 1n, last: 3n })
   })
 
+  suite('a key gets its range for a day, and then another one', async (t) => {
+    const { store } = await open(t)
+    const add = (first: bigint, key: string, hours: number) =>
+      store.ids.addReservation({
+        ...{ first, last: first + 1n, key: keyOf(key), actor: ACTOR.id },
+        at: new Date(Date.now() - hours * 3_600_000),
+      })
+    await add(1n, 'old', 24.1)
+    await add(3n, 'young', 23.9)
+    assert.deepEqual(await store.ids.reserveIds(2, keyOf('young'), ACTOR), { first: 3n, last: 4n })
+    assert.deepEqual(await store.ids.reserveIds(2, keyOf('old'), ACTOR), { first: 5n, last: 6n })
+    assert.deepEqual(
+      await store.ids.reserveIds(2, keyOf('old'), ACTOR),
+      { first: 5n, last: 6n },
+      'the key is new again',
+    )
+  })
+
+  suite('ranges join their neighbours: without a key at once, with a key after its day', async (t) => {
+    const { store } = await open(t)
+    const ranges = async () =>
+      (await store.ids.exportReservations()).map(({ first, last, key }) => [first, last, key !== undefined])
+    for (const count of [1, 2, 3]) await store.ids.reserveIds(count, undefined, ACTOR)
+    assert.deepEqual(await ranges(), [[1n, 6n, false]])
+    const at = new Date(Date.now() - 25 * 3_600_000)
+    for (let first = 7n; first < 307n; first += 2n) {
+      await store.ids.addReservation({ first, last: first + 1n, key: keyOf(`${first}`), at, actor: ACTOR.id })
+    }
+    assert.equal((await ranges()).length, 151)
+    // The plant 308 keeps the ranges around it apart.
+    await createPlant(store, plant(308n), lenient)
+    const young = await store.ids.reserveIds(2, keyOf('young'), ACTOR)
+    assert.deepEqual(young, { first: 309n, last: 310n })
+    assert.ok((await ranges()).length < 60, 'one reservation forgets many keys, and not all')
+    assert.deepEqual(await store.ids.reserveIds(1, undefined, ACTOR), { first: 311n, last: 311n })
+    assert.deepEqual(await store.ids.reserveIds(4, undefined, ACTOR), { first: 312n, last: 315n })
+    assert.deepEqual(await ranges(), [
+      [1n, 306n, false],
+      [309n, 310n, true],
+      [311n, 315n, false],
+    ])
+    assert.deepEqual(await store.ids.reserveIds(2, keyOf('young'), ACTOR), young)
+    assert.equal(await store.ids.proposeId(), 316n)
+  })
+
+  suite('a range that was joined since the last copy takes the place of its parts in the copy', async (t) => {
+    const { store } = await open(t)
+    const at = new Date()
+    const add = (first: bigint, last: bigint, key?: Buffer) =>
+      store.ids.addReservation({ first, last, key, at, actor: ACTOR.id })
+    await add(5n, 9n, keyOf('a'))
+    await add(10n, 12n, keyOf('b'))
+    await add(13n, 14n, keyOf('c'))
+    const joined = { first: 5n, last: 12n, key: undefined, at, actor: ACTOR.id }
+    const moved = { first: 20n, last: 21n, key: keyOf('c'), at, actor: ACTOR.id }
+    for (let i = 0; i < 2; i++) {
+      await store.ids.addReservation(joined)
+      await store.ids.addReservation(moved)
+      assert.deepEqual(
+        (await store.ids.exportReservations()).map(({ first, last, key }) => [first, last, key !== undefined]),
+        [
+          [5n, 14n, false],
+          [20n, 21n, true],
+        ],
+      )
+    }
+    assert.equal(await store.ids.proposeId(), 22n)
+    assert.deepEqual(await store.ids.reserveIds(2, keyOf('c'), ACTOR), { first: 20n, last: 21n })
+  })
+
   suite('reservations can be copied to another store, and copying them again changes nothing', async (t) => {
     const { store } = await open(t)
     const at = new Date(1_800_000_000_123)
