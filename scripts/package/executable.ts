@@ -12,13 +12,7 @@ const REPLACED: Readonly<Record<string, string>> = {
   'src/sqlite/worker/start-thread.ts': 'packaging/executable/start-thread.ts',
 }
 /** Files to include in the executable, by their paths in the project. */
-const ASSETS = [
-  'sql/**/*.sql',
-  'src/http/resources/docs-page/*',
-  'web/dist/*',
-  'src/http/contract.generated.json',
-  'package.json',
-]
+const ASSETS = ['sql/**/*.sql', 'web/dist-docs/*', 'web/dist/*', 'src/http/contract.generated.json', 'package.json']
 
 /** Makes one executable file of the program and of the Node.js that runs this script. @returns its path */
 export async function executable(out: string): Promise<string> {

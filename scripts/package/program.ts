@@ -8,8 +8,8 @@ import { bundledPackages } from './dependencies.ts'
 const COPIED = [
   'sql',
   'src/http/contract.generated.json',
-  'src/http/resources/docs-page',
   'web/dist',
+  'web/dist-docs',
   'bin/plantstore.js',
   'monitoring',
   'LICENSE',

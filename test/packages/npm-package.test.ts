@@ -40,8 +40,8 @@ test('the npm package runs once installed, without network, TypeScript or a Node
         ...filesOf(
           'monitoring/*',
           'sql/**/*.sql',
-          'src/http/resources/docs-page/*',
           'web/dist/*',
+          'web/dist-docs/*',
           'src/http/contract.generated.json',
         ),
         'bin/plantstore.js',

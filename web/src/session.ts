@@ -4,6 +4,7 @@ import { named } from './named.tsx'
 import { tell } from './notices.tsx'
 import { linkTo, route } from './route.ts'
 import { said } from './said.ts'
+import { KEY } from './token-key.ts'
 
 export type Scope = OwnToken['scopes'][number]
 
@@ -20,9 +21,6 @@ export type SessionState =
   /** The service did not answer, so the token is neither accepted nor refused. */
   | { readonly kind: 'unreachable'; readonly why: string; readonly again: () => void }
   | ({ readonly kind: 'signed-in' } & Session)
-
-/** The page at /docs reads the same entry, so signing in here signs in there too. */
-const KEY = 'plantstore-token'
 
 export const session = signal<SessionState>({ kind: 'checking' })
 /** Whether a request waits to be sent again. */

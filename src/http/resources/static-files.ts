@@ -11,7 +11,7 @@ const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 const FOLDERS = {
   start: new URL('../../../web/dist/', import.meta.url),
-  docs: new URL('docs-page/', import.meta.url),
+  docs: new URL('../../../web/dist-docs/', import.meta.url),
 }
 const TYPES: Readonly<Record<string, string>> = {
   html: 'text/html; charset=utf-8',

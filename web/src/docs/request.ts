@@ -1,18 +1,29 @@
+import type { Operation } from './contract.ts'
+
 /** The UTF-16 code units of a body that the page shows. The rest of a large export would only fill the memory. */
 const MAX_SHOWN = 500_000
 
-/**
- * Makes the request of an operation from its form. Takes every text exactly as typed.
- *
- * @param {import('./contract.js').Operation} operation
- * @param {HTMLFormElement} form
- * @param {string} token
- */
-export function requestOf(operation, form, token) {
+export interface Request {
+  readonly method: string
+  readonly target: string
+  readonly headers: readonly (readonly [string, string])[]
+  readonly body: string | File | undefined
+}
+
+export interface Answer {
+  readonly status: string
+  readonly headers: readonly (readonly [string, string])[]
+  readonly text: string
+  /** False where the text is only the beginning of the body. */
+  readonly isWhole: boolean
+}
+
+/** Makes the request of an operation from its form. Takes every text exactly as typed. */
+export function requestOf(operation: Operation, form: HTMLFormElement, token: string): Request {
   let path = operation.path
-  const query = []
-  /** @type {[string, string][]} */
-  const headers = token === '' || operation.security.length === 0 ? [] : [['Authorization', `Bearer ${token}`]]
+  const query: string[] = []
+  const headers: [string, string][] = []
+  if (token !== '' && operation.security.length > 0) headers.push(['Authorization', `Bearer ${token}`])
   for (const parameter of operation.parameters) {
     const text = typed(form, `${parameter.in}:${parameter.name}`) ?? ''
     for (const value of text === '' ? [] : text.split('\n')) {
@@ -30,13 +41,8 @@ export function requestOf(operation, form, token) {
   return { method: operation.method, target, headers, body }
 }
 
-/**
- * The text of a control, exactly as typed; undefined where the form has no such control.
- *
- * @param {HTMLFormElement} form
- * @param {string} name
- */
-function typed(form, name) {
+/** The text of a control, exactly as typed; undefined where the form has no such control. */
+function typed(form: HTMLFormElement, name: string): string | undefined {
   const control = form.elements.namedItem(name)
   const hasText =
     control instanceof HTMLInputElement ||
@@ -45,57 +51,44 @@ function typed(form, name) {
   return hasText ? control.value : undefined
 }
 
-/** @param {HTMLFormElement} form */
-function pickedFile(form) {
+function pickedFile(form: HTMLFormElement): File | undefined {
   const control = form.elements.namedItem('file')
   return control instanceof HTMLInputElement ? control.files?.[0] : undefined
 }
 
-/**
- * Sends a request.
- *
- * @param {ReturnType<typeof requestOf>} request
- * @returns the answer with its body as text; `isWhole` is false where the text is only the beginning
- */
-export async function send({ method, target, headers, body }) {
-  const response = await fetch(target, { method, headers, body: body ?? null, cache: 'no-store' })
+/** @throws TypeError when the service does not answer */
+export async function send({ method, target, headers, body }: Request): Promise<Answer> {
+  const given = headers.map(([name, value]): [string, string] => [name, value])
+  const response = await fetch(target, { method, headers: given, body: body ?? null, cache: 'no-store' })
   const { text, isWhole } = await textOf(response)
   return { status: `${response.status} ${response.statusText}`, headers: [...response.headers], text, isWhole }
 }
 
-/** @param {Response} response */
-async function textOf({ body }) {
+async function textOf({ body }: Response): Promise<Pick<Answer, 'text' | 'isWhole'>> {
   if (body === null) return { text: '', isWhole: true }
-  const reader = body.pipeThrough(new TextDecoderStream()).getReader()
+  const decoder = new TextDecoder()
+  const reader = body.getReader()
   let text = ''
   for (;;) {
     const { done, value } = await reader.read()
     if (done) return { text, isWhole: true }
-    text += value
+    text += decoder.decode(value, { stream: true })
     if (text.length <= MAX_SHOWN) continue
     await reader.cancel()
     return { text: text.slice(0, MAX_SHOWN), isWhole: false }
   }
 }
 
-/**
- * Writes a request as a command for curl.
- *
- * @param {ReturnType<typeof requestOf>} request
- */
-export function curlOf({ method, target, headers, body }) {
+/** Writes a request as a command for curl. */
+export function curlOf({ method, target, headers, body }: Request): string {
   const parts = method === 'GET' ? [] : ['-X', method]
   for (const [name, value] of headers) {
     // The shell inserts the token, so people can show the command to others.
-    parts.push(
-      '-H',
-      name === 'Authorization' ? '"Authorization: Bearer $PLANTSTORE_TOKEN"' : quoted(`${name}: ${value}`),
-    )
+    const isSecret = name === 'Authorization'
+    parts.push('-H', isSecret ? '"Authorization: Bearer $PLANTSTORE_TOKEN"' : quoted(`${name}: ${value}`))
   }
-  if (typeof body === 'string') parts.push('--data-binary', quoted(body))
-  else if (body !== undefined) parts.push('--data-binary', quoted(`@${body.name}`))
+  if (body !== undefined) parts.push('--data-binary', quoted(typeof body === 'string' ? body : `@${body.name}`))
   return ['curl', '-i', ...parts, quoted(location.origin + target)].join(' ')
 }
 
-/** @param {string} text */
-const quoted = (text) => `'${text.replaceAll("'", "'\\''")}'`
+const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`
