@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { SORT_KEY_LENGTH } from '../src/fold.ts'
-import { PAGE_TEXT, type PlantQuery, positionOf } from '../src/plant-query.ts'
+import type { NewPlant } from '../src/plant.ts'
+import { matches, PAGE_TEXT, type PlantQuery, positionOf } from '../src/plant-query.ts'
 import { NO_EXPECTATION } from '../src/plant-version.ts'
 import { openReader } from '../src/sqlite/connection.ts'
 import { FirstByName, listsOf } from '../src/sqlite/search-index/first-by-name.ts'
@@ -116,7 +117,8 @@ test('SQLite: the first plants by name are found among all that may match, whate
   for (const order of ['name', '-name'] as const) {
     let query: PlantQuery = { tags: [], words: ['rosa'], order, after: undefined }
     for (const limit of [1, 10, 99, 300, 100, 299, 3, 700, 1000, 99]) {
-      const search = new FirstByName(statements, query, { plants: limit, text: PAGE_TEXT }, unindexed)
+      const isFound = (found: NewPlant) => !unindexed.has(found.id) && matches(query, found)
+      const search = new FirstByName(statements, query, { plants: limit, text: PAGE_TEXT }, isFound)
       const task = search.of(listsOf(limit % 3 === 0 ? ids : ids.toReversed()), 0)
       let step = task.next()
       while (step.done !== true) step = task.next()

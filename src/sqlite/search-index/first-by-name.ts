@@ -1,12 +1,6 @@
 import { SORT_KEY_LENGTH } from '../../fold.ts'
-import {
-  comparePositions,
-  isDescending,
-  matches,
-  type PlantQuery,
-  type Position,
-  positionOf,
-} from '../../plant-query.ts'
+import type { NewPlant } from '../../plant.ts'
+import { comparePositions, isDescending, type PlantQuery, type Position, positionOf } from '../../plant-query.ts'
 import { type PageLimit, ResultPage } from '../read/result-page.ts'
 import { plantOf } from '../rows.ts'
 import type { StatementCache } from '../statement-cache.ts'
@@ -32,14 +26,14 @@ export class FirstByName {
   readonly #statements: StatementCache
   readonly #query: PlantQuery
   readonly #limit: PageLimit
-  readonly #unindexed: ReadonlySet<bigint>
+  readonly #isFound: (plant: NewPlant) => boolean
 
-  /** @param unindexed plants to leave out */
-  constructor(statements: StatementCache, query: PlantQuery, limit: PageLimit, unindexed: ReadonlySet<bigint>) {
+  /** @param isFound whether a plant matches the query, and is not to be left out */
+  constructor(statements: StatementCache, query: PlantQuery, limit: PageLimit, isFound: (plant: NewPlant) => boolean) {
     this.#statements = statements
     this.#query = query
     this.#limit = limit
-    this.#unindexed = unindexed
+    this.#isFound = isFound
   }
 
   /**
@@ -61,7 +55,7 @@ export class FirstByName {
         const plant = plantOf(row)
         const position = positionOf(order, plant)
         const isWanted = (!after || compare(position, after) > 0) && (!last || compare(position, last) < 0)
-        if (isWanted && !this.#unindexed.has(plant.id) && matches(this.#query, plant)) first.push(position)
+        if (isWanted && this.#isFound(plant)) first.push(position)
         if (first.length >= this.#limit.plants * 2 + STEP) {
           first = first.sort(compare).slice(0, this.#limit.plants)
           last = first.at(-1)

@@ -24,7 +24,9 @@ export class PlantIndex {
     // In id order: FTS5 begins a new segment when an id is smaller than the one before.
     for (const plant of plants.toSorted((a, b) => (a.id < b.id ? -1 : 1))) {
       const { id, tag } = plant
-      terms.push([indexedTerms(plant), id])
+      const { text, wide } = indexedTerms(plant)
+      terms.push([text, id])
+      if (wide.length > 0) this.#addWide(id, wide)
       if (tag === undefined) continue
       const ids = tags.get(tag)
       if (ids === undefined) tags.set(tag, [id])
@@ -54,6 +56,7 @@ export class PlantIndex {
       const { id, tag } = plant
       const isThere = this.#names.remove(plant)
       this.#statements.run('DELETE FROM words WHERE rowid = ?', id)
+      this.#statements.run('DELETE FROM wide_words WHERE plant = ?', id)
       const isTagged = tag === undefined || isDone('DELETE FROM tags WHERE tag = ? AND id = ?', tag, id)
       if (!isThere || !isTagged) throw new IndexFault(`entries of the plant ${id} are missing`)
       if (tag !== undefined) this.#count(tag, -1)
@@ -68,6 +71,11 @@ export class PlantIndex {
   /** Whether a merge is under way. */
   get isMerging(): boolean {
     return this.#names.isMerging
+  }
+
+  #addWide(id: bigint, terms: readonly string[]): void {
+    const insert = 'INSERT OR FAIL INTO wide_words (plant, term) SELECT ?, value FROM json_each(?) ORDER BY value'
+    this.#statements.run(insert, id, JSON.stringify(terms))
   }
 
   #count(tag: string, plants: number): void {

@@ -1,5 +1,5 @@
-import type { NewPlant } from '../../plant.ts'
-import { isByName, isDescending, matches, type PlantQuery, type Position } from '../../plant-query.ts'
+import { type NewPlant, textLength } from '../../plant.ts'
+import { isByName, isDescending, MAX_WORDS_TEXT, matches, type PlantQuery, type Position } from '../../plant-query.ts'
 import { type PageLimit, ResultPage } from '../read/result-page.ts'
 import { candidates } from '../read/unindexed.ts'
 import { plantOf } from '../rows.ts'
@@ -8,7 +8,7 @@ import { race, type Task } from '../worker/cooperative.ts'
 import { FirstByName, LISTED, listsOf } from './first-by-name.ts'
 import type { IndexView } from './index-view.ts'
 import { idsByName } from './name-index.ts'
-import { matchExpression, negativeIn } from './terms.ts'
+import { isExact, matchExpression, negativeIn, WIDE_EXPRESSION, wideRanges } from './terms.ts'
 import { STEP, Turn } from './turn.ts'
 
 /** Names that one step of `#inOrder` reads, in 0.4 of the time of a step of FirstByName. */
@@ -17,6 +17,8 @@ const WALKED = 200
 const PROMPT_STEPS = 32
 /** After PROMPT_STEPS, the walk takes one turn of this many. */
 const TURNS_OF_A_STEP = 4
+/** Whether the wide plant of a row of `words` has a word in a range. */
+const HAS_WIDE = 'EXISTS (SELECT 1 FROM wide_words WHERE plant = words.rowid AND term >= ? AND term < ?) AND '
 /** Ids that one round of `byTags` reads for all tags together. */
 const IDS_OF_ALL_TAGS = 2000
 
@@ -49,7 +51,8 @@ export class PlantSearch {
       return race((sources.length > 0 ? sources : [this.all(query)]).map(verified))
     }
     if (!isFiltered) return verified(this.#byName(query))
-    const first = new FirstByName(this.#statements, query, limit, unindexed)
+    const isFound = (plant: NewPlant) => !unindexed.has(plant.id) && this.#matches(query, plant)
+    const first = new FirstByName(this.#statements, query, limit, isFound)
     return race([...this.#lists(query).map((lists, i) => first.of(lists, i)), this.#inOrder(query, limit, unindexed)])
   }
 
@@ -64,7 +67,7 @@ export class PlantSearch {
     const turn = new Turn()
     for (const id of ids) {
       const plant = this.get(id)
-      if (plant !== undefined && matches(query, plant)) found.add(plant)
+      if (plant !== undefined && this.#matches(query, plant)) found.add(plant)
       if (found.isFull) break
       if (turn.isOverAfter(plant)) yield
     }
@@ -78,7 +81,7 @@ export class PlantSearch {
     const ids = without(unindexed, this.#byName(query))
     let steps = 0
     for (const plant of candidates(this.#statements, ids, query, WALKED)) {
-      if (plant !== undefined && matches(query, plant)) found.add(plant)
+      if (plant !== undefined && this.#matches(query, plant)) found.add(plant)
       if (found.isFull) break
       if (plant === undefined) {
         steps++
@@ -108,7 +111,7 @@ export class PlantSearch {
   #filtered(query: PlantQuery): Iterable<bigint>[] {
     const expression = matchExpression(query, negativeIn(this.#index.statements))
     return [
-      ...(expression === undefined ? [] : [this.#byWords(expression, query)]),
+      ...(expression === undefined ? [] : [merged(this.#byWords(expression, query), this.#wide(query), query.order)]),
       ...(query.tags.length === 0 ? [] : [this.#byTags(query)]),
     ]
   }
@@ -117,13 +120,13 @@ export class PlantSearch {
   #lists(query: PlantQuery): Iterable<string>[] {
     const expression = matchExpression(query, negativeIn(this.#index.statements))
     return [
-      ...(expression === undefined ? [] : [this.#listsByWords(expression)]),
+      ...(expression === undefined ? [] : [this.#listsByWords(expression, query)]),
       ...(query.tags.length === 0 ? [] : [listsOf(this.#byTags({ ...query, order: 'id', after: undefined }))]),
     ]
   }
 
   /** SQLite makes the lists in a third less time than ids one by one. */
-  *#listsByWords(expression: string): Iterable<string> {
+  *#listsByWords(expression: string, query: PlantQuery): Iterable<string> {
     let after: Position | undefined
     for (let count = LISTED; count === LISTED; ) {
       const { condition, values } = range({ order: 'id', after }, 'rowid')
@@ -137,6 +140,7 @@ export class PlantSearch {
       after = { key: '', id: row?.[1] as bigint }
       count = Number(row?.[2])
     }
+    yield* listsOf(this.#wide({ ...query, order: 'id', after: undefined }))
   }
 
   *#byWords(expression: string, query: PlantQuery): Iterable<bigint> {
@@ -146,6 +150,38 @@ export class PlantSearch {
       expression,
       ...values,
     )
+  }
+
+  /** Yields the wide plants that may have the words of a query, in its order by id. */
+  *#wide(query: PlantQuery): Iterable<bigint> {
+    const { condition, direction, values } = range(query, 'rowid')
+    const ranges = wideRanges(query.words)
+    yield* this.#indexed(
+      `SELECT rowid FROM words WHERE words MATCH ? AND ${condition} AND ${HAS_WIDE.repeat(ranges.length)} TRUE
+        ORDER BY rowid ${direction}`,
+      WIDE_EXPRESSION,
+      ...values,
+      ...ranges.flat(),
+    )
+  }
+
+  /**
+   * Whether an indexed plant matches the query. For a large text, it asks the index for the words: folding a mebibyte
+   * takes up to a second.
+   */
+  #matches(query: PlantQuery, plant: NewPlant): boolean {
+    if (query.words.length === 0 || textLength(plant) <= MAX_WORDS_TEXT) return matches(query, plant)
+    if (!matches({ ...query, words: [] }, plant)) return false
+    const { statements } = this.#index
+    const hasNegative = negativeIn(statements)
+    const expression = matchExpression({ words: query.words, tags: [] }, hasNegative)
+    if (expression === undefined) return matches(query, plant)
+    const ranges = wideRanges(query.words)
+    const wide = `SELECT 1 WHERE ${`${HAS_WIDE.replaceAll('words.rowid', '?')} `.repeat(ranges.length)} TRUE`
+    const isFound =
+      statements.get('SELECT 1 FROM words WHERE words MATCH ? AND rowid = ?', expression, plant.id) !== undefined ||
+      statements.get(wide, ...ranges.flatMap((range) => [plant.id, ...range])) !== undefined
+    return isFound && (isExact(query.words, hasNegative) || matches(query, plant))
   }
 
   *#byName({ order, after }: PlantQuery): Iterable<bigint> {
@@ -190,15 +226,33 @@ export class PlantSearch {
   }
 }
 
+/** Merges ids that are in an order. */
+function* merged(some: Iterable<bigint>, others: Iterable<bigint>, order: PlantQuery['order']): Iterable<bigint> {
+  const rest = Iterator.from(others)
+  let next = rest.next()
+  for (const id of some) {
+    for (; next.done !== true && (isDescending(order) ? next.value > id : next.value < id); next = rest.next()) {
+      yield next.value
+    }
+    yield id
+  }
+  if (next.done !== true) yield next.value
+  yield* rest
+}
+
 function* without(unwanted: ReadonlySet<bigint>, ids: Iterable<bigint>): Iterable<bigint> {
   for (const id of ids) if (!unwanted.has(id)) yield id
 }
 
-/** The SQL for the ids after the query's position, in a column. */
-function range(
-  { order, after }: Pick<PlantQuery, 'order' | 'after'>,
-  column: string,
-): { condition: string; direction: string; values: bigint[] } {
+/** A range of ids in an order, as parts of an SQL query. */
+export interface IdRange {
+  readonly condition: string
+  readonly direction: string
+  readonly values: readonly bigint[]
+}
+
+/** The ids after the query's position, in a column. */
+export function range({ order, after }: Pick<PlantQuery, 'order' | 'after'>, column: string): IdRange {
   const [sign, direction] = isDescending(order) ? ['<', 'DESC'] : ['>', 'ASC']
   return after === undefined
     ? { condition: 'TRUE', direction, values: [] }

@@ -1,6 +1,6 @@
 import { words } from '../../fold.ts'
 import type { Plant } from '../../plant.ts'
-import { type PlantFilter, plantWords } from '../../plant-query.ts'
+import { MAX_WORDS_TEXT, type PlantFilter, plantWords } from '../../plant-query.ts'
 import type { StatementCache } from '../statement-cache.ts'
 
 /** Maximum number of code points in a term. A search for a shorter word reads all terms with this prefix. */
@@ -14,12 +14,33 @@ const MAX_TAG_WORDS = 4
 /** The form of a word. No plant has other words, and an expression must not contain other characters. */
 const WORD = /^(?:[\p{L}\p{N}]+|\p{Extended_Pictographic})$/u
 
-/** Returns the text of a plant for the full-text index: its words, folded and truncated, in any order and number. */
-export function indexedTerms(plant: Plant): string {
-  const text = plant.tag === undefined ? plant.name : `${plant.name} ${plant.tag}`
-  if (isPlain(text)) return text
-  return unique(plantWords(plant).map(truncate)).join(' ')
+/** The only term of wide plants in the full-text index. A word has no characters for private use. */
+const WIDE = '\ue000'
+/** An expression that finds all wide plants. */
+export const WIDE_EXPRESSION = `"${WIDE}"`
+/** Follows all words that begin with a word, once it is added to that. */
+const AFTER_ALL = '\u{10ffff}'
+
+export interface IndexedTerms {
+  /** The text of a plant for the full-text index: its words, folded and truncated, in any order and number. */
+  readonly text: string
+  /** The words of a wide plant, folded and truncated, each once (sql/sqlite-index.sql). Others have none. */
+  readonly wide: readonly string[]
 }
+
+export function indexedTerms(plant: Plant): IndexedTerms {
+  const text = plant.tag === undefined ? plant.name : `${plant.name} ${plant.tag}`
+  if (text.length <= MAX_WORDS_TEXT && isPlain(text)) return { text, wide: [] }
+  const terms = unique(plantWords(plant).map(truncate))
+  const length = terms.reduce((sum, term) => sum + term.length, 0)
+  return length > MAX_WORDS_TEXT ? { text: WIDE, wide: terms } : { text: terms.join(' '), wide: [] }
+}
+
+/** Returns ranges of the words of a wide plant: it has one in each, if it has all asked words, and perhaps otherwise. */
+export const wideRanges = (asked: readonly string[]): [from: string, before: string][] =>
+  narrowest(asked)
+    .map(truncate)
+    .map((term) => [term, term + AFTER_ALL])
 
 /**
  * Returns a full-text expression (https://sqlite.org/fts5.html#full_text_query_syntax) that finds every plant that
@@ -34,11 +55,7 @@ export function indexedTerms(plant: Plant): string {
 export function matchExpression(filter: PlantFilter, hasNegative: (expression: string) => boolean): string | undefined {
   const asked = unique(filter.words.filter((word) => WORD.test(word)))
   if (asked.length === 0) return undefined
-  // Longer words are rarer.
-  const terms = asked
-    .toSorted((a, b) => b.length - a.length)
-    .slice(0, MAX_WORDS)
-    .map((word) => term(word, hasNegative))
+  const terms = narrowest(asked).map((word) => term(word, hasNegative))
   const tags = unique(filter.tags).map((tag) => unique(words(tag)).slice(0, MAX_TAG_WORDS))
   if (tags.length > 0 && tags.length <= MAX_TAGS && tags.every((tag) => tag.length > 0)) {
     terms.push(`(${tags.map((tag) => `(${tag.map((word) => quote(truncate(word))).join(' AND ')})`).join(' OR ')})`)
@@ -54,6 +71,23 @@ function term(word: string, hasNegative: (expression: string) => boolean): strin
   const indexed = prefix(points.slice(0, PREFIX_LENGTH).join(''))
   return points.length <= PREFIX_LENGTH || hasNegative(indexed) ? indexed : prefix(start)
 }
+
+/**
+ * Whether every plant that the index finds has all of these words, so that its text need not be read.
+ *
+ * @param hasNegative as for `matchExpression`
+ */
+export const isExact = (asked: readonly string[], hasNegative: (expression: string) => boolean): boolean =>
+  asked.length <= MAX_WORDS &&
+  asked.every((word) => {
+    const points = Array.from(word)
+    const indexed = () => prefix(points.slice(0, PREFIX_LENGTH).join(''))
+    return points.length <= PREFIX_LENGTH || (points.length < TERM_LENGTH && !hasNegative(indexed()))
+  })
+
+/** Longer words are rarer. */
+const narrowest = (asked: readonly string[]): string[] =>
+  asked.toSorted((a, b) => b.length - a.length).slice(0, MAX_WORDS)
 
 const prefix = (word: string): string => `${quote(word)} *`
 
