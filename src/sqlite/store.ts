@@ -28,7 +28,6 @@ import { isServed, takeServeLock, undoServeLock } from './open/serve-lock.ts'
 import { GroupRead } from './read/group-read.ts'
 import { isSmallPage, isSmallPlant, type PlantPage, PointReader } from './read/point-reader.ts'
 import { QueryClient } from './read/query-client.ts'
-import { IndexLag } from './search-index/index-lag.ts'
 import { SearchIndex } from './search-index/search-index.ts'
 import type { SqliteStoreOptions } from './store-options.ts'
 import { SqliteTokenStore } from './token-store.ts'
@@ -57,8 +56,6 @@ export class SqliteStore implements Store {
   readonly #onFatal: (error: Error) => void
   /** Undefined until the store is open. */
   #watch: FileWatch | undefined
-  /** The lag of the search index while another process updates it. */
-  #lag: IndexLag | undefined
   #fatal: Error | undefined
   #closing: Promise<void> | undefined
 
@@ -188,9 +185,13 @@ export class SqliteStore implements Store {
 
   async importPlants(plants: readonly NewPlant[], mode: ImportMode, actor: Actor): Promise<ImportResult[]> {
     this.#mustBeOpen()
-    const startedAt = performance.now()
+    const isBesideService = !this.#isServing && isServed(this.#path)
+    if (isBesideService) this.#index.watch()
+    const { milliseconds } = this.#writes.commits.import
+    const before = milliseconds.sum
     const results = await this.#writes.import(plants, mode, actor)
-    await this.#giveWay(startedAt)
+    // SQLite's write lock is not fair: without a pause, consecutive imports kept a service waiting for seconds.
+    if (isBesideService) await sleep(milliseconds.sum - before)
     return results
   }
 
@@ -241,18 +242,6 @@ export class SqliteStore implements Store {
     return this.#index.behind
   }
 
-  /**
-   * Gives a service that serves the store a turn to write. Waits for as long as this write took, and until the
-   * service's index has caught up. SQLite's write lock is not fair: without a pause, consecutive imports kept a service
-   * waiting for seconds.
-   */
-  async #giveWay(startedAt: number): Promise<void> {
-    if (this.#isServing || !isServed(this.#path)) return
-    await sleep(performance.now() - startedAt)
-    this.#lag ??= new IndexLag(this.#path)
-    await this.#lag.caughtUp()
-  }
-
   async #search(query: PlantQuery, limit: number, asker?: AbortingAsker): Promise<readonly NewPlant[]> {
     this.#mustBeOpen()
     asker?.signal.throwIfAborted()
@@ -276,7 +265,6 @@ export class SqliteStore implements Store {
     await this.#reads.close()
     await this.#index.close()
     await this.#housekeeping.close()
-    this.#lag?.close()
     // The writer closes last: the last connection to close checkpoints the WAL, which a read-only one can't.
     this.#reader.close()
     await this.#writer.close()

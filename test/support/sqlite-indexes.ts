@@ -3,7 +3,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { sortKey } from '../../src/fold.ts'
 import { indexPath } from '../../src/sqlite/search-index/index-file.ts'
 import { Indexer, type IndexProgress } from '../../src/sqlite/search-index/indexer.ts'
-import type { Follower } from '../../src/sqlite/search-index/search-index.ts'
+import type { Follower, FollowerEvents, StartFollower } from '../../src/sqlite/search-index/search-index.ts'
 import { SqliteStore } from '../../src/sqlite/store.ts'
 import { expectedTags } from './expected.ts'
 import { plantsIn } from './files.ts'
@@ -35,6 +35,29 @@ export function indexAll(path: string, bounds?: ConstructorParameters<typeof Ind
 /** An index that only the test updates. */
 export const IDLE: Follower = { wake: () => {}, rebuild: () => {}, restartLog: async () => {}, close: async () => {} }
 
+/** An index that takes a step when the test calls `step`, and reports it to the store. */
+export function steppedIndex(bounds?: ConstructorParameters<typeof Indexer>[1]): {
+  readonly start: StartFollower
+  readonly step: () => IndexProgress
+} {
+  let indexer: Indexer | undefined
+  let open: { path: string; events: FollowerEvents } | undefined
+  return {
+    start: (path, events) => {
+      open = { path, events }
+      return { ...IDLE, close: async () => indexer?.close() }
+    },
+    step: () => {
+      assert.ok(open)
+      indexer ??= new Indexer(open.path, bounds)
+      const startedAt = performance.now()
+      const progress = indexer.step()
+      open.events.onReport({ progress, time: performance.now() - startedAt })
+      return progress
+    },
+  }
+}
+
 /** Counts the changes that the index lacks: all of them if there is no index, or while it is being built. */
 export function behind(path: string): number {
   const head = inFile(path, (db) => Number(db.prepare('SELECT max(position) AS n FROM changes').get()?.['n'] ?? 0))
@@ -59,6 +82,11 @@ export function assertIndexMatches(path: string): void {
       sorted([...plants].map(([id, { name }]) => [sortKey(name), id])),
     )
     assert.deepEqual(sorted(rows('SELECT tag, id FROM tags')), sorted(tagged))
+    const wide = rows('SELECT DISTINCT plant FROM wide_words').flat()
+    assert.deepEqual(
+      wide.filter((id) => !plants.has(id as bigint)),
+      [],
+    )
     assert.deepEqual(rows('SELECT tag, plants FROM tag_counts'), rows('SELECT tag, count(*) FROM tags GROUP BY tag'))
     assert.deepEqual(
       rows('SELECT rowid FROM words ORDER BY rowid').flat(),

@@ -5,7 +5,7 @@ import type { NewPlant } from '../../plant.ts'
  * Bounds of one row of creates, in plants and in UTF-16 units. A reader of the log reads all plants of a row at once.
  */
 const MAX_IDS = 1000
-const MAX_TEXT = 2 ** 20
+const MAX_TEXT = 2 ** 18
 /** Maximum number of rows that one transaction trims. */
 const MAX_TRIMMED = 500
 

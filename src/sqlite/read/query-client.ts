@@ -7,15 +7,21 @@ import type { DryRun, ImportMode, TagCount } from '../../store.ts'
 import { outOfReach, shuttingDown } from '../errors.ts'
 import { columnsOf, type PlantColumns, plantsOf } from '../rows.ts'
 import { BehindError, DamagedIndex } from '../search-index/index-fault.ts'
+import { LOOKED_UP_WORK } from '../search-index/index-throttle.ts'
 import type { SearchIndex } from '../search-index/search-index.ts'
 import type { LogReaders } from '../wal/log-readers.ts'
 import { ThreadClient } from '../worker/client.ts'
 import type { Remote } from '../worker/protocol.ts'
 import type { QueryReader, ReadLimits } from './query-reader.ts'
 
-/** The limits of a read, at about 1 µs a plant: of its first attempt, and of later ones. */
-const FIRST_LIMITS: ReadLimits = { unindexed: 10_000, scanned: 50_000 }
-const LIMITS_AFTER_WAITING: ReadLimits = { unindexed: 50_000, scanned: 0 }
+/**
+ * The limits of a read, in the work of the index: of its first attempts, and of those after PATIENCE. A plant with a
+ * short name takes a microsecond.
+ */
+const FIRST_LIMITS: ReadLimits = { unindexed: LOOKED_UP_WORK, scanned: 4 * LOOKED_UP_WORK }
+const LIMITS_AFTER_PATIENCE: ReadLimits = { unindexed: 4 * LOOKED_UP_WORK, scanned: 0 }
+/** Milliseconds after which a read looks up more, as the index may be making no progress. */
+const PATIENCE = 2500
 /** Milliseconds that a read waits for the index. Clients of a service would give up sooner than a command. */
 const INDEX_TIMEOUT = 5000
 const INDEX_TIMEOUT_OF_COMMANDS = 3_600_000
@@ -161,18 +167,26 @@ export class QueryClient {
    * @throws AppError 50301 when the index takes too long
    */
   async #indexed<T>(read: (limits: ReadLimits) => Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-    const deadline = performance.now() + this.#indexTimeout
-    for (let limits = FIRST_LIMITS; ; limits = LIMITS_AFTER_WAITING) {
-      try {
-        return await read(limits)
-      } catch (error) {
-        if (error instanceof DamagedIndex) this.#index.reportDamage(error.inode, error.message)
-        else if (!(error instanceof BehindError)) throw error
+    const startedAt = performance.now()
+    let waited = 0
+    let end: (() => void) | undefined
+    try {
+      for (;;) {
+        try {
+          return await read(waited < PATIENCE ? FIRST_LIMITS : LIMITS_AFTER_PATIENCE)
+        } catch (error) {
+          if (error instanceof DamagedIndex) this.#index.reportDamage(error.inode, error.message)
+          else if (!(error instanceof BehindError)) throw error
+        }
+        if (this.#isClosed) throw shuttingDown()
+        waited = performance.now() - startedAt
+        if (waited > this.#indexTimeout) throw this.#beingBuilt()
+        this.#index.ensureStarted()
+        end ??= this.#index.beginSearch()
+        await abortable(this.#index.changed(RETRY_INTERVAL), signal)
       }
-      if (this.#isClosed) throw shuttingDown()
-      if (performance.now() > deadline) throw this.#beingBuilt()
-      this.#index.ensureStarted()
-      await abortable(this.#index.changed(RETRY_INTERVAL), signal)
+    } finally {
+      end?.()
     }
   }
 

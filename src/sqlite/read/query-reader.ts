@@ -21,7 +21,10 @@ const CHUNK: PageLimit = { plants: 1000, text: 2 ** 20 }
 /** Maximum number of idle connections. */
 const MAX_IDLE = 4
 
-/** Bounds of the plants that a read looks up one by one. A read that needs more throws BehindError. */
+/**
+ * Bounds of the plants that a read looks up one by one, in the work that they are for the index (IndexThrottle). A read
+ * that needs more throws BehindError.
+ */
 export interface ReadLimits {
   /** Plants that the index lacks. */
   readonly unindexed: number

@@ -16,13 +16,14 @@ import { ChangeReader } from '../change-log/change-reader.ts'
 import { openReader } from '../connection.ts'
 import { BehindError } from '../search-index/index-fault.ts'
 import { type IndexState, idsAfter } from '../search-index/index-file.ts'
+import { PLANT_WORK, SQL_WORK } from '../search-index/index-throttle.ts'
 import { IndexView } from '../search-index/index-view.ts'
-import { PlantSearch } from '../search-index/search.ts'
+import { type IdRange, PlantSearch, range } from '../search-index/search.ts'
 import { Turn } from '../search-index/turn.ts'
 import { StatementCache } from '../statement-cache.ts'
 import type { Task } from '../worker/cooperative.ts'
 import { type PageLimit, ResultPage } from './result-page.ts'
-import { candidates, tagsOf, type Unindexed } from './unindexed.ts'
+import { candidates, tagsOf, type Unindexed, worksOf } from './unindexed.ts'
 
 /** Whether a query needs the search index. */
 export const needsIndex = (filter: PlantFilter, order: PlantOrder): boolean =>
@@ -81,21 +82,35 @@ export class Snapshot {
    * Finds the plants that the index lacks: those that changed after its position, and those that its scan has not
    * reached.
    *
-   * @throws BehindError when there are more than `max`
+   * @throws BehindError when they are more work for the index than `max`
    */
   unindexed(max: number): Unindexed {
     const index = this.#index
-    if (index !== undefined && this.#changes.head() - index.position > max) throw new BehindError()
+    // Each change is some work, so a long log need not be read.
+    if (index !== undefined && (this.#changes.head() - index.position) * PLANT_WORK > max) throw new BehindError()
     const tags = index === undefined ? new Map<bigint, string | undefined>() : this.#changes.tagsAt(index.position)
     const ids = new Set(tags.keys())
+    let work = 0
+    for (const some of worksOf(this.#statements, ids)) {
+      work += some
+      if (work > max) throw new BehindError()
+    }
     if (index === undefined || index.isScanning) {
-      const { condition, values } = idsAfter(index?.scannedTo)
       for (const id of tags.keys()) if (index?.scannedTo === undefined || id > index.scannedTo) tags.delete(id)
-      const sql = `SELECT id FROM plants WHERE ${condition} ORDER BY id LIMIT ?`
-      for (const { 0: id } of this.#statements.iterate(sql, ...values, max + 1)) ids.add(id as bigint)
-      if (ids.size > max) throw new BehindError()
+      for (const id of this.#within(max - work, { direction: 'ASC', ...idsAfter(index?.scannedTo) })) ids.add(id)
     }
     return { ids, tags }
+  }
+
+  /** Yields ids in their order. @throws BehindError when their plants are more work for the index than `max` */
+  *#within(max: number, { condition, direction, values }: IdRange): Iterable<bigint> {
+    let work = 0
+    const sql = `SELECT id, ${SQL_WORK} FROM plants WHERE ${condition} ORDER BY id ${direction}`
+    for (const { 0: id, 1: some } of this.#statements.iterate(sql, ...values)) {
+      work += Number(some)
+      if (work > max) throw new BehindError()
+      yield id as bigint
+    }
   }
 
   /** Returns a page of the query, by the index and the plants that it lacks. */
@@ -122,12 +137,13 @@ export class Snapshot {
   /**
    * Returns a page of a query by id, without the index: looks at all plants in their order.
    *
-   * @throws BehindError when the page is not full after `max` plants
+   * @throws BehindError when the page is not full after plants of `max` work for the index
    */
   *scan(query: PlantQuery, limit: PageLimit, max: number): Task<NewPlant[]> {
     const found = new ResultPage(limit)
     const turn = new Turn()
-    for (const plant of candidates(this.#statements, upTo(max, this.#search.all(query)), query)) {
+    const ids = this.#within(max, range(query, 'id'))
+    for (const plant of candidates(this.#statements, ids, query)) {
       if (plant !== undefined && matches(query, plant)) found.add(plant)
       if (found.isFull) break
       if (plant === undefined || turn.isOverAfter(plant)) yield
@@ -219,13 +235,5 @@ export class Snapshot {
   #count(tag: string): number {
     if (this.#index === undefined) return 0
     return Number(this.#view.statements.get('SELECT plants FROM tag_counts WHERE tag = ?', tag)?.[0] ?? 0)
-  }
-}
-
-function* upTo(max: number, ids: Iterable<bigint>): Iterable<bigint> {
-  let seen = 0
-  for (const id of ids) {
-    if (++seen > max) throw new BehindError()
-    yield id
   }
 }

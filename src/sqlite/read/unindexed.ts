@@ -1,6 +1,7 @@
 import type { NewPlant } from '../../plant.ts'
 import type { PlantFilter } from '../../plant-query.ts'
 import { plantOf } from '../rows.ts'
+import { SQL_WORK } from '../search-index/index-throttle.ts'
 import type { StatementCache } from '../statement-cache.ts'
 
 /** Plants that a read looks up in the store, because the index lacks them or has an old state of them. */
@@ -38,6 +39,12 @@ export function* candidates(
     for (const row of statements.iterate(CANDIDATES, ...values)) yield plantOf(row)
     yield undefined
   }
+}
+
+/** Yields the work that the plants with these ids are for the index, chunk by chunk. */
+export function* worksOf(statements: StatementCache, ids: Iterable<bigint>): Iterable<number> {
+  const sql = `SELECT sum(${SQL_WORK}) FROM json_each(?) AS wanted CROSS JOIN plants ON plants.id = wanted.value`
+  for (const some of chunks(ids)) yield Number(statements.get(sql, `[${some.join()}]`)?.[0] ?? 0)
 }
 
 /** Yields the tags of the plants with these ids, and undefined after each chunk, where a task can yield. */

@@ -1,23 +1,17 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { SqliteFault } from '../errors.ts'
 import { ThreadClient } from '../worker/client.ts'
 import { type IndexReport, URGENT_LAG } from './index-follower.ts'
+import { IndexThrottle } from './index-throttle.ts'
 import { type IndexProgress, NONE_YET } from './indexer.ts'
-import { WritePace } from './write-pace.ts'
+import { watchIndex } from './watch-index.ts'
 
 /** Milliseconds before the restart of a follower that has ended. Each further pause is twice as long. */
 const FIRST_RESTART = 1000
 const LAST_RESTART = 60_000
 /** Milliseconds between two checks for writes of other processes. */
 const OTHER_WRITES_INTERVAL = 1000
-/** Milliseconds after which a delayed write checks again whether it may proceed. */
-const CHECK_INTERVAL = 500
-/** The pressure from which on an import waits. Above 1, an import prepares its next batch while the index takes one. */
-const IMPORT_PRESSURE = 1.6
-/** Milliseconds for which one batch of an import waits for the index. */
-const IMPORT_TIMEOUT = 10_000
 
-/** Updates the search index: an IndexFollower in a thread, or a test's own. */
+/** Updates the search index, or waits for the process that does: an IndexFollower in a thread, or a test's own. */
 export interface Follower {
   /** See IndexFollower.wake. */
   wake(isUrgent: boolean): void
@@ -50,20 +44,19 @@ export interface SearchIndexOptions {
 }
 
 /**
- * Starts the thread that updates the search index, knows the lag of the index, and delays writes by it. A fault of the
- * index never fails a write.
+ * Starts the thread that updates the search index, knows the lag of the index, and delays writes by it
+ * (IndexThrottle). A fault of the index never fails a write.
  */
 export class SearchIndex {
   readonly #path: string
   readonly #options: SearchIndexOptions
-  readonly #pace = new WritePace()
+  readonly #throttle = new IndexThrottle()
   #follower: Follower | undefined
   #restart: NodeJS.Timeout | undefined
   #otherWrites: NodeJS.Timeout | undefined
   #restartTime = FIRST_RESTART
   #progress: IndexProgress | undefined
-  /** The writes since the start of the last reported step, and the sum of their plants. */
-  #writes: { readonly at: number; readonly plants: number }[] = []
+  /** Changes since the start of the last reported step. */
   #written = 0
   #isIdle = false
   #isUrgent = false
@@ -79,7 +72,7 @@ export class SearchIndex {
   /** Starts the thread, unless it is running. */
   start(): void {
     // Other processes write to the store too, and do not call `wrote`.
-    this.#otherWrites ??= setInterval(() => this.wrote(0), OTHER_WRITES_INTERVAL).unref()
+    this.#otherWrites ??= setInterval(() => this.#wake(), OTHER_WRITES_INTERVAL).unref()
     if (this.#follower !== undefined || this.#isClosed || this.#restart !== undefined) return
     const start = this.#options.start ?? startThread
     this.#follower = start(this.#path, {
@@ -93,15 +86,30 @@ export class SearchIndex {
     if (this.#follower === undefined && this.#options.mayStart()) this.start()
   }
 
-  /** Call it after every commit that changed plants. A timer calls it for the commits of other processes. */
-  wrote(plants: number): void {
-    this.#written += plants
-    if (plants > 0) this.#writes.push({ at: performance.now(), plants })
-    if (this.behind >= URGENT_LAG) this.#wakeUrgently()
-    else if (this.#isIdle) {
-      this.#isIdle = false
-      this.#follower?.wake(false)
-    }
+  /** Watches the index that another process updates, so that the writes of this process wait for it. */
+  watch(): void {
+    this.#follower ??= watchIndex(this.#path, (progress) => this.#take({ progress, time: 0 }))
+  }
+
+  /**
+   * Begins a write, and charges its work to an actor (IndexThrottle.admit). End it by `wrote`.
+   *
+   * @returns undefined when it may begin at once
+   * @throws AppError 42901 when the index has too much work of this actor
+   */
+  admit(actor: string, work: number, isPart = false): Promise<void> | undefined {
+    const admitted = this.#throttle.admit(actor, work, isPart)
+    if (admitted === undefined) return undefined
+    if (this.#isFollowed) this.#wakeUrgently()
+    else this.#throttle.beginAll()
+    return admitted
+  }
+
+  /** Ends a write after its commit, or one that changed nothing (IndexThrottle.wrote). */
+  wrote(actor: string, charged: number, work: number, changes: number): void {
+    this.#throttle.wrote(actor, charged, work, changes)
+    this.#written += changes
+    this.#wake()
   }
 
   /** The approximate number of changes that the index lacks. */
@@ -114,19 +122,17 @@ export class SearchIndex {
     return this.#progress?.share ?? 0
   }
 
-  /** Resolves when a write of this many plants may begin. Returns undefined when it may begin at once. */
-  admit(plants: number): Promise<void> | undefined {
-    const delay = this.#isFollowed ? this.#pace.delay(plants, this.behind) : 0
-    return delay > 0 ? this.#wait(delay) : undefined
+  /** Call it when a search has to wait for the index (IndexThrottle.beginSearch). @returns a function for its end */
+  beginSearch(): () => void {
+    // A scan of all plants takes too long to hold writes back.
+    if (!this.#isFollowed || this.share < 1) return () => {}
+    this.#wakeUrgently()
+    return this.#throttle.beginSearch()
   }
 
-  /** Resolves when a batch of an import may begin. Imports wait at a smaller lag than other writes. */
-  async admitImport(): Promise<void> {
-    const deadline = performance.now() + IMPORT_TIMEOUT
-    while (this.#isFollowed && this.#pace.pressure(this.behind) > IMPORT_PRESSURE && performance.now() < deadline) {
-      this.#wakeUrgently()
-      await this.changed(deadline - performance.now())
-    }
+  /** Begins the writes that wait, as the store closes. */
+  beginAll(): void {
+    this.#throttle.beginAll()
   }
 
   /** Resolves at the next report of the follower, or after `time` milliseconds. */
@@ -158,18 +164,19 @@ export class SearchIndex {
     await this.#follower?.close()
   }
 
+  #wake(): void {
+    if (this.behind >= URGENT_LAG || this.#throttle.isUrgent) this.#wakeUrgently()
+    else if (this.#isIdle) {
+      this.#isIdle = false
+      this.#follower?.wake(false)
+    }
+  }
+
   #wakeUrgently(): void {
     if (this.#isUrgent) return
     this.#isUrgent = true
     this.#isIdle = false
     this.#follower?.wake(true)
-  }
-
-  async #wait(time: number): Promise<void> {
-    for (let left = time; left > 0 && this.#isFollowed; left -= CHECK_INTERVAL) {
-      await sleep(Math.min(left, CHECK_INTERVAL))
-      if (this.#pace.pressure(this.behind) <= 1) return
-    }
   }
 
   /** Whether the index makes progress. Writes wait only for an index that does. */
@@ -192,16 +199,13 @@ export class SearchIndex {
     } else if (share === 1 && this.#progress !== undefined && this.#progress.share < 1) {
       this.#options.onNotice('the search index is complete')
     }
-    this.#pace.learn(progress.indexed, time)
     this.#isFaulty = false
     this.#isUrgent = false
     this.#restartTime = FIRST_RESTART
     this.#progress = progress
-    const startedAt = performance.now() - time
-    this.#writes = this.#writes.filter(({ at }) => at >= startedAt)
-    this.#written = this.#writes.reduce((sum, { plants }) => sum + plants, 0)
     this.#isIdle = progress.isDone
-    if (this.#written > 0) this.wrote(0)
+    this.#written = this.#throttle.indexed(progress.behind, performance.now() - time)
+    if (this.#written > 0 || !progress.isDone) this.#wake()
   }
 
   #fail(fault: string): void {
@@ -211,6 +215,7 @@ export class SearchIndex {
       )
     }
     this.#isFaulty = true
+    this.#throttle.beginAll()
   }
 
   #ended(why: string): void {
