@@ -116,6 +116,13 @@ export const SETTINGS: Settings = {
     'TCP port of its own for /metrics and /health, where they need no token, on 127.0.0.1 unless HOST is given; the port for clients has no /metrics then; 0 picks a free one, off means none',
     offOr(listenAddress),
   ),
+  trustedProxies: {
+    flag: 'trusted-proxies',
+    value: 'NETWORKS',
+    fallback: 'none',
+    help: 'proxies whose Forwarded and X-Forwarded-For headers are trusted to name the client, such as 10.0.0.0/8,::1; from all others the service ignores these headers',
+    parse: (given) => (given === 'none' ? [] : readNetworks(given)),
+  },
   store: {
     flag: 'store',
     value: 'URL',
@@ -153,19 +160,12 @@ export const SETTINGS: Settings = {
     help: 'an additional access token with all scopes: at least 16 characters, hard to guess, and not created by "plantstore token create"; give it by the variable, as other users of the machine can read flags',
     parse: (given, _environment, use) => readConfiguredToken(given, use),
   },
-  logLevel: {
-    flag: 'log-level',
-    value: 'LEVEL',
-    fallback: 'info',
-    help: 'what to log: debug (every request), info (start, stop and refused requests), warn, error or silent',
-    parse: oneOf<LogLevel>('debug', 'info', 'warn', 'error', 'silent'),
-  },
-  auditLog: setting(
-    'audit-log',
-    'FILE',
-    '-',
-    'file for a line about each change and each event of an access token; - is standard error, from the log level info on; or off',
-    offOr(nonEmpty),
+  corsOrigins: setting(
+    'cors-origins',
+    'ORIGINS',
+    'off',
+    'origins whose scripts may use the service in a browser, such as https://garden.example, with commas between; or off',
+    offOr(origins),
   ),
   page: {
     flag: 'page',
@@ -174,6 +174,14 @@ export const SETTINGS: Settings = {
     help: 'serve the page at / for people and the one at /docs: on or off; /openapi.json is always served',
     parse: onOrOff,
   },
+  rateLimit: setting('rate-limit', 'COUNT', 'off', 'requests per second and token, or off', offOr(integer(1, 1e6))),
+  logLevel: {
+    flag: 'log-level',
+    value: 'LEVEL',
+    fallback: 'info',
+    help: 'what to log: debug (every request), info (start, stop and refused requests), warn, error or silent',
+    parse: oneOf<LogLevel>('debug', 'info', 'warn', 'error', 'silent'),
+  },
   logFormat: setting(
     'log-format',
     'FORMAT',
@@ -181,12 +189,33 @@ export const SETTINGS: Settings = {
     'how log lines are written: json, text (to be read by people), or auto (text on a terminal, else json)',
     oneOf<LogFormat>('auto', 'json', 'text'),
   ),
-  corsOrigins: setting(
-    'cors-origins',
-    'ORIGINS',
-    'off',
-    'origins whose scripts may use the service in a browser, such as https://garden.example, with commas between; or off',
-    offOr(origins),
+  auditLog: setting(
+    'audit-log',
+    'FILE',
+    '-',
+    'file for a line about each change and each event of an access token; - is standard error, from the log level info on; or off',
+    offOr(nonEmpty),
+  ),
+  maxConnections: setting(
+    'max-connections',
+    'COUNT',
+    '10000',
+    'open client connections, in total; fewer where the process may open fewer files',
+    integer(1, 1e6),
+  ),
+  maxAddressConnections: setting(
+    'max-address-connections',
+    'COUNT',
+    '1000',
+    'open connections of one address, or one IPv6 /64 network; those of trusted proxies do not count',
+    integer(1, 1e6),
+  ),
+  keepAliveTimeout: setting(
+    'keep-alive-timeout',
+    'TIME',
+    '65s',
+    'how long a connection may be idle before the service closes it',
+    duration,
   ),
   bodyLimit: setting('body-limit', 'SIZE', '1MiB', 'maximum size of a request body', size),
   requestTimeout: setting(
@@ -203,33 +232,12 @@ export const SETTINGS: Settings = {
     'how long the client of an import may send nothing, or any client may read nothing of its answer; imports have no request timeout',
     duration,
   ),
-  keepAliveTimeout: setting(
-    'keep-alive-timeout',
-    'TIME',
-    '65s',
-    'how long a connection may be idle before the service closes it',
-    duration,
-  ),
   drainWindow: setting(
     'drain-window',
     'TIME',
     '1s',
     'how long to keep answering after the signal to stop, while a client is connected',
     duration,
-  ),
-  maxConnections: setting(
-    'max-connections',
-    'COUNT',
-    '10000',
-    'open client connections, in total; fewer where the process may open fewer files',
-    integer(1, 1e6),
-  ),
-  maxAddressConnections: setting(
-    'max-address-connections',
-    'COUNT',
-    '1000',
-    'open connections of one address, or one IPv6 /64 network; those of trusted proxies do not count',
-    integer(1, 1e6),
   ),
   maxSearches: count('max-searches', '8', 'searches that run at once, half of them of one token; others are queued'),
   searchTimeout: setting(
@@ -245,14 +253,6 @@ export const SETTINGS: Settings = {
     '8',
     'imports at once, half of them of one token, and half as many dry runs; more are answered 503 or 429',
   ),
-  rateLimit: setting('rate-limit', 'COUNT', 'off', 'requests per second and token, or off', offOr(integer(1, 1e6))),
-  trustedProxies: {
-    flag: 'trusted-proxies',
-    value: 'NETWORKS',
-    fallback: 'none',
-    help: 'proxies whose Forwarded and X-Forwarded-For headers are trusted to name the client, such as 10.0.0.0/8,::1; from all others the service ignores these headers',
-    parse: (given) => (given === 'none' ? [] : readNetworks(given)),
-  },
 }
 
 /** The environment variable of a flag: `PLANTSTORE_LOG_LEVEL` for `log-level`. */

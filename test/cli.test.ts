@@ -3,6 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { copyFileSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { SETTINGS } from '../src/config.ts'
 import { snapshot, tempFolder } from './support/files.ts'
 import { pretend, run, startServer } from './support/process.ts'
 
@@ -54,6 +55,8 @@ for (const args of [[], ['token'], ...COMMANDS]) {
 type Misuse = readonly [args: readonly string[], says: RegExp]
 
 const MISUSES: readonly Misuse[] = [
+  [[], /^Usage: plantstore \[options\] \[command\]\n/],
+  [['token'], /^Usage: plantstore token \[options\] \[command\]\n/],
   [['nonsense'], /unknown command 'nonsense'/],
   [['serve', '--nonsense'], /unknown option '--nonsense'/],
   [['serve', '--port'], /--port/],
@@ -87,6 +90,28 @@ for (const [args, says] of MISUSES) {
     assert.deepEqual(snapshot(folder), {})
   })
 }
+
+test('plantstore serve --help lists each setting once, below the heading of its subject', async (t) => {
+  const { stdout } = await run(t, ['serve', '--help'])
+  const flagsBelow = new Map<string, string[]>()
+  for (const [, heading = '', lines = ''] of stdout.matchAll(/^(\w[^:\n]*):\n((?: {2}.*\n)+)/gm)) {
+    flagsBelow.set(
+      heading,
+      [...lines.matchAll(/^ {2}--([\w-]+)/gm)].map(([, flag = '']) => flag),
+    )
+  }
+  assert.deepEqual(flagsBelow.get('Store')?.[0], 'store')
+  assert.deepEqual(flagsBelow.get('Backups'), ['backup-every', 'backup-keep', 'backup-folder'])
+  assert.deepEqual(flagsBelow.get('Options'), ['config', 'print-config'])
+  const grouped = [...flagsBelow].flatMap(([heading, flags]) => (heading === 'Options' ? [] : flags))
+  assert.deepEqual(
+    grouped.toSorted(),
+    Object.values(SETTINGS)
+      .map(({ flag }) => flag)
+      .toSorted(),
+  )
+  for (const [heading, flags] of flagsBelow) assert.ok(flags.length <= 8, heading)
+})
 
 test('plantstore help COMMAND shows the same as COMMAND --help', async (t) => {
   for (const path of [[], ['copy'], ['token'], ['token', 'create']]) {

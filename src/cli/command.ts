@@ -38,15 +38,41 @@ export function addRetired(to: Command): Command {
   return to
 }
 
+/** The headings for the settings of `serve`, each with the first setting below it. */
+const HEADINGS: { readonly [K in keyof SettingValues]?: string } = {
+  host: 'Addresses',
+  store: 'Store',
+  backupEvery: 'Backups',
+  token: 'Access',
+  logLevel: 'Logs',
+  maxConnections: 'Connections and requests',
+  maxSearches: 'Searches, exports and imports at once',
+}
+
+/** Adds the flags of all settings to a command, below headings. */
+export function addAllSettings(to: Command): Command {
+  for (const key of Object.keys(SETTINGS) as (keyof SettingValues)[]) {
+    const heading = HEADINGS[key]
+    if (heading !== undefined) to.optionsGroup(`${heading}:`)
+    addSetting(to, key)
+  }
+  return addConfigFile(to.optionsGroup('Options:'))
+}
+
 /** Adds the flags of these settings to a command. */
 export function addSettings(to: Command, keys: readonly (keyof SettingValues)[]): Command {
-  for (const key of keys) {
-    const { flag, value, help, fallback } = SETTINGS[key]
-    const details = [environmentName(flag), ...(fallback === undefined ? [] : [`default ${fallback}`])].join(', ')
-    to.addOption(new Option(`--${flag} <${value}>`, `${help} (${details})`))
-  }
-  return to.option('--config <FILE>', 'a file of settings, NAME=value with the names of the variables (default .env)')
+  for (const key of keys) addSetting(to, key)
+  return addConfigFile(to)
 }
+
+function addSetting(to: Command, key: keyof SettingValues): void {
+  const { flag, value, help, fallback } = SETTINGS[key]
+  const details = [environmentName(flag), ...(fallback === undefined ? [] : [`default ${fallback}`])].join(', ')
+  to.addOption(new Option(`--${flag} <${value}>`, `${help} (${details})`))
+}
+
+const addConfigFile = (to: Command): Command =>
+  to.option('--config <FILE>', 'a file of settings, NAME=value with the names of the variables (default .env)')
 
 export const examples = (...lines: string[]): string => `\nExamples:\n${lines.map((line) => `  ${line}`).join('\n')}\n`
 

@@ -1,10 +1,10 @@
 import { Command, CommanderError } from 'commander'
-import { readConfig, SETTINGS, type SettingValues } from '../config.ts'
+import { readConfig } from '../config.ts'
 import { AppError } from '../errors.ts'
 import { OperatorError } from '../operator-error.ts'
 import { printable } from '../printable.ts'
 import { unknownVariables } from '../unknown-variables.ts'
-import { addHelp, addRetired, addSettings, command, examples, HELP } from './command.ts'
+import { addAllSettings, addHelp, addRetired, addSettings, command, examples, HELP } from './command.ts'
 import { readConfigFile, withFile } from './config-file.ts'
 import { addDistribute } from './distribute-command.ts'
 import { serve } from './serve.ts'
@@ -63,7 +63,7 @@ function program(): Command {
     )
     .addHelpText('after', 'Exit codes: 0 done, 1 failed, 2 wrong usage. "plantstore help COMMAND" describes a command.')
 
-  addRetired(addSettings(command(root, 'serve', 'serve the store over HTTP until SIGTERM or SIGINT'), SETTING_KEYS))
+  addRetired(addAllSettings(command(root, 'serve', 'serve the store over HTTP until SIGTERM or SIGINT')))
     .option('--print-config', 'print every setting with its source, without secrets, and exit')
     .addHelpText('after', SETTINGS_NOTES)
     .addHelpText('after', examples('plantstore serve', 'plantstore serve --port 9000 --store sqlite:/srv/plants.db'))
@@ -139,7 +139,6 @@ function program(): Command {
 const SILENT_COMMANDS: readonly string[] = ['serve', 'openapi', 'help']
 const SCOPES_HELP =
   'the scopes, with commas between: plants:read, plants:write (answers show the plants written), tokens (default plants:read,plants:write)'
-const SETTING_KEYS = Object.keys(SETTINGS) as (keyof SettingValues)[]
 const SETTINGS_NOTES = `
 The order of precedence is: flag, environment variable, file of settings, default. On SIGHUP the service reads the file
 again, and applies the log level.

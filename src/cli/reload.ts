@@ -24,8 +24,9 @@ export function reloadOnSignal(start: Config, read: () => Config, log: Logger): 
         'read the configuration again; the settings under restart take effect at the next start',
       )
     } catch (error) {
-      const why = error instanceof OperatorError ? error.message : error
-      log.error({ err: error, why }, 'the configuration has faults, so the present one stays')
+      // Its message says all that the operator can mend, so the log has no stack.
+      const shown = error instanceof OperatorError ? { why: error.message } : { err: error }
+      log.error(shown, 'the configuration has faults, so the present one stays')
     }
   })
 }

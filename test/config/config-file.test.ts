@@ -109,6 +109,8 @@ test('SIGHUP applies the log level, names settings that need a restart, and refu
   writeFileSync(file, 'PLANTSTORE_LOG_LEVEL=loud\n')
   program.signal('SIGHUP')
   await program.tells(/PLANTSTORE_LOG_LEVEL: \\"loud\\" is not one of.*the present one stays/)
+  assert.equal(program.stderr.match(/is not one of/g)?.length, 1, program.stderr)
+  assert.doesNotMatch(program.stderr, /"stack"|reload\.ts/)
   assert.equal((await send('POST', `${address}/plants`, { body: '{"id":2,"name":"a"}' })).status, 200)
   program.signal('SIGTERM')
   assert.equal((await program.outcome).code, 0)

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
 import { suite, test } from 'node:test'
 import { environmentName, readConfig, SETTINGS, type SettingValues } from '../../src/config.ts'
 import { RETIRED } from '../../src/limits.ts'
@@ -72,12 +73,15 @@ suite('a wrong configuration', () => {
     assert.equal(readConfig({ backupEvery: '24h' }, {}, 'client').backupEvery, 86_400_000, 'a command makes none')
   })
 
-  test('is refused for each variable of an earlier version, with what replaces it', () => {
+  test('is refused for each variable of an earlier version, with what replaces it, as the changelog says', () => {
+    const changelog = readFileSync(new URL('../../CHANGELOG.md', import.meta.url), 'utf8')
+    const upgrading = /^### Upgrading\n(.*?)^###? /ms.exec(changelog)?.[1] ?? ''
     for (const [flag, instead] of Object.entries(RETIRED)) {
       const name = environmentName(flag)
       assert.equal(faultsOf({}, { [name]: '1' }).message, `${name}: is no setting any more: ${instead}`)
       assert.doesNotThrow(() => readConfig({}, { [name]: '1' }, 'client'), 'a command needs none of them')
       assert.doesNotThrow(() => readConfig({}, { [name]: '' }), 'an empty variable is not set')
+      assert.ok(upgrading.includes(`\`--${flag}\``), `"Upgrading" does not name --${flag}`)
     }
   })
 })
