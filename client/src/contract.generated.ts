@@ -72,7 +72,7 @@ export interface ImportReport {
 export interface DuplicateRow {
   /** The line of the file where the row begins; the first line is 1. */
   readonly line: number
-  /** The stored plant with the same name and tag; the one with the lowest id. */
+  /** The stored plant with the same name and tag. Rows that have them in common get different plants, by id, while there are enough. */
   readonly id: bigint
 }
 

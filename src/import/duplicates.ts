@@ -9,9 +9,11 @@ const MAX_LISTED = 50_000
 const MAX_ROWS = 50_000
 const MAX_TEXT = 2 ** 22
 
+/** The rows with one name and tag. */
 interface Wanted {
-  /** The first stored plant with this name and tag. */
-  id: bigint | undefined
+  rows: number
+  /** Stored plants with this name and tag, at most one for each row. */
+  readonly ids: bigint[]
 }
 
 /**
@@ -23,7 +25,8 @@ export class DuplicateFinder {
   readonly #maxRows: number
   readonly #maxListed: number
   #wanted = new Map<string, Wanted>()
-  #rows: { readonly line: number; readonly wanted: Wanted }[] = []
+  /** The rows, each with its place among those with its name and tag. */
+  #rows: { readonly line: number; readonly wanted: Wanted; readonly place: number }[] = []
   #text = 0
   #count = 0
   readonly #listed: DuplicateRow[] = []
@@ -48,21 +51,23 @@ export class DuplicateFinder {
   }
 
   #add(line: number, key: string): void {
-    const known = this.#wanted.get(key)
-    const wanted = known ?? { id: undefined }
-    this.#rows.push({ line, wanted })
-    if (known !== undefined) return
-    this.#wanted.set(key, wanted)
-    this.#text += key.length
+    let wanted = this.#wanted.get(key)
+    if (wanted === undefined) {
+      wanted = { rows: 0, ids: [] }
+      this.#wanted.set(key, wanted)
+      this.#text += key.length
+    }
+    this.#rows.push({ line, wanted, place: wanted.rows++ })
   }
 
   async #find(): Promise<void> {
     if (this.#rows.length === 0) return
     await this.#match()
-    for (const { line, wanted } of this.#rows) {
-      if (wanted.id === undefined) continue
+    for (const { line, wanted, place } of this.#rows) {
+      const id = wanted.ids[place] ?? wanted.ids.at(-1)
+      if (id === undefined) continue
       this.#count++
-      if (this.#listed.length < this.#maxListed) this.#listed.push({ line, id: wanted.id })
+      if (this.#listed.length < this.#maxListed) this.#listed.push({ line, id })
     }
     this.#wanted = new Map()
     this.#rows = []
@@ -70,12 +75,12 @@ export class DuplicateFinder {
   }
 
   async #match(): Promise<void> {
-    let left = this.#wanted.size
+    let left = this.#rows.length
     for await (const page of this.#plants()) {
       for (const plant of page) {
         const wanted = this.#wanted.get(keyOf(plant))
-        if (wanted === undefined || wanted.id !== undefined) continue
-        wanted.id = plant.id
+        if (wanted === undefined || wanted.ids.length === wanted.rows) continue
+        wanted.ids.push(plant.id)
         if (--left === 0) return
       }
     }

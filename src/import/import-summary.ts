@@ -24,7 +24,7 @@ export interface ImportSummary extends ImportCounts {
 /** A row that would add a plant with the name and the tag of a stored one. */
 export interface DuplicateRow {
   readonly line: number
-  /** The stored plant; the one with the lowest id. */
+  /** The stored plant. Rows with the same name and tag get different ones by id, while there are enough. */
   readonly id: bigint
 }
 

@@ -58,14 +58,16 @@ suite('the search for duplicates', () => {
     assert.equal(read.plants, 4)
   })
 
-  test('counts all rows, and lists the first of them', async () => {
-    const { finder } = finderOf({ maxListed: 2 })
-    const { batch, results } = added(['plant 9', 'plant 1', 'x', 'plant 9', 'plant 2'])
+  test('counts all rows, lists the first of them, and gives equal rows different plants while there are enough', async () => {
+    const { finder } = finderOf({ maxListed: 4 })
+    const { batch, results } = added(['plant 9', 'plant 1', 'x', 'plant 9', 'plant 9', 'plant 2'])
     await finder.add(batch, results)
     const duplicateRows = [
       { line: 1, id: 9n },
       { line: 2, id: 1n },
+      { line: 4, id: 59n },
+      { line: 5, id: 59n },
     ]
-    assert.deepEqual(await finder.end(), { duplicates: 4, duplicateRows })
+    assert.deepEqual(await finder.end(), { duplicates: 5, duplicateRows })
   })
 })

@@ -289,7 +289,8 @@ suite('the page, for imports and exports,', () => {
         await page.keyboard.type('abies')
         await until(page, `document.querySelectorAll('[role=row][data-id]').length === 1`)
         await pressOn(page, page.getByText('Export', { exact: true }))
-        assert.equal(await saved(opened, 'As CSV, for spreadsheets'), 'id,name,tag\r\n1,"Abies ""alba""",tree\r\n')
+        const sheet = await saved(opened, 'As CSV, for spreadsheets')
+        assert.equal(sheet, '\ufeffid,name,tag\r\n1,"Abies ""alba""",tree\r\n')
         assert.equal(
           await saved(opened, 'As NDJSON, for programs'),
           '{"id":1,"name":"Abies \\"alba\\"","tag":"tree"}\n',
@@ -300,6 +301,108 @@ suite('the page, for imports and exports,', () => {
       { viewport },
     )
   }
+
+  inBrowser(
+    'exports a sheet with semicolons where numbers have a decimal comma, which gives the same plants in every import',
+    async (opened) => {
+      const { page, service } = opened
+      await empty(service)
+      const plants = [
+        { id: 1, name: '=1+1', tag: '' },
+        { id: 2, name: 'a;b,c\td "e"\r\nf' },
+        { id: 3, name: ' -x ', tag: '+1' },
+        { id: 4, name: '' },
+      ]
+      for (const plant of plants) await service.create(plant)
+      await service.create('{"id":9223372036854775807,"name":"Rosa","tag":"@home"}')
+      const before = await service.plants()
+      await page.reload()
+      await page.getByText('Export', { exact: true }).click()
+      const file = await saved(opened, 'As CSV, for spreadsheets')
+      assert.equal(
+        file,
+        '\ufeffid;name;tag\r\n1;=1+1;""\r\n2;"a;b,c\td ""e""\r\nf";\r\n3; -x ;+1\r\n4;"";\r\n' +
+          '9223372036854775807;Rosa;@home\r\n',
+      )
+      await page.getByText('3 texts begin with =, +, - or @. The file has them as they are').waitFor()
+      await page.getByText('1 id has more than 15 digits').waitFor()
+      await assertAccessible(page)
+      const headers = { 'Content-Type': 'text/csv' }
+      const again = await service.send('POST', '/plants/import', { body: file, headers })
+      assert.match(again.body, /"unchanged":5,"refused":0/)
+      await empty(service)
+      await choose(page, 'plants.csv', Buffer.from(file))
+      await importAll(page)
+      assert.deepEqual(await service.plants(), before)
+    },
+    { locale: 'de-DE' },
+  )
+
+  for (const viewport of [DESKTOP, PHONE]) {
+    inBrowser(
+      `leaves out the rows of a sheet without ids that are stored already, at ${viewport.width} pixels`,
+      async (opened) => {
+        const { page, service } = opened
+        await empty(service)
+        const sheet = (rows: readonly string[]) => Buffer.from(['Plant;Place;Note', ...rows, ''].join('\n'))
+        const first = ['Abies;bed 1;a', 'Betula;;b', 'Betula;;c', ';bed 4;d', 'Wrong \0;bed 2;"e;f"']
+        await choose(page, 'wishes.csv', sheet(first))
+        await page.getByRole('button', { name: 'Check the file' }).click()
+        await page.getByRole('button', { name: 'Import 3 plants' }).click()
+        await page.getByRole('heading', { name: 'Imported', exact: true }).waitFor()
+        const ids = (await service.plants()).map(({ id }) => id)
+        assert.equal(
+          await saved(opened, 'Save the refused rows to mend them'),
+          '\ufeffPlant,Place,Note,Reason\r\n,bed 4,d,The row has no name.\r\n' +
+            'Wrong \0,bed 2,e;f,"Name must not contain U+0000 or a lone surrogate, as ""Wrong \\u{0}"" does."\r\n',
+        )
+        const mended = [...first.slice(0, 3), 'Acer;bed 4;d', 'Right;bed 2;"e;f"', 'Abies;bed 2;']
+        await choose(page, 'wishes.csv', sheet(mended))
+        await page.getByRole('button', { name: 'Check the file' }).click()
+        await page.getByLabel('Leave out the 3 rows whose name and tag are stored already').waitFor()
+        await page.getByRole('button', { name: 'Import 3 plants' }).waitFor()
+        await assertAccessible(page)
+        await assertFits(page)
+        await page.getByRole('checkbox').uncheck()
+        await page.getByRole('button', { name: 'Import 6 plants' }).waitFor()
+        await page.getByRole('checkbox').check()
+        await page.getByRole('button', { name: 'Import 3 plants' }).click()
+        await page.getByRole('heading', { name: 'Imported', exact: true }).waitFor()
+        const figures = await page.locator('.figures li').allTextContents()
+        assert.deepEqual(figures, ['3 added', '0 unchanged', '3 left out', '0 refused'])
+        const plants = await service.plants()
+        const names = plants.map(({ name }) => name).toSorted()
+        assert.deepEqual(names, ['Abies', 'Abies', 'Acer', 'Betula', 'Betula', 'Right'])
+        const idOf = (name: string) => plants.findLast((each) => each.name === name)?.id
+        assert.equal(
+          await saved(opened, 'Save the sheet with its new ids'),
+          `\ufeffid,Plant,Place,Note\r\n${ids[0]},Abies,bed 1,a\r\n${ids[1]},Betula,,b\r\n${ids[2]},Betula,,c\r\n` +
+            `${idOf('Acer')},Acer,bed 4,d\r\n${idOf('Right')},Right,bed 2,e;f\r\n${idOf('Abies')},Abies,bed 2,\r\n`,
+        )
+        await choose(page, 'wishes.csv', sheet(first.slice(0, 3)))
+        await page.getByRole('button', { name: 'Check the file' }).click()
+        await page.getByText('There is nothing to import.').waitFor()
+      },
+      { viewport },
+    )
+  }
+
+  inBrowser('saves all refused rows to mend them, also beyond what one report of the service lists', async (opened) => {
+    const { page, service } = opened
+    await empty(service)
+    await service.send('POST', '/plants/import', {
+      body: `id,name\n${Array.from({ length: 2500 }, (_, i) => `${i},stored\n`).join('')}`,
+      headers: { 'Content-Type': 'text/csv' },
+    })
+    const rows = Array.from({ length: 2600 }, (_, i) => `${i},other ${i}\n`)
+    await choose(page, 'plants.csv', Buffer.from(`id,name\n${rows.join('')}`))
+    await page.getByRole('button', { name: 'Check the file' }).click()
+    await page.getByRole('button', { name: 'Import 100 plants' }).click()
+    await page.getByRole('heading', { name: 'Imported', exact: true }).waitFor()
+    const lines = (await saved(opened, 'Save the refused rows to mend them')).split('\r\n')
+    assert.equal(lines.length, 2502)
+    assert.match(lines[2500] ?? '', /^2499,other 2499,.*belongs to a different plant/)
+  })
 
   inBrowser(
     'continues an import after a lost network without adding a plant twice, and asks before leaving',
@@ -313,7 +416,7 @@ suite('the page, for imports and exports,', () => {
       let parts = 0
       await page.route('**/plants/import?*', async (route) => {
         parts += 1
-        if (parts === 2) {
+        if (parts === 6) {
           await refuseToLeave(page)
           await context.setOffline(true)
         }

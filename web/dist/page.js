@@ -1223,8 +1223,8 @@ var emptyReport = (dryRun) => ({
   refusedRows: []
 });
 var withExactIds = ({ duplicateRows, ...report }) => duplicateRows === void 0 ? report : { ...report, duplicateRows: duplicateRows.map(({ line, id }) => ({ line, id: int64(id) })) };
-function joined(before, next, rows) {
-  const moved = next.refusedRows.map((row) => ({ ...row, line: row.line + rows }));
+function joined(before, next, rows2) {
+  const moved = next.refusedRows.map((row) => ({ ...row, line: row.line + rows2 }));
   return {
     dryRun: next.dryRun,
     added: before.added + next.added,
@@ -1517,9 +1517,9 @@ var PlantstoreClient = class {
     if (dryRun) return send(new Blob(await textsOf(source)), FILE_TYPES.ndjson);
     let report = emptyReport(dryRun);
     let before = 0;
-    for await (const { ndjson, rows } of batchesOf(source)) {
+    for await (const { ndjson, rows: rows2 } of batchesOf(source)) {
       report = joined(report, await send(ndjson, FILE_TYPES.ndjson), before);
-      before += rows;
+      before += rows2;
       onProgress?.(report);
     }
     return report;
@@ -1530,9 +1530,9 @@ var PlantstoreClient = class {
     return int64(next);
   }
   /** Reserves consecutive ids, which no other client gets. */
-  async reserveIds(count, { signal } = {}) {
+  async reserveIds(count2, { signal } = {}) {
     const headers = { ...JSON_TYPE, "Idempotency-Key": randomKey() };
-    const call = { operation: OPERATIONS.reserveIds, headers, body: JSON.stringify({ count }), signal };
+    const call = { operation: OPERATIONS.reserveIds, headers, body: JSON.stringify({ count: count2 }), signal };
     const { first, last: last4 } = await this.#transport.send(call, json);
     return { first: int64(first), last: int64(last4) };
   }
@@ -2196,8 +2196,8 @@ function candidateOf(row, { id, name, tag }, columns, isComplete = true, textOf 
 }
 var asItIs = (cell) => cell;
 var STRAY_QUOTE = "a quotation mark is misplaced: put a text that contains one between quotation marks, and double those inside";
-function wrongCount(count, columns, surplus) {
-  const found = surplus === void 0 ? `${count}` : `${count}, and ${shown(surplus)} has no column`;
+function wrongCount(count2, columns, surplus) {
+  const found = surplus === void 0 ? `${count2}` : `${count2}, and ${shown(surplus)} has no column`;
   return new AppError(40002, `the row must have ${columns} cells, like the header; it has ${found}`);
 }
 function joined2(parts) {
@@ -2256,9 +2256,9 @@ function folded(text) {
 }
 var MAX_NAME = 40;
 var NUMBER = /^[-+]?[\d.,:/ -]*\d[\d.,:/ -]*$/;
-function headerIn(rows) {
-  const width = Math.max(0, ...rows.map(filled));
-  const wide = rows.filter((row) => width === 1 || filled(row) > 1);
+function headerIn(rows2) {
+  const width = Math.max(0, ...rows2.map(filled));
+  const wide = rows2.filter((row) => width === 1 || filled(row) > 1);
   const scores = wide.map((row) => {
     const known = row.cells.filter((cell) => cell !== void 0 && KNOWN.has(folded(cell))).length;
     return known === 1 && row.cells.some(isNumber) ? 0 : known;
@@ -2276,10 +2276,10 @@ function looksLikePlant({ cells }, others) {
     (cell, at) => cell !== void 0 && (isNumber(cell) || cell.length > MAX_NAME || isRepeated(cell, at))
   );
 }
-function guess(columns, rows, hasNames) {
-  return hasNames ? guessByNames(columns, rows) : guessByContents(columns, rows);
+function guess(columns, rows2, hasNames) {
+  return hasNames ? guessByNames(columns, rows2) : guessByContents(columns, rows2);
 }
-function guessByNames(columns, rows) {
+function guessByNames(columns, rows2) {
   const keys = columns.map(folded);
   const placeOf2 = (meaning) => MEANINGS.get(meaning)?.map((name2) => keys.indexOf(name2)).find((at) => at !== -1);
   const id = placeOf2("id");
@@ -2289,13 +2289,13 @@ function guessByNames(columns, rows) {
   const hasParts = parts[0] !== void 0 || species !== void 0;
   const name = whole !== void 0 ? [whole] : hasParts ? parts : [placeOf2("common")];
   return {
-    id: id !== void 0 && (keys[id] === "id" || mayBeIds(rows, id)) ? id : void 0,
+    id: id !== void 0 && (keys[id] === "id" || mayBeIds(rows2, id)) ? id : void 0,
     name: name.filter((at) => at !== void 0),
     tag: placeOf2("tag")
   };
 }
-function guessByContents(columns, rows) {
-  const hasIds = columns.length > 1 && rows.length > 0 && mayBeIds(rows, 0);
+function guessByContents(columns, rows2) {
+  const hasIds = columns.length > 1 && rows2.length > 0 && mayBeIds(rows2, 0);
   const texts = columns.map((_4, at) => at).slice(hasIds ? 1 : 0);
   const [name, tag] = texts;
   if (name === void 0 || texts.length > (hasIds ? 2 : 1)) {
@@ -2303,35 +2303,87 @@ function guessByContents(columns, rows) {
   }
   return { id: hasIds ? 0 : void 0, name: [name], tag };
 }
-function mayBeIds(rows, at) {
-  const cells = rows.map(({ cells: cells2 }) => cells2[at]).filter((cell) => !isNothing(cell));
+function mayBeIds(rows2, at) {
+  const cells = rows2.map(({ cells: cells2 }) => cells2[at]).filter((cell) => !isNothing(cell));
   const ids = cells.map(integerOf).filter((id) => typeof id === "bigint");
   return 2 * new Set(ids).size > cells.length;
 }
 
+// web/src/spreadsheet.ts
+var BYTE_ORDER_MARK = "\uFEFF";
+function listSeparator() {
+  const parts = new Intl.NumberFormat().formatToParts(1.5);
+  return parts.some(({ type, value }) => type === "decimal" && value === ",") ? ";" : ",";
+}
+function spreadsheet(rows2) {
+  const separator = listSeparator();
+  return new Blob([BYTE_ORDER_MARK, ...rows2.map((cells) => csvLine(cells, separator))], { type: "text/csv" });
+}
+var FORMULA = /^[=+\-@\t\r]/;
+var LONG_ID = /[0-9]{16}/;
+function forSpreadsheets(pitfalls) {
+  const separator = listSeparator();
+  const rows2 = new CsvRows(Number.POSITIVE_INFINITY);
+  rows2.separator = ",";
+  const decoder = new TextDecoder();
+  const encoder = new TextEncoder();
+  const rewrite = (divided) => {
+    let text = "";
+    for (const { number: number6, cells } of divided) {
+      const [id = "", ...texts] = cells;
+      if (number6 > 1 && LONG_ID.test(id)) pitfalls.longIds += 1;
+      pitfalls.formulas += texts.filter((each) => each !== void 0 && FORMULA.test(each)).length;
+      text += csvLine(cells, separator);
+    }
+    return encoder.encode(text);
+  };
+  return new TransformStream({
+    start: (controller) => controller.enqueue(encoder.encode(BYTE_ORDER_MARK)),
+    transform: (bytes, controller) => controller.enqueue(rewrite(rows2.divide(decoder.decode(bytes, { stream: true })))),
+    flush: (controller) => controller.enqueue(rewrite(rows2.end()))
+  });
+}
+
 // web/src/import/report.ts
-function reportOf(sheet2, { added, updated, unchanged, refused, refusedRows }) {
-  const rows = [
+function reportOf(sheet2, outcome) {
+  const { added, updated, unchanged, leftOut, refused, refusedRows } = outcome;
+  const rows2 = [
     ["File", sheet2.file.name],
     ["Added", String(added)],
     ["Updated", String(updated)],
     ["Unchanged", String(unchanged)],
+    ...leftOut > 0 ? [["Left out", String(leftOut)]] : [],
     ["Refused", String(refused)],
     [],
     ["Row", "Reason"],
     ...refusedRows.map(({ row, reason }) => [String(row), reason])
   ];
-  if (refused > refusedRows.length) rows.push(["", `and ${refused - refusedRows.length} more`]);
-  return csvOf(rows.map((row) => csvLine(row)));
+  if (refused > refusedRows.length) rows2.push(["", `and ${refused - refusedRows.length} more`]);
+  return spreadsheet(rows2);
 }
-async function sheetWithIds(sheet2, rows) {
-  const lines = [csvLine(["id", ...sheet2.columns])];
-  for await (const { row, id } of rows) {
-    lines.push(csvLine([String(id), ...row.cells.slice(0, sheet2.columns.length)]));
+async function sheetWithIds(sheet2, mapping, rows2) {
+  const lines = [["id", ...namesIn(sheet2, mapping)]];
+  for await (const { row, id } of rows2) lines.push([String(id), ...row.cells.slice(0, sheet2.columns.length)]);
+  return spreadsheet(lines);
+}
+async function refusedSheet(sheet2, mapping, rows2) {
+  const { length } = sheet2.columns;
+  const lines = [[...namesIn(sheet2, mapping), "Reason"]];
+  for await (const { row, reason } of rows2) {
+    const cells = Array.from({ length }, (_4, i5) => row.cells[i5]);
+    lines.push([...cells, reason, ...row.cells.slice(length)]);
   }
-  return csvOf(lines);
+  return spreadsheet(lines);
 }
-var csvOf = (lines) => new Blob(["\uFEFF", lines.join("")], { type: "text/csv" });
+function namesIn({ columns, header }, { id, name, tag }) {
+  if (header !== 0) return columns;
+  const members = /* @__PURE__ */ new Map([
+    [name[0], "name"],
+    [tag, "tag"],
+    [id, "id"]
+  ]);
+  return columns.map((column, i5) => members.get(i5) ?? column);
+}
 
 // web/src/import/id-ranges.ts
 var MOST2 = 1e4;
@@ -2339,8 +2391,8 @@ var IdRanges = class {
   #count;
   #ranges = [];
   /** @param count the number of plants in the file */
-  constructor(count) {
-    this.#count = count;
+  constructor(count2) {
+    this.#count = count2;
   }
   /** @param number the position of the plant in the file, from 0 */
   async idOf(client, number6, signal) {
@@ -2414,22 +2466,26 @@ async function encodingOf(file) {
   const mark = encodingMark(start);
   if (mark !== void 0) return mark;
   try {
-    for await (const _4 of file.stream().pipeThrough(new TextDecoderStream("utf-8", { fatal: true }))) ;
+    await file.stream().pipeThrough(new TextDecoderStream("utf-8", { fatal: true })).pipeTo(new WritableStream());
     return "utf-8";
   } catch (error) {
     if (error instanceof TypeError) return "windows-1252";
     throw error;
   }
 }
-function textsOf2(file, encoding) {
+async function* textsOf2(file, encoding) {
   let isOld;
-  const lineEnds = new TransformStream({
-    transform(text, controller) {
-      isOld ??= text.includes("\r") && !text.includes("\n");
-      controller.enqueue(isOld ? text.replaceAll("\r", "\n") : text);
+  const reader = file.stream().pipeThrough(new TextDecoderStream(encoding)).getReader();
+  try {
+    for (; ; ) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      isOld ??= value.includes("\r") && !value.includes("\n");
+      yield isOld ? value.replaceAll("\r", "\n") : value;
     }
-  });
-  return file.stream().pipeThrough(new TextDecoderStream(encoding)).pipeThrough(lineEnds);
+  } finally {
+    await reader.cancel();
+  }
 }
 
 // web/src/import/sheet.ts
@@ -2450,8 +2506,8 @@ async function openSheet(file, chosen2 = {}) {
   const columns = Array.from({ length: width }, (_4, i5) => names[i5]?.trim() || `Column ${letters(i5)}`);
   return { file, encoding, separator, header, columns, first, preview: below.slice(0, SHOWN) };
 }
-function widthOf(rows, least) {
-  const widths = rows.map(({ cells }) => lastFilled(cells) + 1).toSorted((a6, b4) => b4 - a6);
+function widthOf(rows2, least) {
+  const widths = rows2.map(({ cells }) => lastFilled(cells) + 1).toSorted((a6, b4) => b4 - a6);
   return widths[Math.ceil(least) - 1] ?? 0;
 }
 var lastFilled = (cells) => cells.findLastIndex((cell) => !isNothing(cell));
@@ -2460,19 +2516,12 @@ function letters(i5) {
   return i5 < 26 ? last4 : letters(Math.floor(i5 / 26) - 1) + last4;
 }
 async function* rowsOf({ file, encoding, separator, header }) {
-  const rows = rowsBy(separator);
+  const rows2 = rowsBy(separator);
   const isWanted = (row) => row.number > header && !isBlank(row) && !isSeparatorRow(row);
-  const reader = textsOf2(file, encoding).getReader();
-  try {
-    for (; ; ) {
-      const { done, value } = await reader.read();
-      if (done) break;
-      for (const row of rows.divide(value)) if (isWanted(row)) yield row;
-    }
-    for (const row of rows.end()) if (isWanted(row)) yield row;
-  } finally {
-    await reader.cancel();
+  for await (const text of textsOf2(file, encoding)) {
+    for (const row of rows2.divide(text)) if (isWanted(row)) yield row;
   }
+  for (const row of rows2.end()) if (isWanted(row)) yield row;
 }
 async function beginning(file, encoding) {
   let text = "";
@@ -2480,21 +2529,21 @@ async function beginning(file, encoding) {
   return text.replace(/\ufffd$/, "");
 }
 function rowsBy(separator) {
-  const rows = new CsvRows(LARGEST, "number");
-  rows.separator = separator;
-  return rows;
+  const rows2 = new CsvRows(LARGEST, "number");
+  rows2.separator = separator;
+  return rows2;
 }
 function firstRows(text, separator) {
   const found = [];
-  const rows = rowsBy(separator);
+  const rows2 = rowsBy(separator);
   const take = (divided) => {
     for (const row of divided) {
       if (!isBlank(row) && !isSeparatorRow(row)) found.push(row);
       if (found.length === FIRST) break;
     }
   };
-  take(rows.divide(text));
-  if (found.length < FIRST && text.length < LOOK / 4) take(rows.end());
+  take(rows2.divide(text));
+  if (found.length < FIRST && text.length < LOOK / 4) take(rows2.end());
   return found;
 }
 var isSeparatorRow = (row) => row.number === 1 && separatorRow(row, ANY) !== void 0;
@@ -2505,7 +2554,7 @@ function separatorOf(text) {
   const scores = Object.keys(SEPARATORS).filter(isSeparator).map((separator) => {
     const counts = Map.groupBy(firstRows(text, separator), ({ cells: cells2 }) => cells2.length);
     counts.delete(1);
-    const [most = 0, cells = 0] = [...counts].map(([count, rows]) => [rows.length, count]).reduce((best2, each) => each[0] > best2[0] ? each : best2, [0, 0]);
+    const [most = 0, cells = 0] = [...counts].map(([count2, rows2]) => [rows2.length, count2]).reduce((best2, each) => each[0] > best2[0] ? each : best2, [0, 0]);
     return { separator, most, cells };
   });
   const [best] = scores.toSorted((a6, b4) => b4.most - a6.most || b4.cells - a6.cells);
@@ -2514,88 +2563,131 @@ function separatorOf(text) {
 
 // web/src/import/run.ts
 var MOST_LISTED = 1e3;
+var MOST_CHECKED = 5e4;
+var MOST_IMPORTED = 1e3;
+var MOST_TEXT = 2 ** 20;
 var ImportRun = class {
   #sheet;
   #mapping;
   #mode;
-  /** The row of each plant, by the position of the plant. */
-  #rows = [];
+  /** The number of plants in the sheet. */
+  #plantCount = 0;
   #unreadable = [];
   #unreadableCount = 0;
+  /** In a sheet without ids, the rows whose name and tag a stored plant has, with its id. */
+  #stored = /* @__PURE__ */ new Map();
+  /** The rows that the service refused, with its reasons. */
+  #refused = /* @__PURE__ */ new Map();
+  #counts = NOTHING;
   #ranges;
-  #done = { dryRun: false, added: 0, updated: 0, unchanged: 0, refused: 0, refusedRows: [] };
+  #leavesOut = true;
   constructor(sheet2, mapping, mode) {
     this.#sheet = sheet2;
     this.#mapping = mapping;
     this.#mode = mode;
   }
-  /** The number of readable plants in the sheet. */
-  get count() {
-    return this.#rows.length;
+  /** The number of rows whose name and tag are stored already. */
+  get duplicates() {
+    return this.#stored.size;
   }
-  /** Reads the whole sheet, and has the service import it as a dry run. */
+  /** The number of plants to import. */
+  get count() {
+    return this.#plantCount - this.#leftOut;
+  }
+  /** Plants that the service has taken or refused so far. */
+  get done() {
+    const { added, updated, unchanged, refused } = this.#counts;
+    return added + updated + unchanged + refused;
+  }
+  /** Whether the reason of each refused row is known. A check lists only the first ones of the service. */
+  get knowsRefused() {
+    return this.#refused.size === this.#counts.refused;
+  }
+  get outcome() {
+    const byService = Array.from(this.#refused, ([row, reason]) => ({ row, reason })).slice(0, MOST_LISTED);
+    const refusedRows = [...this.#unreadable, ...byService].toSorted((a6, b4) => a6.row - b4.row).slice(0, MOST_LISTED);
+    const refused = this.#counts.refused + this.#unreadableCount;
+    return { ...this.#counts, refused, leftOut: this.#leftOut, refusedRows };
+  }
+  /** Reads the whole sheet, and has the service import it as a dry run. Counts no row as left out. */
   async check(client, signal) {
-    this.#rows = [];
-    this.#unreadable = [];
-    this.#unreadableCount = 0;
-    const first = this.#mapping.id === void 0 ? await client.proposeId({ signal }) : 0n;
-    const plants2 = this.#plants((_plant, number6) => Promise.resolve(first + BigInt(number6)), signal, true);
-    const report = await client.importPlants(plants2, { mode: this.#mode, dryRun: true, signal });
-    this.#ranges = new IdRanges(this.#rows.length);
-    return this.#outcome(report);
+    const assignsIds = this.#mapping.id === void 0;
+    const first = assignsIds ? await client.proposeId({ signal }) : 0n;
+    const refuse = (refused) => {
+      this.#unreadableCount += 1;
+      if (this.#unreadable.length < MOST_LISTED) this.#unreadable.push(refused);
+    };
+    const most = assignsIds ? MOST_CHECKED : Number.POSITIVE_INFINITY;
+    for await (const part of partsOf(this.#plants(signal, refuse), most, Number.POSITIVE_INFINITY)) {
+      const plants2 = part.map(({ plant }, i5) => withId2(plant, plant.id ?? first + BigInt(this.#plantCount + i5)));
+      const options2 = { mode: this.#mode, dryRun: true, ...assignsIds ? { duplicates: true } : {}, signal };
+      const report = await client.importPlants(plants2, options2);
+      for (const { line, id } of report.duplicateRows ?? []) this.#stored.set(rowAt(part, line), id);
+      this.#take(report, part);
+      this.#plantCount += part.length;
+    }
+    return { ...this.outcome, leftOut: 0 };
   }
   /**
    * Imports the plants that were not imported yet.
    *
+   * @param leavesOut whether to leave out the rows whose name and tag are stored already
    * @param onProgress called with the number of plants imported so far
    */
-  async import(client, onProgress, signal) {
-    const before = this.#done;
-    const skipped = doneIn(before);
-    const rest = this.#rest(client, skipped, signal);
-    const note = (report) => {
-      this.#done = joined3(before, report, skipped);
-      onProgress(doneIn(this.#done));
-    };
-    await client.importPlants(rest, { mode: this.#mode, signal, onProgress: note });
-    return this.#outcome(this.#done);
+  async import(client, leavesOut, onProgress, signal) {
+    if (this.#ranges === void 0) {
+      this.#leavesOut = leavesOut;
+      this.#counts = NOTHING;
+      this.#refused = /* @__PURE__ */ new Map();
+      this.#ranges = new IdRanges(this.count);
+    }
+    for await (const part of partsOf(this.#rest(signal, this.done), MOST_IMPORTED, MOST_TEXT)) {
+      const plants2 = [];
+      for (const { plant } of part) {
+        plants2.push(withId2(plant, await this.#idOf(client, plant, this.done + plants2.length, signal)));
+      }
+      this.#take(await client.importPlants(plants2, { mode: this.#mode, signal }), part);
+      onProgress(this.done);
+    }
+    return this.outcome;
   }
-  /** Plants that the service has taken or refused so far. */
-  get done() {
-    return doneIn(this.#done);
-  }
-  /** The outcome so far. */
-  get outcome() {
-    return this.#outcome(this.#done);
-  }
-  /** Yields the rows of the sheet with the ids that the page assigned. */
+  /** Yields the rows of the sheet with their ids: those that the page assigned, and those of plants stored before. */
   async *rowsWithIds(client) {
     let number6 = 0;
     for await (const row of rowsOf(this.#sheet)) {
       const plant = plantIn(row, this.#mapping, this.#sheet.columns.length);
       if (typeof plant === "string") continue;
-      yield { row, id: await this.#idOf(client, plant, number6) };
-      number6 += 1;
+      const stored2 = this.#leavesOut ? this.#stored.get(row.number) : void 0;
+      yield { row, id: stored2 ?? await this.#idOf(client, plant, number6) };
+      if (stored2 === void 0) number6 += 1;
     }
   }
-  async *#rest(client, skipped, signal) {
-    let number6 = 0;
-    for await (const plant of this.#plants((each, at) => this.#idOf(client, each, at, signal), signal, false)) {
-      if (number6 >= skipped) yield plant;
-      number6 += 1;
+  /** Yields the refused rows of the sheet, with the reasons. */
+  async *refusedRows() {
+    for await (const row of rowsOf(this.#sheet)) {
+      const plant = plantIn(row, this.#mapping, this.#sheet.columns.length);
+      const reason = typeof plant === "string" ? plant : this.#refused.get(row.number);
+      if (reason !== void 0) yield { row, reason };
     }
   }
-  async *#plants(idOf, signal, isFirst) {
-    let number6 = 0;
+  get #leftOut() {
+    return this.#leavesOut ? this.#stored.size : 0;
+  }
+  async *#plants(signal, refuse) {
     for await (const row of rowsOf(this.#sheet)) {
       signal.throwIfAborted();
       const plant = plantIn(row, this.#mapping, this.#sheet.columns.length);
-      if (typeof plant === "string") {
-        if (isFirst) this.#refuse(row.number, plant);
-        continue;
-      }
-      if (isFirst) this.#rows.push(row.number);
-      yield withId2(plant, plant.id ?? await idOf(plant, number6));
+      if (typeof plant === "string") refuse({ row: row.number, reason: plant });
+      else yield { row: row.number, plant };
+    }
+  }
+  /** Yields the plants to import, without the first ones. */
+  async *#rest(signal, skipped) {
+    let number6 = 0;
+    for await (const each of this.#plants(signal, () => {
+    })) {
+      if (this.#leavesOut && this.#stored.has(each.row)) continue;
+      if (number6 >= skipped) yield each;
       number6 += 1;
     }
   }
@@ -2604,30 +2696,31 @@ var ImportRun = class {
     if (this.#ranges === void 0) throw new Error("The file was not checked.");
     return this.#ranges.idOf(client, number6, signal);
   }
-  #refuse(row, reason) {
-    this.#unreadableCount += 1;
-    if (this.#unreadable.length < MOST_LISTED) this.#unreadable.push({ row, reason });
-  }
-  #outcome({ added, updated, unchanged, refused, refusedRows }) {
-    const ofService = refusedRows.map(({ line, message }) => ({
-      row: this.#rows[line - 1] ?? 0,
-      reason: sentence(message)
-    }));
-    const all = [...this.#unreadable, ...ofService].toSorted((a6, b4) => a6.row - b4.row).slice(0, MOST_LISTED);
-    return { added, updated, unchanged, refused: refused + this.#unreadableCount, refusedRows: all };
+  #take(report, part) {
+    const before = this.#counts;
+    this.#counts = {
+      added: before.added + report.added,
+      updated: before.updated + report.updated,
+      unchanged: before.unchanged + report.unchanged,
+      refused: before.refused + report.refused
+    };
+    for (const { line, message } of report.refusedRows) this.#refused.set(rowAt(part, line), sentence(message));
   }
 };
-var doneIn = ({ added, updated, unchanged, refused }) => added + updated + unchanged + refused;
-function joined3(before, next, skipped) {
-  const moved = next.refusedRows.map((row) => ({ ...row, line: row.line + skipped }));
-  return {
-    dryRun: false,
-    added: before.added + next.added,
-    updated: before.updated + next.updated,
-    unchanged: before.unchanged + next.unchanged,
-    refused: before.refused + next.refused,
-    refusedRows: [...before.refusedRows, ...moved].slice(0, MOST_LISTED)
-  };
+var NOTHING = { added: 0, updated: 0, unchanged: 0, refused: 0 };
+var rowAt = (part, line) => part[line - 1]?.row ?? 0;
+async function* partsOf(plants2, most, mostText) {
+  let part = [];
+  let text = 0;
+  for await (const each of plants2) {
+    part.push(each);
+    text += each.plant.name.length + (each.plant.tag?.length ?? 0);
+    if (part.length < most && text < mostText) continue;
+    yield part;
+    part = [];
+    text = 0;
+  }
+  if (part.length > 0) yield part;
 }
 
 // web/src/import/import-job.ts
@@ -2635,6 +2728,8 @@ var ImportJob = class {
   sheet;
   mapping;
   mode;
+  /** Whether to leave out the rows whose name and tag are stored already. */
+  leavesOut = y3(true);
   step = y3({ kind: "mapping" });
   fault = y3("");
   /** Whether the person has seen the report. */
@@ -2646,7 +2741,15 @@ var ImportJob = class {
     this.mapping = y3(guess(sheet2.columns, sheet2.preview, sheet2.header !== 0));
     this.mode = y3(mode);
   }
-  /** The number of plants in the sheet; 0 before the check. */
+  /** The number of rows without ids whose name and tag are stored already; 0 before the check. */
+  get duplicates() {
+    return this.#run?.duplicates ?? 0;
+  }
+  /** Whether the reason of each refused row is known. */
+  get knowsRefused() {
+    return this.#run?.knowsRefused === true;
+  }
+  /** The number of plants to import; 0 before the check. */
   get count() {
     return this.#run?.count ?? 0;
   }
@@ -2689,7 +2792,7 @@ var ImportJob = class {
     };
     note(run.done);
     try {
-      this.step.value = { kind: "done", outcome: await run.import(client, note, ended2) };
+      this.step.value = { kind: "done", outcome: await run.import(client, this.leavesOut.value, note, ended2) };
     } catch (error) {
       const why = isAbort(error) ? "You stopped the import." : sentence(said(error));
       this.step.value = { kind: "broken", why, outcome: run.outcome };
@@ -2706,7 +2809,12 @@ var ImportJob = class {
   /** Writes the sheet with the ids that the page has assigned. */
   async sheetWithIds(client) {
     if (this.#run === void 0) throw new Error("The file was not checked.");
-    return sheetWithIds(this.sheet, this.#run.rowsWithIds(client));
+    return sheetWithIds(this.sheet, this.mapping.value, this.#run.rowsWithIds(client));
+  }
+  /** Writes the refused rows of the sheet, with the reasons. */
+  async refusedSheet() {
+    if (this.#run === void 0) throw new Error("The file was not checked.");
+    return refusedSheet(this.sheet, this.mapping.value, this.#run.refusedRows());
   }
   #begin() {
     this.#ending = new AbortController();
@@ -2957,10 +3065,10 @@ function saveFile(content, name) {
 function Downloads({ job: job3, client, outcome, hasIds }) {
   const fault = useSignal("");
   const base = job3.sheet.file.name.replace(/\.[^.]*$/, "");
-  const saveSheet = async () => {
+  const save = async (name, file) => {
     fault.value = "";
     try {
-      saveFile(await job3.sheetWithIds(client), `${base}-with-ids.csv`);
+      saveFile(await file, `${base}-${name}.csv`);
     } catch (error) {
       fault.value = `No file was saved. ${said(error)}`;
     }
@@ -2968,7 +3076,8 @@ function Downloads({ job: job3, client, outcome, hasIds }) {
   return /* @__PURE__ */ a3($, { children: [
     /* @__PURE__ */ a3("p", { class: "fields", children: [
       /* @__PURE__ */ a3("button", { type: "button", onClick: () => saveFile(reportOf(job3.sheet, outcome), `${base}-report.csv`), children: "Save the report" }),
-      hasIds && /* @__PURE__ */ a3("button", { type: "button", onClick: () => void saveSheet(), children: "Save the sheet with its new ids" })
+      outcome.refused > 0 && job3.knowsRefused && /* @__PURE__ */ a3("button", { type: "button", onClick: () => void save("refused", job3.refusedSheet()), children: "Save the refused rows to mend them" }),
+      hasIds && /* @__PURE__ */ a3("button", { type: "button", onClick: () => void save("with-ids", job3.sheetWithIds(client)), children: "Save the sheet with its new ids" })
     ] }),
     fault.value !== "" && /* @__PURE__ */ a3("p", { role: "alert", children: fault.value })
   ] });
@@ -2978,7 +3087,7 @@ function Downloads({ job: job3, client, outcome, hasIds }) {
 var number2 = new Intl.NumberFormat();
 var MOST_SHOWN = 100;
 function OutcomeTable({ title, outcome }) {
-  const { added, updated, unchanged, refused, refusedRows } = outcome;
+  const { added, updated, unchanged, leftOut, refused, refusedRows } = outcome;
   const shown5 = refusedRows.slice(0, MOST_SHOWN);
   return /* @__PURE__ */ a3($, { children: [
     /* @__PURE__ */ a3("h2", { children: title }),
@@ -2994,6 +3103,10 @@ function OutcomeTable({ title, outcome }) {
       /* @__PURE__ */ a3("li", { children: [
         number2.format(unchanged),
         " unchanged"
+      ] }),
+      leftOut > 0 && /* @__PURE__ */ a3("li", { children: [
+        number2.format(leftOut),
+        " left out"
       ] }),
       /* @__PURE__ */ a3("li", { class: refused > 0 ? "bad" : void 0, children: [
         number2.format(refused),
@@ -3020,7 +3133,8 @@ function OutcomeTable({ title, outcome }) {
 
 // web/src/import/import-sheet.tsx
 var number3 = new Intl.NumberFormat();
-var plants = (count) => `${number3.format(count)} ${count === 1 ? "plant" : "plants"}`;
+var rows = (count2) => `${number3.format(count2)} ${count2 === 1 ? "row" : "rows"}`;
+var plants = (count2) => `${number3.format(count2)} ${count2 === 1 ? "plant" : "plants"}`;
 function ImportSheet({ session: { client, may }, job: job3, onReopen }) {
   const status = T2(null);
   const { sheet: sheet2 } = job3;
@@ -3030,6 +3144,11 @@ function ImportSheet({ session: { client, may }, job: job3, onReopen }) {
   F2(() => {
     if (kind !== "mapping" && isFocusLost()) status.current?.focus();
   }, [kind]);
+  const checked = (outcome) => {
+    const leftOut = job3.leavesOut.value ? job3.duplicates : 0;
+    return { ...outcome, added: outcome.added - leftOut, leftOut };
+  };
+  const changes = kind === "checked" ? checked(step.outcome).added + step.outcome.updated : 0;
   const isBusy = kind === "checking" || kind === "importing";
   const obstacle = mapping.name.length === 0 ? "Choose the column of the names first." : mapping.id === void 0 && !may("plants:read") ? "Choose the column of the ids first: your token may not read plants, so the page cannot assign ids." : "";
   return /* @__PURE__ */ a3($, { children: [
@@ -3070,14 +3189,30 @@ function ImportSheet({ session: { client, may }, job: job3, onReopen }) {
         " ",
         /* @__PURE__ */ a3("progress", { max: job3.count, value: step.done })
       ] }) }),
-      kind === "checked" && /* @__PURE__ */ a3(OutcomeTable, { title: "Result of the check", outcome: step.outcome }),
+      kind === "checked" && /* @__PURE__ */ a3(OutcomeTable, { title: "Result of the check", outcome: checked(step.outcome) }),
       kind === "broken" && /* @__PURE__ */ a3(OutcomeTable, { title: "Imported so far", outcome: step.outcome }),
       kind === "done" && /* @__PURE__ */ a3(OutcomeTable, { title: "Imported", outcome: step.outcome })
     ] }),
     isBusy && /* @__PURE__ */ a3("button", { type: "button", onClick: () => job3.stop(), children: "Stop" }, "stop"),
-    kind === "checked" && step.outcome.added + step.outcome.updated > 0 && /* @__PURE__ */ a3("button", { type: "button", class: "primary", onClick: () => void job3.start(client), children: [
+    kind === "checked" && job3.duplicates > 0 && /* @__PURE__ */ a3("label", { class: "check", children: [
+      /* @__PURE__ */ a3(
+        "input",
+        {
+          type: "checkbox",
+          checked: job3.leavesOut.value,
+          onChange: (event) => {
+            job3.leavesOut.value = event.currentTarget.checked;
+          }
+        }
+      ),
+      "Leave out the ",
+      rows(job3.duplicates),
+      " whose name and tag are stored already"
+    ] }),
+    kind === "checked" && changes === 0 && /* @__PURE__ */ a3("p", { children: "There is nothing to import." }),
+    kind === "checked" && changes > 0 && /* @__PURE__ */ a3("button", { type: "button", class: "primary", onClick: () => void job3.start(client), children: [
       "Import ",
-      plants(step.outcome.added + step.outcome.updated)
+      plants(changes)
     ] }, "import"),
     kind === "broken" && /* @__PURE__ */ a3("div", { children: [
       /* @__PURE__ */ a3("p", { role: "alert", children: [
@@ -3223,9 +3358,9 @@ async function addAll(client, query, signal) {
   }
   return false;
 }
-async function addReserved(client, count) {
-  const { first, last: last4 } = await client.reserveIds(count);
-  add(Array.from({ length: count }, (_4, i5) => ({ id: first + BigInt(i5), name: "", tag: void 0 })));
+async function addReserved(client, count2) {
+  const { first, last: last4 } = await client.reserveIds(count2);
+  add(Array.from({ length: count2 }, (_4, i5) => ({ id: first + BigInt(i5), name: "", tag: void 0 })));
   return [first, last4];
 }
 
@@ -3380,7 +3515,7 @@ var roll = (width, length) => ({
   down: length,
   padding: 2.5
 });
-var labelsPerPage = ({ columns, rows }) => columns * rows;
+var labelsPerPage = ({ columns, rows: rows2 }) => columns * rows2;
 function placeOf(sheet2, index) {
   const perPage = labelsPerPage(sheet2);
   const onPage = index % perPage;
@@ -3411,11 +3546,11 @@ function faultsOf(sheet2) {
   within("top", 0, LONGEST);
   within("padding", 0, Math.min(sheet2.labelWidth, sheet2.labelHeight) / 4);
   if (faults2.length > 0) return faults2;
-  const { columns, rows } = sheet2;
+  const { columns, rows: rows2 } = sheet2;
   if (columns > 1 && sheet2.across < sheet2.labelWidth) faults2.push(["across", "must be at least the width of a label"]);
-  if (rows > 1 && sheet2.down < sheet2.labelHeight) faults2.push(["down", "must be at least the height of a label"]);
+  if (rows2 > 1 && sheet2.down < sheet2.labelHeight) faults2.push(["down", "must be at least the height of a label"]);
   const right = sheet2.left + (columns - 1) * sheet2.across + sheet2.labelWidth;
-  const bottom = sheet2.top + (rows - 1) * sheet2.down + sheet2.labelHeight;
+  const bottom = sheet2.top + (rows2 - 1) * sheet2.down + sheet2.labelHeight;
   if (!(right <= sheet2.width + TOLERANCE))
     faults2.push(["width", `must be at least ${shown2(right)}, where the labels end`]);
   if (!(bottom <= sheet2.height + TOLERANCE)) {
@@ -4006,17 +4141,17 @@ var PdfWriter = class {
     this.#object(PAGES, `<< /Type /Pages /Count ${this.#pages.length} /Kids [${kids}] >>`);
     this.#object(INFO, `<< /Title ${textString(title)} /Producer (Plantstore) >>`);
     const start = this.#length;
-    const count = this.#last + 1;
-    const rows = Array.from({ length: this.#last }, (_4, i5) => {
+    const count2 = this.#last + 1;
+    const rows2 = Array.from({ length: this.#last }, (_4, i5) => {
       return `${String(this.#offsets[i5 + 1]).padStart(10, "0")} 00000 n 
 `;
     });
     this.#write(`xref
-0 ${count}
+0 ${count2}
 0000000000 65535 f 
-${rows.join("")}`);
+${rows2.join("")}`);
     this.#write(`trailer
-<< /Size ${count} /Root ${CATALOG} 0 R /Info ${INFO} 0 R >>
+<< /Size ${count2} /Root ${CATALOG} 0 R /Info ${INFO} 0 R >>
 startxref
 ${start}
 %%EOF
@@ -4228,8 +4363,8 @@ function Preview2({ job: job3 }) {
     written.value = 0;
     try {
       const raster = ({ lines, text }) => rasterOf(lines, text);
-      const onPage = (count) => {
-        written.value = count;
+      const onPage = (count2) => {
+        written.value = count2;
       };
       saveFile(await pdfOf(job3, { measure, raster, onPage }), "labels.pdf");
     } catch (error) {
@@ -4274,11 +4409,11 @@ function Preview2({ job: job3 }) {
 
 // web/src/labels/reserve-ids.tsx
 function ReserveIds({ client }) {
-  const count = useSignal("21");
+  const count2 = useSignal("21");
   const fault = useSignal("");
   const isReserving = useSignal(false);
   const reserve = async () => {
-    const wanted2 = Number(count.value);
+    const wanted2 = Number(count2.value);
     const room = MOST_LABELS - chosen.value.length;
     if (!Number.isInteger(wanted2) || wanted2 < 1 || wanted2 > room) {
       fault.value = room === 0 ? "There is no room for more labels." : `Give a whole number from 1 to ${room}.`;
@@ -4318,9 +4453,9 @@ function ReserveIds({ client }) {
                 autocomplete: "off",
                 "aria-invalid": fault.value !== "",
                 "aria-describedby": "reserve-fault",
-                value: count.value,
+                value: count2.value,
                 onInput: (event) => {
-                  count.value = event.currentTarget.value;
+                  count2.value = event.currentTarget.value;
                 }
               }
             )
@@ -4406,8 +4541,8 @@ var Kept = class {
 };
 
 // web/src/plants/new-plant.ts
-var NOTHING = { id: "", name: "", tag: "" };
-var typed = new Kept("plantstore-new-plant", NOTHING);
+var NOTHING2 = { id: "", name: "", tag: "" };
+var typed = new Kept("plantstore-new-plant", NOTHING2);
 askBeforeLosing(
   () => typed.value.id === "" && typed.value.name === "" ? void 0 : "the new plant that you have not added"
 );
@@ -4475,7 +4610,7 @@ function AddPlant({ client, list }) {
       const plant = await create(client, sent, own, freeId);
       list?.putFirst(plant);
       tell(`Added ${plant.id} ${named(plant.name)}`);
-      if (typed.value === sent) typed.value = { ...NOTHING, tag: sent.tag };
+      if (typed.value === sent) typed.value = { ...NOTHING2, tag: sent.tag };
       void propose();
       if (isFocusLost() || form.current?.contains(document.activeElement)) name.current?.focus();
     } catch (error) {
@@ -4596,21 +4731,21 @@ function moveFocus(event) {
   const { target, currentTarget: grid, key } = event;
   if (event.ctrlKey || event.altKey || event.metaKey) return;
   if (!(target instanceof HTMLElement) || target.matches("input, textarea, select")) return;
-  const rows = [...grid.querySelectorAll("[role=row][data-id]")];
-  const current = rows.findIndex((row) => row.contains(target));
+  const rows2 = [...grid.querySelectorAll("[role=row][data-id]")];
+  const current = rows2.findIndex((row) => row.contains(target));
   if (current === -1) return;
-  const last4 = rows.length - 1;
+  const last4 = rows2.length - 1;
   const step = STEPS[key];
   const wanted2 = step === void 0 ? ENDS[key]?.(last4) : Math.min(last4, Math.max(0, current + step));
   if (wanted2 === void 0) return;
   event.preventDefault();
-  rows[wanted2]?.focus();
+  rows2[wanted2]?.focus();
 }
 function rowAfter(id) {
   const row = rowOf(String(id));
-  const rows = [...document.querySelectorAll("[role=row][data-id]")];
-  const at = row === null ? -1 : rows.indexOf(row);
-  return (rows[at + 1] ?? rows[at - 1])?.dataset["id"];
+  const rows2 = [...document.querySelectorAll("[role=row][data-id]")];
+  const at = row === null ? -1 : rows2.indexOf(row);
+  return (rows2[at + 1] ?? rows2[at - 1])?.dataset["id"];
 }
 function focusRow(id) {
   requestAnimationFrame(() => {
@@ -4741,7 +4876,7 @@ var PlantChanges = class {
 };
 
 // web/src/plants/enter-plant.tsx
-var NOTHING2 = { name: "", tag: "" };
+var NOTHING3 = { name: "", tag: "" };
 var typed2 = new Kept("plantstore-entered-plants", {});
 askBeforeLosing(() => {
   const ids = Object.keys(typed2.value);
@@ -4752,7 +4887,7 @@ function keep2(id, next) {
   typed2.value = next.name === "" && next.tag === "" ? others : { ...others, [String(id)]: next };
 }
 function EnterPlant({ client, id, onEntered }) {
-  const { name, tag } = typed2.value[String(id)] ?? NOTHING2;
+  const { name, tag } = typed2.value[String(id)] ?? NOTHING3;
   const fault = useSignal("");
   const isSaving = useSignal(false);
   const enter2 = async () => {
@@ -4763,7 +4898,7 @@ function EnterPlant({ client, id, onEntered }) {
       const { plant } = await client.createPlant({ id, name, ...tag === "" ? {} : { tag } });
       const now = typed2.value[String(id)];
       if (now !== void 0 && now !== sent) putDraft({ base: plant, ...now });
-      keep2(id, NOTHING2);
+      keep2(id, NOTHING3);
       tell(`Added ${id} ${named(name)}`);
       onEntered();
     } catch (error) {
@@ -5224,14 +5359,17 @@ function closeOnEscape(event) {
 
 // web/src/plants/export-plants.tsx
 var megabytes = new Intl.NumberFormat(void 0, { maximumFractionDigits: 1, minimumFractionDigits: 1 });
+var count = new Intl.NumberFormat();
 function ExportPlants({ client, filter }) {
   const read = useSignal(void 0);
   const fault = useSignal("");
+  const pitfalls = useSignal(NONE);
   const ending = T2(new AbortController());
   const run = async (format) => {
     ending.current = new AbortController();
     const { signal } = ending.current;
     fault.value = "";
+    pitfalls.value = NONE;
     read.value = 0;
     try {
       const stream = await client.exportFile({ ...wantedBy(filter), format }, { signal });
@@ -5244,7 +5382,10 @@ function ExportPlants({ client, filter }) {
         }),
         { signal }
       );
-      saveFile(await new Response(counted).blob(), `plants.${format}`);
+      const found = { ...NONE };
+      const file = format === "csv" ? counted.pipeThrough(forSpreadsheets(found)) : counted;
+      saveFile(await new Response(file).blob(), `plants.${format}`);
+      pitfalls.value = found;
     } catch (error) {
       if (!isAbort(error)) fault.value = `The export broke off; no file was saved. ${said(error)}`;
     } finally {
@@ -5260,10 +5401,22 @@ function ExportPlants({ client, filter }) {
       ] }),
       /* @__PURE__ */ a3("button", { type: "button", onClick: () => void run("csv"), children: "As CSV, for spreadsheets" }),
       /* @__PURE__ */ a3("button", { type: "button", onClick: () => void run("ndjson"), children: "As NDJSON, for programs" }),
-      /* @__PURE__ */ a3("p", { role: "status", children: read.value !== void 0 && `${megabytes.format(read.value / 1e6)} MB …` }),
+      /* @__PURE__ */ a3("p", { role: "status", children: [
+        read.value !== void 0 && `${megabytes.format(read.value / 1e6)} MB …`,
+        /* @__PURE__ */ a3(Warning, { ...pitfalls.value })
+      ] }),
       read.value !== void 0 && /* @__PURE__ */ a3("button", { type: "button", onClick: () => ending.current.abort(), children: "Stop" }),
       fault.value !== "" && /* @__PURE__ */ a3("p", { role: "alert", children: fault.value })
     ] })
+  ] });
+}
+var NONE = { formulas: 0, longIds: 0 };
+function Warning({ formulas, longIds }) {
+  const texts = `${count.format(formulas)} ${formulas === 1 ? "text begins" : "texts begin"}`;
+  const ids = `${count.format(longIds)} ${longIds === 1 ? "id has" : "ids have"}`;
+  return /* @__PURE__ */ a3($, { children: [
+    formulas > 0 && `${texts} with =, +, - or @. The file has them as they are, but a spreadsheet program may compute them. `,
+    longIds > 0 && `${ids} more than 15 digits, which a spreadsheet program may round: import the column as text.`
   ] });
 }
 
@@ -5556,8 +5709,8 @@ function Foot({ list, filter }) {
 }
 
 // web/src/tokens/new-token.ts
-var NOTHING3 = { name: "", scopes: null, day: "" };
-var typed3 = new Kept("plantstore-new-token", NOTHING3);
+var NOTHING4 = { name: "", scopes: null, day: "" };
+var typed3 = new Kept("plantstore-new-token", NOTHING4);
 var created = y3([]);
 onSignOut(() => {
   created.value = [];
@@ -5669,7 +5822,7 @@ function NewTokenForm({ client, own, onMade }) {
       const wanted2 = { name, scopes };
       const token2 = await client.createToken(expiresAt === void 0 ? wanted2 : { ...wanted2, expiresAt });
       created.value = [token2, ...created.value];
-      if (typed3.value === sent) typed3.value = { ...sent, name: NOTHING3.name };
+      if (typed3.value === sent) typed3.value = { ...sent, name: NOTHING4.name };
       onMade();
     } catch (error) {
       fault.value = `Not created. ${said(error)}`;

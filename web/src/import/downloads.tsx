@@ -15,14 +15,14 @@ interface DownloadsProps {
   readonly hasIds: boolean
 }
 
-/** Saves the report of an import, and the sheet with assigned ids. */
+/** Saves the report of an import, the refused rows, and the sheet with assigned ids. */
 export function Downloads({ job, client, outcome, hasIds }: DownloadsProps): JSX.Element {
   const fault = useSignal('')
   const base = job.sheet.file.name.replace(/\.[^.]*$/, '')
-  const saveSheet = async () => {
+  const save = async (name: string, file: Promise<Blob>) => {
     fault.value = ''
     try {
-      saveFile(await job.sheetWithIds(client), `${base}-with-ids.csv`)
+      saveFile(await file, `${base}-${name}.csv`)
     } catch (error) {
       fault.value = `No file was saved. ${said(error)}`
     }
@@ -33,8 +33,13 @@ export function Downloads({ job, client, outcome, hasIds }: DownloadsProps): JSX
         <button type="button" onClick={() => saveFile(reportOf(job.sheet, outcome), `${base}-report.csv`)}>
           Save the report
         </button>
+        {outcome.refused > 0 && job.knowsRefused && (
+          <button type="button" onClick={() => void save('refused', job.refusedSheet())}>
+            Save the refused rows to mend them
+          </button>
+        )}
         {hasIds && (
-          <button type="button" onClick={() => void saveSheet()}>
+          <button type="button" onClick={() => void save('with-ids', job.sheetWithIds(client))}>
             Save the sheet with its new ids
           </button>
         )}

@@ -21,7 +21,10 @@ export async function encodingOf(file: Blob): Promise<Encoding> {
   const mark = encodingMark(start)
   if (mark !== undefined) return mark
   try {
-    for await (const _ of file.stream().pipeThrough(new TextDecoderStream('utf-8', { fatal: true })));
+    await file
+      .stream()
+      .pipeThrough(new TextDecoderStream('utf-8', { fatal: true }))
+      .pipeTo(new WritableStream())
     return 'utf-8'
   } catch (error) {
     if (error instanceof TypeError) return 'windows-1252'
@@ -29,14 +32,18 @@ export async function encodingOf(file: Blob): Promise<Encoding> {
   }
 }
 
-/** Streams the text of a file without its byte order mark, with LF for the CR by which old programs end lines. */
-export function textsOf(file: Blob, encoding: Encoding): ReadableStream<string> {
+/** Yields the text of a file without its byte order mark, with LF for the CR by which old programs end lines. */
+export async function* textsOf(file: Blob, encoding: Encoding): AsyncGenerator<string, void> {
   let isOld: boolean | undefined
-  const lineEnds = new TransformStream<string, string>({
-    transform(text, controller) {
-      isOld ??= text.includes('\r') && !text.includes('\n')
-      controller.enqueue(isOld ? text.replaceAll('\r', '\n') : text)
-    },
-  })
-  return file.stream().pipeThrough(new TextDecoderStream(encoding)).pipeThrough(lineEnds)
+  const reader = file.stream().pipeThrough(new TextDecoderStream(encoding)).getReader()
+  try {
+    for (;;) {
+      const { done, value } = await reader.read()
+      if (done) return
+      isOld ??= value.includes('\r') && !value.includes('\n')
+      yield isOld ? value.replaceAll('\r', '\n') : value
+    }
+  } finally {
+    await reader.cancel()
+  }
 }

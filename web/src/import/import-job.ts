@@ -6,7 +6,7 @@ import { named } from '../named.tsx'
 import { isAbort, said, sentence } from '../said.ts'
 import { onSignOut } from '../session.ts'
 import { guess } from './guess.ts'
-import { sheetWithIds } from './report.ts'
+import { refusedSheet, sheetWithIds } from './report.ts'
 import { ImportRun, type Mode, type Outcome } from './run.ts'
 import type { Sheet } from './sheet.ts'
 
@@ -23,6 +23,8 @@ export class ImportJob {
   readonly sheet: Sheet
   readonly mapping: Signal<Mapping>
   readonly mode: Signal<Mode>
+  /** Whether to leave out the rows whose name and tag are stored already. */
+  readonly leavesOut = signal(true)
   readonly step = signal<Step>({ kind: 'mapping' })
   readonly fault = signal('')
   /** Whether the person has seen the report. */
@@ -36,7 +38,17 @@ export class ImportJob {
     this.mode = signal(mode)
   }
 
-  /** The number of plants in the sheet; 0 before the check. */
+  /** The number of rows without ids whose name and tag are stored already; 0 before the check. */
+  get duplicates(): number {
+    return this.#run?.duplicates ?? 0
+  }
+
+  /** Whether the reason of each refused row is known. */
+  get knowsRefused(): boolean {
+    return this.#run?.knowsRefused === true
+  }
+
+  /** The number of plants to import; 0 before the check. */
   get count(): number {
     return this.#run?.count ?? 0
   }
@@ -84,7 +96,7 @@ export class ImportJob {
     }
     note(run.done)
     try {
-      this.step.value = { kind: 'done', outcome: await run.import(client, note, ended) }
+      this.step.value = { kind: 'done', outcome: await run.import(client, this.leavesOut.value, note, ended) }
     } catch (error) {
       const why = isAbort(error) ? 'You stopped the import.' : sentence(said(error))
       this.step.value = { kind: 'broken', why, outcome: run.outcome }
@@ -104,7 +116,13 @@ export class ImportJob {
   /** Writes the sheet with the ids that the page has assigned. */
   async sheetWithIds(client: PlantstoreClient): Promise<Blob> {
     if (this.#run === undefined) throw new Error('The file was not checked.')
-    return sheetWithIds(this.sheet, this.#run.rowsWithIds(client))
+    return sheetWithIds(this.sheet, this.mapping.value, this.#run.rowsWithIds(client))
+  }
+
+  /** Writes the refused rows of the sheet, with the reasons. */
+  async refusedSheet(): Promise<Blob> {
+    if (this.#run === undefined) throw new Error('The file was not checked.')
+    return refusedSheet(this.sheet, this.mapping.value, this.#run.refusedRows())
   }
 
   #begin(): AbortController {

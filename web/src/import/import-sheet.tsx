@@ -6,6 +6,7 @@ import { Columns } from './columns.tsx'
 import { Downloads } from './downloads.tsx'
 import type { ImportJob } from './import-job.ts'
 import { OutcomeTable } from './outcome-table.tsx'
+import type { Outcome } from './run.ts'
 import type { Reading } from './sheet.ts'
 
 interface SheetProps {
@@ -15,6 +16,7 @@ interface SheetProps {
 }
 
 const number = new Intl.NumberFormat()
+const rows = (count: number): string => `${number.format(count)} ${count === 1 ? 'row' : 'rows'}`
 const plants = (count: number): string => `${number.format(count)} ${count === 1 ? 'plant' : 'plants'}`
 
 /** The steps of an import: map the columns, check without storing, import, save the report. */
@@ -28,6 +30,12 @@ export function ImportSheet({ session: { client, may }, job, onReopen }: SheetPr
   useLayoutEffect(() => {
     if (kind !== 'mapping' && isFocusLost()) status.current?.focus()
   }, [kind])
+  /** The outcome of the check, without the rows that the import leaves out. */
+  const checked = (outcome: Outcome): Outcome => {
+    const leftOut = job.leavesOut.value ? job.duplicates : 0
+    return { ...outcome, added: outcome.added - leftOut, leftOut }
+  }
+  const changes = kind === 'checked' ? checked(step.outcome).added + step.outcome.updated : 0
   const isBusy = kind === 'checking' || kind === 'importing'
   const obstacle =
     mapping.name.length === 0
@@ -77,7 +85,7 @@ export function ImportSheet({ session: { client, may }, job, onReopen }: SheetPr
             </label>
           </p>
         )}
-        {kind === 'checked' && <OutcomeTable title="Result of the check" outcome={step.outcome} />}
+        {kind === 'checked' && <OutcomeTable title="Result of the check" outcome={checked(step.outcome)} />}
         {kind === 'broken' && <OutcomeTable title="Imported so far" outcome={step.outcome} />}
         {kind === 'done' && <OutcomeTable title="Imported" outcome={step.outcome} />}
       </div>
@@ -86,9 +94,22 @@ export function ImportSheet({ session: { client, may }, job, onReopen }: SheetPr
           Stop
         </button>
       )}
-      {kind === 'checked' && step.outcome.added + step.outcome.updated > 0 && (
+      {kind === 'checked' && job.duplicates > 0 && (
+        <label class="check">
+          <input
+            type="checkbox"
+            checked={job.leavesOut.value}
+            onChange={(event) => {
+              job.leavesOut.value = event.currentTarget.checked
+            }}
+          />
+          Leave out the {rows(job.duplicates)} whose name and tag are stored already
+        </label>
+      )}
+      {kind === 'checked' && changes === 0 && <p>There is nothing to import.</p>}
+      {kind === 'checked' && changes > 0 && (
         <button key="import" type="button" class="primary" onClick={() => void job.start(client)}>
-          Import {plants(step.outcome.added + step.outcome.updated)}
+          Import {plants(changes)}
         </button>
       )}
       {kind === 'broken' && (

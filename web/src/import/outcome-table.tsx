@@ -7,7 +7,7 @@ const MOST_SHOWN = 100
 
 /** Shows the figures of an import or of its check, and the refused rows with their reasons. */
 export function OutcomeTable({ title, outcome }: { readonly title: string; readonly outcome: Outcome }): JSX.Element {
-  const { added, updated, unchanged, refused, refusedRows } = outcome
+  const { added, updated, unchanged, leftOut, refused, refusedRows } = outcome
   const shown = refusedRows.slice(0, MOST_SHOWN)
   return (
     <>
@@ -16,6 +16,7 @@ export function OutcomeTable({ title, outcome }: { readonly title: string; reado
         <li>{number.format(added)} added</li>
         {updated > 0 && <li>{number.format(updated)} updated</li>}
         <li>{number.format(unchanged)} unchanged</li>
+        {leftOut > 0 && <li>{number.format(leftOut)} left out</li>}
         <li class={refused > 0 ? 'bad' : undefined}>{number.format(refused)} refused</li>
       </ul>
       {refused > 0 && (

@@ -1,34 +1,60 @@
-import { type CsvRow, csvLine } from '../../../src/import/csv-rows.ts'
+import type { Cells, CsvRow } from '../../../src/import/csv-rows.ts'
+import type { Mapping } from '../../../src/import/mapping.ts'
+import { spreadsheet } from '../spreadsheet.ts'
 import type { Outcome } from './run.ts'
 import type { Sheet } from './sheet.ts'
 
 /** Writes a report for people as CSV: the figures, then the refused rows with their reasons. */
-export function reportOf(sheet: Sheet, { added, updated, unchanged, refused, refusedRows }: Outcome): Blob {
+export function reportOf(sheet: Sheet, outcome: Outcome): Blob {
+  const { added, updated, unchanged, leftOut, refused, refusedRows } = outcome
   const rows: string[][] = [
     ['File', sheet.file.name],
     ['Added', String(added)],
     ['Updated', String(updated)],
     ['Unchanged', String(unchanged)],
+    ...(leftOut > 0 ? [['Left out', String(leftOut)]] : []),
     ['Refused', String(refused)],
     [],
     ['Row', 'Reason'],
     ...refusedRows.map(({ row, reason }) => [String(row), reason]),
   ]
   if (refused > refusedRows.length) rows.push(['', `and ${refused - refusedRows.length} more`])
-  return csvOf(rows.map((row) => csvLine(row)))
+  return spreadsheet(rows)
 }
 
 /** Writes the sheet with a column of the ids that the page assigned. */
 export async function sheetWithIds(
   sheet: Sheet,
+  mapping: Mapping,
   rows: AsyncIterable<{ readonly row: CsvRow; readonly id: bigint }>,
 ): Promise<Blob> {
-  const lines = [csvLine(['id', ...sheet.columns])]
-  for await (const { row, id } of rows) {
-    lines.push(csvLine([String(id), ...row.cells.slice(0, sheet.columns.length)]))
-  }
-  return csvOf(lines)
+  const lines: Cells[] = [['id', ...namesIn(sheet, mapping)]]
+  for await (const { row, id } of rows) lines.push([String(id), ...row.cells.slice(0, sheet.columns.length)])
+  return spreadsheet(lines)
 }
 
-/** Adds a byte order mark: without one, Excel reads a file as Windows-1252. */
-const csvOf = (lines: readonly string[]): Blob => new Blob(['\ufeff', lines.join('')], { type: 'text/csv' })
+/** Writes the refused rows of a sheet under its columns, with the reasons in a further one. */
+export async function refusedSheet(
+  sheet: Sheet,
+  mapping: Mapping,
+  rows: AsyncIterable<{ readonly row: CsvRow; readonly reason: string }>,
+): Promise<Blob> {
+  const { length } = sheet.columns
+  const lines: Cells[] = [[...namesIn(sheet, mapping), 'Reason']]
+  for await (const { row, reason } of rows) {
+    const cells = Array.from({ length }, (_, i) => row.cells[i])
+    lines.push([...cells, reason, ...row.cells.slice(length)])
+  }
+  return spreadsheet(lines)
+}
+
+/** The names of the columns. A sheet without names gets those that the page knows, so that the file can be imported. */
+function namesIn({ columns, header }: Sheet, { id, name, tag }: Mapping): readonly string[] {
+  if (header !== 0) return columns
+  const members = new Map([
+    [name[0], 'name'],
+    [tag, 'tag'],
+    [id, 'id'],
+  ])
+  return columns.map((column, i) => members.get(i) ?? column)
+}

@@ -70,17 +70,10 @@ function letters(i: number): string {
 export async function* rowsOf({ file, encoding, separator, header }: Sheet): AsyncGenerator<CsvRow, void> {
   const rows = rowsBy(separator)
   const isWanted = (row: CsvRow): boolean => row.number > header && !isBlank(row) && !isSeparatorRow(row)
-  const reader = textsOf(file, encoding).getReader()
-  try {
-    for (;;) {
-      const { done, value } = await reader.read()
-      if (done) break
-      for (const row of rows.divide(value)) if (isWanted(row)) yield row
-    }
-    for (const row of rows.end()) if (isWanted(row)) yield row
-  } finally {
-    await reader.cancel()
+  for await (const text of textsOf(file, encoding)) {
+    for (const row of rows.divide(text)) if (isWanted(row)) yield row
   }
+  for (const row of rows.end()) if (isWanted(row)) yield row
 }
 
 async function beginning(file: File, encoding: Encoding): Promise<string> {
