@@ -325,6 +325,26 @@ suite('the page, for changes of plants,', () => {
     await shows(e, d, c, b, a)
   })
 
+  inBrowser('restores a plant in the view that its label opens, and in the table behind it', async (opened) => {
+    const { page, address } = opened
+    const { id, row } = await plantIn(opened, 'Zelkova')
+    const remove = () => row.getByRole('button', { name: `Delete ${id}` }).click()
+    const undo = page.getByRole('button', { name: 'Undo' })
+    await page.waitForURL(/q=/)
+    await page.goto(`${address}#/plant?id=${id}`)
+    await page.getByRole('heading', { name: `Plant ${id}` }).waitFor()
+    await remove()
+    await page.getByText('This plant was deleted.').waitFor()
+    await undo.click()
+    await row.waitFor()
+    await remove()
+    await page.getByText('This plant was deleted.').waitFor()
+    await page.goBack()
+    await page.getByText('No plant matches.').waitFor()
+    await undo.click()
+    await row.waitFor()
+  })
+
   inBrowser('says that undo failed if another plant has the id', async (opened) => {
     const { page, service } = opened
     const { id, row } = await plantIn(opened, 'Tilia')

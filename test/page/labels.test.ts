@@ -163,6 +163,25 @@ suite('labels', () => {
     { viewport: PHONE },
   )
 
+  inBrowser('are found by the id of their plant, and added with those found by words', async (opened) => {
+    const { page, service } = opened
+    await open(opened)
+    const search = page.getByLabel('Search names, tags and ids')
+    await search.fill('#5003')
+    await page.locator('.found li', { hasText: 'Seedling 3' }).waitFor()
+    await untilCount(page.locator('.found li'), 1)
+    await page.getByRole('button', { name: 'Add all that match' }).click()
+    await page.getByText('1 label', { exact: true }).waitFor()
+    await service.create({ id: 4999, name: 'Row 5004' })
+    await search.fill('5004')
+    await untilCount(page.locator('.found li'), 2)
+    await page.getByRole('button', { name: 'Add all that match' }).click()
+    await page.getByText('3 labels', { exact: true }).waitFor()
+    await search.fill('#777777')
+    await untilCount(page.locator('.found li'), 0)
+    await service.send('DELETE', '/plants/4999')
+  })
+
   inBrowser('number at most 1,000 in a document, and skip used places of the first sheet', async (opened) => {
     const { page } = opened
     await open(opened)
