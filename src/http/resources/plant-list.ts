@@ -4,7 +4,6 @@ import { filterOf, isShortPage, type Position, positionOf } from '../../plant-qu
 import type { Store } from '../../store.ts'
 import type { Admission } from '../admission/admission.ts'
 import type { OperationParameters } from '../operations.generated.ts'
-import { memoize } from '../response/memoize.ts'
 import type { Responder } from '../response/responder.ts'
 import type { Handlers } from '../routes.ts'
 import { answerPage, readCursor, writeCursor, writePage } from './pagination.ts'
@@ -19,7 +18,15 @@ export function plantListHandlers(
 ): Pick<Handlers, 'listPlants'> {
   const write = (found: readonly NewPlant[], query: ListParameters) =>
     writePage('/plants', found, query.limit, newPlantJson, (last) => parametersAfter(last, query))
-  const writeOnce = memoize(write)
+  /** The store returns the same array for a page that clients read often. Writing its text is half of such a read. */
+  const written = new WeakMap<readonly NewPlant[], ReturnType<typeof write>>()
+  const writeOnce: typeof write = (found, query) => {
+    // A `q` without a word finds the same array as no `q`, but its link repeats the `q`.
+    if (query.q !== undefined) return write(found, query)
+    const page = written.get(found) ?? write(found, query)
+    written.set(found, page)
+    return page
+  }
 
   return {
     listPlants(exchange, query) {
@@ -30,8 +37,7 @@ export function plantListHandlers(
         ? store.listPlants(wanted, limit + 1, exchange)
         : admission.during('search', exchange, (signal) => store.listPlants(wanted, limit + 1, askerOf(signal)))
       found
-        // A `q` without a word finds the same array as no `q`, but its link repeats the `q`.
-        .then((plants) => answerPage(responder, exchange, (query.q === undefined ? writeOnce : write)(plants, query)))
+        .then((plants) => answerPage(responder, exchange, writeOnce(plants, query)))
         .catch((error: unknown) => responder.refuse(exchange, error))
     },
   }

@@ -9,7 +9,6 @@ import type { Change } from '../audit-trail.ts'
 import type { Exchange } from '../exchange.ts'
 import type { OperationBodies } from '../operations.generated.ts'
 import { expectationOf, namePreconditions, plantETag } from '../request/entity-tags.ts'
-import { memoize } from '../response/memoize.ts'
 import { JSON_TYPE, READ_CACHING, type Responder } from '../response/responder.ts'
 import type { Handlers } from '../routes.ts'
 
@@ -25,9 +24,6 @@ export function plantHandlers(
   const refuse = (exchange: Exchange, parameters: object) => (error: unknown) =>
     responder.refuse(exchange, namePreconditions(error, parameters))
 
-  /** Memoized, because the store returns the same object for a plant that clients read often. */
-  const writeStored = memoize((plant: NewPlant) => ({ json: newPlantJson(plant), etag: plantETag(plant) }))
-
   function answerFound(exchange: Exchange, id: bigint, plant: NewPlant | undefined, { at, notAt }: Expectation): void {
     if (plant === undefined) {
       responder.refuse(exchange, new AppError(40402, `there is no plant with the id ${id}`))
@@ -40,8 +36,8 @@ export function plantHandlers(
       )
       return
     }
-    const { json, etag } = writeStored(plant)
-    const headers = ['ETag', etag, 'Cache-Control', READ_CACHING]
+    const json = newPlantJson(plant)
+    const headers = ['ETag', plantETag(plant), 'Cache-Control', READ_CACHING]
     if (notAt !== undefined && isAt(notAt, plant)) {
       responder.notModified(exchange, headers, json)
       return

@@ -15,8 +15,7 @@ import { ResultPage } from './result-page.ts'
 
 /** Plants that one query reads. With more, each takes less time, but long ones take more memory. */
 const PART = 64
-/** UTF-16 units of the plants and of the pages that the caches hold. */
-const CACHED_PLANTS = 100_000
+/** UTF-16 units of the pages that the cache holds. */
 const CACHED_PAGES = 1_000_000
 /** UTF-16 units after which one turn of the event loop reads no more plants: their answers take about 10 ms. */
 const TURN_TEXT = PAGE_TEXT
@@ -53,7 +52,6 @@ export class PointReader {
   readonly #pages: Readonly<Record<'id' | '-id', PageStatements>>
   readonly #plantSize: StatementSync
   readonly #pageSizes: Readonly<Record<'id' | '-id', PageStatements>>
-  readonly #cachedPlants = new ReadCache<bigint, NewPlant>(CACHED_PLANTS, textLength)
   readonly #cachedPages = new ReadCache<string, readonly NewPlant[]>(CACHED_PAGES, textOfPage)
 
   /** @param onFatal called when the file is corrupt or unreadable */
@@ -88,19 +86,20 @@ export class PointReader {
       const row = this.#plant.get(id)
       return row === undefined ? undefined : plantOf(row)
     }
-    return this.#together(this.#cachedPlants, (cache) =>
-      upToTurnText<bigint, NewPlant, NewPlant | undefined>(ids, textLength, (id) => cache.get(id, read)),
-    )
+    return this.#together(() => upToTurnText(ids, (plant) => (plant === undefined ? 0 : textLength(plant)), read))
   }
 
   /**
    * Returns pages of plants by id, in their order. Stops after TURN_TEXT. Pass only pages that are an `isShortPage`.
+   * Cached pages are never stale: the version belongs to the snapshot of the transaction, and changes with every commit
+   * of another connection (https://sqlite.org/pragma.html#pragma_data_version).
    */
   pages(pages: readonly PlantPage[]): (readonly NewPlant[])[] {
     const keyOf = ({ query: { order, after }, limit }: PlantPage) => `${order} ${after?.id} ${limit}`
-    return this.#together(this.#cachedPages, (cache) =>
-      upToTurnText(pages, textOfPage, (page) => cache.get(keyOf(page), () => this.#page(page))),
-    )
+    return this.#together(() => {
+      this.#cachedPages.readAt(this.#version.get()?.['data_version'])
+      return upToTurnText(pages, textOfPage, (page) => this.#cachedPages.get(keyOf(page), () => this.#page(page)))
+    })
   }
 
   /** Returns for each id, in order, whether its plant is small. Stops after SIZES_TIME. */
@@ -179,17 +178,12 @@ export class PointReader {
     })
   }
 
-  /**
-   * Takes SQLite's locks once for several reads, as the locks cost four times as much as one read of a plant. Cached
-   * values are never stale: the version belongs to the snapshot of the transaction, and changes with every commit of
-   * another connection (https://sqlite.org/pragma.html#pragma_data_version).
-   */
-  #together<Key, Value extends object, T>(cache: ReadCache<Key, Value>, reads: (cache: ReadCache<Key, Value>) => T): T {
+  /** Takes SQLite's locks once for several reads, as the locks cost four times as much as one read of a plant. */
+  #together<T>(reads: () => T): T {
     return this.#read(() => {
       this.#db.exec('BEGIN')
       try {
-        cache.readAt(this.#version.get()?.['data_version'])
-        return reads(cache)
+        return reads()
       } finally {
         this.#db.exec('COMMIT')
       }
@@ -217,17 +211,17 @@ const sizeOf = (rows: readonly Row[]): number => rows.reduce((sum, row) => sum +
 
 const textOfPage = (plants: readonly NewPlant[]): number => plants.reduce((sum, plant) => sum + textLength(plant), 0)
 
-function upToTurnText<Key, Value extends object, Read extends Value | undefined>(
+function upToTurnText<Key, Value>(
   keys: readonly Key[],
   lengthOf: (value: Value) => number,
-  read: (key: Key) => Read | Value,
-): (Read | Value)[] {
-  const values: (Read | Value)[] = []
+  read: (key: Key) => Value,
+): Value[] {
+  const values: Value[] = []
   let text = 0
   for (const key of keys) {
     const value = read(key)
     values.push(value)
-    text += ANSWER_TEXT + (value === undefined ? 0 : lengthOf(value))
+    text += ANSWER_TEXT + lengthOf(value)
     if (text >= TURN_TEXT) break
   }
   return values
