@@ -46,6 +46,27 @@ export function importTests(suite: Suite, open: OpenStore): void {
       assert.deepEqual(await plants(), AFTER[mode])
     })
 
+    for (const dryRun of [false, true]) {
+      const what = dryRun ? `a dry run of an import to ${mode}` : `an import to ${mode}`
+      suite(`${what} that is stopped ends before its next batch, however many there are`, async (t) => {
+        const { store, plants } = await open(t)
+        const stop = new AbortController()
+        let read = 0
+        async function* batches(): AsyncGenerator<Batch> {
+          while (read < 1000) yield { plants: [plant(BigInt(read))], lines: [++read], refused: [] }
+        }
+        let taken = 0
+        const take = () => {
+          if (++taken === 2) stop.abort(new Error('stopped'))
+        }
+        const options = { mode, dryRun, duplicates: false, actor: TESTER }
+        await assert.rejects(runImport(store, batches(), options, take, stop.signal), /^Error: stopped$/)
+        // The third batch may be under way while the second one ends, and the fourth one be read meanwhile.
+        assert.ok(taken <= 3 && read <= 4, `${taken} batches were imported and ${read} read`)
+        assert.equal((await plants()).length, dryRun ? 0 : taken)
+      })
+    }
+
     suite(`a dry run of an import to ${mode} returns the same results and stores nothing`, async (t) => {
       const { store, plants } = await open(t)
       await importAll(store, BEFORE)

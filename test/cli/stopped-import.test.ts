@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { isIntact, plantsIn, tempFolder } from '../support/files.ts'
 import { manyPlants, textOf } from '../support/plant-files.ts'
-import { Program, run } from '../support/process.ts'
+import { Program, run, startServer, TOKEN } from '../support/process.ts'
 import { until } from '../support/until.ts'
 
 /** More plants than an import reads before it stores some. */
@@ -49,6 +49,25 @@ for (const [signal, exitCode] of [
     assert.match(again.stderr, new RegExp(`: ${rest} added, 0 updated, ${before} unchanged, 0 refused; ${total} rows`))
     assert.equal(again.code, 0)
     assert.equal(plantsIn(path).size, PLANTS.length)
+  })
+}
+
+for (const target of ['a store', 'a service'] as const) {
+  test(`SIGINT stops an import into ${target} while it has rows to read`, async (t) => {
+    const folder = tempFolder(t)
+    const file = join(folder, 'plants.ndjson')
+    const many = manyPlants(300_000)
+    writeFileSync(file, textOf('ndjson', many))
+    const path = join(folder, 'plants.db')
+    const to = target === 'a store' ? ['--store', `sqlite:${path}`] : ['--url', (await startServer(t, folder)).address]
+    const program = new Program(t, ['import', file, ...to], { env: { PLANTSTORE_TOKEN: TOKEN } })
+    await stored(path)
+    program.signal('SIGINT')
+    const { code, stderr } = await program.outcome
+    const added = Number(/^interrupted: ([\d,]+) added/m.exec(stderr)?.[1]?.replaceAll(',', ''))
+    assert.equal(code, 130)
+    assert.ok(added < many.length, stderr)
+    assert.equal(plantsIn(path).size, added)
   })
 }
 

@@ -196,6 +196,7 @@ suite('the page, for imports and exports,', () => {
     const [first = 0n, second = 0n] = plants.map(({ id }) => BigInt(id))
     assert.ok(first > 40n)
     assert.equal(second, first + 1n)
+    assert.equal((await service.send('GET', '/ids')).body, `{"next":${second + 1n}}`, 'no id beyond is reserved')
     assert.equal(
       await saved(opened, 'Save the sheet with its new ids'),
       `\ufeffid,Plant,Where\r\n${first},Abies,"bed 1, left"\r\n${second},Betula,bed 2\r\n`,
