@@ -45,7 +45,7 @@ test('SQLite: creates of one commit share rows of the log of changes, bounded in
     TESTER,
   )
   await store.importPlants(
-    Array.from({ length: 5 }, (_, i) => plant(BigInt(i - 5), 'x'.repeat(400_000))),
+    Array.from({ length: 5 }, (_, i) => plant(BigInt(i - 5), 'x'.repeat(100_000))),
     'add',
     TESTER,
   )

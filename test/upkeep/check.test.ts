@@ -10,18 +10,19 @@ import { TESTER } from '../support/actor.ts'
 import { snapshot, tempFolder } from '../support/files.ts'
 import { openSqlite } from '../support/open-sqlite.ts'
 import { run } from '../support/process.ts'
-import { IDLE, indexAll } from '../support/sqlite-indexes.ts'
+import { steppedIndex } from '../support/sqlite-indexes.ts'
 import { plant } from '../support/store-under-test.ts'
 
 /** Creates and closes a store whose index lacks the last changes. */
 async function storeOf(t: TestContext, { later }: { later: boolean }): Promise<string> {
   const path = join(tempFolder(t), 'plants.db')
-  const { store } = await openSqlite(t, { path, startFollower: () => IDLE })
+  const index = steppedIndex()
+  const { store } = await openSqlite(t, { path, startFollower: index.start })
   const plants = Array.from({ length: 3000 }, (_, i) =>
     plant(BigInt(i), `Plant ${i} ${'x'.repeat(100)}`, `tag ${i % 5}`),
   )
   await store.importPlants(plants, 'add', TESTER)
-  indexAll(path)
+  while (!index.step().isDone);
   if (later) {
     await store.importPlants([plant(1n, 'changed'), plant(9000n, 'new', 'new')], 'update', TESTER)
     await store.deletePlant(2n, NO_EXPECTATION, TESTER)
