@@ -23,6 +23,9 @@ export function abortTests(suite: Suite, open: OpenStore): void {
     await assert.rejects(store.listPlants(SLOW, 10, askerOf(signal)), REASON)
     await assert.rejects(store.listTags(undefined, 10, signal), REASON)
     await assert.rejects(Array.fromAsync(store.exportPlants(EVERYTHING, 'id', signal)), REASON)
+    const dryRun = await store.startDryRun('add')
+    await assert.rejects(Array.fromAsync(dryRun.storedPlants(signal)), REASON)
+    await dryRun.close()
   })
 
   suite('a search that ends early does not delay the next one', async (t) => {

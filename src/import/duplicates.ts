@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import type { NewPlant } from '../plant.ts'
 import type { ImportResult } from '../store.ts'
 import type { Batch } from './batch.ts'
@@ -5,9 +6,9 @@ import type { DuplicateRow, Duplicates } from './import-summary.ts'
 
 /** The most rows that a report lists. */
 const MAX_LISTED = 50_000
-/** Rows, and UTF-16 units of their texts, after which the store is searched. They take at most 20 MB. */
+/** Rows after which the store is searched, and UTF-16 units of a key. Together they take at most 40 MB. */
 const MAX_ROWS = 50_000
-const MAX_TEXT = 2 ** 22
+const MAX_KEY = 256
 
 /** The rows with one name and tag. */
 interface Wanted {
@@ -27,7 +28,6 @@ export class DuplicateFinder {
   #wanted = new Map<string, Wanted>()
   /** The rows, each with its place among those with its name and tag. */
   #rows: { readonly line: number; readonly wanted: Wanted; readonly place: number }[] = []
-  #text = 0
   #count = 0
   readonly #listed: DuplicateRow[] = []
 
@@ -42,7 +42,7 @@ export class DuplicateFinder {
     for (const [i, plant] of plants.entries()) {
       if (results[i] === 'added') this.#add(lines[i] ?? 0, keyOf(plant))
     }
-    if (this.#rows.length >= this.#maxRows || this.#text >= MAX_TEXT) await this.#find()
+    if (this.#rows.length >= this.#maxRows) await this.#find()
   }
 
   async end(): Promise<Duplicates> {
@@ -55,7 +55,6 @@ export class DuplicateFinder {
     if (wanted === undefined) {
       wanted = { rows: 0, ids: [] }
       this.#wanted.set(key, wanted)
-      this.#text += key.length
     }
     this.#rows.push({ line, wanted, place: wanted.rows++ })
   }
@@ -71,7 +70,6 @@ export class DuplicateFinder {
     }
     this.#wanted = new Map()
     this.#rows = []
-    this.#text = 0
   }
 
   async #match(): Promise<void> {
@@ -87,5 +85,8 @@ export class DuplicateFinder {
   }
 }
 
-/** Two plants have the same key if they have the same name and tag. No text has U+0000. */
-const keyOf = ({ name, tag }: NewPlant): string => (tag === undefined ? `${name}\0\0` : `${name}\0${tag}`)
+/** Two plants have the same key if they have the same name and tag. No text has U+0000. A long key is hashed. */
+function keyOf({ name, tag }: NewPlant): string {
+  const key = tag === undefined ? `${name}\0\0` : `${name}\0${tag}`
+  return key.length > MAX_KEY ? hash('sha256', key, 'latin1') : key
+}

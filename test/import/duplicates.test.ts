@@ -58,6 +58,21 @@ suite('the search for duplicates', () => {
     assert.equal(read.plants, 4)
   })
 
+  test('compares long texts as exactly as short ones', async () => {
+    const long = 'x'.repeat(100_000)
+    const finder = new DuplicateFinder(async function* () {
+      yield [plant(1, `${long}a`), { ...plant(2, long), tag: 'b' }]
+    })
+    const coming = [plant(10, `${long}b`), plant(11, `${long}a`), plant(12, long), { ...plant(13, long), tag: 'b' }]
+    const results = coming.map(() => 'added' as const)
+    await finder.add({ plants: coming, lines: [1, 2, 3, 4], refused: [] }, results)
+    const duplicateRows = [
+      { line: 2, id: 1n },
+      { line: 4, id: 2n },
+    ]
+    assert.deepEqual(await finder.end(), { duplicates: 2, duplicateRows })
+  })
+
   test('counts all rows, lists the first of them, and gives equal rows different plants while there are enough', async () => {
     const { finder } = finderOf({ maxListed: 4 })
     const { batch, results } = added(['plant 9', 'plant 1', 'x', 'plant 9', 'plant 9', 'plant 2'])

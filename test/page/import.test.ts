@@ -10,6 +10,7 @@ import {
   PHONE,
   pageTests,
   pressOn,
+  signOver,
   tabTo,
   until,
 } from '../support/page.ts'
@@ -240,6 +241,15 @@ suite('the page, for imports and exports,', () => {
       { viewport },
     )
   }
+
+  inBrowser('says why a token that may not read plants cannot import a sheet without ids', async (opened) => {
+    const { page, service, address } = opened
+    const { secret } = await service.issueToken(['plants:write'])
+    await signOver(page, address, secret)
+    await choose(page, 'list.csv', Buffer.from('Name\nAbies\n'))
+    await page.getByText('Choose the column of the ids first: your token may not read plants').waitFor()
+    assert.ok(await page.getByRole('button', { name: 'Check the file' }).isDisabled())
+  })
 
   inBrowser('keeps the first plant of a sheet without names of columns', async ({ page, service }) => {
     await empty(service)
