@@ -16,8 +16,11 @@ export interface Upkeep {
    */
   restore(file: string, options: RestoreOptions): Promise<RestoreReport>
 
-  /** Checks the whole store, also while a service serves it. Changes nothing. */
-  check(options?: LongWork): Promise<CheckReport>
+  /**
+   * Checks the whole store, also while a service serves it. Changes nothing but the search index, which it makes anew
+   * unless a service uses it.
+   */
+  check(options?: CheckOptions): Promise<CheckReport>
 
   /** Reports what the store holds, also while a service serves it. Changes nothing. */
   status(): Promise<StoreStatus>
@@ -74,6 +77,11 @@ export interface WorkState {
 export interface LongWork {
   readonly onProgress?: (state: WorkState) => void
   readonly signal?: AbortSignal
+}
+
+export interface CheckOptions extends LongWork {
+  /** Whether a service that serves the store makes its search index anew. */
+  readonly reindex?: boolean
 }
 
 export interface RestoreOptions extends LongWork {

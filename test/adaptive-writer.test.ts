@@ -16,7 +16,7 @@ const put = (id: bigint, name?: string): Put => ({ plant: plant(id, name), mode:
 function newWriter(t: TestContext, now?: () => number): { writer: AdaptiveWriter; path: string } {
   const path = join(tempFolder(t), 'plants.db')
   createStoreFile(path)
-  const writer = new AdaptiveWriter(path, (error) => assert.fail(error), now)
+  const writer = new AdaptiveWriter(path, { onFatal: (error) => assert.fail(error) }, now)
   cleanUp(t, () => writer.close())
   return { writer, path }
 }

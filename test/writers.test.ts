@@ -19,7 +19,7 @@ for (const [place, other] of [
     const path = join(tempFolder(t), 'plants.db')
     writeFileSync(path, 'this is no database, and long enough to be taken for one'.repeat(100))
     const fatal: Error[] = []
-    const writer = new AdaptiveWriter(path, (error) => fatal.push(error))
+    const writer = new AdaptiveWriter(path, { onFatal: (error) => fatal.push(error) })
     const create = (from: typeof place, id: bigint) => {
       const rows: Put[] = [{ plant: plant(id, 'a'), mode: 'add', actor: 'tester' }]
       return from === 'thread' ? writer.thread.createPlants(rows) : writer.createPlants(rows)

@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import { addSettings, command, endWith, examples } from './command.ts'
 import type { StatusFlags } from './status.ts'
 import { addTargetOptions, type ReadSettings } from './transfer-commands.ts'
-import type { RestoreFlags, UpkeepFlags } from './upkeep.ts'
+import type { CheckFlags, RestoreFlags, UpkeepFlags } from './upkeep.ts'
 
 export function addBackup(root: Command, settings: ReadSettings): void {
   const to = command(root, 'backup', 'back up a store to a new file, even while a service serves it')
@@ -34,10 +34,11 @@ export function addRestore(root: Command, settings: ReadSettings): void {
 export function addCheck(root: Command, settings: ReadSettings): void {
   const to = command(root, 'check', 'check a store or a backup for damage, even while a service serves it')
   addSettings(to, ['store'])
+  to.option('--reindex', 'have a service that serves the store make its search index anew')
   addOutput(to)
     .addHelpText('after', CHECK_NOTES)
     .addHelpText('after', examples(...CHECK_EXAMPLES))
-    .action(async (flags: UpkeepFlags) => {
+    .action(async (flags: CheckFlags) => {
       const { checkStore } = await import('./upkeep.ts')
       endWith(await checkStore(flags, settings(flags)))
     })
@@ -80,8 +81,9 @@ const RESTORE_EXAMPLES = [
   'plantstore restore /backup/plants-2026-11-21.db --store sqlite:/srv/plants.db --replace',
 ]
 const CHECK_NOTES = `
-The command checks the structure of the file, the schema and the log of changes, and compares the search index with the
-plants. It changes no plant, token or index.
+The command checks the structure of the file, the schema and the log of changes, and makes the search index anew from
+the plants. It changes no plant and no token. A service keeps the index that it uses, unless you say --reindex; large
+searches then wait until the service has made it anew.
 
 Exit codes: 0 in order, 1 damaged or failed, 2 wrong usage, 130 or 143 stopped by a signal.`
 const CHECK_EXAMPLES = ['plantstore check', 'plantstore check --store sqlite:/backup/plants-2026-11-21.db --json']

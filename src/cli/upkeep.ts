@@ -20,6 +20,10 @@ export interface RestoreFlags extends UpkeepFlags {
   readonly replace?: true
 }
 
+export interface CheckFlags extends UpkeepFlags {
+  readonly reindex?: true
+}
+
 type Work<T> = (
   upkeep: Pick<Upkeep, 'backup' | 'restore' | 'check'>,
   work: { signal: AbortSignal; onProgress: (state: WorkState) => void },
@@ -45,11 +49,11 @@ export async function restoreStore(file: string, flags: RestoreFlags, config: Co
 }
 
 /** @returns the exit code: 1 when a part of the store is damaged */
-export async function checkStore(flags: UpkeepFlags, { store }: Config): Promise<number> {
+export async function checkStore(flags: CheckFlags, { store }: Config): Promise<number> {
   giveWayToServices()
   let isDamaged = false
   const work: Work<CheckReport> = async (upkeep, work) => {
-    const report = await upkeep.check(work)
+    const report = await upkeep.check({ ...work, reindex: flags.reindex === true })
     isDamaged = report.parts.some(({ faults }) => faults.length > 0)
     return report
   }

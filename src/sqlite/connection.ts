@@ -1,6 +1,7 @@
 import { resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { isBusy, sqliteFault } from './errors.ts'
+import { asFull } from './open/full-disk.ts'
 
 /** The `PRAGMA application_id` of a plant store: the bytes "PLNT". */
 export const APPLICATION_ID = 0x504c4e54
@@ -103,6 +104,6 @@ export function transaction<T>(db: DatabaseSync, work: () => T): T {
   } catch (error) {
     // SQLite itself rolls the transaction back on some errors, such as a full disk.
     if (db.isTransaction) db.exec('ROLLBACK')
-    throw error
+    throw asFull(db, error)
   }
 }

@@ -2,8 +2,9 @@ import { AppError } from '../errors.ts'
 
 /** Primary result codes (https://sqlite.org/rescode.html); an extended code holds one in its low byte. */
 const BUSY = 5
-export const FULL = 13
+const FULL = 13
 const IOERR = 10
+const IOERR_WRITE = 778
 const IOERR_SHMSIZE = 4874
 const CORRUPT = 11
 const NOTADB = 26
@@ -38,6 +39,14 @@ export const isFull = (fault: SqliteFault): boolean => primary(fault) === FULL
 
 /** The disk has no space for the WAL, or for the WAL-index, which SQLite needs to open the store. */
 export const hasNoRoomToOpen = (fault: SqliteFault): boolean => isFull(fault) || fault.errcode === IOERR_SHMSIZE
+
+/** A write failed. It may have lacked space: SQLite tells neither a quota nor a limit of the size of files apart. */
+export const isWriteFault = (fault: SqliteFault): boolean =>
+  fault.errcode === IOERR_WRITE || fault.errcode === IOERR_SHMSIZE
+
+/** Returns an error like SQLite's for a full disk. */
+export const fullDisk = (cause?: unknown): Error =>
+  Object.assign(new Error('database or disk is full', { cause }), { errcode: FULL })
 
 /** SQLite refused this row alone. The transaction continues. */
 export const isRowFault = (fault: SqliteFault): boolean => [CONSTRAINT, TOOBIG, MISMATCH].includes(primary(fault))

@@ -123,7 +123,9 @@ export class SqliteStore implements Store {
       },
       maxDelay,
     )
-    this.#writer = options.startWriter?.(path, fail) ?? new AdaptiveWriter(path, fail)
+    this.#writer =
+      options.startWriter?.(path, fail) ??
+      new AdaptiveWriter(path, { onFatal: fail, onFull: () => this.#index.giveSpace() })
     this.tokens = new SqliteTokenStore(this.#reader, this.#writer.thread, () => this.#mustBeOpen())
     this.ids = new SqliteIdStore(this.#reader, this.#writer.thread, () => this.#mustBeOpen())
     const onNotice = (text: string) => {
@@ -137,6 +139,7 @@ export class SqliteStore implements Store {
       mayStart: () => this.#isServing || !isServed(path),
       onNotice,
       onDurable: (position) => this.#isServing && this.#housekeeping.trim(position),
+      onUnusable: () => this.#reads.forgetIndex(),
       onStoreFault: (fault) => isFatal(fault) && fail(errorOfFault(fault)),
     })
     this.#logs = new LogReaders(path, () => Promise.all([this.#writer.thread.restartLog(), this.#index.restartLog()]))

@@ -33,7 +33,13 @@ export function indexAll(path: string, bounds?: ConstructorParameters<typeof Ind
 }
 
 /** An index that only the test updates. */
-export const IDLE: Follower = { wake: () => {}, rebuild: () => {}, restartLog: async () => {}, close: async () => {} }
+export const IDLE: Follower = {
+  wake: () => {},
+  rebuild: () => {},
+  giveSpace: () => {},
+  restartLog: async () => {},
+  close: async () => {},
+}
 
 /** An index that takes a step when the test calls `step`, and reports it to the store. */
 export function steppedIndex(bounds?: ConstructorParameters<typeof Indexer>[1]): {

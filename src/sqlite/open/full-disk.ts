@@ -1,13 +1,22 @@
-import { closeSync, existsSync, fsyncSync, openSync, rmSync, writeSync } from 'node:fs'
+import { closeSync, existsSync, fsyncSync, openSync, rmSync, statSync, writeSync } from 'node:fs'
+import { constants } from 'node:os'
+import type { DatabaseSync } from 'node:sqlite'
 import { AppError } from '../../errors.ts'
-import { hasNoRoomToOpen, sqliteFault } from '../errors.ts'
+import { fullDisk, hasNoRoomToOpen, isWriteFault, sqliteFault } from '../errors.ts'
 import type { Remote } from '../worker/protocol.ts'
 import type { SqliteWriter } from '../write/writer.ts'
+
+const { errno } = constants
 
 const PAGE = 4096
 /** Pages of 4 KiB. The WAL-indexes of the store and of its search index take 32 KiB each when they are opened. */
 const MIN_PAGES = 9
 const MAX_PAGES = 32
+
+/** Bytes of a write that finds out whether there is space. A page of SQLite that did not fit was smaller. */
+const PROBE = 2 ** 16
+/** Node.js names no code for EDQUOT. */
+const NO_SPACE = [errno.ENOSPC, errno.EDQUOT, errno.EFBIG]
 
 const fileOf = (path: string): string => `${path}.reserve`
 
@@ -42,6 +51,33 @@ export async function openWithReserve<T>(path: string, open: () => Promise<T>): 
     if (fault === undefined || !hasNoRoomToOpen(fault) || !existsSync(fileOf(path))) throw error
     rmSync(fileOf(path), { force: true })
     return open()
+  }
+}
+
+/**
+ * Returns an error like that of a full disk for a write that failed by a quota, or by a limit of the size of files, and
+ * every other error unchanged. SQLite reports the first two like a failing disk, after which only a restart is safe.
+ */
+export function asFull(db: DatabaseSync, error: unknown): unknown {
+  const fault = sqliteFault(error)
+  const path = db.isOpen ? db.location() : null
+  return fault !== undefined && isWriteFault(fault) && path !== null && hasNoSpace(path) ? fullDisk(error) : error
+}
+
+/** Whether a new file beside the store can't become longer than the store and its WAL. */
+function hasNoSpace(path: string): boolean {
+  const sizes = ['', '-wal'].map((suffix) => statSync(path + suffix, { throwIfNoEntry: false })?.size ?? 0)
+  const probe = `${path}.probe`
+  try {
+    const file = openSync(probe, 'w', 0o600)
+    try {
+      rmSync(probe)
+      return writeSync(file, Buffer.alloc(PROBE), 0, PROBE, Math.max(...sizes)) < PROBE
+    } finally {
+      closeSync(file)
+    }
+  } catch (error) {
+    return NO_SPACE.includes(-((error as NodeJS.ErrnoException).errno ?? 0))
   }
 }
 

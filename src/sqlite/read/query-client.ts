@@ -105,6 +105,12 @@ export class QueryClient {
     }
   }
 
+  /** Closes the connections to the index that no read uses: they would keep the space of a removed file. */
+  forgetIndex(): void {
+    if (this.#isClosed || this.#client === undefined || this.#client.hasEnded) return
+    this.#client.remote.forgetIndex().catch(() => {})
+  }
+
   countPlants(): Promise<number> {
     return this.#during(undefined, (ending) => this.#reader(ending).countPlants())
   }

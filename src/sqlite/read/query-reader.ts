@@ -1,3 +1,4 @@
+import type { NewPlant } from '../../plant.ts'
 import type { PutOutcome } from '../../plant-change.ts'
 import {
   isByName,
@@ -9,12 +10,12 @@ import {
 } from '../../plant-query.ts'
 import type { ImportMode, TagCount } from '../../store.ts'
 import { columnsOf, type PlantColumns } from '../rows.ts'
-import { BehindError } from '../search-index/index-fault.ts'
+import { BehindError, IndexFault } from '../search-index/index-fault.ts'
 import type { Task } from '../worker/cooperative.ts'
 import type { Served } from '../worker/protocol.ts'
 import { SqliteDryRun } from '../write/dry-run.ts'
 import type { PageLimit } from './result-page.ts'
-import { needsIndex, Snapshot } from './snapshot.ts'
+import { addTo, type Content, needsIndex, Snapshot } from './snapshot.ts'
 import { NONE_UNINDEXED, type Unindexed } from './unindexed.ts'
 
 const CHUNK: PageLimit = { plants: 1000, text: 2 ** 20 }
@@ -37,6 +38,8 @@ interface Export {
   readonly query: PlantFilter & { readonly order: PlantOrder }
   /** Undefined for an export that looks at all plants. */
   readonly unindexed: Unindexed | undefined
+  /** The plants so far of an export by name, which the index finds. */
+  readonly exported: Content
   after: PlantQuery['after']
 }
 
@@ -80,13 +83,18 @@ export class QueryReader implements Served {
   /**
    * Begins an export. Its transaction stays open until `closeExport`.
    *
+   * An export must not lack a plant that a damaged index hides. So an export by id looks at all plants, and one by name
+   * compares its content with the store at its end.
+   *
    * @param handle chosen by the caller, for `readExport` and `closeExport`
    */
   openExport(handle: number, limits: ReadLimits, filter: PlantFilter, order: PlantOrder): void {
-    const snapshot = this.#begin(needsIndex(filter, order))
+    const snapshot = this.#begin(isByName(order))
     try {
-      const unindexed = unindexedFor(filter, order, snapshot, limits)
-      this.#exports.set(handle, { snapshot, query: { ...filter, order }, unindexed, after: undefined })
+      const isWhole = filter.tags.length + filter.words.length === 0
+      const unindexed = isByName(order) ? snapshot.unindexed(limits.unindexed) : isWhole ? NONE_UNINDEXED : undefined
+      const exported = { plants: 0, ids: 0n }
+      this.#exports.set(handle, { snapshot, query: { ...filter, order }, unindexed, exported, after: undefined })
     } catch (error) {
       throw snapshot.faultOf(error)
     } finally {
@@ -104,6 +112,7 @@ export class QueryReader implements Served {
       const chunk = yield* plants ?? snapshot.scan(next, CHUNK, Number.POSITIVE_INFINITY)
       const last = chunk.at(-1)
       if (last !== undefined) current.after = positionOf(query.order, last)
+      if (isByName(query.order)) yield* verify(current, chunk)
       return columnsOf(chunk)
     } catch (error) {
       throw snapshot.faultOf(error)
@@ -115,6 +124,10 @@ export class QueryReader implements Served {
     const closed = this.#exports.get(handle)
     this.#exports.delete(handle)
     if (closed !== undefined) this.#end(closed.snapshot)
+  }
+
+  forgetIndex(): void {
+    for (const snapshot of this.#idle) snapshot.forgetIndex()
   }
 
   /** Makes a small read. On a new connection, SQLite opens the WAL with it, which takes file descriptors. */
@@ -187,6 +200,15 @@ function unindexedFor(
     if (!(error instanceof BehindError) || isByName(order) || !snapshot.isFilling || scanned === 0) throw error
     return undefined
   }
+}
+
+/** @throws IndexFault at the end of an export whose content differs from that of the store */
+function* verify({ snapshot, query, exported }: Export, chunk: readonly NewPlant[]): Task<void> {
+  for (const { id } of chunk) addTo(exported, id)
+  if (chunk.length > 0) return
+  const { plants, ids } = yield* snapshot.contentOf(query)
+  if (plants === exported.plants && ids === exported.ids) return
+  throw new IndexFault(`it has ${exported.plants} plants of an export by name, and the store has ${plants}`)
 }
 
 function mustBeOpen<T>(work: T | undefined): T {

@@ -29,6 +29,18 @@ import { candidates, tagsOf, type Unindexed, worksOf } from './unindexed.ts'
 export const needsIndex = (filter: PlantFilter, order: PlantOrder): boolean =>
   isByName(order) || filter.tags.length + filter.words.length > 0
 
+/** A digest of a set of plants, whatever their order. */
+export interface Content {
+  plants: number
+  /** The sum of their ids, modulo 2^64. */
+  ids: bigint
+}
+
+export function addTo(content: Content, id: bigint): void {
+  content.plants++
+  content.ids = BigInt.asUintN(64, content.ids + id)
+}
+
 /** Plants that one statement counts, in about a millisecond. */
 const PLANTS_PER_COUNT = 20_000
 
@@ -61,6 +73,10 @@ export class Snapshot {
   end(): void {
     this.#view.end()
     if (this.#db.isTransaction) this.#db.exec('COMMIT')
+  }
+
+  forgetIndex(): void {
+    this.#view.close()
   }
 
   close(): void {
@@ -149,6 +165,18 @@ export class Snapshot {
       if (plant === undefined || turn.isOverAfter(plant)) yield
     }
     return found.plants
+  }
+
+  /** Returns the content of a query, without the index. */
+  *contentOf(filter: PlantFilter): Task<Content> {
+    const content: Content = { plants: 0, ids: 0n }
+    const query: PlantQuery = { ...filter, order: 'id', after: undefined }
+    const turn = new Turn()
+    for (const plant of candidates(this.#statements, this.#search.all(query), query)) {
+      if (plant !== undefined && matches(query, plant)) addTo(content, plant.id)
+      if (plant === undefined || turn.isOverAfter(plant)) yield
+    }
+    return content
   }
 
   check(): void {

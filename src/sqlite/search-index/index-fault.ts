@@ -1,4 +1,4 @@
-import { hasNoRoomToOpen, type SqliteFault, sqliteFault } from '../errors.ts'
+import { isFull, isWriteFault, type SqliteFault, sqliteFault } from '../errors.ts'
 import { type Row, StatementCache } from '../statement-cache.ts'
 
 /**
@@ -12,10 +12,13 @@ export class IndexFault extends Error {
   override readonly name = 'IndexFault'
   /** Whether the content of the file may be intact, so that the index can use the same file later. */
   readonly isPassing: boolean
+  /** Whether a write has failed, most often for lack of space. */
+  readonly isOfWriting: boolean
 
   constructor(message: string, fault?: SqliteFault) {
     super(message)
-    this.isPassing = fault !== undefined && (PASSING.includes(fault.errcode & 0xff) || hasNoRoomToOpen(fault))
+    this.isOfWriting = fault !== undefined && (isFull(fault) || isWriteFault(fault))
+    this.isPassing = this.isOfWriting || (fault !== undefined && PASSING.includes(fault.errcode & 0xff))
   }
 }
 

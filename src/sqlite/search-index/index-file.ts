@@ -84,10 +84,15 @@ export function checkFile(statements: StatementCache): void {
   if (found !== 'ok') throw new IndexFault(`it is damaged: ${found}`)
 }
 
+/** Removes an index, also while connections have it open. */
+export function removeIndex(path: string): void {
+  // The file goes first: SQLite ignores a WAL without a database, but would apply a leftover WAL to a new file.
+  for (const suffix of ['', '-wal', '-shm']) rmSync(path + suffix, { force: true })
+}
+
 /** Creates an empty index, and replaces a present one. Only the owner of the store may read it. */
 export function createIndexFile(path: string, identity: Uint8Array, state: IndexState): DatabaseSync {
-  // The file goes first: SQLite ignores a WAL without a database, but would apply a leftover WAL to the new file.
-  for (const suffix of ['', '-wal', '-shm']) rmSync(path + suffix, { force: true })
+  removeIndex(path)
   closeSync(openSync(path, 'wx', 0o600))
   return inIndex(() => {
     const db = openDerivedWriter(path)

@@ -1,6 +1,7 @@
 import { isFatal, type SqliteFault, sqliteFault } from '../errors.ts'
 import type { Served } from '../worker/protocol.ts'
 import { IndexFault } from './index-fault.ts'
+import { indexPath, inodeOf } from './index-file.ts'
 import { Indexer, type IndexProgress } from './indexer.ts'
 
 export type IndexReport =
@@ -53,6 +54,20 @@ export class IndexFollower implements Served {
     this.#schedule(0)
   }
 
+  /**
+   * Removes the index, so that the store gets its space. Otherwise a full disk would stay full: the store keeps the
+   * changes that an index lacks. A later step makes the index anew.
+   */
+  giveSpace(): void {
+    if (inodeOf(indexPath(this.#path)) === undefined) return
+    this.#drop()
+    this.#report({ fault: 'the disk is full' })
+    clearTimeout(this.#next)
+    this.#dueAt = Number.POSITIVE_INFINITY
+    this.#retry = LAST_RETRY
+    this.#schedule(this.#retry)
+  }
+
   restartLog(): void {
     this.#indexer?.restartLog()
   }
@@ -82,6 +97,7 @@ export class IndexFollower implements Served {
       this.#syncIfDue(this.#indexer)
       this.#schedule(this.#pauseAfter(progress))
     } catch (error) {
+      if (error instanceof IndexFault && error.isOfWriting) this.giveSpace()
       this.#fail(error)
       this.#schedule(this.#retry)
       this.#retry = Math.min(this.#retry * 2, LAST_RETRY)
@@ -101,6 +117,12 @@ export class IndexFollower implements Served {
     indexer.sync()
     this.#syncedAt = performance.now()
     this.#durable = this.#position
+    this.#report({ durable: this.#durable })
+  }
+
+  #drop(): void {
+    this.#indexer ??= new Indexer(this.#path)
+    this.#position = this.#durable = this.#indexer.drop()
     this.#report({ durable: this.#durable })
   }
 

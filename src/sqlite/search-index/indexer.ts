@@ -7,7 +7,16 @@ import { openDerivedWriter, openReader } from '../connection.ts'
 import { StatementCache } from '../statement-cache.ts'
 import { BatchReader } from './batch-reader.ts'
 import { IndexFault, IndexStatements, inIndex } from './index-fault.ts'
-import { checkFile, createIndexFile, type IndexState, indexPath, inodeOf, readState, writeState } from './index-file.ts'
+import {
+  checkFile,
+  createIndexFile,
+  type IndexState,
+  indexPath,
+  inodeOf,
+  readState,
+  removeIndex,
+  writeState,
+} from './index-file.ts'
 import { PlantIndex } from './plant-index.ts'
 
 /** Bounds of one transaction. */
@@ -102,6 +111,13 @@ export class Indexer {
   /** Has the next step rebuild the index, unless another file has replaced the faulty one. */
   rebuild(inode: number, why: string): void {
     if (inodeOf(this.#path) === inode) this.#rebuildReason = why
+  }
+
+  /** Removes the index, and returns the position of the newest change: a new index needs no older ones. */
+  drop(): number {
+    this.#closeIndex()
+    removeIndex(this.#path)
+    return this.#changes.head()
   }
 
   close(): void {

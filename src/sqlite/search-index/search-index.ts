@@ -17,6 +17,8 @@ export interface Follower {
   wake(isUrgent: boolean): void
   /** See IndexFollower.rebuild. */
   rebuild(inode: number, why: string): void
+  /** See IndexFollower.giveSpace. */
+  giveSpace(): void
   /** See Indexer.restartLog. */
   restartLog(): Promise<void>
   /** Resolves after the step under way, once the index is closed. */
@@ -39,6 +41,8 @@ export interface SearchIndexOptions {
   readonly onNotice: (text: string) => void
   /** Called when the index is durable up to a position of the log of changes. */
   readonly onDurable: (position: number) => unknown
+  /** Called when the index can't be used, and may be removed. */
+  readonly onUnusable: () => void
   /** Called with a fatal fault of the store's file. */
   readonly onStoreFault: (fault: SqliteFault) => unknown
 }
@@ -150,6 +154,11 @@ export class SearchIndex {
     this.#follower?.rebuild(inode, why)
   }
 
+  /** Removes the index of a store that has no space left. The follower makes it anew later. */
+  giveSpace(): void {
+    this.#follower?.giveSpace()
+  }
+
   /** Restarts the log of the index, if no read needs it. */
   async restartLog(): Promise<void> {
     await this.#follower?.restartLog()
@@ -216,6 +225,7 @@ export class SearchIndex {
     }
     this.#isFaulty = true
     this.#throttle.beginAll()
+    this.#options.onUnusable()
   }
 
   #ended(why: string): void {
@@ -248,6 +258,7 @@ function startThread(path: string, { onReport, onEnd }: FollowerEvents): Followe
   return {
     wake: (isUrgent) => send(thread.remote.wake(isUrgent)),
     rebuild: (inode, why) => send(thread.remote.rebuild(inode, why)),
+    giveSpace: () => send(thread.remote.giveSpace()),
     restartLog: () => thread.remote.restartLog(),
     close: () => {
       isClosed = true

@@ -31,6 +31,7 @@ export function watchIndex(storePath: string, onProgress: (progress: IndexProgre
       timer ??= setTimeout(look, POLL_INTERVAL)
     },
     rebuild: () => {},
+    giveSpace: () => {},
     restartLog: async () => {},
     close: async () => {
       clearTimeout(timer)

@@ -1,6 +1,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { BUSY_TIMEOUT, transaction } from '../connection.ts'
-import { FULL, isBusy, isFull, sqliteFault } from '../errors.ts'
+import { fullDisk, isBusy, isFull, sqliteFault } from '../errors.ts'
+import { asFull } from '../open/full-disk.ts'
 import { advanceMark } from './log-mark.ts'
 
 /** Pages: 16 MiB. A checkpoint writes a page once, however many groups have changed it. */
@@ -84,7 +85,7 @@ export class LogKeeper {
    * runs before that has succeeded.
    */
   makeRoom(): void {
-    this.#full ??= Object.assign(new Error('database or disk is full'), { errcode: FULL })
+    this.#full ??= fullDisk()
     this.#truncate()
   }
 
@@ -96,7 +97,7 @@ export class LogKeeper {
     // The checkpoint must not wait for readers, which keep it from truncating the log.
     this.#db.exec('PRAGMA busy_timeout = 0')
     try {
-      this.#checkpointTruncate.get()
+      this.#noteFullDisk(() => this.#checkpointTruncate.get())
     } finally {
       this.#db.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT}`)
     }
@@ -112,7 +113,8 @@ export class LogKeeper {
   #noteFullDisk<T>(work: () => T): T {
     try {
       return work()
-    } catch (error) {
+    } catch (cause) {
+      const error = asFull(this.#db, cause)
       const fault = sqliteFault(error)
       if (this.#checkpoints && fault !== undefined && isFull(fault)) this.#full = error
       throw error

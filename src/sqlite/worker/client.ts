@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import type { Worker } from 'node:worker_threads'
-import { isFatal, outOfReach } from '../errors.ts'
+import { isFatal, isFull, outOfReach } from '../errors.ts'
 import type { IndexReport } from '../search-index/index-follower.ts'
 import { errorOf, type Failure } from './failure.ts'
 import type { Remote, Reply, Request, Roles } from './protocol.ts'
@@ -14,6 +14,8 @@ interface Pending {
 export interface ThreadEvents {
   /** Called when the file of the store can't be trusted any more. The client refuses every later call. */
   onFatal?(error: Error): void
+  /** Called when a call fails because the store has no space left. */
+  onFull?(): void
   /** Called once when the thread has ended, also after `close`, with the number of unanswered calls. */
   onEnd?(cause: Error, unanswered: number): void
   onProgress?(progress: IndexReport): void
@@ -142,6 +144,7 @@ export class ThreadClient<R extends keyof Roles> {
       this.refuse(error)
       this.#events.onFatal?.(error)
     }
+    if (failure.failure === 'sqlite' && isFull(failure.fault)) this.#events.onFull?.()
     return error
   }
 

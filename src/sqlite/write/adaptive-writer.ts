@@ -23,6 +23,13 @@ const MAX_ROWS = 128
 /** Commits between two checks of the WAL's length. */
 const LOG_CHECK_INTERVAL = 16
 
+export interface WriterEvents {
+  /** Called when the writer can't continue; only a restart of the process helps. */
+  readonly onFatal: (error: Error) => void
+  /** Called when the store has no space left for a write. */
+  readonly onFull?: () => void
+}
+
 /** Writes to the store. */
 export interface Writer {
   /** Resolves after the commit. @throws AppError 50301 when the outcome can't be known, 50304 when there is no space */
@@ -42,7 +49,7 @@ export interface Writer {
 export class AdaptiveWriter implements Writer {
   readonly #path: string
   readonly #client: ThreadClient<'writer'>
-  readonly #onFatal: (error: Error) => void
+  readonly #events: WriterEvents
   readonly #now: () => number
   /** The connection of the event loop. Its first group opens it. */
   #loopWriter: SqliteWriter | undefined
@@ -51,15 +58,12 @@ export class AdaptiveWriter implements Writer {
   #points = 0
   #sinceLogCheck = 0
 
-  /**
-   * @param onFatal called when the writer can't continue; only a restart of the process helps
-   * @param now milliseconds
-   */
-  constructor(path: string, onFatal: (error: Error) => void, now: () => number = () => performance.now()) {
+  /** @param now milliseconds */
+  constructor(path: string, events: WriterEvents, now: () => number = () => performance.now()) {
     this.#path = path
-    this.#onFatal = onFatal
+    this.#events = events
     this.#now = now
-    this.#client = writerThread(path, (error) => this.#fail(error))
+    this.#client = writerThread(path, (error) => this.#fail(error), events.onFull)
   }
 
   get thread(): Remote<SqliteWriter> {
@@ -127,20 +131,26 @@ export class AdaptiveWriter implements Writer {
   #makeRoom(): void {
     this.#threadUntil = this.#now() + FULL_PAUSE
     this.thread.makeRoom().catch(() => {})
+    this.#events.onFull?.()
   }
 
   /** Stops both connections for good: after a failed fsync, a later fsync that succeeds proves nothing. */
   #fail(error: Error): void {
     this.#client.refuse(error)
     this.#threadUntil = Number.POSITIVE_INFINITY
-    this.#onFatal(error)
+    this.#events.onFatal(error)
   }
 }
 
 /** Starts a writer in a thread. A thread that ends with unanswered calls is fatal, as their outcome is unknown. */
-export function writerThread(path: string, onFatal: (error: Error) => void): ThreadClient<'writer'> {
+export function writerThread(
+  path: string,
+  onFatal: (error: Error) => void,
+  onFull: () => void = () => {},
+): ThreadClient<'writer'> {
   return new ThreadClient('writer', path, {
     onFatal,
+    onFull,
     onEnd: (cause, unanswered) => {
       if (unanswered > 0) onFatal(cause)
     },

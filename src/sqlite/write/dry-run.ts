@@ -3,6 +3,7 @@ import type { NewPlant } from '../../plant.ts'
 import { decidePut, type PutOutcome } from '../../plant-change.ts'
 import type { ImportMode } from '../../store.ts'
 import { openReader } from '../connection.ts'
+import { fullDisk, isWriteFault, sqliteFault } from '../errors.ts'
 import { type PlantColumns, plantsOf } from '../rows.ts'
 import { StatementCache } from '../statement-cache.ts'
 import type { Task } from '../worker/cooperative.ts'
@@ -36,8 +37,12 @@ export class SqliteDryRun {
         outcomes.push(this.#import(plant))
         if (outcomes.length % STEP === 0) yield
       }
+    } catch (error) {
+      const fault = sqliteFault(error)
+      // The connection writes to its temporary file alone, so the store is well.
+      throw fault !== undefined && isWriteFault(fault) ? fullDisk(error) : error
     } finally {
-      this.#db.exec('COMMIT')
+      if (this.#db.isTransaction) this.#db.exec('COMMIT')
     }
     return outcomes
   }
