@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
+import type { Socket } from 'node:net'
 import { suite, type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { TESTER } from '../support/actor.ts'
@@ -131,6 +132,14 @@ suite('connections beyond the bound', () => {
     assert.equal(told, 8)
   })
 
+  test('are closed after a second if they send nothing, whatever a request may take', async (t) => {
+    const service = await withService(t, { maxConnections: '3', requestTimeout: '0s' })
+    const release = await busy(t, service, 3)
+    const refused = await opened(t, service, '')
+    assert.equal((await refused.untilClosed()).length, 0)
+    await release()
+  })
+
   test('of one address are accepted if it is a trusted proxy', async (t) => {
     const service = await withService(t, { maxAddressConnections: '3', trustedProxies: '127.0.0.1' })
     const release = await busy(t, service, 3)
@@ -255,6 +264,35 @@ suite('an unread answer', () => {
     const reading = setInterval(() => connection.socket.once('data', () => connection.socket.pause()).resume(), 200)
     t.after(() => clearInterval(reading))
     await until(async () => (await metric(service, 'plantstore_answers_cut_total')) === 1, 'no answer is cut off')
+  })
+
+  test('stays if its client reads well, and a further large answer is refused instead', async (t) => {
+    const now = performance.now.bind(performance)
+    let ahead = 0
+    t.mock.method(performance, 'now', () => now() + ahead)
+    t.mock.timers.enable({ apis: ['setInterval'] })
+    const service = await withLargePlants(t, { unreadLimit: 4 * 2 ** 20 })
+    const accepted = once(service.server, 'connection')
+    const reader = await unread(t, service)
+    const [socket] = (await accepted) as [Socket]
+    const taken = () => socket.bytesWritten - socket.writableLength
+    let refused = 0
+    for (let second = 1; second <= 5; second++) {
+      await until(() => socket.writableLength > 0, 'the answers do not wait for their client')
+      const before = taken()
+      reader.socket.resume()
+      await until(() => taken() > before, 'the client reads nothing')
+      reader.socket.pause()
+      await until(() => socket.writableLength > 0, 'the answers do not wait for their client again')
+      ahead += 1000
+      t.mock.timers.tick(1000)
+      const { status } = await service.send('GET', '/plants?limit=8')
+      if (status === 503) refused++
+    }
+    assert.ok(refused > 0, 'no further answer was refused')
+    assert.equal(await metric(service, 'plantstore_answers_cut_total'), 0)
+    reader.socket.resume()
+    await until(() => reader.received.split('HTTP/1.1 200 ').length === 11, 'the client does not get ten answers')
   })
 
   test('is never that of a completed PATCH: without memory for the answer, the PATCH is refused first', async (t) => {

@@ -98,7 +98,7 @@ export class UnreadAnswers {
       const earned = leastSpeed === undefined ? (moved > 0 ? stallTimeout : 0) : (moved / leastSpeed) * 1000
       const isWaiting = answer.exchange.response.writableLength > 0
       answer.taken = taken
-      answer.credit = Math.min(stallTimeout, answer.credit + earned) - (isWaiting ? elapsed : 0)
+      answer.credit = Math.min(stallTimeout, answer.credit + earned - (isWaiting ? elapsed : 0))
       if (stallTimeout > 0 && answer.credit <= 0) {
         this.#cutOff(answer, `the client read too little of its answer for ${stallTimeout / 1000} s`)
       }
