@@ -30,6 +30,9 @@ function part(t: TestContext, service: Service, secret: string, bytes: number): 
 
 const refusalTo = async (connection: RawConnection) => assertRefusal(answersIn(await connection.untilClosed()))
 
+/** A body of 128 KiB. */
+const LARGEST = PLANT.padEnd(128 * KIB, ' ')
+
 suite('bodies in transit', () => {
   const LIMITS = { bodyMemory: 512 * 2 ** 10, bodyLimit: '128KiB' }
 
@@ -70,8 +73,19 @@ suite('bodies in transit', () => {
 
   test('always have room for one body of the largest size', async (t) => {
     const service = await withService(t, { bodyMemory: 1, bodyLimit: '128KiB' })
-    const body = JSON.stringify({ id: 1, name: 'x'.repeat(127 * KIB) })
-    assert.equal(await create(service, body), 200)
+    for (const chunked of [false, true]) assert.equal(await create(service, LARGEST, { chunked }), 200)
+  })
+
+  test('may take exactly half of the memory with one token, and exactly all of it with two', async (t) => {
+    const service = await withService(t, { bodyMemory: 256 * KIB, bodyLimit: '128KiB' })
+    const issued = await Promise.all([1, 2].map(() => service.issueToken(['plants:write'])))
+    const release = await service.under.lock()
+    const creates = issued.map(({ secret }) => create(service, LARGEST, { authorization: `Bearer ${secret}` }))
+    let answered = 0
+    for (const each of creates) void each.then(() => answered++)
+    await untilBodiesTake(service, (bytes) => bytes === 256 * KIB || answered > 0)
+    await release()
+    assert.deepEqual(await Promise.all(creates), [200, 200])
   })
 
   test('count the same in pieces of any size', async (t) => {
