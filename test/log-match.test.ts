@@ -146,3 +146,30 @@ test('a log still matches after the schema has changed before a mark', async (t)
   transaction(db, () => db.exec('CREATE VIEW e AS SELECT 1'))
   assert.equal(judge(next.file, image().log), 'own')
 })
+
+test('frames from a wrong checksum on do not count, because SQLite ignores them', async (t) => {
+  const { db, image, judge } = await openStore(t)
+  mark(db)
+  create(db, 1)
+  const older = image()
+  db.exec('PRAGMA wal_checkpoint(PASSIVE)')
+  mark(db)
+  create(db, 1)
+  create(db, 40)
+  const between = image().log.length
+  mark(db)
+  const newer = image()
+  assert.equal(judge(older.file, newer.log), 'foreign')
+  assert.equal(judge(older.file, withFlippedBit(newer.log, LOG_HEADER + FRAME - 1)), 'own', 'SQLite ignores all of it')
+  // A checkpoint copied the first page with the second mark, which is only behind the wrong checksum.
+  const whole = Buffer.concat([newer.file, Buffer.alloc(100 * PAGE)])
+  const checkpointed = partly(whole, newer.log.subarray(between + 24), 1)
+  assert.equal(judge(checkpointed, newer.log), 'own')
+  assert.equal(judge(checkpointed, withFlippedBit(newer.log, between - 1)), 'foreign')
+})
+
+function withFlippedBit(log: Buffer, at: number): Buffer {
+  const flipped = Buffer.from(log)
+  flipped.writeUInt8(flipped.readUInt8(at) ^ 1, at)
+  return flipped
+}

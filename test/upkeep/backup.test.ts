@@ -1,5 +1,15 @@
 import assert from 'node:assert/strict'
-import { closeSync, mkdirSync, openSync, readdirSync, statSync, symlinkSync, writeFileSync, writeSync } from 'node:fs'
+import {
+  closeSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs'
 import { getPriority } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -184,4 +194,45 @@ test('a backup of a store after a crash contains every commit of its log', async
   const file = join(tempFolder(t), 'backup.db')
   await makeBackup(storePath, file)
   assert.deepEqual([...plantsIn(file).keys()], [1n])
+})
+
+test('a backup that has other counts than its store gets no name', async (t) => {
+  const path = await storeWith(t, 5)
+  const folder = tempFolder(t)
+  // Takes a plant out of the copy, as a disk may that loses a page.
+  const script = `import { DatabaseSync } from 'node:sqlite'
+    const { exec } = DatabaseSync.prototype
+    DatabaseSync.prototype.exec = function (sql) {
+      exec.call(this, sql)
+      if (sql.includes('journal_mode = DELETE')) exec.call(this, 'DELETE FROM plants WHERE id IN (SELECT min(id) FROM plants)')
+    }`
+  const nodeArgs = ['--import', `data:text/javascript,${encodeURIComponent(script)}`]
+  const { code, stderr } = await run(t, ['backup', join(folder, 'a.db'), '--store', `sqlite:${path}`], { nodeArgs })
+  assert.match(stderr, /the copy is damaged, so no backup was written: it has 4 plants and 0 tokens instead of 5 and 0/)
+  assert.deepEqual([code, readdirSync(folder)], [1, []])
+})
+
+test('each byte of a backup is on stable storage before it gets its name, and then the name is', async (t) => {
+  if (!(isLinux && runs('strace', '-f', '-qq', '-o', '/dev/null', 'true'))) {
+    return notTestedHere(t, 'the order of the writes of a backup, because strace is not there or not allowed')
+  }
+  const path = await storeWith(t, 5)
+  const folder = tempFolder(t)
+  const log = join(tempFolder(t), 'calls')
+  const calls = 'pwrite64,write,fsync,fdatasync,link,linkat,rename'
+  const under = ['strace', '-f', '-qq', '-y', '-s', '0', '-o', log, '-e', `trace=${calls}`]
+  const { code, stderr } = await run(t, ['backup', join(folder, 'a.db'), '--store', `sqlite:${path}`], { under })
+  assert.equal(code, 0, stderr)
+  const steps = readFileSync(log, 'utf8')
+    .split('\n')
+    .flatMap((line) => {
+      if (/ (?:link|linkat|rename)\(.*a\.db\.new-/.test(line)) return ['name']
+      if (/ fsync\(\d+<[^>]*\/a\.db\.new-\d+-[0-9a-f]+>/.test(line)) return ['sync']
+      if (/ p?write(?:64)?\(\d+<[^>]*\/a\.db\.new-\d+-[0-9a-f]+>/.test(line)) return ['write']
+      return line.includes(`<${folder}>`) && / fsync\(/.test(line) ? ['sync folder'] : []
+    })
+  const named = steps.indexOf('name')
+  assert.ok(steps.includes('write') && named > 0, steps.join())
+  assert.ok(steps.lastIndexOf('sync', named) > steps.lastIndexOf('write'), steps.join())
+  assert.ok(steps.lastIndexOf('sync folder') > named, steps.join())
 })
