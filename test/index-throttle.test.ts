@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Actor } from '../src/actor.ts'
 import type { NewPlant } from '../src/plant.ts'
 import type { PlantOrder } from '../src/plant-query.ts'
@@ -33,11 +34,12 @@ const large = (id: bigint): NewPlant => plant(id, `${differentWords(`w${id}x`, 6
 
 /** Whether a promise has settled by now. */
 async function isSettled(promise: Promise<unknown>): Promise<boolean> {
-  let isSo = true
-  const pending = Promise.resolve().then(() => {
-    isSo = false
-  })
-  await Promise.race([promise.catch(() => {}), pending])
+  let isSo = false
+  const settle = () => {
+    isSo = true
+  }
+  promise.then(settle, settle)
+  await nextTurn()
   return isSo
 }
 
