@@ -1,8 +1,9 @@
 /**
  * Folds case and accents, for search and for sorting by name. Both engines use it, so they answer alike.
  *
- * It decomposes for compatibility (Unicode Standard Annex 15) and removes combining marks. Then it maps to upper case
- * and back, so that `ß` and `SS` both become `ss`, and replaces the final sigma by the common one.
+ * It decomposes for compatibility (Unicode Standard Annex 15), and removes combining marks and invisible characters
+ * (Default_Ignorable_Code_Point, such as the soft hyphen and joiners). Then it maps to upper case and back, so that `ß`
+ * and `SS` both become `ss`, and replaces the final sigma by the common one.
  */
 export function fold(text: string): string {
   if (isAscii(text)) return text.toLowerCase()
@@ -11,11 +12,17 @@ export function fold(text: string): string {
   return withoutMarks(cased).replaceAll('ς', 'σ')
 }
 
-/** The words of a text, folded: runs of letters and digits; a pictograph is a word of its own. */
+/** The words of a text, folded: runs of letters and digits. A pictograph or a flag is a word of its own. */
 export function words(text: string): string[] {
   const folded = fold(text)
   return folded.match(isAscii(folded) ? ASCII_WORDS : WORDS) ?? []
 }
+
+/** Whether a text is a word that `words` may return. */
+export const isWord = (text: string): boolean => WORD.test(text)
+
+/** Whether a text has no visible character. */
+export const isBlank = (text: string): boolean => BLANK.test(text)
 
 /** Characters (code points) of a folded name by which plants are sorted. */
 export const SORT_KEY_LENGTH = 128
@@ -43,8 +50,12 @@ export function compareCodePoints(a: string, b: string): number {
 const FOLDED_LENGTH = SORT_KEY_LENGTH * 4
 const SPLIT_PAIR = /[\ud800-\udbff]$/
 const ASCII_WORDS = /[a-z0-9]+/g
-const WORDS = /[\p{L}\p{N}]+|\p{Extended_Pictographic}/gu
-const MARKS = /\p{M}+/gu
+/** Two regional indicators are a flag. The blocks of pictographs have symbols that are no emoji, such as U+273F. */
+const PICTOGRAPH = '\\p{RI}{1,2}|[\\p{Extended_Pictographic}\\p{EMod}[\\p{So}&&[\\u2600-\\u27bf\\u{1f000}-\\u{1faff}]]]'
+const WORDS = new RegExp(`[\\p{L}\\p{N}]+|${PICTOGRAPH}`, 'gv')
+const WORD = new RegExp(`^(?:[\\p{L}\\p{N}]+|${PICTOGRAPH})$`, 'v')
+const MARKS = /[\p{M}\p{DI}]+/gv
+const BLANK = /^[\s\p{DI}]*$/v
 const BEYOND_ASCII = /[\u0080-\uffff]/
 
 const isAscii = (text: string): boolean => !BEYOND_ASCII.test(text)

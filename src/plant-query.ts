@@ -1,4 +1,4 @@
-import { compareCodePoints, sortKey, words } from './fold.ts'
+import { compareCodePoints, isBlank, sortKey, words } from './fold.ts'
 import type { NewPlant, Plant } from './plant.ts'
 
 /** Selects plants. An empty part selects all. */
@@ -9,13 +9,20 @@ export interface PlantFilter {
   readonly words: readonly string[]
 }
 
-/** The filter for plants that have one of the tags, if any are given, and every word of a text. */
-export const filterOf = (tags: readonly string[] = [], text = ''): PlantFilter => ({
-  tags: tags.length < 2 ? tags : [...new Set(tags)],
-  words: text === '' ? NO_WORDS : [...new Set(words(text))],
-})
+/**
+ * The filter for plants that have one of the tags, if any are given, and every word of a text; undefined for a text
+ * without a word, which no plant matches. A blank text is as none.
+ */
+export function filterOf(tags: readonly string[] = [], text = ''): PlantFilter | undefined {
+  const wanted = text === '' ? NO_WORDS : [...new Set(words(text))]
+  if (wanted.length === 0 && !isBlank(text)) return undefined
+  return { tags: tags.length < 2 ? tags : [...new Set(tags)], words: wanted }
+}
 
 const NO_WORDS: readonly string[] = []
+
+/** The filter for all plants. */
+export const ALL_PLANTS: PlantFilter = { tags: [], words: NO_WORDS }
 
 export const PLANT_ORDERS = ['id', '-id', 'name', '-name'] as const
 /** By id, or by folded name and then id. The minus reverses both. */

@@ -4,6 +4,7 @@ import fc from 'fast-check'
 import { compareCodePoints, fold, SORT_KEY_LENGTH, sortKey, words } from '../src/fold.ts'
 import { anyText } from './support/plants.ts'
 import { holds } from './support/property.ts'
+import { modelWords, TRICKY } from './support/word-model.ts'
 
 /** Every code point, assigned or not, except surrogates. */
 function* characters(): Iterable<string> {
@@ -37,6 +38,9 @@ suite('folding', () => {
     नीम: 'नम',
     'Ё й': 'е и',
     '🌵 × ½': '🌵 × 1⁄2',
+    'so\u00adft\u200b\u2060ly\ufeff': 'softly',
+    'نمی\u200cخواهم': 'نمیخواهم',
+    '\u3164ㅎ': '\u1112',
   }
 
   test('removes differences of case, accents and compatibility forms', () => {
@@ -68,6 +72,30 @@ suite('the words of a text', () => {
     assert.deepEqual(words('Aloe🌵🌿vera'), ['aloe', '🌵', '🌿', 'vera'])
     assert.deepEqual(words('E\u0301chium_ÉCHIUM'), ['echium', 'echium'])
     assert.deepEqual(words('龍舌蘭 ٣'), ['龍舌蘭', '٣'])
+  })
+
+  test('are also flags and symbols that look like pictographs, but no other signs', () => {
+    assert.deepEqual(words('🇩🇪🇫🇷🇯 rose'), ['🇩🇪', '🇫🇷', '🇯', 'rose'])
+    assert.deepEqual(words('👍🏽✿★♀'), ['👍', '🏽', '✿', '★', '♀'])
+    assert.deepEqual(words('€ × !!! → ° ■'), [])
+  })
+
+  test('are not split by invisible characters', () => {
+    assert.deepEqual(words('so\u00adft mon\u200bstera'), ['soft', 'monstera'])
+    assert.deepEqual(words('👨\u200d🌾 🏴\u{e0067}\u{e0062}\u{e007f}'), ['👨', '🌾', '🏴'])
+  })
+
+  test('are those of a model that reads one character after the other', () => {
+    for (const character of characters()) {
+      const text = `a${character}b`
+      const found = words(text).join(' ')
+      if (found !== modelWords(text).join(' ')) assert.fail(`U+${character.codePointAt(0)?.toString(16)}: ${found}`)
+    }
+    const tricky = fc.string({ unit: fc.constantFrom(...TRICKY), maxLength: 20 })
+    holds(
+      fc.property(fc.oneof(tricky, anyText), (text) => assert.deepEqual(words(text), modelWords(text))),
+      { numRuns: 5000 },
+    )
   })
 
   test('are the text itself if the text is a word', () => {

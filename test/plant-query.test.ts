@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { words } from '../src/fold.ts'
 import { MAX_ID, MIN_ID } from '../src/plant.ts'
-import { comparePositions, matches, PLANT_ORDERS, positionOf } from '../src/plant-query.ts'
+import { comparePositions, filterOf, matches, PLANT_ORDERS, positionOf } from '../src/plant-query.ts'
 import { anyPlant } from './support/plants.ts'
 import { holds } from './support/property.ts'
 import { plant } from './support/store-under-test.ts'
@@ -26,6 +26,15 @@ test('a filter by tags matches plants whose tag equals one of them', () => {
 test('a filter by words matches if each is a prefix of a word of the name or the tag', () => {
   for (const text of ['mon', 'DELI mon', 'plant', 'mon hou', 'del del', 'Móñ']) assert.ok(meant([], text), text)
   for (const text of ['onstera', 'mon x', 'monsteras', 'deliciosahouse']) assert.equal(meant([], text), false, text)
+})
+
+test('a text selects by its words, a blank one selects all plants, and one without a word none', () => {
+  assert.deepEqual(filterOf(['x'], 'B a b'), { tags: ['x'], words: ['b', 'a'] })
+  for (const text of ['', ' ', '\t\u3000\u00a0', '\u200b', ' \u00ad\ufeff ']) {
+    assert.deepEqual(filterOf([], text), { tags: [], words: [] }, JSON.stringify(text))
+  }
+  for (const text of ['€', '×', '!!!', ' - ', '\u0301', '\u200b.']) assert.equal(filterOf([], text), undefined, text)
+  assert.deepEqual(filterOf([], '🇩🇪')?.words, ['🇩🇪'])
 })
 
 test('a prefix of each word of a plant, together with its tag, matches the plant', () => {

@@ -9,7 +9,7 @@ import { exportTests } from './export-suite.ts'
 import { freshnessTests, propertyTests } from './freshness-suite.ts'
 import { idTests } from './id-suite.ts'
 import { importTests, wholeImportTests } from './import-suite.ts'
-import { listTests } from './list-suite.ts'
+import { listTests, wideTests } from './list-suite.ts'
 import { lookupTests } from './lookup-suite.ts'
 import { TESTER } from './support/actor.ts'
 import { createPlant } from './support/create-plant.ts'
@@ -26,6 +26,7 @@ export function storeSuite(name: string, open: OpenStore, { isSharded = false } 
   concurrencyTests(suite, open)
   changeTests(suite, open)
   listTests(suite, open)
+  wideTests(suite, open)
   freshnessTests(suite, open)
   propertyTests(suite, open)
   tagTests(suite, open)

@@ -1,7 +1,7 @@
 import { pipeline } from 'node:stream'
 import { createGzip } from 'node:zlib'
 import type { Config } from '../config.ts'
-import { type Format, headerOf, MEDIA_TYPES, writeFile } from '../import/format.ts'
+import { type Format, headerOf, MEDIA_TYPES, NO_PLANTS, writeFile } from '../import/format.ts'
 import { OperatorError } from '../operator-error.ts'
 import { filterOf, type PlantOrder } from '../plant-query.ts'
 import { counted } from '../printable.ts'
@@ -79,7 +79,9 @@ async function* bytesIn(
   format: Format,
   { tag, q, sort = 'id' }: ExportFlags,
 ): AsyncGenerator<Uint8Array> {
-  for await (const text of writeFile(format, store.exportPlants(filterOf(tag, q), sort))) yield Buffer.from(text)
+  const filter = filterOf(tag, q)
+  const plants = filter === undefined ? NO_PLANTS : store.exportPlants(filter, sort)
+  for await (const text of writeFile(format, plants)) yield Buffer.from(text)
 }
 
 function bytesFrom(

@@ -12,6 +12,10 @@ export const MEDIA_TYPES: Readonly<Record<Format, string>> = { ndjson: 'applicat
 
 const EXTENSIONS: Readonly<Record<string, Format>> = { ndjson: 'ndjson', jsonl: 'ndjson', csv: 'csv' }
 
+/** The plants of a filter that no plant matches. */
+export const NO_PLANTS: AsyncIterable<readonly NewPlant[]> = { [Symbol.asyncIterator]: () => NONE }
+const NONE: AsyncIterator<readonly NewPlant[]> = { next: async () => ({ done: true, value: undefined }) }
+
 /** The format of a file by its extension, without `.gz`; undefined for another extension. */
 export function formatOf(fileName: string): Format | undefined {
   const extension = /\.(\w+)(?:\.gz)?$/.exec(fileName.toLowerCase())?.[1] ?? ''

@@ -4,12 +4,15 @@ import { sqlState } from './errors.ts'
 import { budgetOf } from './pool/budget.ts'
 import type { Run } from './pool/client.ts'
 import type { PoolShare } from './pool/pool-share.ts'
+import { refold } from './refold.ts'
 
 const DIRECTORY = new URL('../../sql/postgres/', import.meta.url)
 /** The key of the advisory lock of migrations: the bytes "PLNT" twice. */
 const LOCK = '5785235428497378900'
 /** Milliseconds for one migration: another process may hold the lock, and to build an index takes long. */
 const STATEMENT_TIMEOUT = 60 * 60_000
+/** Work of migrations that SQL cannot do, after their statements. */
+const STEPS: ReadonlyMap<number, (run: Run) => Promise<void>> = new Map([[10, refold]])
 const DUPLICATE_TABLE = '42P07'
 /** Milliseconds between two notices of a migration that takes long. */
 const NOTICE_INTERVAL = 10_000
@@ -64,6 +67,7 @@ async function applyFirst(
   await run({ text: 'INSERT INTO plantstore_migrations (number, checksum) VALUES ($1, $2)', values })
   progress?.start()
   for (const text of statementsOf(next.sql)) await run({ text }).catch(explain)
+  await STEPS.get(number)?.(run)
   return true
 }
 

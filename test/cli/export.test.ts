@@ -94,6 +94,8 @@ suite('plantstore export from a store', () => {
     assert.equal(await ids('--tag', 'shrub', '--tag', 'tree', '--sort', '-id'), '3,2,1')
     assert.equal(await ids('--q', 'ol'), '1,3')
     assert.equal(await ids('--q', 'OLI small'), '3')
+    assert.equal(await ids('--q', '!!!'), '')
+    assert.equal(await ids('--q', ' '), await ids())
     assert.equal(await ids('--sort', 'name'), '4,2,1,3')
     assert.equal(await ids('--tag', 'nothing'), '')
   })

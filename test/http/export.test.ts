@@ -46,6 +46,9 @@ suite('an export', () => {
     }
     assert.deepEqual(await names('tag=shade&tag='), ['Fern', 'a'])
     assert.deepEqual(await names('q=mo'), ['Moss'])
+    assert.deepEqual(await names('q=+'), ['Fern', 'Moss', 'a'])
+    for (const text of ['€', '!!!', '🇩🇪']) assert.deepEqual(await names(`q=${encodeURIComponent(text)}`), [], text)
+    assert.equal((await service.send('GET', '/plants/export?format=csv&q=-')).body, 'id,name,tag\r\n')
     assert.deepEqual(await names('sort=-id'), ['a', 'Moss', 'Fern'])
     assert.deepEqual(await names('sort=name'), ['a', 'Fern', 'Moss'])
   })

@@ -3,7 +3,7 @@ import { suite, test } from 'node:test'
 import { MAX_ID, MIN_ID } from '../../src/plant.ts'
 import { TESTER } from '../support/actor.ts'
 import { nextOf, plantsIn } from '../support/exchanges.ts'
-import { type Service, withService } from '../support/service.ts'
+import { errorOf, type Service, withService } from '../support/service.ts'
 
 const GARDEN = [
   { id: 1, name: 'Monstera deliciosa', tag: 'houseplant' },
@@ -92,9 +92,35 @@ suite('the list of plants', () => {
     assert.deepEqual(await ids(service, '?q=%F0%9F%8C%B5'), [])
   })
 
-  test('has all plants if the search contains no words', async (t) => {
+  test('has all plants if the search is blank, and none if it has other characters but no word', async (t) => {
     const service = await withGarden(t)
-    for (const query of ['?q', '?q=', '?q=+', '?q=-.%21']) assert.equal((await ids(service, query)).length, 7, query)
+    for (const query of ['?q', '?q=', '?q=+', '?q=%E2%80%8B+']) {
+      assert.equal((await ids(service, query)).length, 7, query)
+    }
+    for (const text of ['-.!', '€', '×', '\u0301', '🇩🇪']) {
+      for (const sort of ['id', '-name']) {
+        const query = `?q=${encodeURIComponent(text)}&sort=${sort}&limit=2`
+        const { status, headers, body } = await service.send('GET', `/plants${query}`)
+        assert.deepEqual([status, body, headers['link']], [200, '[]', undefined], query)
+      }
+    }
+    assert.equal(errorOf(await service.send('GET', '/plants?q=-&cursor=x')), 40003)
+  })
+
+  test('has the plants with a flag, and those whose words have invisible characters', async (t) => {
+    const service = await withGarden(t)
+    await service.create({ id: 50, name: '🇩🇪 Rose', tag: '✿' })
+    await service.create({ id: 51, name: 'Chlo\u00adro\u200bphytum 🇫🇷' })
+    for (const [text, found] of [
+      ['🇩🇪', [50n]],
+      ['🇫🇷', [51n]],
+      ['✿', [50n]],
+      ['chlorophytum', [51n]],
+      ['chloro\u200dphy', [51n]],
+      ['phytum', []],
+    ] as const) {
+      assert.deepEqual(await ids(service, `?q=${encodeURIComponent(text)}`), found, text)
+    }
   })
 
   test('has every plant written before, and none deleted before', async (t) => {

@@ -1,5 +1,5 @@
 import { AppError } from '../../errors.ts'
-import { FORMATS, type Format, MEDIA_TYPES, writeFile } from '../../import/format.ts'
+import { FORMATS, type Format, MEDIA_TYPES, NO_PLANTS, writeFile } from '../../import/format.ts'
 import { filterOf } from '../../plant-query.ts'
 import type { Store } from '../../store.ts'
 import type { Admission } from '../admission/admission.ts'
@@ -30,9 +30,10 @@ export function exportHandlers(
       }
       const headers = ['Content-Type', CONTENT_TYPES[format], 'Cache-Control', READ_CACHING]
       headers.push('Content-Disposition', `attachment; filename="plants.${format}"`)
+      const filter = filterOf(parameters.tag, parameters.q)
       admission
         .during('export', exchange, (signal) => {
-          const file = writeFile(format, store.exportPlants(filterOf(parameters.tag, parameters.q), sort, signal))
+          const file = writeFile(format, filter === undefined ? NO_PLANTS : store.exportPlants(filter, sort, signal))
           return responder.stream(exchange, headers, file, { stallTimeout, leastSpeed, signal })
         })
         .catch((error: unknown) => responder.refuse(exchange, error))

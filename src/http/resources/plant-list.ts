@@ -21,7 +21,7 @@ export function plantListHandlers(
   /** The store returns the same array for a page that clients read often. Writing its text is half of such a read. */
   const written = new WeakMap<readonly NewPlant[], ReturnType<typeof write>>()
   const writeOnce: typeof write = (found, query) => {
-    // A `q` without a word finds the same array as no `q`, but its link repeats the `q`.
+    // A blank `q` finds the same array as no `q`, but its link repeats the `q`.
     if (query.q !== undefined) return write(found, query)
     const page = written.get(found) ?? write(found, query)
     written.set(found, page)
@@ -32,7 +32,9 @@ export function plantListHandlers(
     listPlants(exchange, query) {
       const { limit, sort: order, cursor } = query
       const after = cursor === undefined ? undefined : readPosition(query, cursor)
-      const wanted = { ...filterOf(query.tag, query.q), order, after }
+      const filter = filterOf(query.tag, query.q)
+      if (filter === undefined) return answerPage(responder, exchange, write([], query))
+      const wanted = { ...filter, order, after }
       const found = isShortPage(wanted, limit + 1)
         ? store.listPlants(wanted, limit + 1, exchange)
         : admission.during('search', exchange, (signal) => store.listPlants(wanted, limit + 1, askerOf(signal)))

@@ -29,12 +29,19 @@ export async function* exported(
   await run({ text: 'SET LOCAL cursor_tuple_fraction = 1' })
   const { text, values } = selectStatement(filter, order)
   await run({ text: `DECLARE export NO SCROLL CURSOR FOR ${text}`, values })
-  for (let size = FIRST_CHUNK; ; ) {
-    const { rows } = await run({ text: `FETCH ${size} FROM export` })
-    if (rows.length === 0) return
-    const plants = rows.map(plantOf)
+  for await (const plants of plantsAt(run, 'export')) {
     const meant = plants.filter((plant) => matches(filter, plant))
     if (meant.length > 0) yield meant
+  }
+}
+
+/** Yields the plants of a cursor, in chunks of about CHUNK_TEXT UTF-16 units. */
+export async function* plantsAt(run: Run, cursor: string): AsyncGenerator<readonly NewPlant[], void, void> {
+  for (let size = FIRST_CHUNK; ; ) {
+    const { rows } = await run({ text: `FETCH ${size} FROM ${cursor}` })
+    if (rows.length === 0) return
+    const plants = rows.map(plantOf)
+    yield plants
     const text = plants.reduce((sum, plant) => sum + textLength(plant), 0)
     size = Math.max(1, Math.min(CHUNK, Math.floor((CHUNK_TEXT * plants.length) / (text + 1))))
   }

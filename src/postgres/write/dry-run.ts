@@ -1,5 +1,5 @@
 import type { NewPlant } from '../../plant.ts'
-import { filterOf } from '../../plant-query.ts'
+import { ALL_PLANTS } from '../../plant-query.ts'
 import type { ImportMode, ImportResult } from '../../store.ts'
 import type { Client, Statement } from '../pool/client.ts'
 import { exported } from '../read/long-reads.ts'
@@ -37,7 +37,7 @@ export class PostgresDryRun {
   /** Ends its transaction at the end, because later rows are tried on the same connection. */
   async *storedPlants(signal?: AbortSignal): AsyncGenerator<readonly NewPlant[], void, void> {
     try {
-      yield* exported(this.#client, filterOf(), 'id', signal)
+      yield* exported(this.#client, ALL_PLANTS, 'id', signal)
     } finally {
       await this.#client.run({ text: 'COMMIT' })
     }

@@ -2,7 +2,7 @@ import { abortable } from '../../asker.ts'
 import { AppError } from '../../errors.ts'
 import type { NewPlant } from '../../plant.ts'
 import { importResult } from '../../plant-change.ts'
-import { filterOf, type PlantFilter, type PlantOrder, type PlantQuery } from '../../plant-query.ts'
+import { ALL_PLANTS, type PlantFilter, type PlantOrder, type PlantQuery } from '../../plant-query.ts'
 import type { DryRun, ImportMode, TagCount } from '../../store.ts'
 import { outOfReach, shuttingDown } from '../errors.ts'
 import { columnsOf, type PlantColumns, plantsOf } from '../rows.ts'
@@ -125,7 +125,7 @@ export class QueryClient {
         )
         return outcomes.map((outcome, i) => importResult(outcome, plants[i]?.id ?? 0n))
       },
-      storedPlants: (signal) => this.exportPlants(filterOf(), 'id', signal),
+      storedPlants: (signal) => this.exportPlants(ALL_PLANTS, 'id', signal),
       close: async () => {
         if (isOpen && !this.#isClosed) await this.#reader().closeDryRun(handle)
         isOpen = false

@@ -7,7 +7,7 @@ import { IndexFault, inIndex } from './index-fault.ts'
 
 const SCHEMA = new URL('../../../sql/sqlite-index.sql', import.meta.url)
 /** Raise the number when the schema, src/fold.ts or src/sqlite/search-index/terms.ts changes. */
-const VERSION = `6, Unicode ${process.versions['unicode']}`
+const VERSION = `7, Unicode ${process.versions['unicode']}`
 
 /** Maximum number of bytes of an index that `checkFile` checks, in 8 ms for each megabyte. */
 const MAX_CHECKED = 64 * 2 ** 20

@@ -1,4 +1,4 @@
-import { words } from '../../fold.ts'
+import { isWord, words } from '../../fold.ts'
 import type { Plant } from '../../plant.ts'
 import { MAX_WORDS_TEXT, type PlantFilter, plantWords } from '../../plant-query.ts'
 import type { StatementCache } from '../statement-cache.ts'
@@ -11,9 +11,6 @@ const PREFIX_LENGTH = 8
 const MAX_WORDS = 16
 const MAX_TAGS = 8
 const MAX_TAG_WORDS = 4
-/** The form of a word. No plant has other words, and an expression must not contain other characters. */
-const WORD = /^(?:[\p{L}\p{N}]+|\p{Extended_Pictographic})$/u
-
 /** The only term of wide plants in the full-text index. A word has no characters for private use. */
 const WIDE = '\ue000'
 /** An expression that finds all wide plants. */
@@ -53,7 +50,8 @@ export const wideRanges = (asked: readonly string[]): [from: string, before: str
  * @param hasNegative returns whether an id below 0 matches an expression
  */
 export function matchExpression(filter: PlantFilter, hasNegative: (expression: string) => boolean): string | undefined {
-  const asked = unique(filter.words.filter((word) => WORD.test(word)))
+  // No plant has other words, and an expression must not contain other characters.
+  const asked = unique(filter.words.filter(isWord))
   if (asked.length === 0) return undefined
   const terms = narrowest(asked).map((word) => term(word, hasNegative))
   const tags = unique(filter.tags).map((tag) => unique(words(tag)).slice(0, MAX_TAG_WORDS))
