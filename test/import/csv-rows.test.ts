@@ -72,6 +72,10 @@ suite('the rows of a CSV file', () => {
         }
         assert.deepEqual(divided(bytes, pieces), whole)
         if (!whole.every(({ isWellFormed }) => isWellFormed)) return
+        assert.deepEqual(
+          whole.map(({ number }) => number),
+          whole.map((_, i) => i + 1),
+        )
         const lines = whole.map(({ line }) => line)
         const feeds = bytes.toString('latin1').split('\n').length
         assert.ok(lines.every((line, i) => line >= 1 && line <= feeds && (i === 0 || line > (lines[i - 1] ?? 0))))

@@ -2,19 +2,8 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { suite } from 'node:test'
 import type { Page } from 'playwright-core'
-import {
-  assertAccessible,
-  assertFits,
-  DESKTOP,
-  type Opened,
-  PHONE,
-  pageTests,
-  pressOn,
-  signOver,
-  tabTo,
-  until,
-} from '../support/page.ts'
-import type { Service } from '../support/service.ts'
+import { assertAccessible, assertFits, DESKTOP, PHONE, pageTests, pressOn, signOver, tabTo } from '../support/page.ts'
+import { choose, empty, importAll, saved, stored } from '../support/page-files.ts'
 
 const fixture = (name: string): Buffer => readFileSync(new URL(`../import/fixtures/${name}`, import.meta.url))
 
@@ -45,30 +34,12 @@ function rows(separator: string, order: readonly number[] = [0, 1, 2]): string {
   return PLANTS.map((plant) => order.map((at) => cell(plant[at])).join(separator)).join('\r\n')
 }
 
-async function choose(page: Page, name: string, buffer: Buffer): Promise<void> {
-  await page.getByRole('link', { name: 'Import' }).click()
-  await page.getByLabel('Drop a spreadsheet here').setInputFiles({ name, mimeType: 'text/csv', buffer })
-}
-
 async function chooseByKeyboard(page: Page, name: string, buffer: Buffer): Promise<void> {
   await pressOn(page, page.getByRole('link', { name: 'Import' }))
   const file = page.getByLabel('Drop a spreadsheet here')
   await tabTo(page, file)
   // The browser draws its own dialog for files, which Playwright cannot use.
   await file.setInputFiles({ name, mimeType: 'text/csv', buffer })
-}
-
-const stored = async (service: Service) =>
-  (await service.plants()).map(({ id, name, tag }) => [String(id), name, ...(tag === null ? [] : [tag])]).toSorted()
-
-const empty = async (service: Service): Promise<void> => {
-  for (const { id } of await service.plants()) await service.send('DELETE', `/plants/${id}`)
-}
-
-const importAll = async (page: Page): Promise<void> => {
-  await page.getByRole('button', { name: 'Check the file' }).click()
-  await page.getByRole('button', { name: /^Import \d+ plants?$/ }).click()
-  await page.getByRole('heading', { name: 'Imported' }).waitFor()
 }
 
 /** Tries to close the tab, and chooses to stay when the browser asks. */
@@ -78,16 +49,7 @@ async function refuseToLeave(page: Page): Promise<void> {
   await dialog.dismiss()
 }
 
-/** The text of the file that a button saves. */
-async function saved({ page }: Opened, button: string): Promise<string> {
-  const [download] = await Promise.all([
-    page.waitForEvent('download'),
-    pressOn(page, page.getByRole('button', { name: button })),
-  ])
-  return readFileSync(await download.path(), 'utf8')
-}
-
-suite('the page, for imports and exports,', () => {
+suite('the page, for imports,', () => {
   const inBrowser = pageTests()
 
   for (const [what, file] of Object.entries(FILES)) {
@@ -287,67 +249,6 @@ suite('the page, for imports and exports,', () => {
     await choose(page, 'plants.csv', Buffer.from('id,name\n1,"never closed\n2,x\n'))
     await page.getByText('Row 2 has an unclosed quotation mark').waitFor()
   })
-
-  for (const viewport of [DESKTOP, PHONE]) {
-    inBrowser(
-      `exports the plants of the table, by keyboard alone, at ${viewport.width} pixels`,
-      async (opened) => {
-        const { page, service } = opened
-        await empty(service)
-        await service.create({ id: 1, name: 'Abies "alba"', tag: 'tree' })
-        await service.create({ id: 2, name: 'Betula' })
-        await tabTo(page, page.getByLabel('Search plants'))
-        await page.keyboard.type('abies')
-        await until(page, `document.querySelectorAll('[role=row][data-id]').length === 1`)
-        await pressOn(page, page.getByText('Export', { exact: true }))
-        const sheet = await saved(opened, 'As CSV, for spreadsheets')
-        assert.equal(sheet, '\ufeffid,name,tag\r\n1,"Abies ""alba""",tree\r\n')
-        assert.equal(
-          await saved(opened, 'As NDJSON, for programs'),
-          '{"id":1,"name":"Abies \\"alba\\"","tag":"tree"}\n',
-        )
-        await assertAccessible(page)
-        await assertFits(page)
-      },
-      { viewport },
-    )
-  }
-
-  inBrowser(
-    'exports a sheet with semicolons where numbers have a decimal comma, which gives the same plants in every import',
-    async (opened) => {
-      const { page, service } = opened
-      await empty(service)
-      const plants = [
-        { id: 1, name: '=1+1', tag: '' },
-        { id: 2, name: 'a;b,c\td "e"\r\nf' },
-        { id: 3, name: ' -x ', tag: '+1' },
-        { id: 4, name: '' },
-      ]
-      for (const plant of plants) await service.create(plant)
-      await service.create('{"id":9223372036854775807,"name":"Rosa","tag":"@home"}')
-      const before = await service.plants()
-      await page.reload()
-      await page.getByText('Export', { exact: true }).click()
-      const file = await saved(opened, 'As CSV, for spreadsheets')
-      assert.equal(
-        file,
-        '\ufeffid;name;tag\r\n1;=1+1;""\r\n2;"a;b,c\td ""e""\r\nf";\r\n3; -x ;+1\r\n4;"";\r\n' +
-          '9223372036854775807;Rosa;@home\r\n',
-      )
-      await page.getByText('3 texts begin with =, +, - or @. The file has them as they are').waitFor()
-      await page.getByText('1 id has more than 15 digits').waitFor()
-      await assertAccessible(page)
-      const headers = { 'Content-Type': 'text/csv' }
-      const again = await service.send('POST', '/plants/import', { body: file, headers })
-      assert.match(again.body, /"unchanged":5,"refused":0/)
-      await empty(service)
-      await choose(page, 'plants.csv', Buffer.from(file))
-      await importAll(page)
-      assert.deepEqual(await service.plants(), before)
-    },
-    { locale: 'de-DE' },
-  )
 
   for (const viewport of [DESKTOP, PHONE]) {
     inBrowser(

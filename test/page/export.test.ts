@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict'
+import { suite } from 'node:test'
+import { assertAccessible, assertFits, DESKTOP, PHONE, pageTests, pressOn, tabTo, until } from '../support/page.ts'
+import { choose, empty, importAll, saved } from '../support/page-files.ts'
+
+suite('the page, for exports,', () => {
+  const inBrowser = pageTests()
+
+  for (const viewport of [DESKTOP, PHONE]) {
+    inBrowser(
+      `exports the plants of the table, by keyboard alone, at ${viewport.width} pixels`,
+      async (opened) => {
+        const { page, service } = opened
+        await empty(service)
+        await service.create({ id: 1, name: 'Abies "alba"', tag: 'tree' })
+        await service.create({ id: 2, name: 'Betula' })
+        await tabTo(page, page.getByLabel('Search plants'))
+        await page.keyboard.type('abies')
+        await until(page, `document.querySelectorAll('[role=row][data-id]').length === 1`)
+        await pressOn(page, page.getByText('Export', { exact: true }))
+        const sheet = await saved(opened, 'As CSV, for spreadsheets')
+        assert.equal(sheet, '\ufeffid,name,tag\r\n1,"Abies ""alba""",tree\r\n')
+        assert.equal(
+          await saved(opened, 'As NDJSON, for programs'),
+          '{"id":1,"name":"Abies \\"alba\\"","tag":"tree"}\n',
+        )
+        await assertAccessible(page)
+        await assertFits(page)
+      },
+      { viewport },
+    )
+  }
+
+  inBrowser(
+    'exports a sheet with semicolons where numbers have a decimal comma, which gives the same plants in every import',
+    async (opened) => {
+      const { page, service } = opened
+      await empty(service)
+      const plants = [
+        { id: 1, name: '=1+1', tag: '' },
+        { id: 2, name: 'a;b,c\td "e"\r\nf' },
+        { id: 3, name: ' -x ', tag: '+1' },
+        { id: 4, name: '' },
+      ]
+      for (const plant of plants) await service.create(plant)
+      await service.create('{"id":9223372036854775807,"name":"Rosa","tag":"@home"}')
+      const before = await service.plants()
+      await page.reload()
+      await page.getByText('Export', { exact: true }).click()
+      const file = await saved(opened, 'As CSV, for spreadsheets')
+      assert.equal(
+        file,
+        '\ufeffid;name;tag\r\n1;=1+1;""\r\n2;"a;b,c\td ""e""\r\nf";\r\n3; -x ;+1\r\n4;"";\r\n' +
+          '9223372036854775807;Rosa;@home\r\n',
+      )
+      await page.getByText('3 texts begin with =, +, - or @. The file has them as they are').waitFor()
+      await page.getByText('1 id has more than 15 digits').waitFor()
+      await assertAccessible(page)
+      const headers = { 'Content-Type': 'text/csv' }
+      const again = await service.send('POST', '/plants/import', { body: file, headers })
+      assert.match(again.body, /"unchanged":5,"refused":0/)
+      await empty(service)
+      await choose(page, 'plants.csv', Buffer.from(file))
+      await importAll(page)
+      assert.deepEqual(await service.plants(), before)
+    },
+    { locale: 'de-DE' },
+  )
+})

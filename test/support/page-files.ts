@@ -1,0 +1,32 @@
+import { readFileSync } from 'node:fs'
+import type { Page } from 'playwright-core'
+import { type Opened, pressOn } from './page.ts'
+import type { Service } from './service.ts'
+
+/** Opens a file in the view of imports. */
+export async function choose(page: Page, name: string, buffer: Buffer): Promise<void> {
+  await page.getByRole('link', { name: 'Import' }).click()
+  await page.getByLabel('Drop a spreadsheet here').setInputFiles({ name, mimeType: 'text/csv', buffer })
+}
+
+export const stored = async (service: Service) =>
+  (await service.plants()).map(({ id, name, tag }) => [String(id), name, ...(tag === null ? [] : [tag])]).toSorted()
+
+export const empty = async (service: Service): Promise<void> => {
+  for (const { id } of await service.plants()) await service.send('DELETE', `/plants/${id}`)
+}
+
+export const importAll = async (page: Page): Promise<void> => {
+  await page.getByRole('button', { name: 'Check the file' }).click()
+  await page.getByRole('button', { name: /^Import \d+ plants?$/ }).click()
+  await page.getByRole('heading', { name: 'Imported' }).waitFor()
+}
+
+/** The text of the file that a button saves. */
+export async function saved({ page }: Opened, button: string): Promise<string> {
+  const [download] = await Promise.all([
+    page.waitForEvent('download'),
+    pressOn(page, page.getByRole('button', { name: button })),
+  ])
+  return readFileSync(await download.path(), 'utf8')
+}
