@@ -40,6 +40,16 @@ test('an id belongs to the shard whose range contains its hash', () => {
   for (const node of map.nodes) assert.equal(map.shardOf(map.idOn(node)).node, node)
 })
 
+test('an id whose hash is the lowest of a shard belongs to that shard, and the one below to the shard before', () => {
+  const shard = (number: string, first: number) => ({ number, first, node: 'host:0' })
+  for (const id of IDS) {
+    const hash = hashInt8(id)
+    const withBorder = (border: number) => new ShardMap([shard('before', -(2 ** 31)), shard('behind', border)])
+    assert.equal(withBorder(hash).shardOf(id).number, 'behind', `${id}`)
+    assert.equal(withBorder(hash + 1).shardOf(id).number, 'before', `${id}`)
+  }
+})
+
 test('plantstore distribute refuses a PostgreSQL without Citus, a file and an invalid number of shards', async (t) => {
   const url = await newDatabase((work) => cleanUp(t, work))
   const refused = async (args: readonly string[], code: number, message: RegExp) => {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { Client } from 'pg'
 import type { PostgresStore } from '../src/postgres/store.ts'
 import { cleanUp } from './support/clean-up.ts'
 import { openStore } from './support/open-postgres.ts'
@@ -40,6 +41,38 @@ test('the counts of tags are right before and after changes are added up, and fo
   await assertCounted(store, url)
   await query(url, 'TRUNCATE plants')
   await assertCounted(store, url)
+})
+
+test('the counts of tags are right when two instances add up changes at once', async (t) => {
+  const url = await newDatabase((work) => cleanUp(t, work))
+  const stores = [await openStore(t, url), await openStore(t, url), await openStore(t, url)] as const
+  const count = 20_000
+  const write = (store: PostgresStore, first: number) =>
+    importAll(
+      store,
+      Array.from({ length: count }, (_, i) => plant(BigInt(first + i), 'x', 'tag')),
+    )
+  await query(url, "INSERT INTO tag_counts VALUES ('none', 0)")
+  const blocker = new Client({ connectionString: url })
+  await blocker.connect()
+  try {
+    // An instance removes this row after it has added up; with the lock of the table, it waits before.
+    await blocker.query('BEGIN')
+    await blocker.query('SELECT FROM tag_counts FOR UPDATE')
+    const waiting = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`
+    for (const i of [0, 1] as const) {
+      await write(stores[i], i * count)
+      await until(async () => (await query(url, waiting)).length > i, 'an instance does not add up')
+    }
+    await blocker.query('COMMIT')
+  } finally {
+    await blocker.end()
+  }
+  const isDone = async () => (await query(url, 'SELECT FROM tag_changes')).length === 0
+  await until(isDone, 'the changes of counts of tags are not summed up')
+  await write(stores[2], 2 * count)
+  await until(isDone, 'further changes of counts of tags are not summed up')
+  assert.deepEqual(await stores[0].listTags(undefined, 10), [{ tag: 'tag', plants: 3 * count }])
 })
 
 test('a list of tags counts the plants if the store has no stored counts', async (t) => {

@@ -39,3 +39,24 @@ test('concurrent look-ups of tokens share a statement and use at most one connec
     await blocker.end()
   }
 })
+
+test('of two tokens that revoke each other at once, one stays', async (t) => {
+  const url = await newDatabase((work) => cleanUp(t, work))
+  const instances = [await openStore(t, url), await openStore(t, url)]
+  const managers = [token('a', { scopes: ['tokens'] }), token('b', { scopes: ['tokens'] })]
+  for (const one of managers) await instances[0]?.tokens.createToken(one, hashSecret(makeSecret()))
+  const blocker = new Client({ connectionString: url })
+  await blocker.connect()
+  try {
+    // Neither transaction can write before both have begun.
+    await blocker.query('BEGIN')
+    await blocker.query('SELECT FROM tokens FOR UPDATE')
+    const results = Promise.all(instances.map(({ tokens }, i) => tokens.revokeToken(managers[i]?.id ?? '', true)))
+    const waiting = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`
+    await until(async () => (await query(url, waiting)).length === 2, 'the revocations do not wait')
+    await blocker.query('COMMIT')
+    assert.deepEqual((await results).toSorted(), ['last', 'revoked'])
+  } finally {
+    await blocker.end()
+  }
+})
