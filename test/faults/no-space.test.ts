@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict'
+import { existsSync } from 'node:fs'
 import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { isIntact, tempFolder } from '../support/files.ts'
 import { Load, send } from '../support/load.ts'
 import { isLinux, notTestedHere, runs } from '../support/not-tested.ts'
 import { type Server, startServer } from '../support/process.ts'
+import { fillDisk, NO_DISK, smallDisk } from '../support/small-disk.ts'
 
 /** Milliseconds for which a test waits for what must come. */
 const PATIENCE = 90_000
@@ -70,4 +73,24 @@ test('a quota is 50304, and reads go on', async (t) => {
   const { address, storePath } = await startServer(t, folder)
   await until(200, () => create(address, -1, 'a'), 'a write without the quota')
   load.assertAllIn(storePath)
+})
+
+test('a store without space removes its search index first, and reads and small searches go on', async (t) => {
+  const disk = smallDisk(t)
+  if (disk === undefined) return notTestedHere(t, `a store that fills a disk, ${NO_DISK}`)
+  const { address, storePath } = await startServer(t, disk)
+  for (let id = 0; id < 50; id++) assert.equal((await create(address, id, `fern ${id}`)).status, 200)
+  const index = `${storePath}-index`
+  const patiently = async (condition: () => boolean, what: string) => {
+    for (const end = performance.now() + PATIENCE; !condition(); await sleep(20)) {
+      assert.ok(performance.now() < end, what)
+    }
+  }
+  await patiently(() => existsSync(index), 'there is no index')
+  fillDisk(disk)
+  let id = 100
+  await until(503, () => create(address, id++, 'x'.repeat(900_000)), 'a write that does not fit')
+  await patiently(() => !existsSync(index), 'the index keeps its space')
+  assert.equal((await send('GET', `${address}/plants/7`)).status, 200)
+  assert.equal((await send('GET', `${address}/plants?q=fern`)).status, 200)
 })
