@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
+import { watch } from 'node:fs'
 import { test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { isIntact, tempFolder } from './support/files.ts'
 import { Load } from './support/load.ts'
 import { Program, startServer } from './support/process.ts'
 import { assertSearchable } from './support/sqlite-indexes.ts'
+import { until } from './support/until.ts'
 
 test('the service loses no acknowledged write when it is killed under load again and again', async (t) => {
   const folder = tempFolder(t)
@@ -29,16 +30,30 @@ test('the service loses no acknowledged write when it is killed under load again
 })
 
 test('the service starts on every file that a kill during its first start leaves', async (t) => {
-  // The moments range from before the store is created to about the start of listening.
-  for (const delay of [100, 150, 200, 250, 300, 350]) {
-    const folder = tempFolder(t)
-    const first = new Program(t, ['serve', '--port', '0', '--store', `sqlite:${folder}/plants.db`])
-    await sleep(delay)
-    await first.kill()
-    const { program, address } = await startServer(t, folder)
-    const load = new Load(address)
-    await load.reaches(10)
-    await load.stop()
-    await program.kill()
-  }
+  // From before the store is created to about the start of listening.
+  const moments = [0, 1, 2, 4, 8, 16, 32]
+  await Promise.all(
+    moments.map(async (moment) => {
+      const folder = tempFolder(t)
+      const first = new Program(t, ['serve', '--port', '0', '--store', `sqlite:${folder}/plants.db`])
+      await changesIn(folder, moment, first)
+      await first.kill()
+      const { program, address } = await startServer(t, folder)
+      const load = new Load(address)
+      await load.reaches(10)
+      await load.stop()
+      await program.kill()
+    }),
+  )
 })
+
+/** Resolves once the program has made so many changes in a folder, or serves. */
+async function changesIn(folder: string, count: number, program: Program): Promise<void> {
+  let seen = 0
+  const watcher = watch(folder, () => seen++)
+  try {
+    await until(() => seen >= count || program.stdout.includes('Address'), 'the program does not begin')
+  } finally {
+    watcher.close()
+  }
+}

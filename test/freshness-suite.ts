@@ -177,6 +177,6 @@ export function propertyTests(suite: Suite, open: OpenStore): void {
         assert.deepEqual(await store.listTags(undefined, 1000), expectedTags(plants.values()))
       },
     )
-    await holds(property, { numRuns: 150 })
+    await holds(property, { numRuns: 60 })
   })
 }

@@ -19,7 +19,7 @@ import { openStore as openPostgresStore } from './support/open-postgres.ts'
 import { newDatabase, query } from './support/postgres.ts'
 import { TOKEN } from './support/process.ts'
 
-const ROUNDS = 15
+const ROUNDS = 5
 
 /** Counts the resources of this process by kind, and on Linux its descriptors and threads. */
 function held(): Record<string, number> {

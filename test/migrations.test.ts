@@ -113,14 +113,14 @@ test('a failed migration leaves the store unchanged', (t) => {
   db.close()
 })
 
-/** Starts 20 processes at once that open the same store, and each create a token. */
+/** Starts eight processes at once that open the same store, and each create a token. */
 async function startMany(t: TestContext, path: string): Promise<void> {
-  const starts = Array.from({ length: 20 }, (_, i) =>
+  const starts = Array.from({ length: 8 }, (_, i) =>
     run(t, ['token', 'create', '--name', `number ${i}`, '--store', `sqlite:${path}`]),
   )
   for (const { code, stderr } of await Promise.all(starts)) assert.equal(code, 0, stderr)
   const db = new DatabaseSync(path, { readOnly: true })
-  assert.equal(db.prepare('SELECT count(DISTINCT name) AS count FROM tokens').get()?.['count'], 20)
+  assert.equal(db.prepare('SELECT count(DISTINCT name) AS count FROM tokens').get()?.['count'], 8)
   db.close()
   assert.deepEqual(
     schemaOf(path).migrations,
@@ -129,7 +129,7 @@ async function startMany(t: TestContext, path: string): Promise<void> {
   assert.ok(isIntact(path))
 }
 
-test('20 processes that start at once without a store create one store, and lose no token', async (t) => {
+test('eight processes that start at once without a store create one store, and lose no token', async (t) => {
   const folder = tempFolder(t)
   await startMany(t, join(folder, 'plants.db'))
   assert.deepEqual(
@@ -139,7 +139,7 @@ test('20 processes that start at once without a store create one store, and lose
   )
 })
 
-test('20 processes that start at once on an old store migrate it once, and lose no token', async (t) => {
+test('eight processes that start at once on an old store migrate it once, and lose no token', async (t) => {
   const folder = tempFolder(t)
   oldStore(join(folder, 'plants.db'), 0)
   await startMany(t, join(folder, 'plants.db'))

@@ -147,10 +147,10 @@ suite('a precondition that an operation does not take', () => {
 })
 
 suite('two concurrent writes with one If-Match', () => {
-  test('get 200 and 412, and the one with 200 takes effect, a thousand times', async (t) => {
+  test('get 200 and 412, and the one with 200 takes effect, 200 times', async (t) => {
     const service = await withService(t)
     let etag = (await service.create({ id: 1, name: 'start' })).headers.etag ?? ''
-    for (let round = 0; round < 1000; round++) {
+    for (let round = 0; round < 200; round++) {
       const sending = { headers: { 'If-Match': etag } }
       const names = [`${round} left`, `${round} right`]
       const answers = await Promise.all([

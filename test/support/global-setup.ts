@@ -10,7 +10,7 @@ import { hasPostgres } from './postgres-binaries.ts'
 import { PostgresServer } from './postgres-server.ts'
 import { SEED_VARIABLE } from './property.ts'
 
-let server: PostgresServer | undefined
+const servers: PostgresServer[] = []
 let folder: string | undefined
 
 export async function globalSetup(): Promise<void> {
@@ -25,12 +25,15 @@ export async function globalSetup(): Promise<void> {
   // Without this cache, hundreds of processes and threads strip the types of the same files: a third of a small test.
   process.env['NODE_COMPILE_CACHE'] ??= join(folder, 'compiled')
   // Without a PostgreSQL, only the tests that need one fail.
-  if ((process.env[SERVER_VARIABLE] ?? '') !== '' || !hasPostgres()) return
-  server = await PostgresServer.create()
+  if (!hasPostgres()) return
+  servers.push(await PostgresServer.makeTemplate())
+  if ((process.env[SERVER_VARIABLE] ?? '') !== '') return
+  const server = await PostgresServer.create()
+  servers.push(server)
   process.env[SERVER_VARIABLE] = server.url()
 }
 
 export async function globalTeardown(): Promise<void> {
-  await server?.close()
+  for (const server of servers.reverse()) await server.close()
   if (folder !== undefined) rmSync(folder, { recursive: true, force: true })
 }

@@ -2,7 +2,7 @@ import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { chmodSync, chownSync, closeSync, mkdirSync, mkdtempSync, openSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Client } from 'pg'
 import { freePort } from './free-port.ts'
@@ -10,6 +10,8 @@ import { copyBinaries, serverUser } from './postgres-binaries.ts'
 import { until } from './until.ts'
 
 const WATCHDOG = fileURLToPath(new URL('./postgres-watchdog.ts', import.meta.url))
+/** The environment variable with the folder of the programs and the empty data that the servers of a run share. */
+export const TEMPLATE_VARIABLE = 'PLANTSTORE_TEST_POSTGRES_TEMPLATE'
 const USER = 'plantstore'
 const PASSWORD = 'a password: 100% /of@it?'
 
@@ -32,7 +34,7 @@ export class PostgresServer {
 
   private constructor(folder: string, port: number, watchdog: ChildProcess, { build, settings = [] }: ServerOptions) {
     this.#folder = folder
-    this.#programs = join(build ?? join(folder, 'native'), 'bin')
+    this.#programs = join(build ?? join(template() ?? folder, 'native'), 'bin')
     this.#settings = settings
     this.port = port
     this.#watchdog = watchdog
@@ -41,13 +43,22 @@ export class PostgresServer {
   static async create(options: ServerOptions = {}): Promise<PostgresServer> {
     const server = await PostgresServer.#prepare(options)
     try {
-      server.#initialise()
+      if (options.build === undefined && template() !== undefined) server.#copyTemplate()
+      else server.#initialise()
       await server.start()
       return server
     } catch (error) {
       await server.close()
       throw error
     }
+  }
+
+  /** Makes the template of the servers of a test run: each would take seconds of processor time to make its own. */
+  static async makeTemplate(): Promise<PostgresServer> {
+    const server = await PostgresServer.#prepare({})
+    server.#initialise()
+    process.env[TEMPLATE_VARIABLE] = server.#folder
+    return server
   }
 
   /** Starts a standby of this server, which stops for a moment. */
@@ -75,7 +86,7 @@ export class PostgresServer {
       detached: true,
     })
     watchdog.unref()
-    if (options.build === undefined) copyBinaries(join(folder, 'native'))
+    if (options.build === undefined && template() === undefined) copyBinaries(join(folder, 'native'))
     chmodSync(folder, 0o755)
     return new PostgresServer(folder, await freePort(), watchdog, options)
   }
@@ -172,6 +183,12 @@ export class PostgresServer {
     return join(this.#programs, name)
   }
 
+  #copyTemplate(): void {
+    for (const path of [this.#data, this.#passFile]) {
+      execFileSync('cp', ['-a', join(template() ?? '', basename(path)), path])
+    }
+  }
+
   #initialise(): void {
     const user = serverUser()
     const passwordFile = join(this.#folder, 'password')
@@ -210,6 +227,8 @@ export class PostgresServer {
     }
   }
 }
+
+const template = (): string | undefined => process.env[TEMPLATE_VARIABLE]
 
 const hasEnded = ({ exitCode, signalCode }: ChildProcess): boolean => exitCode !== null || signalCode !== null
 
