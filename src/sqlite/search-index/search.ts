@@ -17,8 +17,9 @@ const WALKED = 200
 const PROMPT_STEPS = 32
 /** After PROMPT_STEPS, the walk takes one turn of this many. */
 const TURNS_OF_A_STEP = 4
-/** Whether the wide plant of a row of `words` has a word in a range. */
-const HAS_WIDE = 'EXISTS (SELECT 1 FROM wide_words WHERE plant = words.rowid AND term >= ? AND term < ?) AND '
+/** Whether the wide plant of a row of `words` has a word in a range. SQLite makes a join of EXISTS, without MATCH. */
+const HAS_WIDE =
+  '(SELECT 1 FROM wide_words WHERE plant = words.rowid AND term >= ? AND term < ? LIMIT 1) IS NOT NULL AND '
 /** Ids that one round of `byTags` reads for all tags together. */
 const IDS_OF_ALL_TAGS = 2000
 
