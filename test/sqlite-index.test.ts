@@ -8,6 +8,7 @@ import { NO_EXPECTATION } from '../src/plant-version.ts'
 import { openReader } from '../src/sqlite/connection.ts'
 import { FirstByName, listsOf } from '../src/sqlite/search-index/first-by-name.ts'
 import { Indexer } from '../src/sqlite/search-index/indexer.ts'
+import type { StartFollower } from '../src/sqlite/search-index/search-index.ts'
 import { StatementCache } from '../src/sqlite/statement-cache.ts'
 import type { Store } from '../src/store.ts'
 import { exportTests } from './export-suite.ts'
@@ -30,7 +31,12 @@ const SMALL = { batch: 3, mergeFrom: 7 }
 /** A store whose index takes in all changes, the oldest ones or none before each read. */
 async function openIndexing(t: TestContext, options: { maxWaiting?: number } = {}): Promise<StoreUnderTest> {
   const path = join(tempFolder(t), 'plants.db')
-  const opened = await openSqlite(t, { ...options, path, startFollower: () => IDLE })
+  // Writes wait for an index that makes progress, and the reads of this test make it.
+  const startFollower: StartFollower = (_, { onReport }) => {
+    onReport({ fault: 'the test updates it' })
+    return IDLE
+  }
+  const opened = await openSqlite(t, { ...options, path, startFollower })
   const indexer = new Indexer(path, SMALL)
   cleanUp(t, () => indexer.close())
   let reads = 0
