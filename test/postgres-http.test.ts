@@ -8,7 +8,7 @@ const NOT_ABOUT_STORES = new Set([
   ...['auth-bounds', 'body', 'body-memory', 'client-address', 'compressed-files', 'compression', 'connection'],
   ...['connection-bounds', 'cors', 'docs-page', 'event-loop', 'failed-authentication', 'floods', 'framing'],
   ...['log-throttle', 'methods', 'negotiation', 'operations', 'parameters', 'pipelining', 'plant-schemas'],
-  ...['raw-socket', 'request-id'],
+  ...['idle-connections', 'raw-socket', 'request-id'],
 ])
 
 engine.current = 'postgres'
