@@ -126,6 +126,12 @@ export interface Store {
    */
   importPlants(plants: readonly NewPlant[], mode: ImportMode, actor: Actor): Promise<ImportResult[]>
 
+  /**
+   * Renews what searches rely on, if the imports since the last call have put many plants. Call it after the last batch
+   * of an import. Reads and writes go on meanwhile. Never rejects.
+   */
+  afterImport(): Promise<void>
+
   /** Starts an import that stores nothing. */
   startDryRun(mode: ImportMode): Promise<DryRun>
 

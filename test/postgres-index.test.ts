@@ -48,8 +48,16 @@ test('every search uses an index, and reads few more plants than its page needs'
   const texts = ['', frequent, middle, ...pairs, 'zzzz yyyy', 'a b c']
   const tagLists = [[], [tag(0)], [tag(700)], [tag(0), tag(700), 'none']]
   let windows = 0
-  // With statistics of the table, and without any.
-  for (const statistics of ['ANALYZE plants', "DELETE FROM pg_statistic WHERE starelid = 'plants'::regclass"]) {
+  // Statistics of ten times as many plants have searches read windows.
+  const larger = new SearchStatistics([
+    ['1000000', 'id', '1', null, null, '1'],
+    ['1000000', 'words', null, JSON.stringify([often, middle]), '[0.02,0.01]', '1'],
+  ])
+  for (const [statistics, believed] of [
+    ['ANALYZE plants', undefined],
+    ['SELECT', larger],
+    ["DELETE FROM pg_statistic WHERE starelid = 'plants'::regclass", undefined],
+  ] as const) {
     await query(url, statistics)
     for (const text of texts) {
       for (const tags of tagLists) {
@@ -57,7 +65,7 @@ test('every search uses an index, and reads few more plants than its page needs'
           const after = tags.length === 1 ? { key: 'm', id: 50_000n } : undefined
           const wanted = { tags, words: words(text), order, after }
           const label = JSON.stringify([statistics, text, tags, order])
-          const plans = (await plansOf(url, wanted)).map(parts)
+          const plans = (await plansOf(url, wanted, believed)).map(parts)
           const scans = plans.flat().filter((part) => part['Relation Name'] === 'plants')
           for (const scan of scans) assert.match(scan['Node Type'], /^(?:Index|Index Only|Bitmap Heap) Scan$/, label)
           const read = scans.filter((scan) => scan['Node Type'] !== 'Index Only Scan').reduce(rowsOf, 0)
@@ -120,7 +128,7 @@ test('a search gives the same whatever the statistics of the server say', async 
   )
   await importAll(store, plants)
   const rows = (plants: number, correlation: number, share: number): Row[] => [
-    [String(plants), 'id', String(correlation), null, null],
+    [String(plants), 'id', String(correlation), null, null, '1'],
     [String(plants), 'sort_key', String(correlation), null, null],
     [String(plants), 'words', null, '["aloe","<aloe","<fern","vera"]', JSON.stringify(Array(4).fill(share))],
     [String(plants), 'tag', null, '["tag 1"]', JSON.stringify([share])],
@@ -258,4 +266,33 @@ test('a search finds plants of very many words that an instance of an earlier ve
   await query(url, 'DELETE FROM plants WHERE id = 5')
   assert.equal(await createPlant(store, plant(5n, many('f')), { mustBeNew: true }), 'created')
   assert.deepEqual([await idsOf('b19'), await idsOf('f19')], [[], [5n]])
+})
+
+test('an import of many plants leaves the table with statistics, and its index of names to be counted alone', async (t) => {
+  const url = await newDatabase((work) => cleanUp(t, work))
+  const store = await openStore(t, url)
+  const state = async () => {
+    const [row] = await query(
+      url,
+      `SELECT reltuples AS plants, relallvisible > 0 AS visible,
+        (SELECT count(*) FROM pg_stats WHERE tablename = 'plants' AND most_common_elems IS NOT NULL) AS listed
+        FROM pg_class WHERE oid = 'plants'::regclass`,
+    )
+    return row
+  }
+  const add = (first: number, count: number) =>
+    importAll(
+      store,
+      Array.from({ length: count }, (_, i) => plant(BigInt(first + i), `fern ${first + i}`)),
+    )
+  await query(url, 'ALTER TABLE plants SET (autovacuum_enabled = off)')
+  await add(1, 9000)
+  await store.afterImport()
+  assert.deepEqual(await state(), { plants: -1, visible: false, listed: '0' }, 'few plants')
+  await add(9001, 3000)
+  await store.afterImport()
+  assert.deepEqual(await state(), { plants: 12_000, visible: true, listed: '1' })
+  await add(12_001, 2000)
+  await store.afterImport()
+  assert.deepEqual(await state(), { plants: 12_000, visible: true, listed: '1' }, 'few plants since')
 })

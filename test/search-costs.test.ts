@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { PlantQuery } from '../src/plant-query.ts'
+import type { Row } from '../src/postgres/pool/client.ts'
 import { type Facts, waysOf, wordsToAsk } from '../src/postgres/read/search-costs.ts'
 import { SearchStatistics } from '../src/postgres/read/search-statistics.ts'
 
-/** A million plants that were entered in the order of their ids. */
+/** A million plants that were entered in the order of their ids, and vacuumed. */
 const STATISTICS = new SearchStatistics([
-  ['1000000', 'id', '1', null, null],
+  ['1000000', 'id', '1', null, null, '1'],
   ['1000000', 'sort_key', '0.01', null, null],
   ['1000000', 'words', null, '["<rosa","red","alba","bed","rugosa"]', '[0.08,0.06,0.01,0.3,0.002]'],
   ['1000000', 'tag', null, '["front bed"]', '[0.05]'],
@@ -39,6 +40,18 @@ test('a search first follows the way that costs the least', () => {
   assert.equal(kinds(queryOf(['rosa'], 'name'), factsOf(0))[0], 'set')
   assert.equal(kinds(queryOf(['red', 'rosa'], 'id'), factsOf(5, [60, 80]))[0], 'walk')
   assert.equal(kinds(queryOf(['alba', 'rosa'], 'name'), factsOf(0, [10, 0]))[0], 'set')
+})
+
+test('a search reads no window where each of its entries costs a plant: without statistics, or before a VACUUM', () => {
+  const rows = ['1', '0.5', null].map((visible) => [
+    ['1000000', 'words', null, '["alba"]', '[0.01]', visible],
+  ]) as Row[][]
+  const hasWindow = (statistics: SearchStatistics) =>
+    kinds(queryOf(['alba'], 'name'), { ...factsOf(10), statistics }).includes('window')
+  assert.deepEqual(
+    [...rows, []].map((each) => hasWindow(new SearchStatistics(each))),
+    [true, false, false, false],
+  )
 })
 
 test('a search believes the statistics of a word that they list, as the first plants may have it by chance', () => {

@@ -122,6 +122,7 @@ class Copy {
       for (const plant of plants) this.#copied.add(plant)
       for (const [i, result] of results.entries()) this.#record(result, `plant ${plants[i]?.id}`)
     }
+    await this.#target.afterImport()
   }
 
   async #copyTokens(): Promise<void> {

@@ -59,6 +59,7 @@ export async function importFile(file: string, flags: ImportFlags, config: Confi
       const onNotice = (text: string) => progress.note(text)
       const work = async (store: Store) => {
         reporter.duplicates = await runImport(store, batches(), { mode, dryRun, duplicates, actor }, take)
+        await store.afterImport()
         return true
       }
       const details = () => ({ store: shownStore(target.address), mode, ...reporter.counts })

@@ -31,10 +31,10 @@ import { PointReader, type PointReads, selectPlants, selectSmallPlants } from '.
 import { listPlants } from './read/query-reader.ts'
 import { StatisticsCache } from './read/search-statistics.ts'
 import { RequestDeadlines } from './request-deadlines.ts'
+import { SearchUpkeep } from './search-upkeep.ts'
 import { type ShardState, Shards } from './sharding/shards.ts'
 import { listTags, TagCounts } from './tag-counts.ts'
 import { PostgresTokenStore } from './token-store.ts'
-import { WordIndex } from './word-index.ts'
 import { changePlants } from './write/compare-and-swap.ts'
 import { PostgresDryRun } from './write/dry-run.ts'
 import { type GroupWrites, WriteQueue } from './write/write-queue.ts'
@@ -70,7 +70,7 @@ export class PostgresStore implements Store {
   readonly #pool: Pool
   readonly #shares: PoolShares
   readonly #writer: PostgresWriter
-  readonly #wordIndex: WordIndex
+  readonly #searchUpkeep: SearchUpkeep
   readonly #tagCounts: TagCounts
   readonly #statistics = new StatisticsCache(() => this.#shards.map !== undefined)
   readonly #shards: Shards
@@ -113,7 +113,7 @@ export class PostgresStore implements Store {
     this.#writer = new PostgresWriter(main, imports, this.#shards)
     this.tokens = new PostgresTokenStore(main, (work) => this.#ask(work))
     this.ids = new PostgresIdStore(main, reservations, (work) => this.#askAll(work))
-    this.#wordIndex = new WordIndex(this.#dedicated)
+    this.#searchUpkeep = new SearchUpkeep(this.#dedicated)
     this.#tagCounts = new TagCounts(this.#dedicated)
     const deadlines = new RequestDeadlines(timeout)
     const reads: PointReads = {
@@ -164,8 +164,15 @@ export class PostgresStore implements Store {
       const commit = () => this.#writer.importPlants(plants, mode)
       const results = await countCommit(this.#queue.commits.import, plants.length, commit)
       this.#wrote(plants.length, sum(plants, textLength))
+      this.#searchUpkeep.imported(plants.length)
       return results
     })
+  }
+
+  async afterImport(): Promise<void> {
+    // Searches of a distributed table use no statistics.
+    if (this.#closing !== undefined || this.#shards.map !== undefined) return
+    if (await this.#searchUpkeep.afterImport()) this.#statistics.forget()
   }
 
   async startDryRun(mode: ImportMode): Promise<DryRun> {
@@ -273,7 +280,7 @@ export class PostgresStore implements Store {
 
   /** @param text their UTF-16 units */
   #wrote(plants: number, text: number): void {
-    this.#wordIndex.wrote(plants, text)
+    this.#searchUpkeep.wrote(plants, text)
     if (this.#shards.map === undefined) this.#tagCounts.wrote(plants)
     this.#shards.refreshIfOld()
   }

@@ -198,6 +198,9 @@ export class SqliteStore implements Store {
     return results
   }
 
+  /** The search index follows the log of changes by itself. */
+  async afterImport(): Promise<void> {}
+
   async startDryRun(mode: ImportMode): Promise<DryRun> {
     this.#mustBeOpen()
     return this.#reads.startDryRun(mode)

@@ -56,6 +56,10 @@ export function importHandlers(
             throw error instanceof AppError ? reporter.refusalOf(error) : error
           }
         })
+        .finally(() => {
+          // It may take longer than a client waits for its answer.
+          if (!options.dryRun) void store.afterImport()
+        })
         .then((report) => responder.reply(exchange, 200, ['Content-Type', JSON_TYPE], reportJson(report)))
         .catch((error: unknown) => responder.refuse(exchange, error))
     },

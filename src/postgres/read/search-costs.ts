@@ -96,8 +96,7 @@ export function waysOf(query: PlantQuery, facts: Facts): Way[] {
       cost: entries + plants * COST.plant + (tags.length === 0 ? 0 : tagged * COST.tagged),
     },
   ]
-  // Plants that lie in their order on disk take a walk no longer than a window.
-  if (tags.length === 0 && words.length > 0 && !statistics.isNear(order)) {
+  if (tags.length === 0 && words.length > 0 && statistics.hasWindows(order)) {
     const bound = Math.ceil(positions * SAFETY.window)
     ways.push({
       kind: 'window',

@@ -53,7 +53,8 @@ export async function search(
   })
   if (start.isRight) return start.rows
   let facts: Facts = { ...start, limit, statistics }
-  sources.ask(wordsToAsk(sources.query, facts))
+  const all = sources.query.words
+  const asked = wordsToAsk(sources.query, facts)
   const tried = new Set<string>()
   for (;;) {
     const way = waysOf(sources.query, facts).find(({ kind }) => !tried.has(kind))
@@ -65,16 +66,21 @@ export async function search(
       facts = { ...facts, seen: result.seen, hits: result.hits, words: [] }
       continue
     }
-    for (const { sources: some, isWindowed } of groupsOf(sources, way.kind === 'window')) {
-      const bounds = isWindowed ? { set: way.bound, window: way.bound } : { set: way.bound }
-      const result = await take({ sources: some, page: limit, walk: RANGE, ...bounds })
-      if (result.isRight) return result.rows
+    // More plants than expected may have the rarest words, such as a number, whose beginning no statistics list. A set by
+    // all words then ends the search before a window counts a large part of the order.
+    for (const words of way.kind === 'set' && asked.length < all.length ? [asked, all] : [asked]) {
+      sources.ask(words)
+      for (const { sources: some, isWindowed } of groupsOf(sources, way.kind === 'window')) {
+        const bounds = isWindowed ? { set: way.bound, window: way.bound } : { set: way.bound }
+        const result = await take({ sources: some, page: limit, walk: RANGE, ...bounds })
+        if (result.isRight) return result.rows
+      }
     }
   }
-  sources.ask(sources.query.words)
+  sources.ask(all)
   for (const { range, window, set } of ROUNDS) {
-    const windows = query.tags.length === 0 && !statistics.isNear(query.order) ? groupsOf(sources, true) : []
-    const parts = sources.query.words.length > 1 ? sources.inParts() : []
+    const windows = query.tags.length === 0 && statistics.hasWindows(query.order) ? groupsOf(sources, true) : []
+    const parts = all.length > 1 ? sources.inParts() : []
     for (const { sources: some, isWindowed } of [...windows, ...parts, ...groupsOf(sources, false)]) {
       const result = await take({ sources: some, page: limit, walk: range, set, ...(isWindowed ? { window } : {}) })
       if (result.isRight) return result.rows
