@@ -1,14 +1,5 @@
 import type { Actor } from './actor.ts'
 
-/** Takes the lines of the audit log. `write` never waits, fails or throws. */
-export interface AuditSink {
-  /** False while the sink drops all lines. */
-  readonly isOn: boolean
-
-  /** @param line without a line feed */
-  write(line: string): void
-}
-
 /** An action and its actor. An entry never holds a secret, nor the name or tag of a plant. */
 export interface AuditEntry {
   /** An operation of the contract, or the action of a command. */
@@ -30,6 +21,11 @@ export interface AuditEntry {
   readonly user?: string
 }
 
+/** Takes lines of JSON with a line feed. `write` never waits, fails or throws. */
+interface Lines {
+  write(line: string): void
+}
+
 /**
  * Writes entries as lines of JSON, in the terms of the service's log.
  *
@@ -37,7 +33,8 @@ export interface AuditEntry {
  * line.
  */
 export class AuditLog {
-  readonly #sink: AuditSink
+  readonly #lines: Lines
+  readonly #isOn: () => boolean
   /** The JSON members of each actor. An actor stays the same object while its token is cached. */
   readonly #names = new WeakMap<Actor, string>()
   #last = { time: Number.NaN, operation: '', outcome: '', text: '' }
@@ -45,12 +42,14 @@ export class AuditLog {
   #lastAddress: string | undefined
   #lastWho = ''
 
-  constructor(sink: AuditSink) {
-    this.#sink = sink
+  /** @param isOn returns false while nobody takes the lines, so that callers need not make them */
+  constructor(lines: Lines, isOn: () => boolean = () => true) {
+    this.#lines = lines
+    this.#isOn = isOn
   }
 
   get isOn(): boolean {
-    return this.#sink.isOn
+    return this.#isOn()
   }
 
   /** The id of a plant is a string, because many programs that collect logs round large numbers. */
@@ -62,7 +61,7 @@ export class AuditLog {
     line += this.#whoOf(actor, address)
     if (request !== undefined) line += `,"req":"${request}"`
     if (user !== undefined) line += `,"user":${JSON.stringify(user)}`
-    this.#sink.write(`${line}}`)
+    this.#lines.write(`${line}}\n`)
   }
 
   #headOf(operation: string, outcome: string): string {
@@ -99,4 +98,4 @@ function membersOf(details: object): string {
   return members === '' ? '' : `,${members}`
 }
 
-export const NO_AUDIT = new AuditLog({ isOn: false, write: () => {} })
+export const NO_AUDIT = new AuditLog({ write: () => {} }, () => false)

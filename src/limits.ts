@@ -14,9 +14,9 @@ export interface Limits {
   readonly unreadLimit: number
   /** Bytes of answers that are being compressed, in total; more are sent uncompressed. */
   readonly compressionLimit: number
-  /** Characters of log lines that their reader has not taken yet. */
+  /** Bytes of log lines that their reader has not taken yet. */
   readonly logBuffer: number
-  /** Characters of lines of the audit log that are not written yet. */
+  /** Bytes of lines of the audit log that are not written yet. */
   readonly auditBuffer: number
   /** Open files that connections leave to the store, its log and exports. */
   readonly descriptorReserve: number

@@ -46,18 +46,32 @@ async function stopped(program: Program): Promise<void> {
 suite('plantstore serve', () => {
   test('writes the audit log to a private file, reopens it on SIGHUP, and writes all lines before it ends', async (t) => {
     const folder = tempFolder(t)
-    const [path, rotated] = [join(folder, 'audit.log'), join(folder, 'audit.log.1')]
-    const { program, address } = await startServer(t, folder, ['--audit-log', path, '--drain-window', '0s'])
+    const path = join(folder, 'audit.log')
+    const { program, address } = await startServer(t, folder, [
+      '--audit-log',
+      path,
+      '--drain-window',
+      '0s',
+      '--log-level',
+      'warn',
+    ])
     await create(address, 1)
     await until(() => linesOf(path).length === 1, 'no line is written')
     assert.equal(statSync(path).mode & 0o777, 0o600)
-    renameSync(path, rotated)
+    renameSync(path, `${path}.1`)
     program.signal('SIGHUP')
     await until(() => existsSync(path), 'the file is not made again')
     await create(address, 2)
+    await until(() => linesOf(path).length === 1, 'no line is written to the new file')
+    // As logrotate does with `create`.
+    renameSync(path, `${path}.2`)
+    writeFileSync(path, '', { mode: 0o600 })
+    program.signal('SIGHUP')
+    await program.tells(/(?:read the configuration again[\s\S]*){2}/)
+    await create(address, 3)
     await stopped(program)
-    assert.deepEqual(plantsOf(linesOf(rotated)), ['1'])
-    assert.deepEqual(plantsOf(linesOf(path)), ['2'])
+    const plants = [`${path}.1`, `${path}.2`, path].map((file) => plantsOf(linesOf(file)))
+    assert.deepEqual(plants, [['1'], ['2'], ['3']])
   })
 
   test('writes the audit log to standard error at the level info, unless it is off', async (t) => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
-import { logText } from '../src/cli/log-text.ts'
+import { logText } from '../src/cli/log.ts'
 import { tempFolder } from './support/files.ts'
 import { send } from './support/load.ts'
 import { notTestedHere } from './support/not-tested.ts'

@@ -58,6 +58,12 @@ async function drain(pipe: number, isEnough: (text: string) => boolean): Promise
   return text
 }
 
+/** Returns the number of dropped lines by the metrics. */
+async function droppedBy(address: string): Promise<number> {
+  const metrics = await fetch(`${address}/metrics`, { headers: { Authorization: `Bearer ${TOKEN}` } })
+  return Number(/^plantstore_log_lines_dropped_total (\d+)$/m.exec(await metrics.text())?.[1])
+}
+
 test('while nobody reads its log, the service answers and shuts down in order on SIGTERM', async (t) => {
   const server = await startStuck(t)
   if (server === undefined) return notTestedHere(t, NO_PIPE)
@@ -98,8 +104,7 @@ test('the service drops log lines beyond the bound for a slow reader, and logs t
     const some = Array.from({ length: 50 }, () => send('GET', `${server.address}/plants`, { agent }))
     await Promise.all(some)
   }
-  const metrics = await fetch(`${server.address}/metrics`, { headers: { Authorization: `Bearer ${TOKEN}` } })
-  const counted = Number(/^plantstore_log_lines_dropped_total (\d+)$/m.exec(await metrics.text())?.[1])
+  const counted = await droppedBy(server.address)
   const text = await drain(server.pipe, (read) => /"dropped":\d+.*\n$/.test(read))
   const lines = text.trim().split(/\n+/)
   const dropped = Number(/"dropped":(\d+)/.exec(lines.at(-1) ?? '')?.[1])
@@ -110,6 +115,22 @@ test('the service drops log lines beyond the bound for a slow reader, and logs t
   // The test had filled the pipe with newlines.
   const kept = text.trim().length
   assert.ok(kept < 1.2 * 2 ** 20, `${kept} characters were kept`)
+})
+
+test('after the reader of its log has gone, the service answers, counts the lines it drops, and shuts down', async (t) => {
+  const folder = tempFolder(t)
+  const { program, address } = await startServer(t, folder, ['--drain-window', '0s'], { env: DEBUG })
+  program.child.stderr?.destroy()
+  const agent = new Agent({ keepAlive: true, maxSockets: 50 })
+  t.after(() => agent.destroy())
+  // The log keeps a megabyte, which is fewer lines.
+  for (let sent = 0; sent < 6000; sent += 50) {
+    const some = Array.from({ length: 50 }, () => send('GET', `${address}/plants`, { agent }))
+    for (const { status } of await Promise.all(some)) assert.equal(status, 200)
+  }
+  assert.ok((await droppedBy(address)) > 0)
+  program.signal('SIGTERM')
+  assert.equal((await program.outcome).code, 0)
 })
 
 test('on a stopped terminal the service answers and shuts down on SIGTERM', async (t) => {

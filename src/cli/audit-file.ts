@@ -1,28 +1,26 @@
-import { closeSync, constants, openSync, writeSync } from 'node:fs'
+import { appendFileSync, closeSync, constants, openSync } from 'node:fs'
 import { userInfo } from 'node:os'
 import type { Logger } from 'pino'
 import type { Actor } from '../actor.ts'
 import { AuditLog } from '../audit.ts'
 import type { Config, StoreAddress } from '../config.ts'
-import type { LogLines } from '../http/metrics/service-metrics.ts'
 import { OperatorError } from '../operator-error.ts'
 import { isFileOfStore } from '../store-path.ts'
-import { AuditOutput, fileTarget } from './audit-output.ts'
 import { fileFault } from './file-fault.ts'
 import { isNoJsonLog } from './file-signature.ts'
-import { isTextLog, sinkOf } from './log.ts'
-import { logText } from './log-text.ts'
+import { fileTarget, LineWriter, standardError } from './line-writer.ts'
+import { formatOf } from './log.ts'
 
 /** The number of the level info in pino. */
 const INFO = 30
+/** Milliseconds. At the load of a benchmark, thousands of lines share a write. */
+const GATHER_TIME = 100
 
 export interface ServiceAudit {
   readonly audit: AuditLog
-  readonly lines: LogLines
+  readonly lines: LineWriter
   /** Opens the file again after a program for log rotation has moved it. Does nothing for standard error. */
   reopen(): void
-  /** Resolves once all lines are written. Without a reader it never resolves. */
-  flush(): Promise<void>
 }
 
 /**
@@ -33,26 +31,26 @@ export interface ServiceAudit {
 export function serviceAudit(config: Config, log: Logger): ServiceAudit {
   const { auditLog, auditBuffer, store } = config
   const path = auditLog === '-' ? undefined : auditLog
-  const target = path === undefined ? { write: sinkOf(2), close: () => {} } : fileTarget(openAppending(path, [store]))
-  const output = new AuditOutput(target, {
+  const open = path === undefined ? standardError : () => fileTarget(openAppending(path, [store]))
+  const lines = new LineWriter(open, {
     maxWaiting: auditBuffer,
-    format: auditLog === '-' && isTextLog(config) ? logText : undefined,
-    isOn: auditLog === '-' ? () => log.levelVal <= INFO : () => auditLog !== undefined,
+    gatherTime: GATHER_TIME,
+    format: path === undefined ? formatOf(config) : (line) => line,
+    dropped: 'audit lines were dropped',
     onFault: (error) => log.error({ err: error }, 'the audit log cannot be written; its lines wait'),
     onMended: () => log.warn('the audit log is written again'),
   })
+  const isOn = auditLog === '-' ? () => log.levelVal <= INFO : () => path !== undefined
   return {
-    audit: new AuditLog(output),
-    lines: output,
+    audit: new AuditLog(lines, isOn),
+    lines,
     reopen() {
-      if (path === undefined) return
       try {
-        output.switchTo(fileTarget(openAppending(path, [store])))
+        if (path !== undefined) lines.reopen()
       } catch (error) {
         log.error({ err: error }, 'the audit log could not be opened again, so the present file goes on')
       }
     },
-    flush: () => new Promise((resolve) => output.flush(resolve)),
   }
 }
 
@@ -79,7 +77,7 @@ export class CommandAudit {
     // On a terminal, a person reads the command's own output.
     const isOn =
       this.#file !== undefined || (auditLog === '-' && withoutFile === 'standard error' && !process.stderr.isTTY)
-    this.#log = new AuditLog({ isOn, write: (line) => this.#writeLine(`${line}\n`) })
+    this.#log = new AuditLog({ write: (line) => this.#writeLine(line) }, () => isOn)
   }
 
   write(operation: string, outcome: string, details: object): void {
@@ -113,7 +111,7 @@ export class CommandAudit {
       return
     }
     try {
-      writeSync(this.#file, line)
+      appendFileSync(this.#file, line)
     } catch (error) {
       process.stderr.write(`plantstore: the audit log cannot be written (${(error as Error).message}): ${line}`)
     }

@@ -1,141 +1,60 @@
-import { constants, fstatSync, openSync, write } from 'node:fs'
 import { isatty } from 'node:tty'
 import pino, { type Logger } from 'pino'
 import type { Config } from '../config.ts'
-import type { LogLines } from '../http/metrics/service-metrics.ts'
-import type { Target } from './audit-output.ts'
-import { logText } from './log-text.ts'
+import { onOneLine, printable } from '../printable.ts'
+import { LineWriter, standardError } from './line-writer.ts'
 
-/** Milliseconds until the next attempt to write to a terminal whose buffer is full. */
-const RETRY = 50
-
-type Sink = Target['write']
-
-/**
- * Writes log lines to standard error, and never waits for its reader.
- *
- * No write here may block. A blocking write, to a pipe that nobody reads or to a terminal after Ctrl-S, would also
- * block the end of the process, where Node.js waits for its threads.
- */
-class LogOutput implements LogLines {
-  readonly #sink: Sink
-  /** Turns a line of JSON into the text to write. */
-  readonly #format: (line: string) => string
-  #waiting: string[] = []
-  #length = 0
-  /** Dropped lines since the last line that reported them, and since the start. */
-  #dropped = 0
-  #allDropped = 0
-  readonly #maxWaiting: number
-  #isWriting = false
-  #onEmpty: (() => void)[] = []
-
-  /** @param maxWaiting characters that may wait for the reader; the log drops and counts lines beyond them */
-  constructor(maxWaiting: number, format: (line: string) => string) {
-    this.#format = format
-    this.#maxWaiting = maxWaiting
-    this.#sink = sinkOf(2)
-  }
-
-  get dropped(): number {
-    return this.#allDropped
-  }
-
-  /** Characters that wait for the reader. */
-  get waiting(): number {
-    return this.#length
-  }
-
-  write(json: string): void {
-    const line = this.#format(json)
-    if (this.#length + line.length > this.#maxWaiting) {
-      this.#dropped++
-      this.#allDropped++
-      return
-    }
-    this.#waiting.push(line)
-    this.#length += line.length
-    if (!this.#isWriting) this.#writeNext()
-  }
-
-  /** Calls back once all lines so far are written. Without a reader it never calls back. */
-  flush(done: () => void): void {
-    if (this.#isWriting) this.#onEmpty.push(done)
-    else done()
-  }
-
-  #writeNext(): void {
-    if (this.#dropped > 0) {
-      this.#waiting.push(this.#format(droppedLine(this.#dropped)))
-      this.#dropped = 0
-    }
-    if (this.#waiting.length === 0) {
-      this.#isWriting = false
-      for (const done of this.#onEmpty.splice(0)) done()
-      return
-    }
-    this.#isWriting = true
-    const bytes = Buffer.from(this.#waiting.join(''))
-    this.#waiting = []
-    this.#writeBytes(bytes)
-  }
-
-  #writeBytes(bytes: Buffer): void {
-    this.#sink(bytes, (error, written) => {
-      if (error?.code === 'EAGAIN') {
-        setTimeout(() => this.#writeBytes(bytes), RETRY).unref()
-      } else if (error === null && written < bytes.length) {
-        this.#writeBytes(bytes.subarray(written))
-      } else {
-        // The lines are written, or the reader has closed the stream: the log drops lines without a reader.
-        this.#length = this.#waiting.reduce((sum, line) => sum + line.length, 0)
-        this.#writeNext()
-      }
-    })
-  }
-}
-
-function droppedLine(dropped: number): string {
-  const msg = 'log lines were dropped because their reader was too slow'
-  return `${JSON.stringify({ level: 40, time: new Date().toISOString(), dropped, msg })}\n`
-}
-
-/** Returns a function that writes bytes to a standard stream, and never blocks the process. */
-export function sinkOf(fd: number): Sink {
-  const stat = fstatSync(fd)
-  if (stat.isFIFO() || stat.isSocket()) return toStream
-  const target = isatty(fd) ? ownTerminal(fd) : fd
-  return (bytes, done) => write(target, bytes, 0, bytes.length, null, done)
-}
-
-/** Node.js writes to pipes and sockets without blocking. */
-const toStream: Sink = (bytes, done) => void process.stderr.write(bytes, (error) => done(error ?? null, bytes.length))
-
-/**
- * Opens the terminal again as non-blocking. `process.stderr` blocks on a terminal, and a change of the shared
- * descriptor would affect the shell too.
- */
-function ownTerminal(fd: number): number {
-  try {
-    return openSync(`/proc/self/fd/${fd}`, constants.O_WRONLY | constants.O_NONBLOCK | constants.O_NOCTTY)
-  } catch {
-    // The system is not Linux, or the terminal belongs to another user.
-    return fd
-  }
-}
+/** Members with a fixed place in the text. */
+const FIXED_MEMBERS = ['level', 'time', 'msg', 'err']
 
 export interface Log {
   readonly log: Logger
-  readonly lines: LogLines
+  readonly lines: LineWriter
 }
-
-/** Whether the lines on standard error are text for a person, and not JSON. */
-export const isTextLog = ({ logFormat }: Pick<Config, 'logFormat'>): boolean =>
-  logFormat === 'text' || (logFormat === 'auto' && isatty(2))
 
 /** Opens the log on standard error, as JSON or as text on a terminal. Standard output stays free for the banner. */
 export function openLog(config: Config): Log {
-  const output = new LogOutput(config.logBuffer, isTextLog(config) ? logText : (line) => line)
-  const log = pino({ level: config.logLevel, base: null, timestamp: pino.stdTimeFunctions.isoTime }, output)
-  return { log, lines: output }
+  const lines = new LineWriter(standardError, {
+    maxWaiting: config.logBuffer,
+    // A line that waits for others would be lost with a process that a fault ends.
+    gatherTime: 0,
+    format: formatOf(config),
+    dropped: 'log lines were dropped because their reader was too slow',
+  })
+  const log = pino({ level: config.logLevel, base: null, timestamp: pino.stdTimeFunctions.isoTime }, lines)
+  return { log, lines }
+}
+
+/** Returns what turns a line of JSON into a line on standard error: text for a person, or the same. */
+export function formatOf({ logFormat }: Pick<Config, 'logFormat'>): (line: string) => string {
+  const isText = logFormat === 'text' || (logFormat === 'auto' && isatty(2))
+  return isText ? logText : (line) => line
+}
+
+/**
+ * Turns a JSON line of the log into text for a terminal: the time of day, the level, the message, and all other
+ * members. The stack of an error follows on separate lines. Escapes control characters, which could disguise the text.
+ */
+export function logText(line: string): string {
+  const members = JSON.parse(line) as Readonly<Record<string, unknown>>
+  const { level, time, msg, err } = members
+  const name = pino.levels.labels[Number(level)] ?? String(level)
+  const others = Object.entries(members)
+    .filter(([member]) => !FIXED_MEMBERS.includes(member))
+    .map(([member, value]) => `${member}=${shown(value)}`)
+  const head = [timeOfDay(time), name.toUpperCase().padEnd(5), String(msg ?? ''), others.join(' ')]
+  return `${onOneLine(head.filter((part) => part !== '').join('  ')).trimEnd()}\n${stackOf(err)}`
+}
+
+/** Quotes a text with blanks, so that it cannot pass for further members. */
+const shown = (value: unknown): string =>
+  typeof value === 'string' && !/[\s"]/.test(value) ? value : JSON.stringify(value)
+
+/** Returns the time of day of a time in ISO 8601 that ends in Z. */
+const timeOfDay = (time: unknown): string => String(time).slice(11, -1)
+
+/** Returns the stack of an error in pino's form, indented. */
+function stackOf(error: unknown): string {
+  if (typeof error !== 'object' || error === null || !('stack' in error)) return ''
+  return `${printable(String(error.stack)).replaceAll(/^/gm, '    ')}\n`
 }

@@ -9,9 +9,10 @@ import type { App } from '../http/app.ts'
 import type { ServiceState } from '../http/service-state.ts'
 import { OperatorError } from '../operator-error.ts'
 import { onStopSignal } from './abort-on-signal.ts'
-import { type ServiceAudit, serviceAudit } from './audit-file.ts'
+import { serviceAudit } from './audit-file.ts'
 import { banner } from './banner.ts'
 import { makeFirstToken } from './first-token.ts'
+import type { LineWriter } from './line-writer.ts'
 import { openLog } from './log.ts'
 import { bytesOf, openStore } from './open-store.ts'
 import { reloadOnSignal } from './reload.ts'
@@ -38,6 +39,7 @@ export interface ServeOptions {
 export async function serve(config: Config, { notice, read }: ServeOptions): Promise<void> {
   const { log, lines: logLines } = openLog(config)
   const trail = serviceAudit(config, log)
+  const allLines = [trail.lines, logLines]
   const state: ServiceState = { current: 'serving' }
   const opened = new AsyncDisposableStack()
   let isNew = false
@@ -62,7 +64,7 @@ export async function serve(config: Config, { notice, read }: ServeOptions): Pro
       timeout: config.storeTimeout,
       wait: config.storeWait,
       changesKeep: config.changesKeep,
-      onFatal: (error) => exitOnFatal(error, log, trail, state),
+      onFatal: (error) => exitOnFatal(error, log, allLines, state),
       onMade: () => {
         isNew = true
       },
@@ -104,7 +106,7 @@ export async function serve(config: Config, { notice, read }: ServeOptions): Pro
     // As late as possible: a start that fails between the creation and the banner would lose the secret for good.
     const firstToken = await makeFirstToken(store, config, trail.audit)
     // Before the banner, whose reader may send a signal at once.
-    onStopSignal((signal) => void stop(signal, app.server, config, log, trail, state, opened))
+    onStopSignal((signal) => void stop(signal, app.server, config, log, allLines, state, opened))
     backups?.start()
     process.stdout.write(banner({ config, port, metricsPort, isNew, firstToken }))
     const configuredToken = config.token !== undefined
@@ -169,7 +171,7 @@ async function stop(
   server: Server,
   config: Config,
   log: Logger,
-  trail: ServiceAudit,
+  lines: readonly LineWriter[],
   state: ServiceState,
   opened: AsyncDisposableStack,
 ): Promise<void> {
@@ -179,7 +181,7 @@ async function stop(
   state.current = 'closing'
   await opened.disposeAsync()
   log.info('stopped')
-  await flushed(log, trail)
+  await flushed(lines)
   process.exit()
 }
 
@@ -211,12 +213,16 @@ async function closeApp(app: App): Promise<void> {
  * Called when the store can't continue. Waiting requests get 503; then the process exits, and its supervisor restarts
  * it.
  */
-function exitOnFatal(error: Error, log: Logger, trail: ServiceAudit, state: ServiceState): void {
+function exitOnFatal(error: Error, log: Logger, lines: readonly LineWriter[], state: ServiceState): void {
   log.fatal({ err: error }, 'the store failed; the process exits, and the next start recovers every commit')
   state.current = 'closing'
-  setTimeout(() => flushed(log, trail).finally(() => process.exit(1)), 200)
+  setTimeout(() => flushed(lines).finally(() => process.exit(1)), 200)
 }
 
-async function flushed(log: Logger, trail: ServiceAudit): Promise<void> {
-  await Promise.race([trail.flush().then(() => promisify(log.flush).call(log)), sleep(LOG_TIMEOUT)])
+/** Writes the lines of one after the other: a fault of the audit log is a line of the log. */
+async function flushed(lines: readonly LineWriter[]): Promise<void> {
+  const inTurn = async () => {
+    for (const each of lines) await each.flush()
+  }
+  await Promise.race([inTurn(), sleep(LOG_TIMEOUT)])
 }

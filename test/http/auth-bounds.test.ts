@@ -33,11 +33,7 @@ function countLookUps(t: TestContext, service: Service): { readonly count: () =>
 function revokedUses(t: TestContext) {
   const lines: string[] = []
   const addresses = new ClientAddresses([])
-  const trail = new AuditTrail(
-    new AuditLog({ isOn: true, write: (line) => lines.push(line) }),
-    addresses,
-    () => 'a request',
-  )
+  const trail = new AuditTrail(new AuditLog({ write: (line) => lines.push(line) }), addresses, () => 'a request')
   const request = new IncomingMessage(new Socket())
   const exchange = new Exchange(request, new ServerResponse(request))
   const refusal = new HttpError(40102, 'the access token was revoked', { headers: {}, revoked: TESTER })

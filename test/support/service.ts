@@ -51,7 +51,7 @@ export async function withService(scene: Scene, bounds: Bounds = {}): Promise<Se
   const audited: string[] = []
   const app = buildApp({
     config,
-    audit: new AuditLog({ isOn: true, write: (line) => audited.push(line) }),
+    audit: new AuditLog({ write: (line) => audited.push(line) }),
     contract,
     store,
     log,

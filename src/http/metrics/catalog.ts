@@ -141,7 +141,7 @@ export const METRICS = {
   },
   plantstore_log_lines_dropped_total: {
     type: 'counter',
-    help: 'Log lines dropped because their reader was too slow.',
+    help: 'Log lines dropped because their reader was too slow or gone.',
   },
   plantstore_audit_lines_dropped_total: {
     type: 'counter',
@@ -171,8 +171,8 @@ export const BOUNDS = {
   bodyMemory: 'bytes of bodies over 4 KiB',
   unreadLimit: 'bytes of unread answers',
   compressionLimit: 'bytes of answers that are being compressed',
-  logBuffer: 'characters of log lines that wait for their reader',
-  auditBuffer: 'characters of audit lines that are not written yet',
+  logBuffer: 'bytes of log lines that wait for their reader',
+  auditBuffer: 'bytes of audit lines that are not written yet',
   maxWaiting: 'queued creates, or changes, whichever are more',
   queuedText: 'UTF-16 units of the names and tags of queued creates, or changes, whichever are more; no setting',
   maxMemory: 'bytes of the heap and of buffers',

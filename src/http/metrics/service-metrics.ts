@@ -15,7 +15,7 @@ export interface ShardState {
 export interface LogLines {
   /** Dropped lines since the start. */
   readonly dropped: number
-  /** Characters that wait to be written. */
+  /** Bytes that wait to be written. */
   readonly waiting: number
 }
 
