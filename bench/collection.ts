@@ -2,7 +2,7 @@
  * Plants like those of a large collection: few genera, words and tags are frequent and most are rare (Zipf's law),
  * names begin with their genus, and a third has no tag. The id determines the plant.
  */
-import type { NewPlant } from '../src/plant.ts'
+import type { NewPlant } from '../src/domain/plant.ts'
 
 const SYLLABLES = 'ba ce di fo gu hy ja ke li mo nu pa que ri so tu va xe yo zi'.split(' ')
 const ENDS = ['a', 'um', 'us', 'is', 'ea', 'oides', 'ensis', 'ata', 'iflora', 'ifolia']

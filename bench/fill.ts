@@ -1,4 +1,4 @@
-import type { NewPlant } from '../src/plant.ts'
+import type { NewPlant } from '../src/domain/plant.ts'
 import { createStoreFile } from '../src/sqlite/open/create-file.ts'
 import { columnsOf } from '../src/sqlite/rows.ts'
 import { Indexer } from '../src/sqlite/search-index/indexer.ts'

@@ -1,11 +1,11 @@
 import { Pool } from 'pg'
-import { sortKey } from '../src/fold.ts'
-import type { NewPlant } from '../src/plant.ts'
-import { createResult, decidePut } from '../src/plant-change.ts'
-import { plantWords } from '../src/plant-query.ts'
+import { sortKey } from '../src/domain/fold.ts'
+import type { NewPlant } from '../src/domain/plant.ts'
+import { createResult, decidePut } from '../src/domain/plant-change.ts'
+import { plantWords } from '../src/domain/plant-query.ts'
+import type { CreateOptions, CreateResult } from '../src/domain/store.ts'
 import type { PostgresStore } from '../src/postgres/store.ts'
-import type { PostgresAddress } from '../src/postgres-address.ts'
-import type { CreateOptions, CreateResult } from '../src/store.ts'
+import type { PostgresAddress } from '../src/settings/postgres-address.ts'
 
 const INSERT = `INSERT INTO plants (id, name, tag, sort_key, words) VALUES ($1, $2, $3, $4, $5)
   ON CONFLICT (id) DO NOTHING`

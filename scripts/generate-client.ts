@@ -1,4 +1,4 @@
-import { ERRORS } from '../src/errors.ts'
+import { ERRORS } from '../src/domain/errors.ts'
 import { METHODS, type OperationObject, resolve } from '../src/http/operations.ts'
 import { readSource } from './contract-source.ts'
 import { arrayOf, oneOf, type ParameterObject, type Schema } from './schema-types.ts'

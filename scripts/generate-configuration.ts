@@ -1,5 +1,5 @@
-import { environmentName, SETTINGS } from '../src/config.ts'
-import type { Setting } from '../src/setting.ts'
+import { environmentName, SETTINGS } from '../src/settings/config.ts'
+import type { Setting } from '../src/settings/setting.ts'
 import { table } from './markdown.ts'
 
 const INTRODUCTION = `# Configuration
@@ -24,7 +24,7 @@ other changed settings, which apply from the next start on. A file with faults c
 The program reports all faults of a configuration together, before it opens anything, and ends with the exit code 2.
 `
 
-/** The page of all settings of src/config.ts. */
+/** The page of all settings of src/settings/config.ts. */
 export function configurationPage(): string {
   return `${INTRODUCTION}\n${table([['flag', 'variable', 'default', 'meaning'], ...Object.values(SETTINGS).map(cells)])}`
 }

@@ -1,4 +1,4 @@
-import { ERRORS, type ErrorNumber, statusOf } from '../src/errors.ts'
+import { ERRORS, type ErrorNumber, statusOf } from '../src/domain/errors.ts'
 import {
   type Document,
   type OperationObject,
@@ -26,7 +26,7 @@ const EXPLANATION = `
 operations refuses a path or method that no operation has.
 `
 
-/** The page of all numbers of src/errors.ts, with the operations whose contract names them. */
+/** The page of all numbers of src/domain/errors.ts, with the operations whose contract names them. */
 export function errorsPage(): string {
   const { document, operations } = readContract()
   const users = operationsByError(document)

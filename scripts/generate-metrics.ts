@@ -1,6 +1,6 @@
-import { SETTINGS } from '../src/config.ts'
 import { BOUNDS, type BoundName, METRICS, type MetricInfo } from '../src/http/metrics/catalog.ts'
-import type { Setting } from '../src/setting.ts'
+import { SETTINGS } from '../src/settings/config.ts'
+import type { Setting } from '../src/settings/setting.ts'
 import { table } from './markdown.ts'
 
 const INTRODUCTION = `# Metrics

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import { askerOf } from '../src/asker.ts'
-import type { PlantQuery } from '../src/plant-query.ts'
+import { askerOf } from '../src/domain/asker.ts'
+import type { PlantQuery } from '../src/domain/plant-query.ts'
 import { EVERYTHING, exportAll, importAll } from './support/store-calls.ts'
 import { type OpenStore, plant, type Suite } from './support/store-under-test.ts'
 

@@ -15,16 +15,19 @@ const imports = new Map(
   }),
 )
 
-const layerOf = (file: string): string => /^src\/(\w+)\//.exec(file)?.[1] ?? 'domain'
+const moduleOf = (file: string): string => /^src\/(\w+)\//.exec(file)?.[1] ?? assert.fail(`${file} is in no module`)
 
 /** Imports point inwards: the domain knows only itself, technologies know the domain, commands know all. */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   domain: ['domain'],
-  import: ['import', 'domain'],
-  http: ['http', 'import', 'domain'],
-  sqlite: ['sqlite', 'domain'],
-  postgres: ['postgres', 'domain'],
-  cli: ['cli', 'http', 'import', 'sqlite', 'postgres', 'domain'],
+  base: ['base', 'domain'],
+  json: ['json', 'domain'],
+  settings: ['settings', 'base', 'domain'],
+  import: ['import', 'json', 'base', 'domain'],
+  http: ['http', 'import', 'json', 'settings', 'base', 'domain'],
+  sqlite: ['sqlite', 'base', 'domain'],
+  postgres: ['postgres', 'settings', 'base', 'domain'],
+  cli: ['cli', 'http', 'import', 'json', 'sqlite', 'postgres', 'settings', 'base', 'domain'],
 }
 
 suite('every import in src', () => {
@@ -33,21 +36,21 @@ suite('every import in src', () => {
     for (const [file, targets] of imports) {
       for (const target of targets) assert.ok(imports.has(target), `${file} imports ${target}`)
     }
-    assert.ok(imports.get('src/http/app.ts')?.includes('src/errors.ts'), 'the pattern finds imports')
+    assert.ok(imports.get('src/http/app.ts')?.includes('src/domain/errors.ts'), 'the pattern finds imports')
   })
 
   test('points inwards', () => {
     for (const [file, targets] of imports) {
-      const layer = layerOf(file)
-      const allowed = MAY_IMPORT[layer] ?? assert.fail(`${file} is in a layer that has no place yet`)
-      for (const target of targets) assert.ok(allowed.includes(layerOf(target)), `${file} imports ${target}`)
+      const module = moduleOf(file)
+      const allowed = MAY_IMPORT[module] ?? assert.fail(`${file} is in a module that has no place yet`)
+      for (const target of targets) assert.ok(allowed.includes(moduleOf(target)), `${file} imports ${target}`)
     }
   })
 
   test('reaches an engine only through cli/open-store.ts', () => {
-    const outside = files.filter((file) => !['sqlite', 'postgres'].includes(layerOf(file)))
+    const outside = files.filter((file) => !['sqlite', 'postgres'].includes(moduleOf(file)))
     for (const engine of ['sqlite', 'postgres']) {
-      const users = outside.filter((file) => imports.get(file)?.some((target) => layerOf(target) === engine))
+      const users = outside.filter((file) => imports.get(file)?.some((target) => moduleOf(target) === engine))
       assert.deepEqual(users, ['src/cli/open-store.ts'])
     }
   })
@@ -79,14 +82,21 @@ suite('the code', () => {
 
   test('imports each database library only in its folder, and the router library only in one file', () => {
     assert.deepEqual(
-      uses(/'node:sqlite'/).filter((file) => layerOf(file) !== 'sqlite'),
-      ['src/file-lock.ts'],
+      uses(/'node:sqlite'/).filter((file) => moduleOf(file) !== 'sqlite'),
+      ['src/base/file-lock.ts'],
     )
     assert.deepEqual(
-      uses(/from 'pg'/).filter((file) => layerOf(file) !== 'postgres'),
+      uses(/from 'pg'/).filter((file) => moduleOf(file) !== 'postgres'),
       [],
     )
     assert.deepEqual(uses(/from 'find-my-way'/), ['src/http/router.ts'])
+  })
+
+  test('keeps no state in modules: no variable, and no collection or buffer that code could fill', () => {
+    assert.deepEqual(uses(/^(?:export )?(?:let|var)\b/m), [])
+    const fillable =
+      /^(?:export )?const \w+(?:: (?!Readonly|readonly)[^=]+)? = (?:new (?:Map|Set|WeakMap|WeakSet)\b|\[\]|Buffer\.alloc\((?!0\)))/m
+    assert.deepEqual(uses(fillable), [])
   })
 
   test('reads the contract as JSON, and needs no YAML at run time', () => {
@@ -95,7 +105,7 @@ suite('the code', () => {
 
   test('reads files of the program in one place, and starts threads in one place', () => {
     const besideItself = uses(/import\.meta\./)
-    const readers = besideItself.filter((file) => imports.get(file)?.includes('src/assets.ts'))
+    const readers = besideItself.filter((file) => imports.get(file)?.includes('src/base/assets.ts'))
     const addresses = ['src/postgres/migrate.ts', 'src/sqlite/migrate.ts']
     assert.deepEqual(besideItself.sort(), [...readers, ...addresses, 'src/sqlite/worker/start-thread.ts'].sort())
     assert.deepEqual(uses(/\bimport\.meta\.(?!url\b)/), [])
@@ -106,7 +116,7 @@ suite('the code', () => {
     const opens =
       /\bfetch\(|\b(?:http|https|net|tls)\.(?:request|get|connect)\(|import \{[^}]*\b(?:connect|request|Agent)\b[^}]*\} from 'node:/
     assert.deepEqual(
-      uses(opens).filter((file) => layerOf(file) === 'http'),
+      uses(opens).filter((file) => moduleOf(file) === 'http'),
       [],
     )
     assert.ok(uses(opens).length > 0, 'the pattern finds the clients of commands')

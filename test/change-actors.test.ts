@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { NO_EXPECTATION } from '../src/plant-version.ts'
+import { NO_EXPECTATION } from '../src/domain/plant-version.ts'
 import { createStoreFile } from '../src/sqlite/open/create-file.ts'
 import { type Put, SqliteWriter } from '../src/sqlite/write/writer.ts'
 import { tempFolder } from './support/files.ts'

@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { copyFileSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { SETTINGS } from '../src/config.ts'
+import { SETTINGS } from '../src/settings/config.ts'
 import { snapshot, tempFolder } from './support/files.ts'
 import { pretend, run, startServer } from './support/process.ts'
 

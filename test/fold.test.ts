@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import fc from 'fast-check'
-import { compareCodePoints, fold, SORT_KEY_LENGTH, sortKey, words } from '../src/fold.ts'
+import { compareCodePoints, fold, SORT_KEY_LENGTH, sortKey, words } from '../src/domain/fold.ts'
 import { anyText } from './support/plants.ts'
 import { holds } from './support/property.ts'
 import { modelWords, TRICKY } from './support/word-model.ts'

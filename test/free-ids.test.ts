@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { findFreeRange, type IdRange, MAX_PROPOSED } from '../src/free-ids.ts'
+import { findFreeRange, type IdRange, MAX_PROPOSED } from '../src/domain/id-store.ts'
 import { holds } from './support/property.ts'
 
 /** Drives the search over ranges in use, as an engine does. */

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { newCommitStats } from '../src/commit-stats.ts'
-import { AppError } from '../src/errors.ts'
-import { GroupCommit, type GroupCommitOptions } from '../src/group-commit.ts'
+import { GroupCommit, type GroupCommitOptions, newCommitStats } from '../src/base/group-commit.ts'
+import { AppError } from '../src/domain/errors.ts'
 import { turns } from './support/turns.ts'
 
 /** A group commit whose commits end, one after the other, when the test calls `finish`. */

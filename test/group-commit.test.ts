@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
-import { AppError } from '../src/errors.ts'
+import { AppError } from '../src/domain/errors.ts'
 import { makeGroupCommit as make, watch } from './support/group-commits.ts'
 import { turns } from './support/turns.ts'
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { AppError } from '../src/errors.ts'
+import { AppError } from '../src/domain/errors.ts'
 import { GroupRead } from '../src/sqlite/read/group-read.ts'
 
 /** Reads the length of texts, and records the keys of each call. */

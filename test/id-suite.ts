@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
-import type { IdRange } from '../src/free-ids.ts'
-import { MAX_PROPOSED } from '../src/free-ids.ts'
-import { MAX_ID, MIN_ID } from '../src/plant.ts'
+import { type IdRange, MAX_PROPOSED } from '../src/domain/id-store.ts'
+import { MAX_ID, MIN_ID } from '../src/domain/plant.ts'
 import { createPlant } from './support/create-plant.ts'
 import { type OpenStore, plant, type Suite } from './support/store-under-test.ts'
 

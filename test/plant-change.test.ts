@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
-import type { NewPlant } from '../src/plant.ts'
-import { createResult, decideChange, decidePut, importResult, type PutMode } from '../src/plant-change.ts'
-import { NO_EXPECTATION } from '../src/plant-version.ts'
+import type { NewPlant } from '../src/domain/plant.ts'
+import { createResult, decideChange, decidePut, importResult, type PutMode } from '../src/domain/plant-change.ts'
+import { NO_EXPECTATION } from '../src/domain/plant-version.ts'
 import { refusal } from './support/store-under-test.ts'
 
 const monstera: NewPlant = { id: 7n, name: 'Monstera', tag: 'houseplant' }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { userInfo } from 'node:os'
 import { suite, test } from 'node:test'
 import { inspect } from 'node:util'
-import { readPostgresAddress } from '../src/postgres-address.ts'
+import { readPostgresAddress } from '../src/settings/postgres-address.ts'
 
 /** Reads an address, and shows its password. */
 function read(text: string, environment: NodeJS.ProcessEnv = {}) {

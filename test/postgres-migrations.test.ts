@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { fold, words } from '../src/fold.ts'
+import { fold, words } from '../src/domain/fold.ts'
 import { statementsOf } from '../src/postgres/migrate.ts'
 import { cleanUp } from './support/clean-up.ts'
 import { openStore } from './support/open-postgres.ts'

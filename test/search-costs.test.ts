@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { PlantQuery } from '../src/plant-query.ts'
+import type { PlantQuery } from '../src/domain/plant-query.ts'
 import type { Row } from '../src/postgres/pool/client.ts'
 import { type Facts, waysOf, wordsToAsk } from '../src/postgres/read/search-costs.ts'
 import { SearchStatistics } from '../src/postgres/read/search-statistics.ts'

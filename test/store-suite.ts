@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { MAX_ID, MIN_ID } from '../src/plant.ts'
-import { NO_EXPECTATION } from '../src/plant-version.ts'
-import { hashSecret } from '../src/token.ts'
+import { MAX_ID, MIN_ID } from '../src/domain/plant.ts'
+import { NO_EXPECTATION } from '../src/domain/plant-version.ts'
+import { hashSecret } from '../src/domain/token.ts'
 import { abortTests } from './abort-suite.ts'
 import { changeTests } from './change-suite.ts'
 import { exportTests } from './export-suite.ts'
@@ -18,7 +18,7 @@ import { type OpenStore, plant, refusal, type Suite } from './support/store-unde
 import { tagTests } from './tag-suite.ts'
 import { token, tokenTests } from './token-suite.ts'
 
-/** The specification of Store (src/store.ts) as tests. In a sharded store, each shard commits its part of an import. */
+/** The specification of Store (src/domain/store.ts) as tests. In a sharded store, each shard commits its part of an import. */
 export function storeSuite(name: string, open: OpenStore, { isSharded = false } = {}): void {
   const suite: Suite = (title, work) => void test(`${name}: ${title}`, work)
   createTests(suite, open)

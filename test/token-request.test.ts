@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import fc from 'fast-check'
+import { derivedToken, excessOf, isWellFormed, makeSecret, SCOPES, timeIn } from '../src/domain/token.ts'
 import { absolute, schemaCompiler } from '../src/http/operations.ts'
 import { parseTokenRequest } from '../src/http/resources/token-body.ts'
-import { derivedToken, isWellFormed, makeSecret, SCOPES } from '../src/token.ts'
-import { excessOf, timeIn } from '../src/token-request.ts'
 import { contract } from './support/conforms.ts'
 import { holds } from './support/property.ts'
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { hashSecret, makeSecret, makeTokenId, type Token } from '../src/token.ts'
+import { hashSecret, makeSecret, makeTokenId, type Token } from '../src/domain/token.ts'
 import type { OpenStore, Suite } from './support/store-under-test.ts'
 
 /** A token as `plantstore token create` makes it, with the given members. */

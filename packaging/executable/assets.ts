@@ -1,6 +1,6 @@
 import { getAsset, getAssetKeys } from 'node:sea'
 
-// Replaces src/assets.ts in the one-file program.
+// Replaces src/base/assets.ts in the one-file program.
 
 /** The prefix of the modules' URLs in the one-file program. */
 const PROGRAM = 'file:///plantstore/'

@@ -8,7 +8,7 @@ import { manifest } from './program.ts'
 
 /** Modules that read files beside them, and the modules that replace them in the executable. */
 const REPLACED: Readonly<Record<string, string>> = {
-  'src/assets.ts': 'packaging/executable/assets.ts',
+  'src/base/assets.ts': 'packaging/executable/assets.ts',
   'src/sqlite/worker/start-thread.ts': 'packaging/executable/start-thread.ts',
 }
 /** Files to include in the executable, by their paths in the project. */

@@ -1,7 +1,7 @@
 -- Every text is compared by its bytes (collation "C"): exact, and the same whatever locale the database has. No table
 -- refers to another, and every row is found by its own id, so that the tables can be spread over several servers.
 
--- Every plant. What searching and sorting need is folded by the program (src/fold.ts) and kept beside the plant.
+-- Every plant. What searching and sorting need is folded by the program (src/domain/fold.ts) and kept beside the plant.
 CREATE TABLE plants (
   id bigint PRIMARY KEY,
   name text COLLATE "C" NOT NULL,

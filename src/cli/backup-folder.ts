@@ -1,7 +1,7 @@
 import { accessSync, constants, readdirSync, rmSync, statSync } from 'node:fs'
 import { basename, join } from 'node:path'
-import { removeAbandonedDrafts } from '../new-file.ts'
-import { OperatorError } from '../operator-error.ts'
+import { removeAbandonedDrafts } from '../base/new-file.ts'
+import { OperatorError } from '../base/operator-error.ts'
 
 interface Backup {
   readonly name: string

@@ -1,4 +1,4 @@
-import { type Config, shownStore } from '../config.ts'
+import { type Config, shownStore } from '../settings/config.ts'
 import type { FirstToken } from './first-token.ts'
 
 export interface BannerFacts {

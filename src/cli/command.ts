@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import { environmentName, retirement, SETTINGS, type SettingValues } from '../config.ts'
-import { RETIRED } from '../limits.ts'
+import { environmentName, retirement, SETTINGS, type SettingValues } from '../settings/config.ts'
+import { RETIRED } from '../settings/limits.ts'
 
 export const HELP = 'show the usage of a command'
 

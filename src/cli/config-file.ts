@@ -1,7 +1,7 @@
 import { readFileSync, statSync } from 'node:fs'
 import { parseEnv } from 'node:util'
-import { OperatorError } from '../operator-error.ts'
-import { isSetting, misspeltSetting, retiredSetting } from '../unknown-variables.ts'
+import { OperatorError } from '../base/operator-error.ts'
+import { isSetting, misspeltSetting, retiredSetting } from '../settings/unknown-variables.ts'
 import { fileFault } from './file-fault.ts'
 
 /** The default file, in the working directory. */

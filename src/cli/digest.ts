@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
-import type { NewPlant } from '../plant.ts'
-import type { Store } from '../store.ts'
+import type { NewPlant } from '../domain/plant.ts'
+import type { Store } from '../domain/store.ts'
 
 const MODULUS = 2n ** 128n
 

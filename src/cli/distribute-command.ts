@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError } from 'commander'
-import { integer } from '../setting.ts'
+import { integer } from '../settings/setting.ts'
 import { addSettings, command, examples } from './command.ts'
 import type { DistributeFlags } from './distribute.ts'
 import type { ReadSettings } from './transfer-commands.ts'

@@ -1,4 +1,4 @@
-import type { Config } from '../config.ts'
+import type { Config } from '../settings/config.ts'
 import { distributeStore } from './open-store.ts'
 import { Progress, type ProgressState } from './progress.ts'
 

@@ -1,4 +1,4 @@
-import { OperatorError } from '../operator-error.ts'
+import { OperatorError } from '../base/operator-error.ts'
 
 const REASONS: Readonly<Record<string, string>> = {
   EACCES: 'permission denied',

@@ -1,5 +1,7 @@
-import { commandActor } from '../actor.ts'
-import { type Config, shownStore } from '../config.ts'
+import { OperatorError } from '../base/operator-error.ts'
+import { count, counted } from '../base/printable.ts'
+import { commandActor } from '../domain/actor.ts'
+import type { ImportMode, Store } from '../domain/store.ts'
 import { readPlants } from '../import/format.ts'
 import {
   type Duplicates,
@@ -10,10 +12,8 @@ import {
   type RefusedRow,
 } from '../import/import-summary.ts'
 import { runImport } from '../import/run-import.ts'
-import { OperatorError } from '../operator-error.ts'
-import { count, counted } from '../printable.ts'
-import { duration } from '../setting.ts'
-import type { ImportMode, Store } from '../store.ts'
+import { type Config, shownStore } from '../settings/config.ts'
+import { duration } from '../settings/setting.ts'
 import { abortOnSignal, Stopped } from './abort-on-signal.ts'
 import { CommandAudit } from './audit-file.ts'
 import { openInput } from './input-file.ts'

@@ -1,9 +1,8 @@
 import { fstatSync } from 'node:fs'
 import { open } from 'node:fs/promises'
-import type { Readable } from 'node:stream'
-import { pipeline } from 'node:stream'
+import { pipeline, type Readable } from 'node:stream'
 import { createGunzip } from 'node:zlib'
-import { OperatorError } from '../operator-error.ts'
+import { OperatorError } from '../base/operator-error.ts'
 import { fileFault } from './file-fault.ts'
 
 /** A file to read once, from its start to its end. */

@@ -1,6 +1,5 @@
-import { hashSecret, makeSecret, makeTokenId, type Token } from '../token.ts'
-import type { TokenRequest } from '../token-request.ts'
-import type { TokenStore } from '../token-store.ts'
+import { hashSecret, makeSecret, makeTokenId, type Token, type TokenRequest } from '../domain/token.ts'
+import type { TokenStore } from '../domain/token-store.ts'
 
 export interface IssuedToken {
   readonly token: Token

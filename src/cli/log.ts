@@ -1,7 +1,7 @@
 import { isatty } from 'node:tty'
 import pino, { type Logger } from 'pino'
-import type { Config } from '../config.ts'
-import { onOneLine, printable } from '../printable.ts'
+import { onOneLine, printable } from '../base/printable.ts'
+import type { Config } from '../settings/config.ts'
 import { LineWriter, standardError } from './line-writer.ts'
 
 /** Members with a fixed place in the text. */

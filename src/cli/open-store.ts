@@ -1,14 +1,13 @@
 import { mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
-import type { WriteStats } from '../commit-stats.ts'
-import { type StoreAddress, shownStore } from '../config.ts'
-import { OperatorError } from '../operator-error.ts'
+import type { WriteStats } from '../base/group-commit.ts'
+import { OperatorError } from '../base/operator-error.ts'
+import { printable } from '../base/printable.ts'
+import type { Store, StorePool } from '../domain/store.ts'
+import type { Token } from '../domain/token.ts'
+import type { StoreBytes, StoreStatus, Upkeep } from '../domain/upkeep.ts'
 import type { DistributeOptions } from '../postgres/sharding/distribute.ts'
-import { printable } from '../printable.ts'
-import type { Store } from '../store.ts'
-import type { StorePool } from '../store-pool.ts'
-import type { Token } from '../token.ts'
-import type { StoreBytes, StoreStatus, Upkeep } from '../upkeep.ts'
+import { type StoreAddress, shownStore } from '../settings/config.ts'
 
 export interface OpenOptions {
   /** Whether a service opens the store, which locks out a second service. */

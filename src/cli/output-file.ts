@@ -1,9 +1,9 @@
 import { createWriteStream, realpathSync, renameSync, type Stats, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { pipeline } from 'node:stream/promises'
-import { type Draft, makeDraft, syncDirectory } from '../new-file.ts'
-import { OperatorError } from '../operator-error.ts'
-import { printable } from '../printable.ts'
+import { type Draft, makeDraft, syncDirectory } from '../base/new-file.ts'
+import { OperatorError } from '../base/operator-error.ts'
+import { printable } from '../base/printable.ts'
 import { fileFault } from './file-fault.ts'
 import { isSqliteFile } from './file-signature.ts'
 

@@ -1,4 +1,4 @@
-import { type Config, environmentName, SETTINGS, shownStore } from '../config.ts'
+import { type Config, environmentName, SETTINGS, shownStore } from '../settings/config.ts'
 import type { ConfigFile } from './config-file.ts'
 
 interface Sources {

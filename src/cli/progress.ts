@@ -1,4 +1,4 @@
-import { count, counted, onOneLine } from '../printable.ts'
+import { count, counted, onOneLine } from '../base/printable.ts'
 
 /** The state of long work. */
 export interface ProgressState {

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
-import { type Config, environmentName, SETTINGS, type SettingValues } from '../config.ts'
-import { OperatorError } from '../operator-error.ts'
+import { OperatorError } from '../base/operator-error.ts'
+import { type Config, environmentName, SETTINGS, type SettingValues } from '../settings/config.ts'
 
 /** The settings that a running service applies. All others need a restart. */
 const RELOADED: readonly (keyof SettingValues)[] = ['logLevel']

@@ -3,8 +3,8 @@ import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
 import { text } from 'node:stream/consumers'
 import { pipeline } from 'node:stream/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { OperatorError } from '../base/operator-error.ts'
 import { type Duplicates, type ImportSummary, readSummary } from '../import/import-summary.ts'
-import { OperatorError } from '../operator-error.ts'
 
 /** Thrown when the service is out of reach or busy. The same request may succeed later. */
 export class Unavailable extends OperatorError {

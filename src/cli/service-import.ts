@@ -1,9 +1,9 @@
+import { textLength } from '../domain/plant.ts'
+import type { ImportMode } from '../domain/store.ts'
 import type { Batch } from '../import/batch.ts'
 import { type Format, MEDIA_TYPES, writePlants } from '../import/format.ts'
 import type { Duplicates, ImportSummary } from '../import/import-summary.ts'
 import { type BatchOutcome, putBatches } from '../import/run-import.ts'
-import { textLength } from '../plant.ts'
-import type { ImportMode } from '../store.ts'
 import { type RetryOptions, retry, type ServiceClient } from './service-client.ts'
 
 /** Rows, or UTF-16 units of their texts, after which a piece is sent as one request. */

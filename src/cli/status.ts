@@ -1,10 +1,9 @@
-import type { Config } from '../config.ts'
-import { count, onOneLine } from '../printable.ts'
-import type { IndexStatus, StoreStatus } from '../upkeep.ts'
+import { count, onOneLine } from '../base/printable.ts'
+import type { IndexStatus, StoreStatus } from '../domain/upkeep.ts'
+import type { Config } from '../settings/config.ts'
 import { statusOf } from './open-store.ts'
 import { formatTime } from './progress.ts'
-import type { ServiceClient } from './service-client.ts'
-import { Unavailable } from './service-client.ts'
+import { type ServiceClient, Unavailable } from './service-client.ts'
 import { type TargetFlags, targetOf } from './transfer-flags.ts'
 
 export interface StatusFlags extends TargetFlags {

@@ -1,6 +1,6 @@
-import type { Config, StoreAddress } from '../config.ts'
+import { OperatorError } from '../base/operator-error.ts'
 import { FORMATS, type Format, formatOf } from '../import/format.ts'
-import { OperatorError } from '../operator-error.ts'
+import type { Config, StoreAddress } from '../settings/config.ts'
 import { ServiceClient } from './service-client.ts'
 
 export interface KindFlags {

@@ -1,4 +1,4 @@
-import { readAsset } from '../assets.ts'
+import { readAsset } from '../base/assets.ts'
 
 /** Returns the version of the package. */
 export function version(): string {

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Actor } from '../actor.ts'
-import type { AppError } from '../errors.ts'
+import type { Actor } from '../domain/actor.ts'
+import type { AppError } from '../domain/errors.ts'
 import type { Change } from './audit-trail.ts'
 import type { Identity } from './auth/bearer.ts'
 import type { Operation } from './operations.ts'

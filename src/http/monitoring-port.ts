@@ -1,4 +1,4 @@
-import type { ListenAddress } from '../config.ts'
+import type { ListenAddress } from '../settings/config.ts'
 import { SharedTurns } from './connection/shared-turns.ts'
 import { answerNotFound } from './not-found.ts'
 import type { Contract } from './operations.ts'

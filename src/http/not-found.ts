@@ -1,4 +1,4 @@
-import { AppError } from '../errors.ts'
+import { AppError } from '../domain/errors.ts'
 import type { Method, Operation } from './operations.ts'
 import { acceptedBodies } from './request/body.ts'
 import type { Cors } from './response/cors.ts'

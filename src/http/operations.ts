@@ -1,7 +1,6 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
-import { readAsset } from '../assets.ts'
-import { isScope, type Scope } from '../token.ts'
-import { DATE_TIME } from '../token-request.ts'
+import { readAsset } from '../base/assets.ts'
+import { DATE_TIME, isScope, type Scope } from '../domain/token.ts'
 import { type Parameter, ParameterReader, type ParameterSchema } from './request/parameters.ts'
 import { type Fault, faultOf } from './request/validation-messages.ts'
 

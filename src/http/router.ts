@@ -1,5 +1,5 @@
 import findMyWay from 'find-my-way'
-import { AppError } from '../errors.ts'
+import { AppError } from '../domain/errors.ts'
 import type { Exchange } from './exchange.ts'
 
 /** Handles an exchange. The caller refuses the exchange if this throws an error. */

@@ -1,4 +1,4 @@
-import { AppError } from '../errors.ts'
+import { AppError } from '../domain/errors.ts'
 import type { Overload } from './admission/overload.ts'
 import type { Authorize } from './auth/authorize.ts'
 import type { Identity } from './auth/bearer.ts'

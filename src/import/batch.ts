@@ -1,5 +1,5 @@
-import type { AppError } from '../errors.ts'
-import type { NewPlant } from '../plant.ts'
+import type { AppError } from '../domain/errors.ts'
+import type { NewPlant } from '../domain/plant.ts'
 import type { RefusedRow } from './import-summary.ts'
 
 /** The rows that one piece of a file completes. Lines count from 1, by the line feeds of the file. */

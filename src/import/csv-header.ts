@@ -1,5 +1,5 @@
-import { AppError } from '../errors.ts'
-import { shown } from '../printable.ts'
+import { shown } from '../base/printable.ts'
+import { AppError } from '../domain/errors.ts'
 import { type Cells, type CsvRow, SEPARATORS, type Separator } from './csv-rows.ts'
 import { textOf } from './encoding.ts'
 import type { Mapping } from './mapping.ts'

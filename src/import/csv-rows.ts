@@ -1,4 +1,4 @@
-import { AppError } from '../errors.ts'
+import { AppError } from '../domain/errors.ts'
 
 /** The cells of one row; undefined for a cell without characters. */
 export type Cells = readonly (string | undefined)[]

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
-import type { NewPlant } from '../plant.ts'
-import type { ImportResult } from '../store.ts'
+import type { NewPlant } from '../domain/plant.ts'
+import type { ImportResult } from '../domain/store.ts'
 import type { Batch } from './batch.ts'
 import type { DuplicateRow, Duplicates } from './import-summary.ts'
 

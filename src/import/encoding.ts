@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer'
-import { AppError } from '../errors.ts'
-import { shown } from '../printable.ts'
+import { shown } from '../base/printable.ts'
+import { AppError } from '../domain/errors.ts'
 import { encodingMark, requireText } from './file-kind.ts'
 
 /** Bytes of the start of a file that show its encoding, and most kinds of files that are no text. */

@@ -1,4 +1,4 @@
-import { AppError } from '../errors.ts'
+import { AppError } from '../domain/errors.ts'
 
 /** Bytes of the start of a file that show its kind. */
 export const KIND_LENGTH = 256

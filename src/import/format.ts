@@ -1,4 +1,4 @@
-import type { NewPlant } from '../plant.ts'
+import type { NewPlant } from '../domain/plant.ts'
 import type { Batch } from './batch.ts'
 import { CSV_HEADER, csvRow, readCsv } from './csv.ts'
 import { asUtf8 } from './encoding.ts'

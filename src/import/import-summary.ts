@@ -1,4 +1,4 @@
-import type { ErrorNumber } from '../errors.ts'
+import type { ErrorNumber } from '../domain/errors.ts'
 
 /** A row of a file that the import refused. */
 export interface RefusedRow {

@@ -1,6 +1,6 @@
-import { AppError } from '../errors.ts'
-import { ID_RANGE, isInt64, type PlantCandidate } from '../plant.ts'
-import { shown } from '../printable.ts'
+import { shown } from '../base/printable.ts'
+import { AppError } from '../domain/errors.ts'
+import { ID_RANGE, isInt64, type PlantCandidate } from '../domain/plant.ts'
 import { type CsvRow, isNothing } from './csv-rows.ts'
 
 /** The columns of a table, from 0, that hold the members of a plant. */

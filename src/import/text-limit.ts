@@ -1,5 +1,5 @@
-import { AppError } from '../errors.ts'
-import { type NewPlant, textLength } from '../plant.ts'
+import { AppError } from '../domain/errors.ts'
+import { type NewPlant, textLength } from '../domain/plant.ts'
 
 /** The most bytes of a row besides its texts: an id of 20 characters, the names of members, quotation marks. */
 const ROW_OVERHEAD = 64

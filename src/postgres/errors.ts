@@ -1,7 +1,7 @@
 import { DatabaseError } from 'pg'
-import { AppError } from '../errors.ts'
-import { OperatorError } from '../operator-error.ts'
-import type { PostgresAddress } from '../postgres-address.ts'
+import { OperatorError } from '../base/operator-error.ts'
+import { AppError } from '../domain/errors.ts'
+import type { PostgresAddress } from '../settings/postgres-address.ts'
 
 /** SQLSTATE codes (https://www.postgresql.org/docs/current/errcodes-appendix.html). */
 const SERIALIZATION_FAILURE = '40001'

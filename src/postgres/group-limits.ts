@@ -1,4 +1,4 @@
-import type { GroupCommitOptions } from '../group-commit.ts'
+import type { GroupCommitOptions } from '../base/group-commit.ts'
 
 export interface GroupOptions {
   /** Maximum number of requests of one kind that wait or are under way. */

@@ -1,6 +1,14 @@
-import type { Actor } from '../actor.ts'
-import { findFreeRange, type IdRange, joinRanges, later } from '../free-ids.ts'
-import { type IdReservation, type IdStore, KEY_TIME, MAX_FORGOTTEN } from '../id-store.ts'
+import type { Actor } from '../domain/actor.ts'
+import {
+  findFreeRange,
+  type IdRange,
+  type IdReservation,
+  type IdStore,
+  joinRanges,
+  KEY_TIME,
+  later,
+  MAX_FORGOTTEN,
+} from '../domain/id-store.ts'
 import type { Row, Run } from './pool/client.ts'
 import type { PoolShare } from './pool/pool-share.ts'
 import type { RunMethod } from './token-store.ts'

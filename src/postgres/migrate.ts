@@ -1,5 +1,5 @@
-import { type AppliedMigration, type Migration, pendingMigrations, readMigrations } from '../migrations.ts'
-import { OperatorError } from '../operator-error.ts'
+import { type AppliedMigration, type Migration, pendingMigrations, readMigrations } from '../base/migrations.ts'
+import { OperatorError } from '../base/operator-error.ts'
 import { sqlState } from './errors.ts'
 import { budgetOf } from './pool/budget.ts'
 import type { Run } from './pool/client.ts'

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { OperatorError } from '../operator-error.ts'
+import { OperatorError } from '../base/operator-error.ts'
 import { isPassing } from './errors.ts'
 import type { PoolShare } from './pool/pool-share.ts'
 

@@ -1,4 +1,4 @@
-import type { AppError } from '../errors.ts'
+import type { AppError } from '../domain/errors.ts'
 import { ConnectionFault, outOfReach } from './errors.ts'
 import type { Budget } from './pool/budget.ts'
 

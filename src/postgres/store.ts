@@ -1,11 +1,10 @@
-import type { AbortingAsker, Asker } from '../asker.ts'
-import { countCommit, type WriteStats } from '../commit-stats.ts'
-import type { AppError } from '../errors.ts'
-import { type NewPlant, type PlantPatch, textLength } from '../plant.ts'
-import { type ChangeOutcome, type PlantChange, replaceResult, updatedPlant, weightOf } from '../plant-change.ts'
-import type { PlantQuery } from '../plant-query.ts'
-import type { Expectation } from '../plant-version.ts'
-import { isThisMachine, type PostgresAddress } from '../postgres-address.ts'
+import { countCommit, type WriteStats } from '../base/group-commit.ts'
+import type { AbortingAsker, Asker } from '../domain/asker.ts'
+import type { AppError } from '../domain/errors.ts'
+import { type NewPlant, type PlantPatch, textLength } from '../domain/plant.ts'
+import { type ChangeOutcome, type PlantChange, replaceResult, updatedPlant, weightOf } from '../domain/plant-change.ts'
+import type { PlantQuery } from '../domain/plant-query.ts'
+import type { Expectation } from '../domain/plant-version.ts'
 import type {
   CreateOptions,
   CreateResult,
@@ -14,9 +13,10 @@ import type {
   ImportResult,
   ReplaceResult,
   Store,
+  StorePool,
   TagCount,
-} from '../store.ts'
-import type { StorePool } from '../store-pool.ts'
+} from '../domain/store.ts'
+import { isThisMachine, type PostgresAddress } from '../settings/postgres-address.ts'
 import { appErrorOf, openingError, shuttingDown } from './errors.ts'
 import type { GroupOptions } from './group-limits.ts'
 import { PostgresIdStore } from './id-store.ts'

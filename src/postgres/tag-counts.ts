@@ -1,4 +1,4 @@
-import type { TagCount } from '../store.ts'
+import type { TagCount } from '../domain/store.ts'
 import { sqlState } from './errors.ts'
 import { budgetOf } from './pool/budget.ts'
 import type { Client, Run, Statement } from './pool/client.ts'

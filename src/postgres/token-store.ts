@@ -1,6 +1,13 @@
-import { GroupCommit } from '../group-commit.ts'
-import type { Token } from '../token.ts'
-import type { IssueOptions, IssueResult, RevokeResult, StoredToken, TokenPage, TokenStore } from '../token-store.ts'
+import { GroupCommit } from '../base/group-commit.ts'
+import type { Token } from '../domain/token.ts'
+import type {
+  IssueOptions,
+  IssueResult,
+  RevokeResult,
+  StoredToken,
+  TokenPage,
+  TokenStore,
+} from '../domain/token-store.ts'
 import type { PoolShare } from './pool/pool-share.ts'
 import { COLUMNS, insertToken, issueToken, revokeToken, tokenOf } from './write/token-writer.ts'
 

@@ -1,5 +1,5 @@
-import { OperatorError } from '../operator-error.ts'
-import type { Upkeep } from '../upkeep.ts'
+import { OperatorError } from '../base/operator-error.ts'
+import type { Upkeep } from '../domain/upkeep.ts'
 
 const refuse = (what: string, instead: string): Promise<never> =>
   Promise.reject(

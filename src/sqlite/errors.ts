@@ -1,4 +1,4 @@
-import { AppError } from '../errors.ts'
+import { AppError } from '../domain/errors.ts'
 
 /** Primary result codes (https://sqlite.org/rescode.html); an extended code holds one in its low byte. */
 const BUSY = 5

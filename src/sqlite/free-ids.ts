@@ -1,5 +1,5 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
-import { findFreeRange, type IdRange, later } from '../free-ids.ts'
+import { findFreeRange, type IdRange, later } from '../domain/id-store.ts'
 
 /** Finds free ids, on any connection to the store. */
 export class FreeIds {

@@ -1,6 +1,5 @@
-import type { Actor } from '../actor.ts'
-import type { IdRange } from '../free-ids.ts'
-import type { IdReservation, IdStore } from '../id-store.ts'
+import type { Actor } from '../domain/actor.ts'
+import type { IdRange, IdReservation, IdStore } from '../domain/id-store.ts'
 import type { PointReader } from './read/point-reader.ts'
 import type { Remote } from './worker/protocol.ts'
 import type { SqliteWriter } from './write/writer.ts'

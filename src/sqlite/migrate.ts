@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite'
-import { type AppliedMigration, type Migration, pendingMigrations, readMigrations } from '../migrations.ts'
+import { type AppliedMigration, type Migration, pendingMigrations, readMigrations } from '../base/migrations.ts'
 import { transaction } from './connection.ts'
 
 const DIRECTORY = new URL('../../sql/sqlite/', import.meta.url)

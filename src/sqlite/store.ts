@@ -1,12 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Actor } from '../actor.ts'
-import type { AbortingAsker, Asker } from '../asker.ts'
-import type { WriteStats } from '../commit-stats.ts'
-import { OperatorError } from '../operator-error.ts'
-import type { NewPlant, PlantPatch } from '../plant.ts'
-import { replaceResult, updatedPlant } from '../plant-change.ts'
-import { isShortPage, type PlantQuery } from '../plant-query.ts'
-import type { Expectation } from '../plant-version.ts'
+import type { WriteStats } from '../base/group-commit.ts'
+import { OperatorError } from '../base/operator-error.ts'
+import { storePath } from '../base/store-path.ts'
+import type { Actor } from '../domain/actor.ts'
+import type { AbortingAsker, Asker } from '../domain/asker.ts'
+import type { NewPlant, PlantPatch } from '../domain/plant.ts'
+import { replaceResult, updatedPlant } from '../domain/plant-change.ts'
+import { isShortPage, type PlantQuery } from '../domain/plant-query.ts'
+import type { Expectation } from '../domain/plant-version.ts'
 import type {
   CreateOptions,
   CreateResult,
@@ -16,8 +17,7 @@ import type {
   ReplaceResult,
   Store,
   TagCount,
-} from '../store.ts'
-import { storePath } from '../store-path.ts'
+} from '../domain/store.ts'
 import { errorOfFault, isFatal, outOfReach, shuttingDown } from './errors.ts'
 import { SqliteIdStore } from './id-store.ts'
 import { FileWatch } from './open/file-watch.ts'

@@ -1,4 +1,4 @@
-import { type Scope, storedTime, type Token } from '../token.ts'
+import { type Scope, storedTime, type Token } from '../domain/token.ts'
 
 /**
  * A token in a message to the writer's thread. Times are milliseconds since 1970, and scopes are words between spaces.

@@ -1,5 +1,12 @@
-import type { Token } from '../token.ts'
-import type { IssueOptions, IssueResult, RevokeResult, StoredToken, TokenPage, TokenStore } from '../token-store.ts'
+import type { Token } from '../domain/token.ts'
+import type {
+  IssueOptions,
+  IssueResult,
+  RevokeResult,
+  StoredToken,
+  TokenPage,
+  TokenStore,
+} from '../domain/token-store.ts'
 import type { PointReader } from './read/point-reader.ts'
 import { tokenOf, tokenRow } from './token-rows.ts'
 import type { Remote } from './worker/protocol.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { AppError } from '../../src/errors.ts'
+import { AppError } from '../../src/domain/errors.ts'
 import { CITUS_VARIABLE, joinedDatabase } from '../support/citus.ts'
 import { createPlant } from '../support/create-plant.ts'
 import { openStore } from '../support/open-postgres.ts'

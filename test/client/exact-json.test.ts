@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { exactId, parseExact, withId } from '../../client/src/exact-json.ts'
-import { MAX_ID, MIN_ID } from '../../src/plant.ts'
+import { MAX_ID, MIN_ID } from '../../src/domain/plant.ts'
 import { holds } from '../support/property.ts'
 
 const text = fc.oneof(

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { type NewPlant, PlantstoreClient, PlantstoreError } from '../../client/src/index.ts'
-import { MAX_ID, MIN_ID } from '../../src/plant.ts'
+import { MAX_ID, MIN_ID } from '../../src/domain/plant.ts'
 import { contract } from '../support/conforms.ts'
 import { withService } from '../support/service.ts'
 import { all, clientOf, urlOf } from './support.ts'

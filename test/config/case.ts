@@ -1,4 +1,4 @@
-import type { SettingValues } from '../../src/config.ts'
+import type { SettingValues } from '../../src/settings/config.ts'
 
 /** Two or more valid texts of a setting with their values, and some invalid texts. */
 export interface Case<T> {

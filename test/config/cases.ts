@@ -1,4 +1,4 @@
-import type { SettingValues } from '../../src/config.ts'
+import type { SettingValues } from '../../src/settings/config.ts'
 import { BOUND_CASES } from './bound-cases.ts'
 import type { CasesOf } from './case.ts'
 import { LOG_CASES } from './log-cases.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
-import { type Config, environmentName, readConfig, SETTINGS, type SettingValues } from '../../src/config.ts'
+import { type Config, environmentName, readConfig, SETTINGS, type SettingValues } from '../../src/settings/config.ts'
 import { CASES } from './cases.ts'
 
 const KEYS = Object.keys(SETTINGS) as (keyof SettingValues)[]

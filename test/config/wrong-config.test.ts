@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { suite, test } from 'node:test'
-import { environmentName, readConfig, SETTINGS, type SettingValues } from '../../src/config.ts'
-import { RETIRED } from '../../src/limits.ts'
-import { OperatorError } from '../../src/operator-error.ts'
+import { OperatorError } from '../../src/base/operator-error.ts'
+import { environmentName, readConfig, SETTINGS, type SettingValues } from '../../src/settings/config.ts'
+import { RETIRED } from '../../src/settings/limits.ts'
 import { CASES } from './cases.ts'
 
 const KEYS = Object.keys(SETTINGS) as (keyof SettingValues)[]

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
-import { AppError } from '../../src/errors.ts'
+import { AppError } from '../../src/domain/errors.ts'
 import { contract } from '../support/conforms.ts'
 import { untilStored } from '../support/import.ts'
 import { openImport, untilIdle } from '../support/long-work.ts'

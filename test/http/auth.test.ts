@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { SCOPES } from '../../src/token.ts'
+import { SCOPES } from '../../src/domain/token.ts'
 import { assertConforms, contract } from '../support/conforms.ts'
 import { answersIn, RawConnection } from '../support/raw.ts'
 import { errorOf, SECRET, withService } from '../support/service.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { ClientAddresses } from '../../src/http/auth/client-address.ts'
-import { readNetworks } from '../../src/network.ts'
+import { readNetworks } from '../../src/settings/network.ts'
 
 const PROXY = '10.0.0.1'
 const CLIENT = '203.0.113.9'

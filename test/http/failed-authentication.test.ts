@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { suite, type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { makeSecret } from '../../src/token.ts'
+import { makeSecret } from '../../src/domain/token.ts'
 import { type Answer, errorOf, messageOf, SECRET, type Sending, type Service, withService } from '../support/service.ts'
 
 const PLANT = { id: 1, name: 'x' }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
-import { MAX_ID, MIN_ID } from '../../src/plant.ts'
+import { MAX_ID, MIN_ID } from '../../src/domain/plant.ts'
 import { errorOf, messageOf, withService } from '../support/service.ts'
 
 const MONSTERA = { id: 1, name: 'Monstera deliciosa', tag: 'houseplant' }

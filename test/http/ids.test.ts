@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
-import { SCOPES } from '../../src/token.ts'
+import { SCOPES } from '../../src/domain/token.ts'
 import { clientOf } from '../client/support.ts'
 import { type Answer, errorOf, messageOf, type Sending, type Service, withService } from '../support/service.ts'
 import { as, KEY, withKey } from '../support/tokens.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
-import { MAX_ID, MIN_ID } from '../../src/plant.ts'
+import { MAX_ID, MIN_ID } from '../../src/domain/plant.ts'
 import { TESTER } from '../support/actor.ts'
 import { nextOf, plantsIn } from '../support/exchanges.ts'
 import { errorOf, type Service, withService } from '../support/service.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import type { IncomingHttpHeaders } from 'node:http'
 import { suite, test } from 'node:test'
-import { SCOPES, type Scope } from '../../src/token.ts'
+import { SCOPES, type Scope } from '../../src/domain/token.ts'
 import { contract } from '../support/conforms.ts'
 import { raw } from '../support/raw.ts'
 import { errorOf, type Service, withService } from '../support/service.ts'

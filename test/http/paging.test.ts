@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import fc from 'fast-check'
-import { comparePositions, PLANT_ORDERS, positionOf } from '../../src/plant-query.ts'
+import { comparePositions, PLANT_ORDERS, positionOf } from '../../src/domain/plant-query.ts'
 import { TESTER } from '../support/actor.ts'
 import type { Scene } from '../support/clean-up.ts'
 import { nextOf, pagesFrom, plantsIn, put } from '../support/exchanges.ts'

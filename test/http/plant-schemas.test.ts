@@ -15,7 +15,7 @@ suite("the contract's schemas of plants", () => {
     return () => checkPlantSchemas(readContract(readSource(TEXT.replace(from, to))).document)
   }
 
-  test('agree with the rule in src/plant.ts', () => {
+  test('agree with the rule in src/domain/plant.ts', () => {
     assert.doesNotThrow(() => checkPlantSchemas(document))
   })
 

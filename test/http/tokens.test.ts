@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { SCOPES } from '../../src/token.ts'
+import { SCOPES } from '../../src/domain/token.ts'
 import { pagesFrom } from '../support/exchanges.ts'
 import { errorOf, messageOf, SECRET, withService } from '../support/service.ts'
 import { as, type Created, createdToken, createToken, KEY, NEW, revoke, withKey } from '../support/tokens.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
+import type { NewPlant } from '../../src/domain/plant.ts'
 import { DuplicateFinder } from '../../src/import/duplicates.ts'
-import type { NewPlant } from '../../src/plant.ts'
 
 const plant = (id: number, name: string): NewPlant => ({ id: BigInt(id), name, tag: undefined })
 const STORED = Array.from({ length: 100 }, (_, i) => plant(i, `plant ${i % 50}`))

@@ -1,6 +1,6 @@
-import { AppError } from '../../src/errors.ts'
+import { AppError } from '../../src/domain/errors.ts'
+import type { NewPlant } from '../../src/domain/plant.ts'
 import { type Format, type ReadOptions, readPlants } from '../../src/import/format.ts'
-import type { NewPlant } from '../../src/plant.ts'
 
 export const OPTIONS: ReadOptions = { textLimit: 2 ** 20, nestingLimit: 32 }
 

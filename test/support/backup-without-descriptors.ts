@@ -5,7 +5,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import pino from 'pino'
 import { withStore } from '../../src/cli/open-store.ts'
 import { scheduledBackups, wantedBackupFolder } from '../../src/cli/scheduled-backups.ts'
-import { readConfig } from '../../src/config.ts'
+import { readConfig } from '../../src/settings/config.ts'
 
 const [, , folder = ''] = process.argv
 const config = readConfig({ store: `sqlite:${folder}/plants.db`, backupEvery: '1m', backupFolder: folder }, {})

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { distribute } from '../../src/postgres/sharding/distribute.ts'
-import { readPostgresAddress } from '../../src/postgres-address.ts'
+import { readPostgresAddress } from '../../src/settings/postgres-address.ts'
 import { PostgresServer } from './postgres-server.ts'
 import { query } from './query.ts'
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import type { IncomingHttpHeaders } from 'node:http'
 import type { ValidateFunction } from 'ajv/dist/2020.js'
-import { ERRORS } from '../../src/errors.ts'
+import { ERRORS } from '../../src/domain/errors.ts'
 import {
   absolute,
   type OperationObject,

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { after } from 'node:test'
 import { type OpenStore, openStore } from '../../src/cli/open-store.ts'
-import { type Config, readConfig } from '../../src/config.ts'
+import { type Config, readConfig } from '../../src/settings/config.ts'
 import { lockPlants, newDatabase, plantsOf, query } from './postgres.ts'
 
 export interface StoredRow {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import type { NewPlant } from '../../src/plant.ts'
+import type { NewPlant } from '../../src/domain/plant.ts'
 import type { Answer, Sending, Service } from './service.ts'
 
 /** Sends a body to replacePlant: a text or bytes unchanged, anything else as JSON. */

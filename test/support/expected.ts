@@ -1,7 +1,7 @@
-import { compareCodePoints } from '../../src/fold.ts'
-import type { NewPlant } from '../../src/plant.ts'
-import { comparePositions, matches, type PlantQuery, positionOf } from '../../src/plant-query.ts'
-import type { TagCount } from '../../src/store.ts'
+import { compareCodePoints } from '../../src/domain/fold.ts'
+import type { NewPlant } from '../../src/domain/plant.ts'
+import { comparePositions, matches, type PlantQuery, positionOf } from '../../src/domain/plant-query.ts'
+import type { TagCount } from '../../src/domain/store.ts'
 
 /** The expected answer of listPlants, from all plants. */
 export function expectedPlants(plants: Iterable<NewPlant>, query: PlantQuery, limit: number): NewPlant[] {

@@ -4,7 +4,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:f
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import type { Plant } from '../../src/plant.ts'
+import type { Plant } from '../../src/domain/plant.ts'
 import { cleanUp, type Scene } from './clean-up.ts'
 
 /** Creates a folder, which is removed after the test. */

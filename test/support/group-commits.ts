@@ -1,4 +1,4 @@
-import { GroupCommit, type GroupCommitOptions } from '../../src/group-commit.ts'
+import { GroupCommit, type GroupCommitOptions } from '../../src/base/group-commit.ts'
 import { turns } from './turns.ts'
 
 type Results = readonly (string | Error)[]

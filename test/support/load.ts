@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { Agent, type IncomingMessage, request } from 'node:http'
 import { text } from 'node:stream/consumers'
-import type { Plant } from '../../src/plant.ts'
+import type { Plant } from '../../src/domain/plant.ts'
 import { plantsIn } from './files.ts'
 import { TOKEN } from './process.ts'
 import { PATIENCE, settled, until } from './until.ts'

@@ -1,6 +1,6 @@
 import type { TestContext } from 'node:test'
 import { PostgresStore, type PostgresStoreOptions } from '../../src/postgres/store.ts'
-import { readPostgresAddress } from '../../src/postgres-address.ts'
+import { readPostgresAddress } from '../../src/settings/postgres-address.ts'
 import { cleanUp } from './clean-up.ts'
 import { newDatabase, plantsOf } from './postgres.ts'
 import type { StoreUnderTest } from './store-under-test.ts'

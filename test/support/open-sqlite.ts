@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
-import type { NewPlant } from '../../src/plant.ts'
+import type { NewPlant } from '../../src/domain/plant.ts'
 import { SqliteStore } from '../../src/sqlite/store.ts'
 import type { SqliteStoreOptions } from '../../src/sqlite/store-options.ts'
 import { cleanUp } from './clean-up.ts'

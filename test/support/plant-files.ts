@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { gunzipSync, gzipSync } from 'node:zlib'
+import { MAX_ID, MIN_ID, type NewPlant } from '../../src/domain/plant.ts'
 import { type Format, headerOf, writePlants } from '../../src/import/format.ts'
-import { MAX_ID, MIN_ID, type NewPlant } from '../../src/plant.ts'
 
 /** A name for each kind of file that commands know by its extension. */
 export const KINDS = ['plants.ndjson', 'plants.jsonl.gz', 'plants.csv', 'plants.csv.gz'] as const

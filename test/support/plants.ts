@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { MAX_ID, MIN_ID } from '../../src/plant.ts'
+import { MAX_ID, MIN_ID } from '../../src/domain/plant.ts'
 
 /** Any id. Ids at both ends of int64 and where doubles begin to round are frequent. */
 export const anyId = fc.oneof(

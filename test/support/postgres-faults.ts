@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
-import type { ErrorNumber } from '../../src/errors.ts'
+import type { ErrorNumber } from '../../src/domain/errors.ts'
 import { cleanUp } from './clean-up.ts'
 import { type Load, send } from './load.ts'
 import { plantsOf } from './postgres.ts'

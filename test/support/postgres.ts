@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { Client } from 'pg'
-import type { NewPlant } from '../../src/plant.ts'
+import type { NewPlant } from '../../src/domain/plant.ts'
 import { CITUS_VARIABLE, newCitusDatabase } from './citus.ts'
 import { PostgresServer } from './postgres-server.ts'
 import { query } from './query.ts'

@@ -1,10 +1,10 @@
-import type { PlantQuery } from '../../src/plant-query.ts'
+import type { PlantQuery } from '../../src/domain/plant-query.ts'
 import type { Run } from '../../src/postgres/pool/client.ts'
 import { Pool } from '../../src/postgres/pool/pool.ts'
 import { PoolShare } from '../../src/postgres/pool/pool-share.ts'
 import { search } from '../../src/postgres/read/search.ts'
 import { type SearchStatistics, StatisticsCache } from '../../src/postgres/read/search-statistics.ts'
-import { readPostgresAddress } from '../../src/postgres-address.ts'
+import { readPostgresAddress } from '../../src/settings/postgres-address.ts'
 
 /** A node of the plan of a statement that has run (https://www.postgresql.org/docs/current/sql-explain.html). */
 export interface Plan {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
-import { sortKey } from '../../src/fold.ts'
+import { sortKey } from '../../src/domain/fold.ts'
 import { indexPath } from '../../src/sqlite/search-index/index-file.ts'
 import { Indexer, type IndexProgress } from '../../src/sqlite/search-index/indexer.ts'
 import type { Follower, FollowerEvents, StartFollower } from '../../src/sqlite/search-index/search-index.ts'

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
-import { AppError, type ErrorNumber } from '../../src/errors.ts'
-import type { NewPlant } from '../../src/plant.ts'
-import type { Store } from '../../src/store.ts'
+import { AppError, type ErrorNumber } from '../../src/domain/errors.ts'
+import type { NewPlant } from '../../src/domain/plant.ts'
+import type { Store } from '../../src/domain/store.ts'
 
 /** A store of one engine for the store suite. It is closed after the test. */
 export interface StoreUnderTest {

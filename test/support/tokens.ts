@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import type { Scope } from '../../src/token.ts'
+import type { Scope } from '../../src/domain/token.ts'
 import type { Answer, Sending, Service } from './service.ts'
 import { until } from './until.ts'
 

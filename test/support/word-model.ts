@@ -1,4 +1,4 @@
-import type { Plant } from '../../src/plant.ts'
+import type { Plant } from '../../src/domain/plant.ts'
 
 /** Invisible characters (Default_Ignorable_Code_Point in DerivedCoreProperties.txt). */
 const INVISIBLE: readonly (readonly [from: number, to: number])[] = [
@@ -31,7 +31,7 @@ const isPictograph = (character: string): boolean =>
   /^[\p{Extended_Pictographic}\p{Emoji_Modifier}]$/u.test(character) ||
   (/^\p{So}$/u.test(character) && (isIn(character, 0x2600, 0x27bf) || isIn(character, 0x1f000, 0x1faff)))
 
-/** The words of a text by the rule of docs/reference/api.md, character by character. Shares nothing with src/fold.ts. */
+/** The words of a text by the rule of docs/reference/api.md, character by character. Shares nothing with src/domain/fold.ts. */
 export function modelWords(text: string): string[] {
   const found: string[] = []
   let word = ''

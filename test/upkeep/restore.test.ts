@@ -13,7 +13,7 @@ import {
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
-import { OperatorError } from '../../src/operator-error.ts'
+import { OperatorError } from '../../src/base/operator-error.ts'
 import { makeBackup } from '../../src/sqlite/upkeep/backup.ts'
 import { restoreBackup } from '../../src/sqlite/upkeep/restore.ts'
 import { isIntact, plantsIn, snapshot, tempFolder } from '../support/files.ts'

@@ -1966,7 +1966,7 @@ function RememberLine({ session: session2 }) {
   ] });
 }
 
-// src/errors.ts
+// src/domain/errors.ts
 var statusOf = (number6) => Math.trunc(number6 / 100);
 var TRANSIENT2 = [429, 503];
 var AppError = class extends Error {
@@ -2140,7 +2140,21 @@ var csvLine = (cells, separator = ",") => `${cells.map((cell) => cell === void 0
 `;
 var cellOf = (text, separator = ",") => text === "" || text.includes(separator) || /["\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 
-// src/plant.ts
+// src/base/printable.ts
+function printable(text) {
+  return text.replaceAll(UNSAFE, (found) => `\\u{${found.codePointAt(0)?.toString(16)}}`);
+}
+var onOneLine = (text) => printable(text).replaceAll(/[\r\n\t]+/g, " ");
+var UNSAFE = /(?!\n|\t|\r\n|\u200d)[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
+var MAX_SHOWN = 40;
+function shown(value) {
+  const points = Array.from(value.slice(0, 2 * MAX_SHOWN + 2));
+  const isCut = points.length > MAX_SHOWN;
+  return `"${onOneLine(points.slice(0, MAX_SHOWN).join(""))}${isCut ? "…" : ""}"`;
+}
+var grouped = new Intl.NumberFormat("en-US");
+
+// src/domain/plant.ts
 var MIN_ID = -(2n ** 63n);
 var MAX_ID = 2n ** 63n - 1n;
 function validatePlant({ id, name, tag }, show) {
@@ -2162,20 +2176,6 @@ function textFault(member, value, type, show) {
   return `${member} must not contain U+0000 or a lone surrogate${found}`;
 }
 var invalid = (...faults2) => new AppError(40002, faults2.filter((fault) => fault !== void 0).join("; "));
-
-// src/printable.ts
-function printable(text) {
-  return text.replaceAll(UNSAFE, (found) => `\\u{${found.codePointAt(0)?.toString(16)}}`);
-}
-var onOneLine = (text) => printable(text).replaceAll(/[\r\n\t]+/g, " ");
-var UNSAFE = /(?!\n|\t|\r\n|\u200d)[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
-var MAX_SHOWN = 40;
-function shown(value) {
-  const points = Array.from(value.slice(0, 2 * MAX_SHOWN + 2));
-  const isCut = points.length > MAX_SHOWN;
-  return `"${onOneLine(points.slice(0, MAX_SHOWN).join(""))}${isCut ? "…" : ""}"`;
-}
-var grouped = new Intl.NumberFormat("en-US");
 
 // src/import/mapping.ts
 function candidateOf(row, { id, name, tag }, columns, isComplete = true, textOf = asItIs) {

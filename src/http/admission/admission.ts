@@ -1,5 +1,5 @@
-import type { Config } from '../../config.ts'
-import { AppError } from '../../errors.ts'
+import { AppError } from '../../domain/errors.ts'
+import type { Config } from '../../settings/config.ts'
 import type { TokenWatch } from '../auth/token-watch.ts'
 import type { SharedTurns } from '../connection/shared-turns.ts'
 import type { Exchange } from '../exchange.ts'

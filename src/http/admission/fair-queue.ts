@@ -1,4 +1,4 @@
-import { AppError } from '../../errors.ts'
+import { AppError } from '../../domain/errors.ts'
 
 export interface QueueOptions {
   /** The name of the work in a refusal, such as `searches`. */

@@ -1,6 +1,6 @@
 import { totalmem } from 'node:os'
 import { getHeapStatistics } from 'node:v8'
-import { AppError } from '../../errors.ts'
+import { AppError } from '../../domain/errors.ts'
 import type { Metrics } from '../metrics/metrics.ts'
 
 export interface OverloadLimits {

@@ -1,4 +1,4 @@
-import type { Config } from '../../config.ts'
+import type { Config } from '../../settings/config.ts'
 import type { Exchange } from '../exchange.ts'
 import type { Operation } from '../operations.ts'
 import type { Responder } from '../response/responder.ts'

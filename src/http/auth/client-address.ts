@@ -1,5 +1,5 @@
 import { type BlockList, isIP, isIPv4 } from 'node:net'
-import { blockListOf, type Network, plainAddress } from '../../network.ts'
+import { blockListOf, type Network, plainAddress } from '../../settings/network.ts'
 
 type Headers = Readonly<Record<string, string | readonly string[] | undefined>>
 

@@ -1,4 +1,4 @@
-import { addressGroup } from '../../network.ts'
+import { addressGroup } from '../../settings/network.ts'
 import { BoundedMap } from './bounded-map.ts'
 
 /** Milliseconds. */

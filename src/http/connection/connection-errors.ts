@@ -1,6 +1,6 @@
 import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
-import { type AppError, errorJson } from '../../errors.ts'
+import { type AppError, errorJson } from '../../domain/errors.ts'
 import { HttpError, refusalHeaders } from '../response/http-error.ts'
 
 /** Milliseconds for which the service still reads a connection that it has refused. */

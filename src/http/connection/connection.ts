@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import type { AppError } from '../../errors.ts'
+import type { AppError } from '../../domain/errors.ts'
 import { Exchange } from '../exchange.ts'
 import { hasLargeBody, sizeOf } from '../request/head.ts'
 import { endRefused, unknownMethod } from './connection-errors.ts'

@@ -1,4 +1,4 @@
-import { AppError } from '../../errors.ts'
+import { AppError } from '../../domain/errors.ts'
 import type { Exchange } from '../exchange.ts'
 import type { Metrics } from '../metrics/metrics.ts'
 

@@ -1,4 +1,4 @@
-import type { Histogram } from '../../histogram.ts'
+import type { Histogram } from '../../base/histogram.ts'
 
 type Series = readonly [labels: Readonly<Record<string, string | number>>, histogram: Histogram]
 

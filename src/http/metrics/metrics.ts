@@ -1,5 +1,5 @@
 import { Counter, Gauge, Registry } from '@prometheus-io/client'
-import { Histogram } from '../../histogram.ts'
+import { Histogram } from '../../base/histogram.ts'
 import { type BoundName, METRICS, type MetricInfo, type MetricOf } from './catalog.ts'
 import { histogramText } from './histogram-text.ts'
 import { nodeMetrics } from './node-metrics.ts'

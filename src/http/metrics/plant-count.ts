@@ -1,4 +1,4 @@
-import type { Store } from '../../store.ts'
+import type { Store } from '../../domain/store.ts'
 import type { Metrics } from './metrics.ts'
 
 /** The least milliseconds between a count and the next one. */

@@ -1,8 +1,7 @@
-import type { CommitStats, WriteStats } from '../../commit-stats.ts'
-import type { Config } from '../../config.ts'
-import type { Store } from '../../store.ts'
-import type { PoolUse, StorePool } from '../../store-pool.ts'
-import type { BackupsMade, StoreBytes } from '../../upkeep.ts'
+import type { CommitStats, WriteStats } from '../../base/group-commit.ts'
+import type { PoolUse, Store, StorePool } from '../../domain/store.ts'
+import type { BackupsMade, StoreBytes } from '../../domain/upkeep.ts'
+import type { Config } from '../../settings/config.ts'
 import { Metrics } from './metrics.ts'
 import { PlantCount } from './plant-count.ts'
 

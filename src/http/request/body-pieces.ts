@@ -1,4 +1,4 @@
-import type { AppError } from '../../errors.ts'
+import type { AppError } from '../../domain/errors.ts'
 import { Pace, type PaceOptions } from '../connection/pace.ts'
 import type { Exchange } from '../exchange.ts'
 import { HttpError } from '../response/http-error.ts'

@@ -1,4 +1,4 @@
-import type { AppError } from '../../errors.ts'
+import type { AppError } from '../../domain/errors.ts'
 import type { Exchange } from '../exchange.ts'
 import type { Method, Operation } from '../operations.ts'
 import { HttpError } from '../response/http-error.ts'

@@ -1,6 +1,6 @@
-import { AppError } from '../../errors.ts'
-import type { NewPlant } from '../../plant.ts'
-import { type Expectation, NO_EXPECTATION, type Versions, versionOf } from '../../plant-version.ts'
+import { AppError } from '../../domain/errors.ts'
+import type { NewPlant } from '../../domain/plant.ts'
+import { type Expectation, NO_EXPECTATION, type Versions, versionOf } from '../../domain/plant-version.ts'
 import type { OperationParameters } from '../operations.generated.ts'
 import { CODINGS, type Coding } from './negotiation.ts'
 

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import type { AppError } from '../../errors.ts'
+import type { AppError } from '../../domain/errors.ts'
 import { HttpError } from '../response/http-error.ts'
 
 /** Returns the fault of a head that Node's parser lets pass (RFC 9112 sections 2.3, 3.2 and 6.1). */

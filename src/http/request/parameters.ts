@@ -1,5 +1,5 @@
-import { AppError } from '../../errors.ts'
-import { MAX_ID, MIN_ID } from '../../plant.ts'
+import { AppError } from '../../domain/errors.ts'
+import { MAX_ID, MIN_ID } from '../../domain/plant.ts'
 import type { Exchange } from '../exchange.ts'
 import { type EntityTags, PRECONDITIONS, readEntityTags } from './entity-tags.ts'
 import { readQueryString } from './query-string.ts'

@@ -1,5 +1,5 @@
-import type { Config } from '../../config.ts'
-import { AppError, type ErrorNumber } from '../../errors.ts'
+import { AppError, type ErrorNumber } from '../../domain/errors.ts'
+import type { Store } from '../../domain/store.ts'
 import { FORMATS, type Format, MEDIA_TYPES, readPlants } from '../../import/format.ts'
 import {
   type Duplicates,
@@ -9,7 +9,7 @@ import {
   type RefusedRow,
 } from '../../import/import-summary.ts'
 import { runImport, type TakeSummary } from '../../import/run-import.ts'
-import type { Store } from '../../store.ts'
+import type { Config } from '../../settings/config.ts'
 import type { Admission } from '../admission/admission.ts'
 import { requireScopes } from '../auth/bearer.ts'
 import type { Exchange } from '../exchange.ts'

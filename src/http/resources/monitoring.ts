@@ -1,5 +1,5 @@
-import { AppError } from '../../errors.ts'
-import type { Store } from '../../store.ts'
+import { AppError } from '../../domain/errors.ts'
+import type { Store } from '../../domain/store.ts'
 import type { Exchange } from '../exchange.ts'
 import type { Metrics } from '../metrics/metrics.ts'
 import type { ShardState } from '../metrics/service-metrics.ts'

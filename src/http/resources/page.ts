@@ -1,4 +1,4 @@
-import { AppError } from '../../errors.ts'
+import { AppError } from '../../domain/errors.ts'
 import { preferredType } from '../request/negotiation.ts'
 import type { Responder } from '../response/responder.ts'
 import type { Handlers } from '../routes.ts'

@@ -17,7 +17,7 @@ const ENFORCED: Readonly<Record<string, object>> = {
 const ANNOTATION = /^(?:title|description|examples?|deprecated|\$comment|x-.*)$/
 
 /**
- * Compares the contract's schemas of plants with the rule in src/plant.ts, so that neither changes without the other.
+ * Compares the contract's schemas of plants with the rule in src/domain/plant.ts, so that neither changes without the other.
  *
  * @throws Error when an operation's body has a schema that the rule does not enforce exactly
  */
@@ -29,7 +29,9 @@ export function checkPlantSchemas(document: Document): void {
       const declared = rulesOf(document, schema)
       if (isDeepStrictEqual(declared, enforced)) continue
       const name = `openapi.yaml: the body of ${operation.operationId} (${type})`
-      throw new Error(`${name} is ${JSON.stringify(declared)}; src/plant.ts enforces ${JSON.stringify(enforced)}`)
+      throw new Error(
+        `${name} is ${JSON.stringify(declared)}; src/domain/plant.ts enforces ${JSON.stringify(enforced)}`,
+      )
     }
   }
 }

@@ -1,5 +1,5 @@
-import { AppError } from '../../errors.ts'
-import { readJsonBody } from '../../json-body.ts'
+import { AppError } from '../../domain/errors.ts'
+import { readJsonBody } from '../../json/body.ts'
 
 /** Bytes. No such body needs more, and JSON.parse takes long for a body of many members. */
 const MAX_BODY = 16 * 1024

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
-import { assetsIn, readAsset } from '../../assets.ts'
-import { AppError } from '../../errors.ts'
+import { assetsIn, readAsset } from '../../base/assets.ts'
+import { AppError } from '../../domain/errors.ts'
 import type { Exchange } from '../exchange.ts'
 import { type EntityTags, isFresh } from '../request/entity-tags.ts'
 import { preferredType } from '../request/negotiation.ts'

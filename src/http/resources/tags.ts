@@ -1,5 +1,5 @@
-import { PAGE_TEXT } from '../../plant-query.ts'
-import type { Store, TagCount } from '../../store.ts'
+import { PAGE_TEXT } from '../../domain/plant-query.ts'
+import type { Store, TagCount } from '../../domain/store.ts'
 import type { Admission } from '../admission/admission.ts'
 import type { Responder } from '../response/responder.ts'
 import type { Handlers } from '../routes.ts'

@@ -1,6 +1,13 @@
-import { AppError } from '../../errors.ts'
-import { LAST_TIME, SCOPES, type Scope } from '../../token.ts'
-import { faultOfTokenName, scopesIn, type TokenRequest, timeIn } from '../../token-request.ts'
+import { AppError } from '../../domain/errors.ts'
+import {
+  faultOfTokenName,
+  LAST_TIME,
+  SCOPES,
+  type Scope,
+  scopesIn,
+  type TokenRequest,
+  timeIn,
+} from '../../domain/token.ts'
 import type { OperationBodies } from '../operations.generated.ts'
 import { readSmallBody } from './small-body.ts'
 

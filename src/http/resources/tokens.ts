@@ -1,10 +1,17 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { Config } from '../../config.ts'
-import { AppError } from '../../errors.ts'
-import type { Store } from '../../store.ts'
-import { derivedToken, hashSecret, makeSecret, makeTokenId, type Token } from '../../token.ts'
-import { excessOf, type TokenRequest } from '../../token-request.ts'
-import type { TokenPosition } from '../../token-store.ts'
+import { AppError } from '../../domain/errors.ts'
+import type { Store } from '../../domain/store.ts'
+import {
+  derivedToken,
+  excessOf,
+  hashSecret,
+  makeSecret,
+  makeTokenId,
+  type Token,
+  type TokenRequest,
+} from '../../domain/token.ts'
+import type { TokenPosition } from '../../domain/token-store.ts'
+import type { Config } from '../../settings/config.ts'
 import type { Admission } from '../admission/admission.ts'
 import type { Change } from '../audit-trail.ts'
 import { type Identity, revokedToken, secretOf, tooStrong } from '../auth/bearer.ts'

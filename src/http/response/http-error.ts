@@ -1,5 +1,5 @@
-import type { Actor } from '../../actor.ts'
-import { AppError, type AppErrorOptions, type ErrorNumber } from '../../errors.ts'
+import type { Actor } from '../../domain/actor.ts'
+import { AppError, type AppErrorOptions, type ErrorNumber } from '../../domain/errors.ts'
 
 interface HttpErrorOptions extends AppErrorOptions {
   readonly headers: Readonly<Record<string, string>>

@@ -1,4 +1,4 @@
-import { addressGroup } from '../../network.ts'
+import { addressGroup } from '../../settings/network.ts'
 
 /** Lines per second about one error number. */
 const MAX_LINES = 20

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import type { AppError } from '../../errors.ts'
+import type { AppError } from '../../domain/errors.ts'
 import { LogThrottle } from './log-throttle.ts'
 
 /** Pino's number of the level debug. The level may change while the service runs. */

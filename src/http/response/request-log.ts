@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Logger } from 'pino'
-import { AppError } from '../../errors.ts'
+import { AppError } from '../../domain/errors.ts'
 import type { ClientAddresses } from '../auth/client-address.ts'
 import type { Exchange } from '../exchange.ts'
 import type { Metrics } from '../metrics/metrics.ts'

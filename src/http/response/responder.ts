@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
-import type { AuditLog } from '../../audit.ts'
-import { AppError, errorJson } from '../../errors.ts'
+import type { AuditLog } from '../../domain/audit.ts'
+import { AppError, errorJson } from '../../domain/errors.ts'
 import { AuditTrail } from '../audit-trail.ts'
 import type { ClientAddresses } from '../auth/client-address.ts'
 import { endAfterBody } from '../connection/drain-body.ts'

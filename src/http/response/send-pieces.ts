@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { AppError } from '../../errors.ts'
+import { AppError } from '../../domain/errors.ts'
 import { Pace, type PaceOptions } from '../connection/pace.ts'
 import type { Exchange } from '../exchange.ts'
 

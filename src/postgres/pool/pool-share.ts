@@ -1,4 +1,4 @@
-import { AppError } from '../../errors.ts'
+import { AppError } from '../../domain/errors.ts'
 import { ConnectionFault, isConnectionSound, isRetryable } from '../errors.ts'
 import { type Budget, budgetOf } from './budget.ts'
 import type { Client, Outcome, Run, Statement } from './client.ts'

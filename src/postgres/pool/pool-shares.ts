@@ -1,4 +1,4 @@
-import type { PoolUse, StorePool } from '../../store-pool.ts'
+import type { PoolUse, StorePool } from '../../domain/store.ts'
 import type { Pool } from './pool.ts'
 import { PoolShare } from './pool-share.ts'
 import type { SemaphoreUse } from './semaphore.ts'

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { PostgresAddress } from '../../postgres-address.ts'
+import type { PostgresAddress } from '../../settings/postgres-address.ts'
 import { ConnectionFault, isRefusal } from '../errors.ts'
 import { type Budget, timeLeft } from './budget.ts'
 import { Client } from './client.ts'

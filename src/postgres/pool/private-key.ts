@@ -1,5 +1,5 @@
 import { statSync } from 'node:fs'
-import { OperatorError } from '../../operator-error.ts'
+import { OperatorError } from '../../base/operator-error.ts'
 
 /**
  * Refuses the file of a private key that others can read, by the rule of PostgreSQL's own clients

@@ -1,5 +1,5 @@
-import { type NewPlant, textLength } from '../../plant.ts'
-import { matches, type PlantFilter, type PlantOrder } from '../../plant-query.ts'
+import { type NewPlant, textLength } from '../../domain/plant.ts'
+import { matches, type PlantFilter, type PlantOrder } from '../../domain/plant-query.ts'
 import { budgetOf } from '../pool/budget.ts'
 import { type Client, PLANNER_SETTINGS, type Run } from '../pool/client.ts'
 import { plantOf } from '../rows.ts'

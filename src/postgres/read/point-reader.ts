@@ -1,5 +1,5 @@
-import type { Asker } from '../../asker.ts'
-import type { NewPlant } from '../../plant.ts'
+import type { Asker } from '../../domain/asker.ts'
+import type { NewPlant } from '../../domain/plant.ts'
 import { bigintArray } from '../binary-arrays.ts'
 import { type GroupOptions, groupLimits } from '../group-limits.ts'
 import type { Budget } from '../pool/budget.ts'

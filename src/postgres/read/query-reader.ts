@@ -1,5 +1,5 @@
-import type { NewPlant } from '../../plant.ts'
-import { matches, type PlantQuery, positionOf } from '../../plant-query.ts'
+import type { NewPlant } from '../../domain/plant.ts'
+import { matches, type PlantQuery, positionOf } from '../../domain/plant-query.ts'
 import type { Budget } from '../pool/budget.ts'
 import type { Run } from '../pool/client.ts'
 import type { PoolShare } from '../pool/pool-share.ts'

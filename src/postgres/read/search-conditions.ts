@@ -1,6 +1,6 @@
-import { SORT_KEY_LENGTH } from '../../fold.ts'
-import { MAX_ID, MIN_ID } from '../../plant.ts'
-import { isByName, isDescending, type PlantOrder, type PlantQuery, type Position } from '../../plant-query.ts'
+import { SORT_KEY_LENGTH } from '../../domain/fold.ts'
+import { MAX_ID, MIN_ID } from '../../domain/plant.ts'
+import { isByName, isDescending, type PlantOrder, type PlantQuery, type Position } from '../../domain/plant-query.ts'
 import {
   indexedWord,
   lexemesOf,

@@ -1,4 +1,4 @@
-import { isByName, type PlantQuery } from '../../plant-query.ts'
+import { isByName, type PlantQuery } from '../../domain/plant-query.ts'
 import type { SearchStatistics } from './search-statistics.ts'
 
 /**

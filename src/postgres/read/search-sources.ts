@@ -1,5 +1,5 @@
-import { compareCodePoints } from '../../fold.ts'
-import { isByName, type PlantQuery } from '../../plant-query.ts'
+import { compareCodePoints } from '../../domain/fold.ts'
+import { isByName, type PlantQuery } from '../../domain/plant-query.ts'
 import { wordQuery } from '../search-terms.ts'
 import {
   beginsWith,

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
-import type { NewPlant } from '../../plant.ts'
-import { PAGE_TEXT, type PlantQuery } from '../../plant-query.ts'
+import type { NewPlant } from '../../domain/plant.ts'
+import { PAGE_TEXT, type PlantQuery } from '../../domain/plant-query.ts'
 import type { Outcome, Row, Statement } from '../pool/client.ts'
 import { plantOf } from '../rows.ts'
 import { wordQuery } from '../search-terms.ts'

@@ -1,4 +1,4 @@
-import { isByName, type PlantOrder } from '../../plant-query.ts'
+import { isByName, type PlantOrder } from '../../domain/plant-query.ts'
 import type { Row, Run } from '../pool/client.ts'
 import { FIRST, indexedWord, isAsciiWord, lexemesOf } from '../search-terms.ts'
 

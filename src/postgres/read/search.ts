@@ -1,5 +1,5 @@
-import type { NewPlant } from '../../plant.ts'
-import { isByName, type PlantQuery } from '../../plant-query.ts'
+import type { NewPlant } from '../../domain/plant.ts'
+import { isByName, type PlantQuery } from '../../domain/plant-query.ts'
 import type { Run } from '../pool/client.ts'
 import { plantOf } from '../rows.ts'
 import { type Facts, waysOf, wordsToAsk } from './search-costs.ts'

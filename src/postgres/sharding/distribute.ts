@@ -1,5 +1,5 @@
-import { OperatorError } from '../../operator-error.ts'
-import type { PostgresAddress } from '../../postgres-address.ts'
+import { OperatorError } from '../../base/operator-error.ts'
+import type { PostgresAddress } from '../../settings/postgres-address.ts'
 import { openingError, sqlState } from '../errors.ts'
 import { migrate } from '../migrate.ts'
 import { budgetOf } from '../pool/budget.ts'

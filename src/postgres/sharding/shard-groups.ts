@@ -1,5 +1,5 @@
-import { AppError } from '../../errors.ts'
-import { GroupCommit, type GroupCommitOptions, queueFull } from '../../group-commit.ts'
+import { GroupCommit, type GroupCommitOptions, queueFull } from '../../base/group-commit.ts'
+import { AppError } from '../../domain/errors.ts'
 import type { Shard } from './shard-map.ts'
 import type { Shards } from './shards.ts'
 

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { AppError } from '../../errors.ts'
-import { OperatorError } from '../../operator-error.ts'
+import { OperatorError } from '../../base/operator-error.ts'
+import type { AppError } from '../../domain/errors.ts'
 import { isNodeFault, isNodeSuspect, outOfReach, partOutOfReach } from '../errors.ts'
 import { budgetOf } from '../pool/budget.ts'
 import type { PoolShare } from '../pool/pool-share.ts'

@@ -1,6 +1,6 @@
-import type { NewPlant } from '../../plant.ts'
-import { decidePut, importResult } from '../../plant-change.ts'
-import type { ImportMode, ImportResult } from '../../store.ts'
+import type { NewPlant } from '../../domain/plant.ts'
+import { decidePut, importResult } from '../../domain/plant-change.ts'
+import type { ImportMode, ImportResult } from '../../domain/store.ts'
 import { refusalOf } from '../rows.ts'
 
 /**

@@ -1,4 +1,4 @@
-import type { NewPlant } from '../../plant.ts'
+import type { NewPlant } from '../../domain/plant.ts'
 import type { Run, Statement } from '../pool/client.ts'
 import type { Session } from '../pool/pool-share.ts'
 import { selectPlants } from '../read/point-reader.ts'

@@ -1,5 +1,5 @@
-import { type Scope, storedTime, type Token } from '../../token.ts'
-import { endedToRemove, type IssueOptions, type IssueResult, type RevokeResult } from '../../token-store.ts'
+import { type Scope, storedTime, type Token } from '../../domain/token.ts'
+import { endedToRemove, type IssueOptions, type IssueResult, type RevokeResult } from '../../domain/token-store.ts'
 import type { Row, Run } from '../pool/client.ts'
 
 export const COLUMNS = 'id, name, scopes, created_at, expires_at, last_used_at, revoked_at'

@@ -1,4 +1,4 @@
-import type { NewPlant } from '../../plant.ts'
+import type { NewPlant } from '../../domain/plant.ts'
 import { bigintArray, textArray } from '../binary-arrays.ts'
 import type { Run } from '../pool/client.ts'
 import type { Session } from '../pool/pool-share.ts'

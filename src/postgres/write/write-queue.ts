@@ -1,9 +1,13 @@
-import { newCommitStats, type WriteQueueUse, type WriteStats } from '../../commit-stats.ts'
-import type { AppError } from '../../errors.ts'
-import type { GroupCommitOptions } from '../../group-commit.ts'
-import { type NewPlant, textLength } from '../../plant.ts'
-import { type ChangeOutcome, idOf, type PlantChange, weightOf } from '../../plant-change.ts'
-import type { CreateResult } from '../../store.ts'
+import {
+  type GroupCommitOptions,
+  newCommitStats,
+  type WriteQueueUse,
+  type WriteStats,
+} from '../../base/group-commit.ts'
+import type { AppError } from '../../domain/errors.ts'
+import { type NewPlant, textLength } from '../../domain/plant.ts'
+import { type ChangeOutcome, idOf, type PlantChange, weightOf } from '../../domain/plant-change.ts'
+import type { CreateResult } from '../../domain/store.ts'
 import { type GroupOptions, groupLimits } from '../group-limits.ts'
 import type { Budget } from '../pool/budget.ts'
 import { RequestDeadlines, type Timed } from '../request-deadlines.ts'

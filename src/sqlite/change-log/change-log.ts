@@ -1,5 +1,5 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
-import type { NewPlant } from '../../plant.ts'
+import type { NewPlant } from '../../domain/plant.ts'
 
 /**
  * Bounds of one row of creates, in plants and in UTF-16 units. A reader of the log reads all plants of a row at once.

@@ -1,4 +1,4 @@
-import type { NewPlant } from '../../plant.ts'
+import type { NewPlant } from '../../domain/plant.ts'
 import type { Row, StatementCache } from '../statement-cache.ts'
 
 /** A row of the log of changes (sql/sqlite/000003.sql). */

@@ -1,6 +1,6 @@
 import { linkSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { makeDraft, syncDirectory } from '../../new-file.ts'
+import { makeDraft, syncDirectory } from '../../base/new-file.ts'
 import { APPLICATION_ID, openWriter, transaction } from '../connection.ts'
 import { migrate } from '../migrate.ts'
 import { advanceMark } from '../wal/log-mark.ts'

@@ -1,7 +1,7 @@
 import { closeSync, existsSync, fsyncSync, openSync, rmSync, statSync, writeSync } from 'node:fs'
 import { constants } from 'node:os'
 import type { DatabaseSync } from 'node:sqlite'
-import { AppError } from '../../errors.ts'
+import { AppError } from '../../domain/errors.ts'
 import { fullDisk, hasNoRoomToOpen, isWriteFault, sqliteFault } from '../errors.ts'
 import type { Remote } from '../worker/protocol.ts'
 import type { SqliteWriter } from '../write/writer.ts'

@@ -1,7 +1,7 @@
 import { accessSync, closeSync, constants, existsSync, openSync, readdirSync, readSync, statSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
-import { DRAFT_SUFFIX } from '../../new-file.ts'
-import { OperatorError } from '../../operator-error.ts'
+import { DRAFT_SUFFIX } from '../../base/new-file.ts'
+import { OperatorError } from '../../base/operator-error.ts'
 import { APPLICATION_ID } from '../connection.ts'
 import { judgeLog } from '../wal/log-match.ts'
 

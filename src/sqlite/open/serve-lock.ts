@@ -1,5 +1,5 @@
-import { type FileLock, isLocked, takeLock } from '../../file-lock.ts'
-import { OperatorError } from '../../operator-error.ts'
+import { type FileLock, isLocked, takeLock } from '../../base/file-lock.ts'
+import { OperatorError } from '../../base/operator-error.ts'
 
 export const lockOf = (path: string): string => `${path}.lock`
 

@@ -1,5 +1,5 @@
-import type { Asker } from '../../asker.ts'
-import { AppError } from '../../errors.ts'
+import type { Asker } from '../../domain/asker.ts'
+import { AppError } from '../../domain/errors.ts'
 
 interface PendingRead<Key, Value> {
   /** The time of the first turn that could read it; 0 before. */

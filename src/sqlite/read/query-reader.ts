@@ -1,5 +1,5 @@
-import type { NewPlant } from '../../plant.ts'
-import type { PutOutcome } from '../../plant-change.ts'
+import type { NewPlant } from '../../domain/plant.ts'
+import type { PutOutcome } from '../../domain/plant-change.ts'
 import {
   isByName,
   PAGE_TEXT,
@@ -7,8 +7,8 @@ import {
   type PlantOrder,
   type PlantQuery,
   positionOf,
-} from '../../plant-query.ts'
-import type { ImportMode, TagCount } from '../../store.ts'
+} from '../../domain/plant-query.ts'
+import type { ImportMode, TagCount } from '../../domain/store.ts'
 import { columnsOf, type PlantColumns } from '../rows.ts'
 import { BehindError, IndexFault } from '../search-index/index-fault.ts'
 import type { Task } from '../worker/cooperative.ts'

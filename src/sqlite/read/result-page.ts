@@ -1,4 +1,4 @@
-import { type NewPlant, textLength } from '../../plant.ts'
+import { type NewPlant, textLength } from '../../domain/plant.ts'
 
 /**
  * Bounds of a page: a number of plants, and UTF-16 units of their texts. A page that reaches `text` has one extra

@@ -1,6 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite'
-import { compareCodePoints } from '../../fold.ts'
-import type { NewPlant } from '../../plant.ts'
+import { compareCodePoints } from '../../domain/fold.ts'
+import type { NewPlant } from '../../domain/plant.ts'
 import {
   comparePositions,
   isByName,
@@ -10,8 +10,8 @@ import {
   type PlantQuery,
   type Position,
   positionOf,
-} from '../../plant-query.ts'
-import type { TagCount } from '../../store.ts'
+} from '../../domain/plant-query.ts'
+import type { TagCount } from '../../domain/store.ts'
 import { ChangeReader } from '../change-log/change-reader.ts'
 import { openReader } from '../connection.ts'
 import { BehindError } from '../search-index/index-fault.ts'

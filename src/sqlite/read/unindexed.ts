@@ -1,5 +1,5 @@
-import type { NewPlant } from '../../plant.ts'
-import type { PlantFilter } from '../../plant-query.ts'
+import type { NewPlant } from '../../domain/plant.ts'
+import type { PlantFilter } from '../../domain/plant-query.ts'
 import { plantOf } from '../rows.ts'
 import { SQL_WORK } from '../search-index/index-throttle.ts'
 import type { StatementCache } from '../statement-cache.ts'

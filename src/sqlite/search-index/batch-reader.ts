@@ -1,4 +1,4 @@
-import { type NewPlant, textLength } from '../../plant.ts'
+import { type NewPlant, textLength } from '../../domain/plant.ts'
 import type { ChangeReader } from '../change-log/change-reader.ts'
 import { plantOf } from '../rows.ts'
 import type { StatementCache } from '../statement-cache.ts'

@@ -1,12 +1,12 @@
 import { closeSync, openSync, rmSync, statSync } from 'node:fs'
 import type { DatabaseSync } from 'node:sqlite'
-import { readAsset } from '../../assets.ts'
+import { readAsset } from '../../base/assets.ts'
 import { INDEX_APPLICATION_ID, openDerivedWriter, transaction } from '../connection.ts'
 import type { StatementCache } from '../statement-cache.ts'
 import { IndexFault, inIndex } from './index-fault.ts'
 
 const SCHEMA = new URL('../../../sql/sqlite-index.sql', import.meta.url)
-/** Raise the number when the schema, src/fold.ts or src/sqlite/search-index/terms.ts changes. */
+/** Raise the number when the schema, src/domain/fold.ts or src/sqlite/search-index/terms.ts changes. */
 const VERSION = `7, Unicode ${process.versions['unicode']}`
 
 /** Maximum number of bytes of an index that `checkFile` checks, in 8 ms for each megabyte. */

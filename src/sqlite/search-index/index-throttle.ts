@@ -1,4 +1,4 @@
-import { AppError } from '../../errors.ts'
+import { AppError } from '../../domain/errors.ts'
 
 /**
  * The index's work is counted in bytes of names and tags. A plant also takes as long as this many bytes of its words,
@@ -53,7 +53,7 @@ interface Waiting {
 }
 
 /**
- * Bounds the work that the search index is behind, and charges it to the actors (src/actor.ts) whose writes cause it.
+ * Bounds the work that the search index is behind, and charges it to the actors (src/domain/actor.ts) whose writes cause it.
  * A write waits while the index has too much work of its own actor, so that no other actor waits for it. An actor whose
  * writes are all indexed may always begin one, however large.
  *

@@ -1,7 +1,7 @@
 import { closeSync, fsyncSync, openSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
-import { syncDirectory } from '../../new-file.ts'
+import { syncDirectory } from '../../base/new-file.ts'
 import { ChangeReader } from '../change-log/change-reader.ts'
 import { openDerivedWriter, openReader } from '../connection.ts'
 import { StatementCache } from '../statement-cache.ts'

@@ -1,5 +1,5 @@
-import { compareCodePoints, sortKey } from '../../fold.ts'
-import type { NewPlant } from '../../plant.ts'
+import { compareCodePoints, sortKey } from '../../domain/fold.ts'
+import type { NewPlant } from '../../domain/plant.ts'
 import type { StatementCache } from '../statement-cache.ts'
 import { type Entry, jsonOf } from './entries.ts'
 

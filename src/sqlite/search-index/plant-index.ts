@@ -1,4 +1,4 @@
-import type { NewPlant } from '../../plant.ts'
+import type { NewPlant } from '../../domain/plant.ts'
 import type { StatementCache } from '../statement-cache.ts'
 import { type Entry, jsonOf } from './entries.ts'
 import { IndexFault } from './index-fault.ts'

@@ -1,5 +1,12 @@
-import { type NewPlant, textLength } from '../../plant.ts'
-import { isByName, isDescending, MAX_WORDS_TEXT, matches, type PlantQuery, type Position } from '../../plant-query.ts'
+import { type NewPlant, textLength } from '../../domain/plant.ts'
+import {
+  isByName,
+  isDescending,
+  MAX_WORDS_TEXT,
+  matches,
+  type PlantQuery,
+  type Position,
+} from '../../domain/plant-query.ts'
 import { type PageLimit, ResultPage } from '../read/result-page.ts'
 import { candidates } from '../read/unindexed.ts'
 import { plantOf } from '../rows.ts'

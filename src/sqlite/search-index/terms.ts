@@ -1,6 +1,6 @@
-import { isWord, words } from '../../fold.ts'
-import type { Plant } from '../../plant.ts'
-import { MAX_WORDS_TEXT, type PlantFilter, plantWords } from '../../plant-query.ts'
+import { isWord, words } from '../../domain/fold.ts'
+import type { Plant } from '../../domain/plant.ts'
+import { MAX_WORDS_TEXT, type PlantFilter, plantWords } from '../../domain/plant-query.ts'
 import type { StatementCache } from '../statement-cache.ts'
 
 /** Maximum number of code points in a term. A search for a shorter word reads all terms with this prefix. */

@@ -1,4 +1,4 @@
-import { type NewPlant, textLength } from '../../plant.ts'
+import { type NewPlant, textLength } from '../../domain/plant.ts'
 
 /** Bounds of the plants that one step reads, in plants and in UTF-16 units. */
 export const STEP = 64

@@ -1,7 +1,7 @@
 import { existsSync, lstatSync, realpathSync, statfsSync, statSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
-import { OperatorError } from '../../operator-error.ts'
-import { isFileOfStore } from '../../store-path.ts'
+import { OperatorError } from '../../base/operator-error.ts'
+import { isFileOfStore } from '../../base/store-path.ts'
 
 /**
  * Returns the path of a new backup.

@@ -1,8 +1,8 @@
 import { statSync } from 'node:fs'
 import { backup, type DatabaseSync } from 'node:sqlite'
-import { OperatorError } from '../../operator-error.ts'
-import { storePath } from '../../store-path.ts'
-import type { BackupReport, LongWork } from '../../upkeep.ts'
+import { OperatorError } from '../../base/operator-error.ts'
+import { storePath } from '../../base/store-path.ts'
+import type { BackupReport, LongWork } from '../../domain/upkeep.ts'
 import { openReader } from '../connection.ts'
 import { isFull, sqliteFault } from '../errors.ts'
 import { preflight } from '../open/preflight.ts'
@@ -15,7 +15,7 @@ import { mendReplacement } from './replace-store.ts'
 /** 4 MiB. A part takes some milliseconds, and a signal waits for at most one part. */
 const PAGES_OF_A_PART = 1024
 
-/** Writes a backup of the store in the file `link` (Upkeep.backup in src/upkeep.ts). It never migrates the store. */
+/** Writes a backup of the store in the file `link` (Upkeep.backup in src/domain/upkeep.ts). It never migrates the store. */
 export async function makeBackup(link: string, file: string, work: LongWork = {}): Promise<BackupReport> {
   const path = storePath(link)
   try {

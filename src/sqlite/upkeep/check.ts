@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs'
 import type { DatabaseSync } from 'node:sqlite'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { OperatorError } from '../../operator-error.ts'
-import { counted } from '../../printable.ts'
-import { storePath } from '../../store-path.ts'
-import type { CheckedPart, CheckOptions, CheckReport } from '../../upkeep.ts'
+import { OperatorError } from '../../base/operator-error.ts'
+import { counted } from '../../base/printable.ts'
+import { storePath } from '../../base/store-path.ts'
+import type { CheckedPart, CheckOptions, CheckReport } from '../../domain/upkeep.ts'
 import { openReader } from '../connection.ts'
 import { sqliteFault } from '../errors.ts'
 import { hasTable, schemaOf } from '../migrate.ts'
@@ -19,7 +19,7 @@ import { countsIn } from './copy-file.ts'
 /** Maximum number of faults that the report names for one part. */
 const MAX_NAMED = 20
 
-/** Checks the store in the file `link` (Upkeep.check in src/upkeep.ts). */
+/** Checks the store in the file `link` (Upkeep.check in src/domain/upkeep.ts). */
 export async function checkStore(link: string, work: CheckOptions = {}): Promise<CheckReport> {
   const path = storePath(link)
   let db: DatabaseSync | undefined

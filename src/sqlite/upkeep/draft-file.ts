@@ -1,6 +1,6 @@
 import { closeSync, existsSync, fsyncSync, linkSync, openSync, renameSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { makeDraft, syncDirectory } from '../../new-file.ts'
+import { makeDraft, syncDirectory } from '../../base/new-file.ts'
 
 /**
  * Writes a database file as a draft beside `path`. Only its owner may read the file (mode 0600). Removes the draft when

@@ -1,9 +1,9 @@
 import { accessSync, constants, createReadStream, createWriteStream, existsSync, realpathSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { pipeline } from 'node:stream/promises'
-import { OperatorError } from '../../operator-error.ts'
-import { storePath } from '../../store-path.ts'
-import type { LongWork, RestoreOptions, RestoreReport } from '../../upkeep.ts'
+import { OperatorError } from '../../base/operator-error.ts'
+import { storePath } from '../../base/store-path.ts'
+import type { LongWork, RestoreOptions, RestoreReport } from '../../domain/upkeep.ts'
 import { isFull, sqliteFault } from '../errors.ts'
 import { schemaOf } from '../migrate.ts'
 import { checkHeader } from '../open/preflight.ts'
@@ -15,7 +15,7 @@ import { type Counts, countsIn, firstFault, giveOwnIdentity, giveOwnMark, inCopy
 import { nameUnlessThere, throughDraft } from './draft-file.ts'
 import { mendReplacement, mustBeEmpty, mustBeUnused, replaceStore } from './replace-store.ts'
 
-/** Makes the store in the file `link` from a backup (Upkeep.restore in src/upkeep.ts). */
+/** Makes the store in the file `link` from a backup (Upkeep.restore in src/domain/upkeep.ts). */
 export async function restoreBackup(link: string, file: string, options: RestoreOptions): Promise<RestoreReport> {
   const path = storePath(link)
   const { replace } = options

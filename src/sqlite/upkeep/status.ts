@@ -1,9 +1,9 @@
 import { existsSync, statSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { pathToFileURL } from 'node:url'
-import { OperatorError } from '../../operator-error.ts'
-import { storePath } from '../../store-path.ts'
-import type { IndexStatus, StoreBytes, StoreStatus } from '../../upkeep.ts'
+import { OperatorError } from '../../base/operator-error.ts'
+import { storePath } from '../../base/store-path.ts'
+import type { IndexStatus, StoreBytes, StoreStatus } from '../../domain/upkeep.ts'
 import { ChangeReader } from '../change-log/change-reader.ts'
 import { openReader } from '../connection.ts'
 import { sqliteFault } from '../errors.ts'
@@ -22,7 +22,7 @@ export function bytesOf(link: string): StoreBytes {
   return { store: size(path), log: size(`${path}-wal`) }
 }
 
-/** Returns the identity of the store or backup in the file `link` (Upkeep.identity in src/upkeep.ts). */
+/** Returns the identity of the store or backup in the file `link` (Upkeep.identity in src/domain/upkeep.ts). */
 export function identityOf(link: string): string | undefined {
   const path = storePath(link)
   try {
@@ -47,7 +47,7 @@ function identityIn(db: DatabaseSync): string | undefined {
   return String(text).toLowerCase()
 }
 
-/** Reports the content of the store in the file `link` (Upkeep.status in src/upkeep.ts). */
+/** Reports the content of the store in the file `link` (Upkeep.status in src/domain/upkeep.ts). */
 export function statusOf(link: string): StoreStatus {
   const path = storePath(link)
   try {

@@ -1,4 +1,4 @@
-import type { Upkeep } from '../../upkeep.ts'
+import type { Upkeep } from '../../domain/upkeep.ts'
 import { makeBackup } from './backup.ts'
 import { checkStore } from './check.ts'
 import { restoreBackup } from './restore.ts'

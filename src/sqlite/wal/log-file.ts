@@ -4,7 +4,7 @@ const HEADER = 32
 const FRAME_HEADER = 24
 const MAGIC = 0x377f0682
 const VERSION = 3007000
-const PAGE_SIZES = new Set(Array.from({ length: 8 }, (_, i) => 512 << i))
+const PAGE_SIZES: ReadonlySet<number> = new Set(Array.from({ length: 8 }, (_, i) => 512 << i))
 
 /** A version of the database's first page that a transaction has written to the log. */
 export interface FirstPage {

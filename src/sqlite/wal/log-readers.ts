@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs'
-import { abortable } from '../../asker.ts'
-import { AppError } from '../../errors.ts'
+import { abortable } from '../../domain/asker.ts'
+import { AppError } from '../../domain/errors.ts'
 import { indexPath } from '../search-index/index-file.ts'
 
 /**

@@ -1,4 +1,4 @@
-import { AppError, type ErrorNumber } from '../../errors.ts'
+import { AppError, type ErrorNumber } from '../../domain/errors.ts'
 import { errorOfFault, isRowFault, type SqliteFault, sqliteFault } from '../errors.ts'
 import { BehindError, DamagedIndex } from '../search-index/index-fault.ts'
 

@@ -1,6 +1,5 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
-import { type IdRange, joinRanges } from '../../free-ids.ts'
-import { KEY_TIME, MAX_FORGOTTEN } from '../../id-store.ts'
+import { type IdRange, joinRanges, KEY_TIME, MAX_FORGOTTEN } from '../../domain/id-store.ts'
 import { FreeIds } from '../free-ids.ts'
 
 /** A reservation in a message to the writer's thread. `at` is in milliseconds since 1970. */

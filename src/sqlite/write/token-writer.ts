@@ -1,5 +1,5 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
-import { endedToRemove, type IssueOptions, type RevokeResult } from '../../token-store.ts'
+import { endedToRemove, type IssueOptions, type RevokeResult } from '../../domain/token-store.ts'
 import type { TokenRow } from '../token-rows.ts'
 
 /** The row of the issued token, or the reason of the refusal. */

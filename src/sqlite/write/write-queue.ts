@@ -1,10 +1,22 @@
 import { availableParallelism } from 'node:os'
-import type { Actor } from '../../actor.ts'
-import { countCommit, newCommitStats, type WriteQueueUse, type WriteStats } from '../../commit-stats.ts'
-import { GroupCommit, type GroupCommitOptions } from '../../group-commit.ts'
-import { type NewPlant, textLength } from '../../plant.ts'
-import { type ChangeOutcome, createResult, importResult, type PlantChange, weightOf } from '../../plant-change.ts'
-import type { CreateResult, ImportMode, ImportResult } from '../../store.ts'
+import {
+  countCommit,
+  GroupCommit,
+  type GroupCommitOptions,
+  newCommitStats,
+  type WriteQueueUse,
+  type WriteStats,
+} from '../../base/group-commit.ts'
+import type { Actor } from '../../domain/actor.ts'
+import { type NewPlant, textLength } from '../../domain/plant.ts'
+import {
+  type ChangeOutcome,
+  createResult,
+  importResult,
+  type PlantChange,
+  weightOf,
+} from '../../domain/plant-change.ts'
+import type { CreateResult, ImportMode, ImportResult } from '../../domain/store.ts'
 import { columnsOf } from '../rows.ts'
 import { workOf } from '../search-index/index-throttle.ts'
 import type { SearchIndex } from '../search-index/search-index.ts'

@@ -1,6 +1,6 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
-import type { IdRange } from '../../free-ids.ts'
-import { type NewPlant, textLength } from '../../plant.ts'
+import type { IdRange } from '../../domain/id-store.ts'
+import { type NewPlant, textLength } from '../../domain/plant.ts'
 import {
   type ChangeOutcome,
   decideChange,
@@ -10,9 +10,9 @@ import {
   type PlantChange,
   type PutMode,
   type PutOutcome,
-} from '../../plant-change.ts'
-import type { ImportMode } from '../../store.ts'
-import type { RevokeResult } from '../../token-store.ts'
+} from '../../domain/plant-change.ts'
+import type { ImportMode } from '../../domain/store.ts'
+import type { RevokeResult } from '../../domain/token-store.ts'
 import { type ChangeKind, ChangeLog } from '../change-log/change-log.ts'
 import { openWriter, type WriterOptions } from '../connection.ts'
 import { type PlantColumns, plantOf, plantsOf } from '../rows.ts'

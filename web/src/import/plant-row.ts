@@ -1,9 +1,9 @@
 import type { NewPlant } from '../../../client/src/index.ts'
-import { AppError } from '../../../src/errors.ts'
+import { shown } from '../../../src/base/printable.ts'
+import { AppError } from '../../../src/domain/errors.ts'
+import { validatePlant } from '../../../src/domain/plant.ts'
 import type { CsvRow } from '../../../src/import/csv-rows.ts'
 import { candidateOf, type Mapping } from '../../../src/import/mapping.ts'
-import { validatePlant } from '../../../src/plant.ts'
-import { shown } from '../../../src/printable.ts'
 import { sentence } from '../said.ts'
 
 /** The plant of a row. Without an id if the page assigns ids. */

@@ -1,6 +1,13 @@
-import { AppError } from './errors.ts'
-import { type JsonBody, readJsonBody } from './json-body.ts'
-import { ID_RANGE, type NewPlant, type PlantCandidate, type PlantPatch, validatePatch, validatePlant } from './plant.ts'
+import { AppError } from '../domain/errors.ts'
+import {
+  ID_RANGE,
+  type NewPlant,
+  type PlantCandidate,
+  type PlantPatch,
+  validatePatch,
+  validatePlant,
+} from '../domain/plant.ts'
+import { type JsonBody, readJsonBody } from './body.ts'
 
 /**
  * Reads the plant in a JSON text. Ignores unknown members.

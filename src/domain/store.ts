@@ -102,7 +102,7 @@ export interface Store {
 
   /**
    * Returns at most `limit` plants of the query, in its order, from its position on, from one snapshot. It sees every
-   * write that was answered before the call. Stops early once the texts add up to PAGE_TEXT (src/plant-query.ts); one
+   * write that was answered before the call. Stops early once the texts add up to PAGE_TEXT (src/domain/plant-query.ts); one
    * extra plant shows that there is another page. Calls with the same query and limit may get the same array, which
    * never changes.
    *
@@ -162,4 +162,22 @@ export interface Store {
 
   /** Finishes the waiting writes, then frees everything. A second call does nothing. */
   close(): Promise<void>
+}
+
+/** The use of a store's connections by one kind of work. */
+export interface PoolUse {
+  /** `all` for all kinds together. */
+  readonly work: 'all' | 'search' | 'import' | 'long'
+  /** Connections that it may now use at once. */
+  readonly limit: number
+  readonly taken: number
+  /** Statements that wait for a connection. */
+  readonly waiting: number
+}
+
+/** The connections of a store that has a bounded number of them. */
+export interface StorePool {
+  /** Exports and dry runs that run at once. Further ones wait for a connection. */
+  readonly maxLongWork: number
+  uses(): readonly PoolUse[]
 }

@@ -5,7 +5,7 @@ import type { NewPlant, Plant } from './plant.ts'
 export interface PlantFilter {
   /** The plant has one of these tags, exactly. */
   readonly tags: readonly string[]
-  /** Folded words (src/fold.ts); each is a prefix of a word of the plant's name or tag. */
+  /** Folded words (src/domain/fold.ts); each is a prefix of a word of the plant's name or tag. */
   readonly words: readonly string[]
 }
 

@@ -1,4 +1,4 @@
-import { TOKEN_PREFIX } from './token.ts'
+import { TOKEN_PREFIX } from '../domain/token.ts'
 
 /** The use of a token. `client`: sent to a service; `server`: accepted by a service, with all scopes. */
 export type TokenUse = 'client' | 'server'

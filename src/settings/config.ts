@@ -1,8 +1,8 @@
+import { OperatorError } from '../base/operator-error.ts'
 import { BACKUP_SCHEDULE, type BackupSchedule, scheduleFault } from './backup-schedule.ts'
 import { readConfiguredToken, type TokenUse } from './configured-token.ts'
 import { LIMITS, type Limits, RETIRED } from './limits.ts'
 import { type Network, readNetworks } from './network.ts'
-import { OperatorError } from './operator-error.ts'
 import { isPostgresAddress, type PostgresAddress, readPostgresAddress } from './postgres-address.ts'
 import {
   duration,
