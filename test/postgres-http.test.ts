@@ -7,7 +7,7 @@ import { engine } from './support/engine-under-test.ts'
 const NOT_ABOUT_STORES = new Set([
   ...['auth-bounds', 'body', 'body-memory', 'client-address', 'compressed-files', 'compression', 'connection'],
   ...['connection-bounds', 'cors', 'docs-page', 'event-loop', 'failed-authentication', 'floods', 'framing'],
-  ...['log-throttle', 'methods', 'negotiation', 'operations', 'parameters', 'pipelining', 'plant-schemas'],
+  ...['methods', 'negotiation', 'operations', 'parameters', 'pipelining', 'plant-schemas', 'refusal-log'],
   ...['idle-connections', 'raw-socket', 'request-id'],
 ])
 

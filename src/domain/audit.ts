@@ -26,6 +26,12 @@ interface Lines {
   write(line: string): void
 }
 
+interface Who {
+  readonly actor: Actor
+  readonly address: string | undefined
+  readonly text: string
+}
+
 /**
  * Writes entries as lines of JSON, in the terms of the service's log.
  *
@@ -35,12 +41,10 @@ interface Lines {
 export class AuditLog {
   readonly #lines: Lines
   readonly #isOn: () => boolean
-  /** The JSON members of each actor. An actor stays the same object while its token is cached. */
-  readonly #names = new WeakMap<Actor, string>()
-  #last = { time: Number.NaN, operation: '', outcome: '', text: '' }
-  #lastActor: Actor | undefined
-  #lastAddress: string | undefined
-  #lastWho = ''
+  /** The members that the last line has about its actor, who stays the same object while the token is cached. */
+  #who: Who | undefined
+  #time = Number.NaN
+  #head = ''
 
   /** @param isOn returns false while nobody takes the lines, so that callers need not make them */
   constructor(lines: Lines, isOn: () => boolean = () => true) {
@@ -54,42 +58,30 @@ export class AuditLog {
 
   /** The id of a plant is a string, because many programs that collect logs round large numbers. */
   write({ operation, outcome, actor, plant, error, details, address, request, user }: AuditEntry): void {
-    let line = this.#headOf(operation, outcome)
+    let line = `${this.#headAt(Date.now())}"${operation}","outcome":"${outcome}"`
     if (plant !== undefined) line += `,"plant":"${plant}"`
     if (error !== undefined) line += `,"error":${error}`
     if (details !== undefined) line += membersOf(details)
-    line += this.#whoOf(actor, address)
+    line += this.#textOf(actor, address)
     if (request !== undefined) line += `,"req":"${request}"`
     if (user !== undefined) line += `,"user":${JSON.stringify(user)}`
     this.#lines.write(`${line}}\n`)
   }
 
-  #headOf(operation: string, outcome: string): string {
-    const time = Date.now()
-    const last = this.#last
-    if (time === last.time && operation === last.operation && outcome === last.outcome) return last.text
-    const now = new Date(time).toISOString()
-    const text = `{"level":30,"time":"${now}","msg":"audit","operation":"${operation}","outcome":"${outcome}"`
-    this.#last = { time, operation, outcome, text }
-    return text
-  }
-
-  #whoOf(actor: Actor, address: string | undefined): string {
-    if (actor === this.#lastActor && address === this.#lastAddress) return this.#lastWho
-    const where = address === undefined ? '' : `,"address":${JSON.stringify(address)}`
-    this.#lastActor = actor
-    this.#lastAddress = address
-    this.#lastWho = this.#nameOf(actor) + where
-    return this.#lastWho
-  }
-
-  #nameOf(actor: Actor): string {
-    let name = this.#names.get(actor)
-    if (name === undefined) {
-      name = `,"token":${JSON.stringify(actor.id)},"tokenName":${JSON.stringify(actor.name)}`
-      this.#names.set(actor, name)
+  #headAt(time: number): string {
+    if (time !== this.#time) {
+      this.#time = time
+      this.#head = `{"level":30,"time":"${new Date(time).toISOString()}","msg":"audit","operation":`
     }
-    return name
+    return this.#head
+  }
+
+  #textOf(actor: Actor, address: string | undefined): string {
+    if (this.#who?.actor !== actor || this.#who.address !== address) {
+      const { id, name } = actor
+      this.#who = { actor, address, text: membersOf({ token: id, tokenName: name, address }) }
+    }
+    return this.#who.text
   }
 }
 
