@@ -23,10 +23,8 @@ export function shown(value: string): string {
   return `"${onOneLine(points.slice(0, MAX_SHOWN).join(''))}${isCut ? '…' : ''}"`
 }
 
-const grouped = new Intl.NumberFormat('en-US')
-
-/** `1,234,567` */
-export const count = (number: number): string => grouped.format(number)
+/** `1,234,567`, of an integer. Intl.NumberFormat would take 13 ms of each command. */
+export const count = (number: number): string => String(number).replaceAll(/\B(?=(?:\d{3})+$)/g, ',')
 
 /** `1 plant`, `1,234 plants` */
 export const counted = (number: number, what: string): string => `${count(number)} ${what}${number === 1 ? '' : 's'}`

@@ -2152,7 +2152,6 @@ function shown(value) {
   const isCut = points.length > MAX_SHOWN;
   return `"${onOneLine(points.slice(0, MAX_SHOWN).join(""))}${isCut ? "…" : ""}"`;
 }
-var grouped = new Intl.NumberFormat("en-US");
 
 // src/domain/plant.ts
 var MIN_ID = -(2n ** 63n);
