@@ -1,5 +1,8 @@
-// `npm run check`: runs all checks that need no running service, even after one has failed.
-import { spawnSync } from 'node:child_process'
+// `npm run check`: runs all checks that need no running service side by side, even after one has failed.
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { availableParallelism } from 'node:os'
+import { text } from 'node:stream/consumers'
 import { ROOT } from './repository.ts'
 
 interface Check {
@@ -26,21 +29,34 @@ const CHECKS: readonly Check[] = [
   { name: 'test policy', args: ['scripts/check-tests.ts'] },
 ]
 
-const failed = CHECKS.filter((check) => !passes(check))
+const waiting = [...CHECKS]
+const failed: string[] = []
+await Promise.all(Array.from({ length: availableParallelism() }, runWaiting))
 if (failed.length > 0) {
-  console.error(`\n${failed.length} of ${CHECKS.length} checks failed: ${failed.map(({ name }) => name).join(', ')}`)
+  console.error(`\n${failed.length} of ${CHECKS.length} checks failed: ${failed.join(', ')}`)
   process.exitCode = 1
 } else console.log(`\nAll ${CHECKS.length} checks passed.`)
 
-function passes({ name, args, remedy }: Check): boolean {
+async function runWaiting(): Promise<void> {
+  for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+    if (!(await passes(next))) failed.push(next.name)
+  }
+}
+
+async function passes({ name, args, remedy }: Check): Promise<boolean> {
   const started = performance.now()
-  const { status, stdout, stderr, error } = spawnSync(process.execPath, args, { cwd: ROOT, encoding: 'utf8' })
+  const child = spawn(process.execPath, args, { cwd: ROOT, stdio: ['ignore', 'pipe', 'pipe'] })
+  const [stdout, stderr, [status, signal]] = await Promise.all([
+    text(child.stdout),
+    text(child.stderr),
+    once(child, 'close'),
+  ])
   const took = `${((performance.now() - started) / 1000).toFixed(1)} s`
   if (status === 0) {
     console.log(`ok      ${name} (${took})`)
     return true
   }
   console.error(`FAILED  ${name} (${took})${remedy === undefined ? '' : `; this corrects most faults: ${remedy}`}`)
-  console.error(`${stdout}${stderr}${error ?? ''}`.trimEnd().replaceAll(/^/gm, '        '))
+  console.error(`${stdout}${stderr}${signal ?? ''}`.trimEnd().replaceAll(/^/gm, '        '))
   return false
 }
