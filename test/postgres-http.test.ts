@@ -3,12 +3,15 @@ import { globSync } from 'node:fs'
 import { basename } from 'node:path'
 import { engine } from './support/engine-under-test.ts'
 
-/** Tests of connections, memory, texts and bytes. They do not depend on the engine, as they read one plant at most. */
+/**
+ * Tests of connections, memory, texts and bytes. They do not depend on the engine, as they read one plant at most, or
+ * they start a process with a store of their own.
+ */
 const NOT_ABOUT_STORES = new Set([
   ...['auth-bounds', 'body', 'body-memory', 'client-address', 'compressed-files', 'compression', 'connection'],
   ...['connection-bounds', 'cors', 'docs-page', 'event-loop', 'failed-authentication', 'floods', 'framing'],
-  ...['methods', 'negotiation', 'operations', 'parameters', 'pipelining', 'plant-schemas', 'refusal-log'],
-  ...['idle-connections', 'raw-socket', 'request-id'],
+  ...['forgetting', 'idle-connections', 'methods', 'negotiation', 'operations', 'overload', 'parameters', 'pipelining'],
+  ...['plant-schemas', 'raw-socket', 'refusal-log', 'request-id', 'resets', 'shared-turns', 'token-floods'],
 ])
 
 engine.current = 'postgres'
