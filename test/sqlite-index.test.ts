@@ -136,6 +136,40 @@ test('SQLite: the first plants by name are found among all that may match, whate
   }
 })
 
+test('SQLite: plants with one word are found by name, whether it begins all of their names or only most', async (t) => {
+  const path = join(tempFolder(t), 'plants.db')
+  const filled = await openSqlite(t, { path })
+  const plants = Array.from({ length: 42_000 }, (_, i) => {
+    const genus = i % 14 < 11 ? 'Rosa' : i % 14 < 13 ? 'Abies' : 'Zea'
+    return plant(BigInt(i), `${genus} ${(i * 7919) % 1000}`, i % 2 === 0 ? 'common bed' : 'bed')
+  })
+  await importAll(filled.store, plants)
+  await filled.store.close()
+  indexAll(path)
+  const { store } = await openSqlite(t, { path, startFollower: () => IDLE })
+  const changed = (present: readonly NewPlant[], others: readonly NewPlant[]) => {
+    const ids = new Set(others.map(({ id }) => id))
+    return present.filter(({ id }) => !ids.has(id)).concat(others)
+  }
+  const find = async (words: string[], present: readonly NewPlant[]) => {
+    for (const order of ['name', '-name'] as const) {
+      for (const key of [undefined, 'ros', 'rosa 500', 'rosb']) {
+        const query: PlantQuery = { tags: [], words, order, after: key === undefined ? key : { key, id: 3000n } }
+        assert.deepEqual(await store.listPlants(query, 50), expectedPlants(present, query, 50), `${order} after ${key}`)
+      }
+    }
+  }
+  await find(['rosa'], plants)
+  await find(['common'], plants)
+  // Plants that the index lacks, or has in an old state.
+  const others = [plant(3n, 'Abies 1', undefined), plant(50_000n, 'Zea rosa', undefined), plant(50_001n, 'Rosa', 'new')]
+  await importAll(store, others, 'update')
+  const present = changed(plants, others)
+  await find(['rosa'], present)
+  indexAll(path)
+  await find(['rosa'], present)
+})
+
 test('SQLite: after any writes the index contains exactly the present plants', async (t) => {
   const path = join(tempFolder(t), 'plants.db')
   const { store } = await openSqlite(t, { path, startFollower: () => IDLE })

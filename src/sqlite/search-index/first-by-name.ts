@@ -8,7 +8,10 @@ import type { Task } from '../worker/cooperative.ts'
 import { STEP, Turn } from './turn.ts'
 
 /** Ids in a list, which one step compares in 2 ms. Shorter lists cost more, as each list takes a query. */
-export const LISTED = 1000
+const LISTED = 1000
+
+/** UTF-16 units of such a list of ids. */
+const LIST_LENGTH = 8 * LISTED
 
 /**
  * Selects the plants of a list of ids whose sort keys lie within two bounds, and perhaps others. SQLite compares only
@@ -86,4 +89,13 @@ export function* listsOf(ids: Iterable<bigint>): Iterable<string> {
     if (some.length === LISTED) yield `[${some.splice(0).join()}]`
   }
   yield `[${some.join()}]`
+}
+
+/** Divides a JSON array of ids into lists. */
+export function* partsOf(ids: string): Iterable<string> {
+  for (let start = 1, end = start; end < ids.length - 1; start = end + 1) {
+    const comma = ids.indexOf(',', start + LIST_LENGTH)
+    end = comma < 0 ? ids.length - 1 : comma
+    yield `[${ids.slice(start, end)}]`
+  }
 }

@@ -1,11 +1,16 @@
 import { compareCodePoints, sortKey } from '../../domain/fold.ts'
 import type { NewPlant } from '../../domain/plant.ts'
 import type { StatementCache } from '../statement-cache.ts'
+import type { Task } from '../worker/cooperative.ts'
 import { type Entry, jsonOf } from './entries.ts'
 
 /** Runs of the small table. A batch writes to the pages of one run; an order by name merges all runs. */
 const RUNS = Array.from({ length: 8 }, (_, run) => run)
 const IN_RUNS = `run IN (${RUNS.join()})`
+/** The large table and the runs, each before a condition. */
+const TABLES = ['names WHERE', ...RUNS.map((run) => `recent_names WHERE run = ${run} AND`)]
+/** Names that one step counts, in 2 ms at most. */
+const COUNTED = 20_000
 /** Transactions of one merge. It moves names to the large table in key order, while transactions add new names. */
 const MERGE_STEPS = 10
 
@@ -24,9 +29,28 @@ const FIRST: NameEntry = { key: '', id: -(2n ** 63n) }
  * @param condition of the columns key and id, with numbered parameters
  */
 export function idsByName(condition: string, direction: 'ASC' | 'DESC'): string {
-  const parts = ['names WHERE', ...RUNS.map((run) => `recent_names WHERE run = ${run} AND`)]
-  const all = parts.map((part) => `SELECT key, id FROM ${part} ${condition}`).join(' UNION ALL ')
+  const all = TABLES.map((table) => `SELECT key, id FROM ${table} ${condition}`).join(' UNION ALL ')
   return `SELECT id FROM (${all} ORDER BY key ${direction}, id ${direction})`
+}
+
+/** Counts the names with keys from one to before another. It may leave out an entry of the smallest id. */
+export function* countOfNames(statements: StatementCache, from: string, before: string): Task<number> {
+  let count = 0
+  for (const table of TABLES) {
+    const rest = `FROM ${table} (key, id) > (?, ?) AND key < ?`
+    const end = `SELECT key, id ${rest} ORDER BY key, id LIMIT 1 OFFSET ${COUNTED - 1}`
+    let { key, id }: NameEntry = { ...FIRST, key: from }
+    for (;;) {
+      const row = statements.get(end, key, id, before)
+      if (row === undefined) break
+      key = row[0] as string
+      id = row[1] as bigint
+      count += COUNTED
+      yield
+    }
+    count += Number(statements.get(`SELECT count(*) ${rest}`, key, id, before)?.[0])
+  }
+  return count
 }
 
 /** Writes the sort keys of names (sql/sqlite-index.sql). Call its methods inside a transaction of the index. */

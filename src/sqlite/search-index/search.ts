@@ -1,3 +1,4 @@
+import { compareCodePoints } from '../../domain/fold.ts'
 import { type NewPlant, textLength } from '../../domain/plant.ts'
 import {
   isByName,
@@ -10,12 +11,12 @@ import {
 import { type PageLimit, ResultPage } from '../read/result-page.ts'
 import { candidates } from '../read/unindexed.ts'
 import { plantOf } from '../rows.ts'
-import type { StatementCache } from '../statement-cache.ts'
+import type { Row, StatementCache } from '../statement-cache.ts'
 import { race, type Task } from '../worker/cooperative.ts'
-import { FirstByName, LISTED, listsOf } from './first-by-name.ts'
+import { FirstByName, listsOf, partsOf } from './first-by-name.ts'
 import type { IndexView } from './index-view.ts'
-import { idsByName } from './name-index.ts'
-import { isExact, matchExpression, negativeIn, WIDE_EXPRESSION, wideRanges } from './terms.ts'
+import { countOfNames, idsByName } from './name-index.ts'
+import { AFTER_ALL, isExact, matchExpression, negativeIn, WIDE_EXPRESSION, wideRanges } from './terms.ts'
 import { STEP, Turn } from './turn.ts'
 
 /** Names that one step of `#inOrder` reads, in 0.4 of the time of a step of FirstByName. */
@@ -24,6 +25,17 @@ const WALKED = 200
 const PROMPT_STEPS = 32
 /** After PROMPT_STEPS, the walk takes one turn of this many. */
 const TURNS_OF_A_STEP = 4
+/** After this many steps, the walk asks whether it may begin at the names that begin with the asked word. */
+const STEPS_FROM_START = 8
+/** With fewer names that begin with it, FirstByName has read all plants with a word as soon as the walk knows that. */
+const MANY_NAMES = 10_000
+/**
+ * Ids that one full-text query reads, in 3 ms at most. Each query begins at the first id again, and merges the lists of
+ * a long prefix again: with 1000 ids each, the word of 417,000 of five million plants took 0.5 s instead of 0.06 s.
+ */
+const IDS_OF_WORDS = 32_000
+/** Words with which a key begins only if they begin the first word of its name. */
+const ASCII_WORD = /^[a-z0-9]+$/
 /** Whether the wide plant of a row of `words` has a word in a range. SQLite makes a join of EXISTS, without MATCH. */
 const HAS_WIDE =
   '(SELECT 1 FROM wide_words WHERE plant = words.rowid AND term >= ? AND term < ? LIMIT 1) IS NOT NULL AND '
@@ -93,6 +105,10 @@ export class PlantSearch {
       if (found.isFull) break
       if (plant === undefined) {
         steps++
+        if (steps === STEPS_FROM_START && (yield* this.#areFirstWords(query))) {
+          const [word] = query.words
+          return yield* this.#verified(without(unindexed, this.#byFirstWord(query, word ?? '')), query, limit)
+        }
         for (let turns = steps > PROMPT_STEPS ? TURNS_OF_A_STEP : 1; turns > 0; turns--) yield
       } else if (turn.isOverAfter(plant)) yield
     }
@@ -135,20 +151,48 @@ export class PlantSearch {
 
   /** SQLite makes the lists in a third less time than ids one by one. */
   *#listsByWords(expression: string, query: PlantQuery): Iterable<string> {
+    for (const { 0: ids } of this.#readWords('json_group_array(rowid)', expression)) yield* partsOf(ids as string)
+    yield* listsOf(this.#wide({ ...query, order: 'id', after: undefined }))
+  }
+
+  /** Yields an aggregate of each IDS_OF_WORDS ids that an expression finds, and their number. */
+  *#readWords(aggregate: string, expression: string): Iterable<Row> {
     let after: Position | undefined
-    for (let count = LISTED; count === LISTED; ) {
+    for (let count = IDS_OF_WORDS; count === IDS_OF_WORDS; ) {
       const { condition, values } = range({ order: 'id', after }, 'rowid')
       const row = this.#index.statements.get(
-        `SELECT json_group_array(rowid), max(rowid), count(*)
-          FROM (SELECT rowid FROM words WHERE words MATCH ? AND ${condition} ORDER BY rowid LIMIT ${LISTED})`,
+        `SELECT ${aggregate}, count(*), max(rowid)
+          FROM (SELECT rowid FROM words WHERE words MATCH ? AND ${condition} ORDER BY rowid LIMIT ${IDS_OF_WORDS})`,
         expression,
         ...values,
       )
-      yield row?.[0] as string
-      after = { key: '', id: row?.[1] as bigint }
-      count = Number(row?.[2])
+      if (row === undefined) return
+      yield row
+      count = Number(row[1])
+      after = { key: '', id: row[2] as bigint }
     }
-    yield* listsOf(this.#wide({ ...query, order: 'id', after: undefined }))
+  }
+
+  /**
+   * Whether all plants that match the query, and they are many, have names that begin with its only word. Then the walk
+   * need not read all names before those. It compares the number of these names with the number of plants with the word.
+   */
+  *#areFirstWords(query: PlantQuery): Task<boolean> {
+    const [word, ...others] = query.words
+    if (word === undefined || others.length + query.tags.length > 0 || !ASCII_WORD.test(word)) return false
+    const hasNegative = negativeIn(this.#index.statements)
+    const expression = matchExpression(query, hasNegative)
+    if (expression === undefined || !isExact(query.words, hasNegative)) return false
+    const names = yield* countOfNames(this.#index.statements, word, word + AFTER_ALL)
+    if (names < MANY_NAMES) return false
+    let plants = 0
+    for (const { 1: count } of this.#readWords('NULL', expression)) {
+      plants += Number(count)
+      if (plants > names) return false
+      yield
+    }
+    for (const _ of this.#wide({ ...query, order: 'id', after: undefined })) plants++
+    return plants === names
   }
 
   *#byWords(expression: string, query: PlantQuery): Iterable<bigint> {
@@ -196,6 +240,21 @@ export class PlantSearch {
     const [sign, direction] = isDescending(order) ? (['<', 'DESC'] as const) : (['>', 'ASC'] as const)
     const condition = after === undefined ? 'TRUE' : `(key, id) ${sign} (?1, ?2)`
     yield* this.#indexed(idsByName(condition, direction), ...(after === undefined ? [] : [after.key, after.id]))
+  }
+
+  /** Yields the ids of the names that begin with a word, in the query's order. */
+  *#byFirstWord({ order, after }: PlantQuery, word: string): Iterable<bigint> {
+    const end = word + AFTER_ALL
+    // SQLite seeks one bound of each side, so the nearer one.
+    if (isDescending(order)) {
+      const isWithin = after !== undefined && compareCodePoints(after.key, end) < 0
+      const condition = `key >= ?1 AND ${isWithin ? '(key, id) < (?2, ?3)' : 'key < ?2'}`
+      yield* this.#indexed(idsByName(condition, 'DESC'), word, ...(isWithin ? [after.key, after.id] : [end]))
+    } else {
+      const isWithin = after !== undefined && compareCodePoints(after.key, word) >= 0
+      const condition = `key < ?1 AND ${isWithin ? '(key, id) > (?2, ?3)' : 'key >= ?2'}`
+      yield* this.#indexed(idsByName(condition, 'ASC'), end, ...(isWithin ? [after.key, after.id] : [word]))
+    }
   }
 
   /** Yields all ids from the query's position on, in the query's order by id. */

@@ -15,8 +15,8 @@ const MAX_TAG_WORDS = 4
 const WIDE = '\ue000'
 /** An expression that finds all wide plants. */
 export const WIDE_EXPRESSION = `"${WIDE}"`
-/** Follows all words that begin with a word, once it is added to that. */
-const AFTER_ALL = '\u{10ffff}'
+/** Follows all words and names that begin with a word, once it is added to that. */
+export const AFTER_ALL = '\u{10ffff}'
 
 export interface IndexedTerms {
   /** The text of a plant for the full-text index: its words, folded and truncated, in any order and number. */
