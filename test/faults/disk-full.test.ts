@@ -122,16 +122,15 @@ test('the service checkpoints a log that has filled the disk before it writes an
   const { address, storePath } = await startServer(t, disk)
   const load = new Load(address, { clients: 4, nameLength: 500 })
   await load.reaches(300)
+  const { size } = statSync(storePath)
   fillDisk(disk)
   await load.until(() => (load.refused.get(50304) ?? 0) >= 20)
-  const full = statSync(`${storePath}-wal`).size
-  // Frees as much space as the checkpoint needs, and no more.
-  truncateSync(join(disk, 'ballast'), statSync(join(disk, 'ballast')).size - full)
-  const before = load.acknowledged.size
-  await load.reaches(before + 1)
+  await until(() => statSync(storePath).size > size, 'the log is not in the file, for which there is the reserve')
+  // The log took more.
+  truncateSync(join(disk, 'ballast'), statSync(join(disk, 'ballast')).size - 2 ** 20)
+  await load.reaches(load.acknowledged.size + 1)
   await load.stop()
   load.assertAllIn(storePath)
-  assert.ok(statSync(`${storePath}-wal`).size < full, 'SQLite has restarted the log')
 })
 
 test('the service keeps the log of a small store small', async (t) => {

@@ -25,7 +25,9 @@ export async function send(
     sent.on('error', reject).end(body)
   })
   const content = await text(response)
-  const error = response.statusCode === 200 ? undefined : (JSON.parse(content) as { error: number }).error
+  const error = [200, 204].includes(response.statusCode ?? 0)
+    ? undefined
+    : (JSON.parse(content) as { error: number }).error
   return { status: response.statusCode ?? 0, error, closes: response.headers.connection === 'close' }
 }
 

@@ -55,12 +55,13 @@ export class IndexFollower implements Served {
   }
 
   /**
-   * Removes the index, so that the store gets its space. Otherwise a full disk would stay full: the store keeps the
-   * changes that an index lacks. A later step makes the index anew.
+   * Removes the index, so that the store gets its space, and no longer keeps the changes that the index lacks. Without
+   * an index, it needs no changes up to now. A later step makes the index anew.
    */
   giveSpace(): void {
-    if (inodeOf(indexPath(this.#path)) === undefined) return
+    const hasIndex = inodeOf(indexPath(this.#path)) !== undefined
     this.#drop()
+    if (!hasIndex) return
     this.#report({ fault: 'the disk is full' })
     clearTimeout(this.#next)
     this.#dueAt = Number.POSITIVE_INFINITY

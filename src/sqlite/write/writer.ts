@@ -96,7 +96,8 @@ export class SqliteWriter implements Served {
 
   /** Applies the changes in their order. A refused change leaves the others alone. */
   changePlants(requests: readonly ChangeRequest[]): ChangeResponse[] {
-    return this.#writePlants(() => requests.map((request) => this.#change(request)))
+    const areDeletes = requests.every(({ change }) => change.kind === 'delete')
+    return this.#writePlants(() => requests.map((request) => this.#change(request)), areDeletes)
   }
 
   /**
@@ -105,7 +106,7 @@ export class SqliteWriter implements Served {
    * @returns whether more such changes may remain
    */
   trimChanges(position: number, before: number): boolean {
-    return this.#keeper.transaction(() => this.#log.trim(position, before))
+    return this.#keeper.transaction(() => this.#log.trim(position, before), true)
   }
 
   /** Removes a part of the indexes of older versions. @returns whether more remains */
@@ -114,7 +115,10 @@ export class SqliteWriter implements Served {
   }
 
   checkWritable(now: number): void {
-    this.#keeper.transaction(() => this.#checkWrite.run(now))
+    this.#keeper.transaction(() => {
+      this.#checkWrite.run(now)
+      this.#keeper.mustHaveRoom()
+    })
   }
 
   createToken(token: TokenRow): void {
@@ -169,13 +173,13 @@ export class SqliteWriter implements Served {
   }
 
   /** Runs `work` in one transaction, and logs its changes in the same transaction. */
-  #writePlants<T>(work: () => T): T {
+  #writePlants<T>(work: () => T, isDelete = false): T {
     return this.#keeper.transaction(() => {
       this.#log.begin()
       const result = work()
       this.#log.flush()
       return result
-    })
+    }, isDelete)
   }
 
   /**

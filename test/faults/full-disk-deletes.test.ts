@@ -1,0 +1,96 @@
+import assert from 'node:assert/strict'
+import { existsSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { isIntact, plantsIn } from '../support/files.ts'
+import { send } from '../support/load.ts'
+import { notTestedHere } from '../support/not-tested.ts'
+import { type Server, startServer } from '../support/process.ts'
+import { fillDisk, NO_DISK, smallDisk } from '../support/small-disk.ts'
+import { until } from '../support/until.ts'
+
+/** Bytes that the store and its index get. The rest of the disk is taken from the start. */
+const SPACE = 20 * 2 ** 20
+/** Creates at once. Each has 2000 words, so that the index takes more than the plants. */
+const CLIENTS = 8
+/** Creates before another program fills the disk. */
+const BEFORE = 200
+/** Refused creates without an index, after which the disk counts as full. */
+const REFUSALS = 100
+/** Deletes that must succeed on the full disk, one after the other. */
+const DELETES = 50
+
+const nameOf = (id: number): string =>
+  Array.from({ length: 2000 }, (_, i) => `w${(id * 2000 + i).toString(36)}`).join(' ')
+
+const create = (address: string, id: number) =>
+  send('POST', `${address}/plants`, { body: JSON.stringify({ id, name: nameOf(id) }) })
+
+test('a store that fills its disk gives the space of its index, then takes deletes, and creates again after them', async (t) => {
+  const disk = smallDisk(t)
+  if (disk === undefined) return notTestedHere(t, `a store that fills a disk, ${NO_DISK}`)
+  fillDisk(disk, 'ballast', SPACE)
+  const server = await startServer(t, disk)
+  const { stored } = await load(server, 0, ({ refused }) => refused >= REFUSALS)
+  await assertRecovers(server, stored)
+})
+
+test('a store whose disk another program has filled takes deletes, and creates again after them', async (t) => {
+  const disk = smallDisk(t)
+  if (disk === undefined) return notTestedHere(t, `a disk that another program fills, ${NO_DISK}`)
+  fillDisk(disk, 'ballast', SPACE)
+  const server = await startServer(t, disk)
+  const before = await load(server, 0, ({ stored }) => stored.size >= BEFORE)
+  fillDisk(disk, 'of-another')
+  const { stored } = await load(server, before.next, ({ refused }) => refused >= REFUSALS)
+  await assertRecovers(server, stored.union(before.stored))
+  assert.equal((await send('GET', `${server.address}/health/ready`)).error, 50304)
+  rmSync(join(disk, 'ballast'))
+  const isReady = async () => (await send('GET', `${server.address}/health/ready`)).status === 200
+  await until(isReady, 'it is not ready with space')
+})
+
+interface Progress {
+  /** The id of the next create. */
+  next: number
+  /** The ids of the stored plants. */
+  readonly stored: Set<number>
+  /** Creates that the store has refused, one after the other, without an index. */
+  refused: number
+}
+
+/** Creates plants, with ids from `next` on. Each is stored, or gets 50304. */
+async function load({ address, storePath }: Server, next: number, isDone: (progress: Progress) => boolean) {
+  const progress: Progress = { next, stored: new Set(), refused: 0 }
+  const client = async () => {
+    while (!isDone(progress)) {
+      const id = progress.next++
+      const { status, error } = await create(address, id)
+      if (status === 200) {
+        progress.stored.add(id)
+        progress.refused = 0
+        continue
+      }
+      assert.deepEqual([status, error], [503, 50304])
+      if (!existsSync(`${storePath}-index`)) progress.refused++
+    }
+  }
+  await Promise.all(Array.from({ length: CLIENTS }, client))
+  return progress
+}
+
+async function assertRecovers({ program, address, storePath }: Server, stored: Set<number>): Promise<void> {
+  for (const id of [...stored].slice(0, DELETES)) {
+    assert.equal((await send('GET', `${address}/plants/${id}`)).status, 200)
+    const remove = () => send('DELETE', `${address}/plants/${id}`)
+    await until(async () => (await remove()).status === 204, `the delete of ${id} is refused`)
+    stored.delete(id)
+  }
+  for (let id = 1_000_000; id < 1_000_000 + DELETES / 2; id++) {
+    await until(async () => (await create(address, id)).status === 200, `the create of ${id} is refused`)
+    stored.add(id)
+  }
+  assert.ok(program.isRunning, program.stderr)
+  assert.deepEqual(new Set([...plantsIn(storePath).keys()].map(Number)), stored)
+  assert.ok(isIntact(storePath))
+}
