@@ -17,6 +17,8 @@ export type Work =
   | 'search'
   /** Lists the first 50 results by name. */
   | 'search by name'
+  /** Lists the first 50 results by name for one word that many plants have, but not first in their names. */
+  | 'word by name'
   /** Asks for liveness, which needs no store. */
   | 'live'
 
@@ -44,6 +46,8 @@ export function requests({ work, token, plants, firstId }: WorkOptions): () => s
       return get(() => `/plants?limit=50&q=${queryOf(anyPlant())}`)
     case 'search by name':
       return get(() => `/plants?limit=50&sort=name&q=${queryOf(anyPlant())}`)
+    case 'word by name':
+      return get(() => `/plants?limit=50&sort=name&q=${queryOf(anyPlant()).split('+').at(-1)}`)
     case 'live':
       return get(() => '/health/live')
     default:
