@@ -45,7 +45,7 @@ const ENOUGH = 8 * 2 ** 30
 
 /**
  * The folder for the files of the tests: in memory where there is room, because an fsync of a disk waits 7 ms and takes
- * 0.4 ms of processor time. The tests of power cuts and faults see each fsync themselves. TMPDIR puts the files elsewhere.
+ * 0.4 ms of processor time. The tests of power cuts and faults see each fsync themselves. TMPDIR names another folder.
  */
 function parent(): string {
   if (process.env['TMPDIR'] !== undefined || !existsSync('/proc/mounts')) return tmpdir()
