@@ -26,7 +26,7 @@ function dialogsOf(page: Page): string[] {
 }
 
 /** Plants in each part that the page sends. */
-const PART = 5000
+const PART = 1000
 const COUNT = PART + 1000
 
 /** Starts an import of two parts, and holds the second part. @returns a function that releases it */
@@ -44,8 +44,8 @@ async function startImport({ page }: Opened, name: string): Promise<() => void> 
   await page.getByRole('link', { name: 'Import' }).click()
   await page.getByLabel('Drop a spreadsheet here').setInputFiles({ name: `${name}.csv`, mimeType: 'text/csv', buffer })
   await page.getByRole('button', { name: 'Check the file' }).click()
-  await page.getByRole('button', { name: 'Import 6,000 plants' }).click()
-  await page.getByText('5,000 of 6,000 plants').waitFor()
+  await page.getByRole('button', { name: 'Import 2,000 plants' }).click()
+  await page.getByText('1,000 of 2,000 plants').waitFor()
   return resolve
 }
 
@@ -113,14 +113,14 @@ suite('a person who leaves the page', () => {
         const { page, address, service } = opened
         const name = `many${viewport.width}`
         const goOn = await startImport(opened, name)
-        const progress = progressOf(page).getByText('5,000 of 6,000 plants')
+        const progress = progressOf(page).getByText('1,000 of 2,000 plants')
         await page.getByRole('link', { name: 'Plants' }).click()
         await progress.waitFor()
         await assertAccessible(page)
         await assertFits(page)
         await page.goBack()
         await page.getByRole('heading', { name: `${name}.csv` }).waitFor()
-        await page.getByText('5,000 of 6,000 plants').waitFor()
+        await page.getByText('1,000 of 2,000 plants').waitFor()
         await page.evaluate(`
           const moved = new DataTransfer()
           moved.items.add(new File(['id,name\\n7,Dropped\\n'], 'dropped.csv', { type: 'text/csv' }))
@@ -134,7 +134,7 @@ suite('a person who leaves the page', () => {
         await progressOf(page).getByText('is imported').waitFor()
         await pressOn(page, page.getByRole('link', { name: `${name}.csv` }))
         await page.getByRole('heading', { name: 'Imported', exact: true }).waitFor()
-        await page.getByText('6,000 added').waitFor()
+        await page.getByText('2,000 added').waitFor()
         await page.getByRole('link', { name: 'Plants' }).click()
         await page.getByRole('grid').waitFor()
         assert.equal(await progressOf(page).count(), 0, 'the report was seen')
@@ -159,7 +159,7 @@ suite('a person who leaves the page', () => {
     await assertFits(page)
     await page.keyboard.press('Escape')
     await untilFocused(page, signOut)
-    await progressOf(page).getByText('5,000 of 6,000 plants').waitFor()
+    await progressOf(page).getByText('1,000 of 2,000 plants').waitFor()
     await page.keyboard.press('Enter')
     await pressOn(page, dialog.getByRole('button', { name: 'Sign out and lose it' }))
     await untilFocused(page, page.getByLabel('Access token'))
@@ -190,7 +190,7 @@ suite('a person who leaves the page', () => {
     await page.getByRole('link', { name: 'revoked.csv' }).click()
     await pressOn(page, page.getByRole('button', { name: 'Go on' }))
     await page.getByRole('heading', { name: 'Imported', exact: true }).waitFor()
-    await page.getByText('6,000 added').waitFor()
+    await page.getByText('2,000 added').waitFor()
     assert.equal((await service.plants()).filter(({ name }) => name.startsWith('revoked ')).length, COUNT)
   })
 })
