@@ -118,8 +118,15 @@ suite('the table of the page', () => {
     while ((await page.getByText('That is all.').count()) === 0) {
       await page.evaluate('scrollTo(0, document.body.scrollHeight)')
     }
-    const ids = await page.locator('[role=row][data-id] .id').allTextContents()
-    assert.deepEqual([ids.length, new Set(ids).size], [150, 150])
+    // The table has the rows near the window alone.
+    const ids = () => page.locator('[role=row][data-id] .id').allTextContents()
+    const last = await ids()
+    await page.evaluate('scrollTo(0, 0)')
+    await until(page, `document.querySelector('[role=row][data-id]')?.dataset.id === '77149'`)
+    const first = await ids()
+    assert.equal(new Set([...first, ...last]).size, 150)
+    for (const part of [first, last]) assert.equal(part.length, new Set(part).size)
+    assert.ok(first.length === 150 || !last.includes('77149'), 'the second page repeats the plant')
   })
 
   inBrowser('shows all plants again when the person clicks on Plants right after the last key', async (opened) => {
