@@ -9,8 +9,8 @@ import { authorizeOperations } from './auth/authorize.ts'
 import { Auth } from './auth/bearer.ts'
 import { ClientAddresses } from './auth/client-address.ts'
 import { TokenWatch } from './auth/token-watch.ts'
+import { DeferredTasks } from './connection/deferred-tasks.ts'
 import { descriptorsForConnections } from './connection/descriptors.ts'
-import { SharedTurns } from './connection/shared-turns.ts'
 import { type ObservedParts, serviceMetrics } from './metrics/service-metrics.ts'
 import { monitoringPort } from './monitoring-port.ts'
 import { answerNotFound } from './not-found.ts'
@@ -67,8 +67,8 @@ export function buildApp(options: AppOptions): App {
     addresses,
     onTouchFailure: (error) => log.warn({ err: error }, 'the last use of a token could not be recorded'),
   })
-  const turns = new SharedTurns()
-  const admission = new Admission(config, { tokens: new TokenWatch(auth), turns, maxLongWork: pool?.maxLongWork })
+  const deferred = new DeferredTasks()
+  const admission = new Admission(config, { tokens: new TokenWatch(auth), deferred, maxLongWork: pool?.maxLongWork })
   admission.describe(metrics)
   const stopping = new AbortController()
   const notFound = answerNotFound(contract.operations, responder, '/openapi.json lists all paths')
@@ -101,7 +101,7 @@ export function buildApp(options: AppOptions): App {
   })
   const ports = { config, addresses, responder, state }
   const maxConnections = Math.min(config.maxConnections, descriptorsForConnections(config.descriptorReserve))
-  const clients = new Port({ ...ports, limits: { ...config, maxConnections }, router, turns })
+  const clients = new Port({ ...ports, limits: { ...config, maxConnections }, router, deferred })
   clients.connections.describe(metrics)
   const { metricsPort } = config
   const monitors = metricsPort && monitoringPort(contract, monitoring, bodies, metricsPort, ports)

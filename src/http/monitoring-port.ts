@@ -1,5 +1,5 @@
 import type { ListenAddress } from '../settings/config.ts'
-import { SharedTurns } from './connection/shared-turns.ts'
+import { DeferredTasks } from './connection/deferred-tasks.ts'
 import { answerNotFound } from './not-found.ts'
 import type { Contract } from './operations.ts'
 import { Port, type PortOptions } from './port.ts'
@@ -22,7 +22,7 @@ export function monitoringPort(
   handlers: MonitoringHandlers,
   bodies: BodyMemory,
   { host }: ListenAddress,
-  options: Omit<PortOptions, 'limits' | 'router' | 'turns'>,
+  options: Omit<PortOptions, 'limits' | 'router' | 'deferred'>,
 ): Port {
   const { config, responder } = options
   const isLocal = /^(?:127\.|::1$|localhost$)/.test(host)
@@ -40,7 +40,7 @@ export function monitoringPort(
     overload: undefined,
   })
   const limits = { ...config, maxConnections: MAX_CONNECTIONS, maxAddressConnections: MAX_CONNECTIONS }
-  return new Port({ ...options, router, limits, turns: new SharedTurns() })
+  return new Port({ ...options, router, limits, deferred: new DeferredTasks() })
 }
 
 const fromThisMachine =

@@ -7,8 +7,8 @@ import type { Config } from '../settings/config.ts'
 import type { ClientAddresses } from './auth/client-address.ts'
 import { originIn, type ParserError, refusalOfError, unknownMethod } from './connection/connection-errors.ts'
 import { type ConnectionBounds, Connections } from './connection/connections.ts'
+import type { DeferredTasks } from './connection/deferred-tasks.ts'
 import { RequestLines } from './connection/request-lines.ts'
-import type { SharedTurns } from './connection/shared-turns.ts'
 import { faultOfHead } from './request/head.ts'
 import type { Responder } from './response/responder.ts'
 import type { Router } from './router.ts'
@@ -21,8 +21,8 @@ export interface PortOptions {
   readonly responder: Responder
   readonly state: ServiceState
   readonly router: Router
-  /** The turns in which requests begin that have to wait. */
-  readonly turns: SharedTurns
+  /** Begins requests that have to wait. */
+  readonly deferred: DeferredTasks
 }
 
 /**
@@ -38,8 +38,8 @@ export class Port {
   readonly connections: Connections
   readonly #responder: Responder
 
-  constructor({ config, limits, addresses, responder, state, router, turns }: PortOptions) {
-    this.connections = new Connections(limits, addresses, turns, {
+  constructor({ config, limits, addresses, responder, state, router, deferred }: PortOptions) {
+    this.connections = new Connections(limits, addresses, deferred, {
       work(exchange) {
         try {
           if (state.current === 'closing') throw shuttingDown()
@@ -102,8 +102,6 @@ function httpServer(config: Config, connections: Connections): Server {
     const connection = connections.of(socket)
     const refuse = (refusal: AppError) => connection?.refuse(refusal, originIn(error))
     if (connection === undefined || error.code === 'ECONNRESET') socket.destroy()
-    // The client has ended its side while parts still wait for the parser, so their requests are not incomplete.
-    else if (error.code === 'HPE_INVALID_EOF_STATE' && connection.input.hasUnparsed) socket.end()
     else if (error.code === 'HPE_INVALID_METHOD') {
       lines.take(socket, error, (isLine) => refuse(isLine ? unknownMethod() : refusalOfError(error)))
     } else if (!connection.isStreaming) refuse(refusalOfError(error))

@@ -213,23 +213,6 @@ suite('requests that wait behind others of their connection', () => {
   })
 })
 
-test('the connection with most waiting requests is refused even while its input is read in parts', async (t) => {
-  const service = await withService(t, { pipelineLimit: 64 * 2 ** 10 })
-  const release = await busy(t, service, 1)
-  const most = await opened(t, service, `${create(5)}${`${LIVE}\r\n`.repeat(20)}`)
-  // After this time the service reads more input behind the waiting requests, in parts.
-  await sleep(300)
-  await opened(t, service, `${create(6)}${`${LIVE}\r\n`.repeat(15)}`)
-  const answers = most.untilClosed()
-  const refused = () => metric(service, 'plantstore_connections_refused_total')
-  await until(async () => (await refused()) > 0, 'no connection is refused')
-  await release()
-  assert.deepEqual(
-    answersIn(await answers).map(({ status }) => status),
-    [200, 503],
-  )
-})
-
 suite('an unread answer', () => {
   const LIST = `GET /plants?limit=8 HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${SECRET}\r\n\r\n`
 

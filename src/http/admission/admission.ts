@@ -1,14 +1,14 @@
 import { AppError } from '../../domain/errors.ts'
 import type { Config } from '../../settings/config.ts'
 import type { TokenWatch } from '../auth/token-watch.ts'
-import type { SharedTurns } from '../connection/shared-turns.ts'
+import type { DeferredTasks } from '../connection/deferred-tasks.ts'
 import type { Exchange } from '../exchange.ts'
 import type { Metrics } from '../metrics/metrics.ts'
 import { FairQueue, SharedBound } from './fair-queue.ts'
 
 export interface AdmissionParts {
   readonly tokens: TokenWatch
-  readonly turns: SharedTurns
+  readonly deferred: DeferredTasks
   /** Exports and dry runs that the store runs at once, together. */
   readonly maxLongWork?: number | undefined
 }
@@ -24,9 +24,9 @@ export class Admission {
   readonly #queues: Readonly<Record<Work, FairQueue>>
   readonly #timeouts: Readonly<Partial<Record<Work, number>>>
   readonly #tokens: TokenWatch
-  readonly #turns: SharedTurns
+  readonly #deferred: DeferredTasks
 
-  constructor(config: Config, { tokens, turns, maxLongWork = Number.POSITIVE_INFINITY }: AdmissionParts) {
+  constructor(config: Config, { tokens, deferred, maxLongWork = Number.POSITIVE_INFINITY }: AdmissionParts) {
     const atOnce = (noun: string, running: number, runningPerToken: number, shared?: SharedBound) =>
       new FairQueue({ noun, running, runningPerToken, waiting: 0, waitingPerToken: 0, shared })
     const long = new SharedBound('exports and dry runs', maxLongWork)
@@ -60,7 +60,7 @@ export class Admission {
     }
     this.#timeouts = { search: config.searchTimeout, export: config.exportTimeout }
     this.#tokens = tokens
-    this.#turns = turns
+    this.#deferred = deferred
   }
 
   /** Registers the metrics of long work that runs, waits or was refused. */
@@ -107,7 +107,7 @@ export class Admission {
       const leave = await this.#queues[work].enter(identity.actor.id, ending.signal)
       try {
         // Large results make turns of the event loop long, and each new connection takes one.
-        if (this.#turns.isArriving) await new Promise<void>((resolve) => this.#turns.add(resolve))
+        if (this.#deferred.isAccepting) await new Promise<void>((resolve) => this.#deferred.add(resolve))
         ending.signal.throwIfAborted()
         return await run(ending.signal)
       } finally {

@@ -2,11 +2,14 @@ import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { AppError } from '../../domain/errors.ts'
 import { Exchange } from '../exchange.ts'
-import { hasLargeBody, sizeOf } from '../request/head.ts'
+import { sizeOf } from '../request/head.ts'
+import { HttpError } from '../response/http-error.ts'
 import { endRefused, unknownMethod } from './connection-errors.ts'
-import { ConnectionInput, type InputOwner } from './connection-input.ts'
-import type { ReadTurns } from './read-turns.ts'
-import type { SharedTurns } from './shared-turns.ts'
+import type { DeferredTasks } from './deferred-tasks.ts'
+import type { ReadScheduler } from './read-scheduler.ts'
+
+/** Requests that may wait behind the one in progress. Browsers pipeline none, and client libraries a few. */
+const MAX_WAITING = 64
 
 /** Milliseconds for which a denied connection stays open, so that its client gets the refusal. */
 const DENIAL_LINGER = 1000
@@ -24,23 +27,21 @@ export interface ConnectionHandlers {
 /** The parts that all connections share. */
 export interface Shared {
   readonly handlers: ConnectionHandlers
-  /** The turns in which connections read. */
-  readonly reading: ReadTurns
-  /** The turns in which waiting requests begin. */
-  readonly working: SharedTurns
-  /** Called with the bytes of requests that begin to wait, parsed or not, and with minus the bytes that leave. */
+  readonly reading: ReadScheduler
+  /** Begins waiting requests. */
+  readonly deferred: DeferredTasks
+  /** Called with the bytes of requests that begin to wait, and with minus the bytes that leave. */
   readonly account: (bytes: number) => void
 }
 
 /**
  * The requests of one connection. The service works on one of them at a time: it begins the next one once the operating
- * system has the whole answer. It refuses bytes that are no request after all due answers.
+ * system has the whole answer. After all due answers, it refuses bytes that are no request, and the request that comes
+ * while MAX_WAITING wait.
  *
- * Node's parser reads ahead: a chunk of 64 KiB becomes up to 3,600 requests at once, which wait here. A connection that
- * pipelines in a flood, or for long, gets a PartedInput.
+ * The connection reads on while requests wait, because only a read shows that the client has left.
  */
-export class Connection implements InputOwner {
-  readonly input: ConnectionInput
+export class Connection {
   readonly #socket: Socket
   readonly #handlers: ConnectionHandlers
   readonly #shared: Shared
@@ -58,30 +59,34 @@ export class Connection implements InputOwner {
   #refusal: AppError | undefined
   /** The `Origin` of the refused bytes, where it is known. */
   #refusedOrigin: string | undefined
-  /** The refusal of the whole connection, which its first request gets. */
+  /** The refusal of the whole connection, which its first request gets if it has none so far. */
   #denial: AppError | undefined
   /** Whether the end of the current exchange begins the next one. */
   #startsNext = false
   #isEnded = false
   #queuedBytes = 0
+  #isPaused = false
+  #isDropping = false
 
   constructor(socket: Socket, shared: Shared) {
     this.#socket = socket
     this.#handlers = shared.handlers
     this.#shared = shared
-    this.input = new ConnectionInput(socket, shared.reading, this)
+    // Node.js resumes a socket after each whole request.
+    socket.on('resume', () => this.#resumed())
     socket.on('close', () => this.#close())
   }
 
   /** Takes the next request. Call it when its head has arrived. */
   take(response: ServerResponse): void {
-    if (this.#refusal !== undefined || this.#socket.destroyed) return
-    if (this.#denial !== undefined) {
+    if (this.#socket.destroyed) return
+    if (this.#refusal !== undefined) {
+      // Node.js parses the whole chunk, and keeps its requests until the connection closes.
+      this.#count(response)
+    } else if (this.#denial !== undefined) {
       this.#refusal = this.#denial
       this.#handlers.refuse(new Exchange(response.req, response), this.#denial)
-      return
-    }
-    if (this.#waiting.length === 0 && !this.#isWorking) this.#work(response)
+    } else if (this.#waiting.length === 0 && !this.#isWorking) this.#work(response)
     else this.#waitFor(response)
   }
 
@@ -110,8 +115,8 @@ export class Connection implements InputOwner {
   /** Refuses the whole connection, after the due answers if they come within DENIAL_LINGER milliseconds. */
   deny(refusal: AppError): void {
     setTimeout(() => this.#socket.destroy(), DENIAL_LINGER).unref()
+    this.#denial = refusal
     if (this.#isWorking || this.#answeredAt > 0) this.refuse(refusal)
-    else this.#denial = refusal
     this.#release()
   }
 
@@ -148,20 +153,12 @@ export class Connection implements InputOwner {
     }
   }
 
-  /** Whether the parser may get bytes: no request waits, and the body under way, if any, has room. */
-  get mayParse(): boolean {
-    if (this.#waiting.length > 0 || this.#refusal !== undefined) return false
-    if (this.#current === undefined || !this.#isWorking) return true
-    const { complete, readableLength, readableHighWaterMark } = this.#current.request
-    return !complete && readableLength < readableHighWaterMark
-  }
-
   /** Whether the rest of a body has not arrived. */
   get isReceiving(): boolean {
     return this.#current?.request.complete === false
   }
 
-  /** Bytes of memory of waiting requests, parsed or not. */
+  /** Bytes of memory of waiting requests. */
   get queuedBytes(): number {
     return this.#queuedBytes
   }
@@ -183,24 +180,53 @@ export class Connection implements InputOwner {
     return current?.operation?.isStreamed === true && !current.response.headersSent && !current.request.complete
   }
 
-  /** Counts bytes of waiting requests, parsed or not; below 0 when they leave. */
-  account(bytes: number): void {
-    this.#queuedBytes += bytes
-    this.#shared.account(bytes)
+  get isPaused(): boolean {
+    return this.#isPaused
   }
 
-  /**
-   * Queues a request. Meanwhile the connection reads only a chunk now and then, to notice when the client leaves. Other
-   * pipelined bytes stay in the socket.
-   */
+  /** Whether no byte of it is parsed any more. */
+  get isGone(): boolean {
+    return this.#socket.destroyed || this.#isDropping
+  }
+
+  /** Whether the service has read a byte of the connection. */
+  get wasRead(): boolean {
+    return this.#socket.bytesRead > 0
+  }
+
+  /** Stops reading until `read`. */
+  pause(): void {
+    this.#isPaused = true
+    this.#stopReading()
+  }
+
+  read(): void {
+    if (!this.#isPaused) return
+    this.#isPaused = false
+    this.#socket.resume()
+  }
+
   #waitFor(response: ServerResponse): void {
-    if (this.#refusal === undefined && this.#isWorking) this.#startsNext = true
-    this.#waiting.push(response)
-    if (!this.input.isPaused) this.input.pause()
-    this.input.readLater()
-    const size = sizeOf(response.req)
-    this.#shared.reading.countRequest(size)
-    this.account(size)
+    if (this.#waiting.length === MAX_WAITING) {
+      const message = `more than ${MAX_WAITING} requests wait on this connection; wait for their answers first`
+      this.refuse(new HttpError(42901, message, { headers: { Connection: 'close' } }))
+      this.#drop()
+    } else {
+      if (this.#isWorking) this.#startsNext = true
+      this.#waiting.push(response)
+    }
+    this.#count(response)
+  }
+
+  #count({ req }: ServerResponse): void {
+    const size = sizeOf(req)
+    this.#shared.reading.count(size)
+    if (this.#denial === undefined) this.#account(size)
+  }
+
+  #account(bytes: number): void {
+    this.#queuedBytes += bytes
+    this.#shared.account(bytes)
   }
 
   /** Call it when the operating system has the whole answer. */
@@ -216,19 +242,17 @@ export class Connection implements InputOwner {
   /** Begins the next request in a later turn, so that connections with many requests leave the event loop to others. */
   #startNext(): void {
     this.#startsNext = false
-    this.#shared.working.add(() => {
+    this.#shared.deferred.add(() => {
       // A request that arrived in the meantime is under way, and its end starts the next one.
       if (this.#socket.destroyed || this.#isWorking) return
       const next = this.#socket.writable ? this.#waiting.shift() : undefined
       if (next === undefined) {
-        if (this.#refusal !== undefined) this.#end()
-        else this.input.askToRead()
+        this.#end()
         return
       }
-      this.account(-sizeOf(next.req))
+      this.#account(-sizeOf(next.req))
       this.#work(next)
       if (this.#waiting.length > 0) this.#startsNext = true
-      else if (this.#refusal === undefined && !(next.req.complete && this.input.isParted)) this.input.askToRead()
     })
   }
 
@@ -237,12 +261,11 @@ export class Connection implements InputOwner {
     this.#current = exchange
     this.#isWorking = true
     response.on('finish', this.#finish)
-    if (!this.input.isParted && hasLargeBody(response.req)) this.input.partNow()
     const isLast = this.#refusal !== undefined && this.#waiting.length === 0
     if (isLast && !response.req.complete) {
       this.#handlers.refuse(exchange, this.#refusal as AppError)
     } else {
-      if (isLast || this.input.isParted) this.#startsNext = true
+      if (isLast) this.#startsNext = true
       this.#handlers.work(exchange)
     }
   }
@@ -252,7 +275,7 @@ export class Connection implements InputOwner {
     const refusal = this.#refusal
     if (refusal === undefined || this.#isEnded) return
     this.#isEnded = true
-    this.input.dropAll()
+    this.#drop()
     const wasAnswered = this.isReceiving
     if (wasAnswered || !this.#socket.writable) endRefused(this.#socket)
     else
@@ -261,12 +284,30 @@ export class Connection implements InputOwner {
 
   #release(): void {
     this.#waiting = []
-    this.input.dropUnparsed()
-    this.account(-this.#queuedBytes)
+    this.#account(-this.#queuedBytes)
+  }
+
+  /** Parses no further chunk. A chunk dropped costs a hundredth of one parsed, and reading shows when the client leaves. */
+  #drop(): void {
+    this.#isDropping = true
+    this.#socket.pause()
+    this.#socket.resume()
+  }
+
+  #resumed(): void {
+    // Node.js takes a socket back from its parser for a listener that is added while the socket reads.
+    if (this.#isDropping) this.#socket.removeAllListeners('data').on('data', () => {})
+    else if (this.#isPaused) this.#stopReading()
+  }
+
+  #stopReading(): void {
+    this.#socket.pause()
+    // After a pause and a resume within one tick, Node.js reads a paused socket, on which `pause` does nothing.
+    this.#socket.emit('pause')
   }
 
   #close(): void {
-    this.input.close()
+    this.#shared.reading.forget(this)
     this.#release()
     if (this.#isWorking) this.#current?.giveUp()
   }

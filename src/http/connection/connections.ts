@@ -7,8 +7,8 @@ import type { Exchange } from '../exchange.ts'
 import type { Metrics } from '../metrics/metrics.ts'
 import { HttpError } from '../response/http-error.ts'
 import { Connection, type ConnectionHandlers, type Shared } from './connection.ts'
-import { ReadTurns } from './read-turns.ts'
-import type { SharedTurns } from './shared-turns.ts'
+import type { DeferredTasks } from './deferred-tasks.ts'
+import { ReadScheduler } from './read-scheduler.ts'
 
 export type ConnectionBounds = Pick<
   Config,
@@ -41,22 +41,22 @@ export class Connections {
   constructor(
     limits: ConnectionBounds,
     addresses: ClientAddresses,
-    working: SharedTurns,
+    deferred: DeferredTasks,
     handlers: ConnectionHandlers,
   ) {
     this.#limits = limits
     this.#addresses = addresses
-    const reading = new ReadTurns(() => this.#all.values().map(({ input }) => input))
+    const reading = new ReadScheduler(() => this.#all.values())
     // Large answers make turns long. If they began between a thousand new connections, the last of these would wait for
     // a thousand long turns.
     const work = (exchange: Exchange): void => {
-      if (!working.isArriving) handlers.work(exchange)
+      if (!deferred.isAccepting) handlers.work(exchange)
       else
-        working.add(() => {
+        deferred.add(() => {
           if (!exchange.isOver) handlers.work(exchange)
         })
     }
-    this.#shared = { handlers: { ...handlers, work }, reading, working, account: (bytes) => this.#account(bytes) }
+    this.#shared = { handlers: { ...handlers, work }, reading, deferred, account: (bytes) => this.#account(bytes) }
   }
 
   /** Registers the metrics of connections. */
@@ -92,8 +92,8 @@ export class Connections {
       group?.delete(connection)
       if (group?.size === 0) this.#groups.delete(addressGroup(remote))
     })
-    this.#shared.working.arrive()
-    if (refusal === undefined) this.#shared.reading.add(connection.input)
+    this.#shared.deferred.accept()
+    if (refusal === undefined) this.#shared.reading.add(connection)
     else this.#refuse(connection, refusal)
   }
 

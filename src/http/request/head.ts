@@ -43,12 +43,12 @@ const refusal = (message: string): AppError => new HttpError(40004, message, { h
 /** Bytes that Node.js holds for a request and its response besides the text of the head (measured: 1,550 to 1,850). */
 const REQUEST_SIZE = 2048
 
-/** Whether a request has a body of 100,000 bytes or more, or of unknown length. */
-export function hasLargeBody({ headers }: IncomingMessage): boolean {
-  const length = headers['content-length']
-  return length === undefined ? headers['transfer-encoding'] !== undefined : length.length > 5
-}
+/** Bytes of a body that Node.js reads ahead of its handler. */
+const BODY_AHEAD = 64 * 2 ** 10
 
-/** Bytes of memory that a waiting request takes. */
-export const sizeOf = ({ url = '', rawHeaders }: IncomingMessage): number =>
-  rawHeaders.reduce((sum, { length }) => sum + length, REQUEST_SIZE + url.length)
+/** Bytes of memory that a waiting request takes, with the part of its body that may arrive meanwhile. */
+export function sizeOf({ url = '', rawHeaders, headers }: IncomingMessage): number {
+  const length = Number(headers['content-length'] ?? (headers['transfer-encoding'] === undefined ? 0 : BODY_AHEAD))
+  const head = rawHeaders.reduce((sum, text) => sum + text.length, REQUEST_SIZE + url.length)
+  return head + Math.min(length, BODY_AHEAD)
+}
