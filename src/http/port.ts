@@ -105,7 +105,7 @@ function httpServer(config: Config, connections: Connections): Server {
     else if (error.code === 'HPE_INVALID_METHOD') {
       lines.take(socket, error, (isLine) => refuse(isLine ? unknownMethod() : refusalOfError(error)))
     } else if (!connection.isStreaming) refuse(refusalOfError(error))
-    // A body that a handler reads in pieces has deadlines of its own (pace.ts).
+    // A body that a handler reads in pieces has deadlines of its own (minimum-rate.ts).
     else if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') return
     else if (error.code === 'HPE_INVALID_EOF_STATE') socket.destroy()
     else refuse(refusalOfError(error))

@@ -1,9 +1,9 @@
 import type { AppError } from '../../domain/errors.ts'
-import { Pace, type PaceOptions } from '../connection/pace.ts'
+import { MinimumRate, type RateOptions } from '../connection/minimum-rate.ts'
 import type { Exchange } from '../exchange.ts'
 import { HttpError } from '../response/http-error.ts'
 
-export interface PieceOptions extends PaceOptions {
+export interface PieceOptions extends RateOptions {
   /** Ends the reading with the signal's reason. It must abort when the signal of the exchange does. */
   readonly signal: AbortSignal
 }
@@ -24,7 +24,7 @@ export async function* bodyPieces(
   const { request } = exchange
   let wake = () => {}
   let fault: AppError | undefined
-  const pace = new Pace(options)
+  const rate = new MinimumRate(options)
   const onChange = () => wake()
   for (const event of EVENTS) request.on(event, onChange)
   signal.addEventListener('abort', onChange)
@@ -37,11 +37,11 @@ export async function* bodyPieces(
       signal.throwIfAborted()
       const piece = request.read() as Buffer | null
       if (piece !== null) {
-        pace.moved(0, piece.length)
+        rate.moved(0, piece.length)
         yield piece
       } else if (request.readableEnded) return
       else if (fault !== undefined) throw fault
-      else await waitInTime((resolve) => (wake = resolve), pace, options)
+      else await waitInTime((resolve) => (wake = resolve), rate, options)
     }
   } finally {
     for (const event of EVENTS) request.off(event, onChange)
@@ -49,7 +49,7 @@ export async function* bodyPieces(
   }
 }
 
-function waitInTime(start: (resolve: () => void) => void, pace: Pace, options: PaceOptions): Promise<void> {
+function waitInTime(start: (resolve: () => void) => void, rate: MinimumRate, options: RateOptions): Promise<void> {
   const { stallTimeout, leastSpeed } = options
   const startedAt = performance.now()
   return new Promise((resolve, reject) => {
@@ -57,11 +57,11 @@ function waitInTime(start: (resolve: () => void) => void, pace: Pace, options: P
     const timers: NodeJS.Timeout[] = []
     if (stallTimeout > 0) {
       timers.push(setTimeout(refuse, stallTimeout, `the client sent nothing for ${stallTimeout / 1000} s`))
-      timers.push(setTimeout(refuse, pace.left, `the client sent less than ${leastSpeed} bytes per second`))
+      timers.push(setTimeout(refuse, rate.left, `the client sent less than ${leastSpeed} bytes per second`))
     }
     start(() => {
       for (const timer of timers) clearTimeout(timer)
-      pace.moved(performance.now() - startedAt, 0)
+      rate.moved(performance.now() - startedAt, 0)
       resolve()
     })
   })

@@ -3,7 +3,7 @@ import { filterOf } from '../../domain/plant-query.ts'
 import type { Store } from '../../domain/store.ts'
 import { FORMATS, type Format, MEDIA_TYPES, NO_PLANTS, writeFile } from '../../import/format.ts'
 import type { Admission } from '../admission/admission.ts'
-import type { PaceOptions } from '../connection/pace.ts'
+import type { RateOptions } from '../connection/minimum-rate.ts'
 import type { Exchange } from '../exchange.ts'
 import { preferredType } from '../request/negotiation.ts'
 import { READ_CACHING, type Responder } from '../response/responder.ts'
@@ -20,7 +20,7 @@ export function exportHandlers(
   store: Store,
   responder: Responder,
   admission: Admission,
-  { stallTimeout, leastSpeed }: PaceOptions,
+  { stallTimeout, leastSpeed }: RateOptions,
 ): Pick<Handlers, 'exportPlants'> {
   return {
     exportPlants(exchange, parameters) {

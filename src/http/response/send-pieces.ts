@@ -1,10 +1,10 @@
 import type { ServerResponse } from 'node:http'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { AppError } from '../../domain/errors.ts'
-import { Pace, type PaceOptions } from '../connection/pace.ts'
+import { MinimumRate, type RateOptions } from '../connection/minimum-rate.ts'
 import type { Exchange } from '../exchange.ts'
 
-export interface SendOptions extends PaceOptions {
+export interface SendOptions extends RateOptions {
   /** Ends the answer with the signal's reason. It must abort when the client leaves. */
   readonly signal: AbortSignal
 }
@@ -23,14 +23,14 @@ export async function sendPieces(
   rest: AsyncIterator<string | Buffer, void>,
   options: SendOptions,
 ): Promise<void> {
-  const pace = new Pace(options)
+  const rate = new MinimumRate(options)
   for (let piece = first; piece.done !== true; piece = await rest.next()) {
     const bytes = Buffer.from(piece.value)
     for (let start = 0; start < bytes.length; start += PART_SIZE) {
       options.signal.throwIfAborted()
       const part = bytes.subarray(start, start + PART_SIZE)
-      if (!response.write(part)) await drained(response, pace, options)
-      pace.moved(0, part.length)
+      if (!response.write(part)) await drained(response, rate, options)
+      rate.moved(0, part.length)
     }
     // A client that reads as fast as the store would otherwise occupy the event loop.
     await nextTurn()
@@ -38,7 +38,7 @@ export async function sendPieces(
 }
 
 /** Waits for the client. The timer of the socket starts again when the system takes a part of the waiting bytes. */
-function drained(response: ServerResponse, pace: Pace, options: SendOptions): Promise<void> {
+function drained(response: ServerResponse, rate: MinimumRate, options: SendOptions): Promise<void> {
   const { signal, stallTimeout, leastSpeed } = options
   const startedAt = performance.now()
   return new Promise((resolve, reject) => {
@@ -48,7 +48,7 @@ function drained(response: ServerResponse, pace: Pace, options: SendOptions): Pr
       signal.removeEventListener('abort', onAbort)
       response.setTimeout(0)
       clearTimeout(slow)
-      pace.moved(performance.now() - startedAt, 0)
+      rate.moved(performance.now() - startedAt, 0)
       outcome()
     }
     const onDrain = () => settle(resolve)
@@ -57,7 +57,7 @@ function drained(response: ServerResponse, pace: Pace, options: SendOptions): Pr
     const onTimeout = () => refuse(`the client read nothing for ${stallTimeout / 1000} s`)
     const slow =
       stallTimeout > 0
-        ? setTimeout(refuse, pace.left, `the client read less than ${leastSpeed} bytes per second`)
+        ? setTimeout(refuse, rate.left, `the client read less than ${leastSpeed} bytes per second`)
         : undefined
     response.on('drain', onDrain)
     response.on('timeout', onTimeout)

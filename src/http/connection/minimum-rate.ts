@@ -1,5 +1,5 @@
 /** The minimum speed of the client of an import or export. */
-export interface PaceOptions {
+export interface RateOptions {
   /** Milliseconds within which the client must send or read a byte; 0 for no limit, whatever `leastSpeed` is. */
   readonly stallTimeout: number
   /** Bytes per second, on average; undefined for no minimum. */
@@ -10,12 +10,12 @@ export interface PaceOptions {
  * Holds a client to a minimum speed. The client begins with a credit of twice the stall timeout, which is also the
  * maximum. Each wait for the client lowers the credit, and each byte that moves raises it.
  */
-export class Pace {
-  readonly #options: PaceOptions
+export class MinimumRate {
+  readonly #options: RateOptions
   readonly #maxCredit: number
   #credit: number
 
-  constructor(options: PaceOptions) {
+  constructor(options: RateOptions) {
     this.#options = options
     this.#maxCredit = options.stallTimeout === 0 ? Number.POSITIVE_INFINITY : 2 * options.stallTimeout
     this.#credit = this.#maxCredit
