@@ -17,6 +17,7 @@ export class SearchUpkeep {
   #isCleaning = false
   #imported = 0
 
+  /** @param clients not those of exports, whose place the work must not take */
   constructor(clients: DedicatedClients) {
     this.#clients = clients
   }

@@ -113,7 +113,7 @@ export class PostgresStore implements Store {
     this.#writer = new PostgresWriter(main, imports, this.#shards)
     this.tokens = new PostgresTokenStore(main, (work) => this.#ask(work))
     this.ids = new PostgresIdStore(main, reservations, (work) => this.#askAll(work))
-    this.#searchUpkeep = new SearchUpkeep(this.#dedicated)
+    this.#searchUpkeep = new SearchUpkeep(this.#counts)
     this.#tagCounts = new TagCounts(this.#dedicated)
     const deadlines = new RequestDeadlines(timeout)
     const reads: PointReads = {
