@@ -4,7 +4,7 @@ import { type TestContext, test } from 'node:test'
 import { TESTER } from './support/actor.ts'
 import { exportHead, withMuch } from './support/long-work.ts'
 import { RawConnection } from './support/raw.ts'
-import type { Service } from './support/service.ts'
+import { errorOf, type Service } from './support/service.ts'
 import { until } from './support/until.ts'
 
 /** The bound of a small store. */
@@ -64,7 +64,8 @@ for (const [what, path] of [
       await write()
       const { store, index } = logs()
       assert.ok(Math.max(store, index) < BOUND + SLACK, `the logs have ${store} and ${index} bytes`)
-      if (store < BOUND && before > BOUND) break
+      // A restart may come before an export is refused; the next one comes soon.
+      if (store < BOUND && before > BOUND && refused > 0) break
       before = store
       const next = await slowExport(service, path)
       if (next === undefined) refused++
@@ -72,7 +73,6 @@ for (const [what, path] of [
       // Each export ends in time, and the next one has begun by then.
       if (open.length > EXPORTS) open.shift()?.socket.destroy()
     }
-    assert.ok(refused > 0, 'no export begins while the log is too long')
     for (const { socket } of open) socket.resume()
     for (const left of open) assert.ok(!isComplete(await left.untilClosed()), 'an export has been cut off')
     assert.match(service.log, /"brokenOff":true,"status":503,"error":50302/)
@@ -85,15 +85,19 @@ for (const [what, path] of [
   })
 }
 
-test('a search beside the writes waits while a log that was too long is restarted, and finds every plant', async (t) => {
+test('searches are answered or refused for a moment while a log that was too long is restarted', async (t) => {
   const { service, logs, write } = await withWriter(t)
+  const search = () => service.send('GET', '/plants?q=xx&limit=1')
   const slow = (await slowExport(service)) ?? assert.fail('the export is refused')
   // The service restarts the log as soon as it is too long, so this may never see its full length.
   for (let longest = 0; logs().store >= longest; ) {
     longest = logs().store
-    const [{ status, json }] = await Promise.all([service.send('GET', '/plants?q=xx&limit=1'), write()])
-    assert.deepEqual([status, (json as unknown[]).length], [200, 1])
+    const [found] = await Promise.all([search(), write()])
+    // As a read that holds the log, the search may be cut off itself.
+    if (found.status !== 200) assert.deepEqual([errorOf(found), found.headers['retry-after']], [50302, '1'])
   }
+  const { status, json } = await search()
+  assert.deepEqual([status, (json as unknown[]).length], [200, 1])
   assert.ok(logs().store < BOUND, 'the log has been restarted')
   slow.socket.resume()
   assert.ok(!isComplete(await slow.untilClosed()), 'the export has been cut off')

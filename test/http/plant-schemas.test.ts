@@ -36,7 +36,7 @@ suite("the contract's schemas of plants", () => {
         '    PlantReplacement:\n      type: object',
       ],
     ]
-    for (const [from, to] of changes) assert.throws(changed(from, to), /src\/plant\.ts enforces/, to)
+    for (const [from, to] of changes) assert.throws(changed(from, to), /src\/domain\/plant\.ts enforces/, to)
     assert.throws(
       changed(NAME, NAME.replace('Name:\n', 'Name:\n      maxLength: 5\n')),
       /the body of createPlant .*"maxLength":5/,
