@@ -16,6 +16,7 @@ export class SearchUpkeep {
   #written = 0
   #isCleaning = false
   #imported = 0
+  #isVacuuming = false
 
   /** @param clients not those of exports, whose place the work must not take */
   constructor(clients: DedicatedClients) {
@@ -56,9 +57,11 @@ export class SearchUpkeep {
    */
   async afterImport(): Promise<boolean> {
     const imported = this.#imported
-    if (imported < MANY) return false
-    // Without a vacuum, the next import counts these plants too.
+    if (imported < MANY || this.#isVacuuming) return false
+    this.#isVacuuming = true
     const isVacuumed = await this.#clients.use((client) => vacuum(client, imported)).catch(() => false)
+    this.#isVacuuming = false
+    // Without a vacuum, the next import counts these plants too.
     if (isVacuumed) this.#imported -= imported
     return isVacuumed
   }
